@@ -20,7 +20,8 @@ from pathlib import Path
 
 # Rooms that are still to be rewritten: delete the line of a room that is clean.
 PENDING = (
-    "csrc/",
+    "csrc/bindings/",
+    "csrc/cpu/",
     "research/",
     "examples/word_problems/",
     "fuzz/",

@@ -21,7 +21,8 @@ bool is_about_the_driver(cudaError_t status) {
 
 }  // namespace
 
-// Every driver of a major version of CUDA runs what any minor version compiled; the first of each:
+// Every driver of a CUDA major version runs code compiled with any of its minor versions. Returns
+// the first driver of each major version:
 // https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
 std::string driver_needed() {
     constexpr int kMajor = CUDART_VERSION / 1000;
@@ -32,7 +33,7 @@ std::string driver_needed() {
 
 void check(cudaError_t status, const char* while_doing) {
     if (status == cudaSuccess) return;
-    cudaGetLastError();  // clear it, or the next healthy call reports it again
+    cudaGetLastError();  // clear the error, or the next successful call reports it again
     std::string message = std::string("CUDA error while ") + while_doing + ": " +
                           cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
     if (is_about_the_driver(status)) {
@@ -52,7 +53,7 @@ bool is_compiled() { return true; }
 int device_count() {
     int count = 0;
     if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-    cudaGetLastError();  // no driver, or an old one: no devices, and no error left behind
+    cudaGetLastError();  // no driver, or an old one: no devices, and clear the error
     return 0;
 }
 

@@ -1,4 +1,4 @@
-// Launches the jobs of csrc/gpu/ on a device: a thread, a warp or blocks per group.
+// Launches the jobs of csrc/gpu/ on a device: one thread, one warp or several blocks per group.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,14 +15,15 @@
 
 namespace paretopo::cuda {
 
-inline constexpr int kThreads = 128;       // of a block of independent threads
-inline constexpr int kMostWarps = 4;       // of a block of independent warps
-inline constexpr int kBlockThreads = 256;  // of a block that works together
-// Of both of these, at least so many at once on a multiprocessor. Told nothing, the compiler spills
-// registers to fit more; of independent threads, told anything, it takes all that are left.
+inline constexpr int kThreads = 128;       // per block of independent threads
+inline constexpr int kMaxWarps = 4;        // per block of independent warps
+inline constexpr int kBlockThreads = 256;  // per block that works together
+// Blocks of warps and cooperating blocks: at least this many resident on a multiprocessor. Without
+// a bound the compiler spills registers to fit more; with a bound, independent threads take all
+// registers.
 inline constexpr int kBlocksAtOnce = 2;
 
-// A thread per job; the grid strides over what does not fit it.
+// One thread per job; the grid strides over the jobs that exceed it.
 template <typename Job>
 __global__ void __launch_bounds__(kThreads)
     by_threads(const __grid_constant__ Job job, std::int64_t count) {
@@ -33,9 +34,9 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-// A warp per job, each with `bytes` of shared memory of its own.
+// One warp per job, each with `bytes` of its own shared memory.
 template <typename Job>
-__global__ void __launch_bounds__(kMostWarps* Warp::kLanes, 2 * kBlocksAtOnce)
+__global__ void __launch_bounds__(kMaxWarps* Warp::kLanes, 2 * kBlocksAtOnce)
     by_warps(const __grid_constant__ Job job, std::int64_t count, std::int64_t bytes) {
     extern __shared__ __align__(16) char shared[];
     const unsigned warps = blockDim.x / Warp::kLanes;
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocksAtOnce)
     }
 }
 
-// Makes the device current while it lives.
+// Makes the device current during its lifetime.
 class Launcher {
   public:
     Launcher(const Cuda& place, const char* operation)
@@ -73,7 +74,7 @@ class Launcher {
     Launcher(const Launcher&) = delete;
     Launcher& operator=(const Launcher&) = delete;
 
-    // Blocks that give every point a thread.
+    // Number of blocks that gives every point a thread.
     std::int64_t parts(std::int64_t points) const {
         return (points + kBlockThreads - 1) / kBlockThreads;
     }
@@ -85,8 +86,8 @@ class Launcher {
     }
     template <typename Job>
     void warps(std::int64_t count, std::int64_t bytes, const Job& job) const {
-        const std::int64_t fit = bytes == 0 ? kMostWarps : gpu::kSharedBytes / bytes;
-        const std::int64_t warps = std::clamp<std::int64_t>(fit, 1, kMostWarps);
+        const std::int64_t fit = bytes == 0 ? kMaxWarps : gpu::kSharedBytes / bytes;
+        const std::int64_t warps = std::clamp<std::int64_t>(fit, 1, kMaxWarps);
         by_warps<<<blocks_for(count, warps), static_cast<unsigned>(warps * Warp::kLanes),
                    static_cast<std::size_t>(warps * bytes), stream_>>>(job, count, bytes);
         check_launch();
@@ -94,14 +95,14 @@ class Launcher {
     template <typename Job>
     void blocks(std::int64_t parts, std::int64_t groups, const Job& job) const {
         const dim3 grid(static_cast<unsigned>(parts),
-                        static_cast<unsigned>(std::min(groups, most_rows())));
+                        static_cast<unsigned>(std::min(groups, max_rows())));
         by_blocks<<<grid, kBlockThreads, 0, stream_>>>(job, groups);
         check_launch();
     }
 
   private:
     static unsigned blocks_for(std::int64_t count, std::int64_t each) {
-        return static_cast<unsigned>(std::min((count + each - 1) / each, most_blocks()));
+        return static_cast<unsigned>(std::min((count + each - 1) / each, max_blocks()));
     }
     void check_launch() const {
         const cudaError_t status = cudaGetLastError();

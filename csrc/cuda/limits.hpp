@@ -1,4 +1,4 @@
-// How large a launch may be, and from where on another one is chosen.
+// Launch size limits, and the sizes at which another kernel is chosen.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace paretopo {
 namespace cuda {
 
-std::int64_t most_blocks();  // of independent jobs; they stride over more
-std::int64_t most_rows();    // of a grid, in the y direction
+std::int64_t max_blocks();  // of independent jobs; they stride over more
+std::int64_t max_rows();    // of a grid, in the y direction
 
 }  // namespace cuda
 

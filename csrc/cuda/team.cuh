@@ -5,7 +5,7 @@
 
 namespace paretopo::cuda {
 
-// What every team can do with numbers that its members share.
+// Atomic operations of every team, on memory that its lanes share.
 class SharedNumbers {
   public:
     __device__ void atomic_max(std::int32_t* at, std::int32_t value) const { atomicMax(at, value); }
@@ -30,7 +30,7 @@ class Warp : public SharedNumbers {
         __syncwarp();
     }
     template <typename Step>
-    __device__ void alone(Step step) {
+    __device__ void each_unsynced(Step step) {
         step(lane());
     }
     template <typename Step>
@@ -61,7 +61,7 @@ class Warp : public SharedNumbers {
 
     __device__ static int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
 
-    // Pairs, pairs of pairs, ...: each lane ends with the same sum, as a + b is b + a.
+    // Butterfly sum: each lane ends with the same sum, because a + b equals b + a.
     template <typename Number>
     __device__ static Number all_together(Number own) {
         for (int apart = 1; apart < kLanes; apart *= 2) {
@@ -82,7 +82,7 @@ class Block : public SharedNumbers {
         __syncthreads();
     }
     template <typename Step>
-    __device__ void alone(Step step) {
+    __device__ void each_unsynced(Step step) {
         step(static_cast<int>(threadIdx.x));
     }
     template <typename Step>

@@ -1,9 +1,9 @@
-// The launches of csrc/gpu/ on the CPU with lanes as fibers, under ThreadSanitizer: what
-// launcher.hpp, lane after lane, cannot show. Lanes meet where a team waits, and nowhere else;
-// answers of a vote or a sum of a warp order no memory, as on a device.
+// Launches of csrc/gpu/ on the CPU with lanes as fibers, under ThreadSanitizer. They detect races
+// that launcher.hpp cannot, because it runs one lane after another. Lanes synchronise only at a
+// team's barriers; votes and sums of a warp order no memory, as on a device.
 //
-// To show that a wait is needed it can be left out, see the end: scripts/check_waits.py does so
-// with one after the other.
+// A barrier can be left out to show that it is needed, see the end. scripts/check_waits.py leaves
+// out one barrier after another.
 #pragma once
 
 #include <cxxabi.h>
@@ -22,40 +22,40 @@
 
 namespace paretopo::emulated {
 
-// The waits of the program, one for each type of step, and those that are left out.
+// The barriers of the program, one for each type of step, and flags for those that are left out.
 struct Waits {
     static std::vector<std::string>& names() {
         static std::vector<std::string> names;
         return names;
     }
-    static int enrol(const char* mangled) {
-        if (names().size() == kMost) std::abort();
+    static int register_wait(const char* mangled) {
+        if (names().size() == kMax) std::abort();
         names().push_back(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr));
         return static_cast<int>(names().size()) - 1;
     }
     PARETOPO_UNSEEN static bool is_left_out(int wait) { return left_out[wait]; }
     PARETOPO_UNSEEN static void leave_out(int wait) { left_out[wait] = true; }
 
-    static constexpr int kMost = 1024;
-    static inline bool left_out[kMost];
+    static constexpr int kMax = 1024;
+    static inline bool left_out[kMax];
 };
 template <typename Step>
-inline const int wait_after = Waits::enrol(typeid(Step).name());
+inline const int wait_after = Waits::register_wait(typeid(Step).name());
 
-// What warps and blocks have in common.
+// The common part of warps and blocks.
 class Team {
   public:
-    Team(Meeting& meeting, int lanes, int lane) : meeting_(meeting), lanes_(lanes), lane_(lane) {}
+    Team(Barrier& barrier, int lanes, int lane) : barrier_(barrier), lanes_(lanes), lane_(lane) {}
 
     int lanes() const { return lanes_; }
 
     template <typename Step>
     void each(Step step) {
         step(lane_);
-        if (!Waits::is_left_out(wait_after<Step>)) Fibers::meet(meeting_, true);
+        if (!Waits::is_left_out(wait_after<Step>)) Fibers::arrive(barrier_, true);
     }
     template <typename Step>
-    void alone(Step step) {
+    void each_unsynced(Step step) {
         step(lane_);
     }
     template <typename Integer>
@@ -68,14 +68,14 @@ class Team {
     }
 
   protected:
-    // add(lane, what it told), for all lanes in their order.
+    // Calls add(value) with the published value of each lane, in their order.
     template <typename Add>
-    void ask(std::uint64_t own, Add add) {
-        meeting_.tell(lane_, own);
-        Fibers::meet(meeting_, false);
-        for (int lane = 0; lane < lanes_; ++lane) add(meeting_.told(lane));
+    void exchange(std::uint64_t own, Add add) {
+        barrier_.publish(lane_, own);
+        Fibers::arrive(barrier_, false);
+        for (int lane = 0; lane < lanes_; ++lane) add(barrier_.published(lane));
     }
-    Meeting& meeting_;
+    Barrier& barrier_;
     int lanes_;
     int lane_;
 
@@ -101,15 +101,16 @@ class Warp : public Team {
     template <typename Step>
     int count(Step step) {
         std::uint64_t all = 0;
-        ask(static_cast<std::uint64_t>(step(lane_)), [&](std::uint64_t told) { all += told; });
+        exchange(static_cast<std::uint64_t>(step(lane_)),
+                 [&](std::uint64_t value) { all += value; });
         return static_cast<int>(all);
     }
     template <typename Step>
     double sum(Step step) {
         const double own = step(lane_);
         double all = 0.0;
-        ask(std::bit_cast<std::uint64_t>(own),
-            [&](std::uint64_t told) { all += std::bit_cast<double>(told); });
+        exchange(std::bit_cast<std::uint64_t>(own),
+                 [&](std::uint64_t value) { all += std::bit_cast<double>(value); });
         return all;
     }
     template <typename Test>
@@ -117,7 +118,7 @@ class Warp : public Team {
         std::uint64_t own = 0;
         for (std::int32_t i = lane_; i < count; i += lanes_) own |= std::uint64_t{test(i)} << i;
         std::uint64_t all = 0;
-        ask(own, [&](std::uint64_t told) { all |= told; });
+        exchange(own, [&](std::uint64_t value) { all |= value; });
         return all;
     }
 };
@@ -128,13 +129,13 @@ inline constexpr int kBlockWarpLanes = 4;
 class Block : public Team {
   public:
     // numbers: one for each lane.
-    Block(Meeting& meeting, int lanes, int lane, Meeting& of_warp, double* numbers)
-        : Team(meeting, lanes, lane), of_warp_(of_warp), numbers_(numbers) {}
+    Block(Barrier& barrier, int lanes, int lane, Barrier& warp_barrier, double* numbers)
+        : Team(barrier, lanes, lane), warp_barrier_(warp_barrier), numbers_(numbers) {}
 
     template <typename Step>
     double sum(Step step) {
         numbers_[lane_] = step(lane_);
-        Fibers::meet(meeting_, true);
+        Fibers::arrive(barrier_, true);
         double all = 0.0;
         for (int lane = 0; lane < lanes_; ++lane) all += numbers_[lane];
         return all;
@@ -142,18 +143,18 @@ class Block : public Team {
     template <typename Work>
     void one_warp(Work work) {
         if (lane_ < kBlockWarpLanes) {
-            Warp warp(of_warp_, kBlockWarpLanes, lane_);
+            Warp warp(warp_barrier_, kBlockWarpLanes, lane_);
             work(warp);
         }
-        if (!Waits::is_left_out(wait_after<Work>)) Fibers::meet(meeting_, true);
+        if (!Waits::is_left_out(wait_after<Work>)) Fibers::arrive(barrier_, true);
     }
 
   private:
-    Meeting& of_warp_;
+    Barrier& warp_barrier_;
     double* numbers_;
 };
 
-// Few warps and blocks at once, so that each has several jobs one after the other, as on a device.
+// Few warps and blocks at once, so that each runs several jobs in turn, as on a device.
 class Launcher {
   public:
     std::int64_t parts(std::int64_t points) const { return std::min<std::int64_t>(points, 3); }
@@ -171,10 +172,10 @@ class Launcher {
         const auto at_once = static_cast<int>(std::min<std::int64_t>(count, 4));
         const auto words = static_cast<std::size_t>(bytes) / 8 + 2;
         std::vector<std::uint64_t> memory(words * at_once, kGarbage);
-        std::vector<Meeting> meetings(at_once, Meeting(gpu::kWarpLanes));
+        std::vector<Barrier> barriers(at_once, Barrier(gpu::kWarpLanes));
         Fibers::run(at_once * gpu::kWarpLanes, [&](int k) {
             const int own = k / gpu::kWarpLanes;
-            Warp warp(meetings[own], gpu::kWarpLanes, k % gpu::kWarpLanes);
+            Warp warp(barriers[own], gpu::kWarpLanes, k % gpu::kWarpLanes);
             for (std::int64_t j = own; j < count; j += at_once) {
                 job(warp, j, reinterpret_cast<char*>(memory.data() + words * own));
             }
@@ -184,12 +185,12 @@ class Launcher {
     void blocks(std::int64_t parts, std::int64_t groups, const Job& job) const {
         const auto rows = static_cast<int>(std::min<std::int64_t>(groups, 2));
         const int blocks = rows * static_cast<int>(parts);
-        std::vector<Meeting> meetings(blocks, Meeting(kBlockLanes));
-        std::vector<Meeting> of_warps(blocks, Meeting(kBlockWarpLanes));
+        std::vector<Barrier> barriers(blocks, Barrier(kBlockLanes));
+        std::vector<Barrier> warp_barriers(blocks, Barrier(kBlockWarpLanes));
         std::vector<double> numbers(static_cast<std::size_t>(blocks) * kBlockLanes);
         Fibers::run(blocks * kBlockLanes, [&](int k) {
             const int own = k / kBlockLanes;
-            Block block(meetings[own], kBlockLanes, k % kBlockLanes, of_warps[own],
+            Block block(barriers[own], kBlockLanes, k % kBlockLanes, warp_barriers[own],
                         numbers.data() + own * kBlockLanes);
             for (std::int64_t g = own / parts; g < groups; g += rows) {
                 job(block, own % parts, parts, g);
@@ -213,11 +214,11 @@ inline gpu::Limits limits_of(const Emulated& place) {
 
 #define PARETOPO_FOR_TESTS extern "C" __attribute__((visibility("default"), used)) inline
 
-// The type of the step before wait k; null behind the last.
+// The type of the step before barrier k; null after the last.
 PARETOPO_FOR_TESTS const char* paretopo_wait(int k) {
     const auto& names = paretopo::emulated::Waits::names();
     return k < static_cast<int>(names.size()) ? names[static_cast<std::size_t>(k)].c_str()
                                               : nullptr;
 }
-// Nobody waits there any more.
+// Disables barrier k.
 PARETOPO_FOR_TESTS void paretopo_leave_out_wait(int k) { paretopo::emulated::Waits::leave_out(k); }

@@ -1,8 +1,8 @@
-// Fibers that ThreadSanitizer takes for threads: each has a stack of its own and runs until it
-// waits in a meeting. They run one at a time, so that every run is the same; yet what one wrote
-// and another read counts as a race unless they have met between the two.
+// Fibers that ThreadSanitizer treats as threads. Each has its own stack and runs until it waits at
+// a barrier. They run one at a time, so that every run is the same. A write by one fiber and a read
+// by another still count as a race unless a barrier separates them.
 //
-// Nothing in here is instrumented: what it does itself must order nothing.
+// Nothing in this file is instrumented, because its own memory accesses must not order anything.
 #pragma once
 
 #include <sanitizer/tsan_interface.h>
@@ -16,45 +16,48 @@
 
 namespace paretopo::emulated {
 
-// Where the lanes of a team wait for each other, time after time.
-class Meeting {
+// A reusable barrier of the lanes of a team.
+class Barrier {
   public:
-    static constexpr int kMostLanes = 32;
+    static constexpr int kMaxLanes = 32;
 
-    explicit Meeting(int lanes) : lanes_(lanes) {}
+    explicit Barrier(int lanes) : lanes_(lanes) {}
 
-    // What a lane tells all others in the meeting that comes next; 64 bits of anything.
-    PARETOPO_UNSEEN void tell(int lane, std::uint64_t answer) {
+    // Publishes 64 bits to all lanes at the next barrier.
+    PARETOPO_UNSEEN void publish(int lane, std::uint64_t answer) {
         answers_[round_ % 2][lane] = answer;
     }
-    // What lane `lane` told in the meeting that came last.
-    PARETOPO_UNSEEN std::uint64_t told(int lane) const { return answers_[(round_ + 1) % 2][lane]; }
+    // The bits that `lane` published at the last barrier.
+    PARETOPO_UNSEEN std::uint64_t published(int lane) const {
+        return answers_[(round_ + 1) % 2][lane];
+    }
 
   private:
     friend class Fibers;
     int lanes_;
     int arrived_ = 0;
     std::uint64_t round_ = 0;
-    // Of this round and of the one before, as no lane can be further ahead. With one for all
-    // rounds, a lane that is late to leave a meeting would seem to have seen what the others did
-    // since.
+    // For this round and the one before, because no lane can be further ahead. With one variable
+    // for all rounds, a lane that leaves a barrier late would seem to see the later writes of other
+    // lanes.
     char orders_[2] = {};
-    std::uint64_t answers_[2][kMostLanes] = {};
+    std::uint64_t answers_[2][kMaxLanes] = {};
 };
 
 class Fibers {
   public:
-    static constexpr int kMost = 256;
+    static constexpr int kMax = 256;
 
-    // work(k), for each k < count, all at once.
+    // Runs work(k) for each k < count, all concurrently.
     template <typename Work>
     static void run(int count, const Work& work) {
         const auto call = [](const void* at, int k) { (*static_cast<const Work*>(at))(k); };
         run_all(count, call, &work);
     }
 
-    // Waits until all lanes have come; if `orders`, each then sees what the others wrote before.
-    PARETOPO_UNSEEN static void meet(Meeting& at, bool orders) {
+    // Waits until all lanes have arrived; if `orders`, each lane then sees the earlier writes of
+    // the others.
+    PARETOPO_UNSEEN static void arrive(Barrier& at, bool orders) {
         char* order = &at.orders_[at.round_ % 2];
         if (orders) __tsan_release(order);
         Fiber* own = running_;
@@ -70,17 +73,17 @@ class Fibers {
 
   private:
     using Call = void (*)(const void*, int);
-    static constexpr unsigned kNoOrder = 1;  // a switch is no meeting
+    static constexpr unsigned kNoOrder = 1;  // a switch is no synchronisation
     static constexpr std::size_t kStackBytes = 1 << 18;
 
     struct Fiber {
         ucontext_t context;
-        void* known;  // to the sanitizer; null before the first use
+        void* handle;  // ThreadSanitizer's; null before the first use
         Call call;
         const void* work;
         int index;
         bool is_done;
-        Meeting* waits_in;
+        Barrier* waits_in;
         std::uint64_t round;
 
         PARETOPO_UNSEEN bool can_run() const {
@@ -89,16 +92,16 @@ class Fibers {
     };
 
     PARETOPO_UNSEEN static void leave(Fiber* own) {
-        __tsan_switch_to_fiber(home_known_, kNoOrder);
+        __tsan_switch_to_fiber(home_handle_, kNoOrder);
         swapcontext(&own->context, &home_);
     }
     PARETOPO_UNSEEN static void enter(Fiber& fiber) {
         running_ = &fiber;
         fiber.waits_in = nullptr;
-        __tsan_switch_to_fiber(fiber.known, kNoOrder);
+        __tsan_switch_to_fiber(fiber.handle, kNoOrder);
         swapcontext(&home_, &fiber.context);
     }
-    PARETOPO_UNSEEN static void live() {
+    PARETOPO_UNSEEN static void run_tasks() {
         while (true) {
             Fiber* own = running_;
             __tsan_acquire(&begin_);
@@ -113,17 +116,17 @@ class Fibers {
         fiber.context.uc_stack.ss_sp = std::malloc(kStackBytes);
         fiber.context.uc_stack.ss_size = kStackBytes;
         fiber.context.uc_link = nullptr;
-        makecontext(&fiber.context, live, 0);
-        fiber.known = __tsan_create_fiber(0);
+        makecontext(&fiber.context, run_tasks, 0);
+        fiber.handle = __tsan_create_fiber(0);
     }
-    // Every round in another order, the same ones in every run of the program.
+    // Every round uses another order; every run of the program uses the same orders.
     PARETOPO_UNSEEN static void run_all(int count, Call call, const void* work) {
-        if (count > kMost) die("more lanes at once than there are fibers");
-        home_known_ = __tsan_get_current_fiber();
+        if (count > kMax) die("more lanes at once than there are fibers");
+        home_handle_ = __tsan_get_current_fiber();
         __tsan_release(&begin_);
         for (int k = 0; k < count; ++k) {
             Fiber& fiber = fibers_[k];
-            if (!fiber.known) make(fiber);
+            if (!fiber.handle) make(fiber);
             fiber.call = call;
             fiber.work = work;
             fiber.index = k;
@@ -150,11 +153,11 @@ class Fibers {
         std::abort();
     }
 
-    static inline Fiber fibers_[kMost];
+    static inline Fiber fibers_[kMax];
     static inline Fiber* running_ = nullptr;
     static inline ucontext_t home_;
-    static inline void* home_known_ = nullptr;
-    static inline char begin_, end_;  // what happened before a run, and in it
+    static inline void* home_handle_ = nullptr;
+    static inline char begin_, end_;  // order the writes before a run, and during it
     static inline std::uint64_t chance_ = 1;
 };
 

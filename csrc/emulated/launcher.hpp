@@ -1,6 +1,6 @@
-// The launches of csrc/gpu/ on the CPU, lane after lane. A step that wrongly depends on what
-// another lane does in it shows: some lanes run backwards, and shared memory holds garbage at
-// first.
+// Launches of csrc/gpu/ on the CPU, one lane after another. Some lanes run backwards, and shared
+// memory starts with garbage, so that a step that wrongly depends on another lane gives wrong
+// results.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Team {
         for (int k = 0; k < lanes_; ++k) step(backwards_ ? lanes_ - 1 - k : k);
     }
     template <typename Step>
-    void alone(Step step) {
+    void each_unsynced(Step step) {
         each(step);
     }
     template <typename Step>

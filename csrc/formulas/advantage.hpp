@@ -1,10 +1,10 @@
-// From Pareto ranks to advantages, for ONE group: stage 2 of ParetoPO.
+// Computes advantages from Pareto ranks, for ONE group: stage 2 of ParetoPO.
 //
 //   A_i = fronts - rank_i + beta * (q_i - 1/2),   rank from 0,
 //
-// where q_i is the weighted sum of the rewards, min-max normalised inside the front of point i.
+// where q_i is the weighted sum of the rewards, min-max normalised within the front of point i.
 // Every step rounds in a fixed order, so that all backends agree bit for bit. `Lanes` is
-// OneLane<Scalar>, or Lanes<Scalar> of csrc/cpu/lanes/: a group in each lane.
+// OneLane<Scalar>, or Lanes<Scalar> of csrc/cpu/lanes/ with one group per lane.
 #pragma once
 
 #include <cmath>
@@ -16,11 +16,11 @@
 
 namespace paretopo {
 
-// How ranks become advantages, in the precision of the rewards.
+// Parameters that turn ranks into advantages, in the precision of the rewards.
 template <typename Scalar>
 struct Weighting {
     const Scalar* weights;  // (objectives,) or (groups, objectives)
-    const Scalar* largest;  // (1,) or (groups,): rewards beyond it saturate, so no sum overflows
+    const Scalar* largest;  // (1,) or (groups,): larger rewards saturate, so no sum overflows
     bool per_group;
     Scalar beta;
     Centre centre;
@@ -31,8 +31,8 @@ struct Weighting {
     PARETOPO_HD Scalar largest_of(std::int64_t g) const { return largest[per_group ? g : 0]; }
 };
 
-// w . r, with NaN at the bottom and infinities saturated: a sum of rewards is always a number.
-// kObjectives is 0 where only `objectives` tells.
+// w . r, with NaN as the lowest value and infinities saturated: a sum of rewards is always a
+// number. kObjectives is 0 if only `objectives` gives their number.
 template <typename Lanes, int kObjectives = 0, typename Rewards, typename Weights>
 PARETOPO_HD PARETOPO_INLINE typename Lanes::F weighted_sum(const Rewards& rewards,
                                                            const Weights& weights,
@@ -42,15 +42,15 @@ PARETOPO_HD PARETOPO_INLINE typename Lanes::F weighted_sum(const Rewards& reward
     const int count = kObjectives > 0 ? kObjectives : objectives;
     PARETOPO_UNROLL_4
     for (int m = 0; m < count; ++m) {
-        const auto reward = Lanes::larger(rewards[m], -largest);  // NaN is not larger
+        const auto reward = Lanes::larger(rewards[m], -largest);  // NaN becomes -largest
         sum = sum + weights[m] * Lanes::smaller(reward, largest);
     }
     return sum;
 }
 
-// A before centring, of a point with the weighted sum `sum`, in a front whose sums span
-// lowest..highest. q is exactly 0 and 1 at the ends, and 1/2 where a front has one value only (the
-// formula reads 0/0 there).
+// The advantage before centring of a point whose weighted sum is `sum`, in a front whose sums span
+// lowest..highest. q is exactly 0 and 1 at the ends. It is 1/2 if all sums of the front are equal
+// (the formula gives 0/0).
 template <typename Lanes>
 PARETOPO_HD PARETOPO_INLINE typename Lanes::F rank_advantage(
     typename Lanes::I fronts, typename Lanes::I rank, typename Lanes::F beta, typename Lanes::F sum,
@@ -62,7 +62,7 @@ PARETOPO_HD PARETOPO_INLINE typename Lanes::F rank_advantage(
 
 inline constexpr double kStdEpsilon = 1e-6;  // GRPO's guard against a vanishing deviation
 
-// What the advantages of a group are centred and scaled by; sums run in index order, in double.
+// Shift and scale for the advantages of a group; sums run in index order, in double.
 struct Centring {
     double mean;
     double divisor;
@@ -71,7 +71,7 @@ struct Centring {
     template <typename Scalar>
     PARETOPO_HD Scalar apply(Scalar advantage) const {
         const Scalar gap = advantage - static_cast<Scalar>(mean);
-        if (divisor == 1.0 && factor == 1.0) return gap;  // the same bits, and nothing in double
+        if (divisor == 1.0 && factor == 1.0) return gap;  // the same bits, without double
         const auto wide = static_cast<double>(gap);
         return static_cast<Scalar>((divisor == 1.0 ? wide : wide / divisor) * factor);
     }
@@ -104,8 +104,8 @@ PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* r
     return {mean, sqrt(squares / (count - 1)) + kStdEpsilon, 1.0};
 }
 
-// The result, for points lane, lane + lanes, ... Every lane sums the whole group, in the same
-// order.
+// Writes the centred advantages of points lane, lane + lanes, ... Every lane sums the whole group,
+// in the same order.
 template <typename Scalar>
 PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std::int32_t points,
                         Centre centre, Scalar* advantages, int lane, int lanes) {

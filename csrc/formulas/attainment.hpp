@@ -1,18 +1,18 @@
-// How many of the points of ONE group attain a place, and integrals of what such places count: the
-// expected hypervolume of k of the points, and what each point has to do with it (HV@k).
+// The number of points of ONE group that attain each location of objective space, and integrals
+// over it: the expected hypervolume of k of the points, and the part of each point in it (HV@k).
 //
-// A point attains the places of its box, from the reference to the point. With n points, c of which
-// attain a place,
+// A point attains the locations of its box, from the reference to the point. With n points, c of
+// which attain a location,
 //
-//   kHit       counts a place by the chance that one of k drawn points attains it,
-//              1 - C(n - c, k) / C(n, k); over all places that is the expected hypervolume;
-//   kMarginal  by the chance that k - 1 of the others leave it to a point that attains it,
-//              C(n - c, k - 1) / C(n - 1, k - 1); over the point's box, what it adds to them;
-//   kSwap      by C(n - 1 - c, k - 1) / C(n - 1, k - 1) * n / (n - k), k < n; over the box and less
-//              the group's mean, what a set gains by this point in place of another one.
+//   kHit       weighs a location by the probability that one of k drawn points attains it,
+//              1 - C(n - c, k) / C(n, k); the integral is the expected hypervolume;
+//   kMarginal  by the probability that none of k - 1 drawn others attains it,
+//              C(n - c, k - 1) / C(n - 1, k - 1); over a point's box, its marginal contribution;
+//   kSwap      by C(n - 1 - c, k - 1) / C(n - 1, k - 1) * n / (n - k), k < n; over a point's box,
+//              less the group's mean, the gain of a set that swaps another point for this one.
 //
-// Derivation: docs/hvk.md. Every sum runs over positive terms, along the grid through all
-// coordinates from the reference upwards, in an order that depends on the points alone.
+// Derivation: docs/hvk.md. Every sum has positive terms only. It runs along the grid of all
+// coordinates from the reference upwards, in an order that depends only on the points.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@
 
 namespace paretopo {
 
-// What a cell of the grid counts, by how many points attain it.
+// Weights of the cells of the grid, by the number of points that attain a cell.
 enum class CellWeight : std::int32_t { kHit, kMarginal, kSwap };
 
-// weights[c], for c from 0 to `points`, of which `count` count. k <= count.
+// weights[c] for c from 0 to `points`; `count` of the points are present. k <= count.
 PARETOPO_HD inline void fill_cell_weights(CellWeight kind, std::int32_t points, std::int32_t count,
                                           std::int32_t k, double* weights) {
     const std::int32_t draws = kind == CellWeight::kHit ? k : k - 1;
     const std::int32_t from = kind == CellWeight::kHit ? count : count - 1;
     const double factor =
         kind == CellWeight::kSwap ? static_cast<double>(count) / (count - k) : 1.0;
-    double missed = 1.0;  // C(from - c, draws) / C(from, draws): c points, and none drawn
+    double missed = 1.0;  // C(from - c, draws) / C(from, draws): none of the c points is drawn
     double before = 0.0;  // the same for c - 1
     double hit = 0.0;     // 1 - missed, without cancellation
     for (std::int32_t c = 0; c <= points; ++c) {
@@ -49,13 +49,14 @@ PARETOPO_HD inline void fill_cell_weights(CellWeight kind, std::int32_t points, 
     }
 }
 
-// Sides of a group, sorted. A point is named by its place in the order of the first objective.
+// Sides of a group, sorted. A point is identified by its position in the order of the first
+// objective.
 struct Grid {
     std::int32_t points;
     std::int32_t objectives;
     const double* sides;        // (objectives, points)
     const std::int32_t* order;  // (objectives, points): the points by each side, ascending
-    const double* weights;      // by how many points attain a place
+    const double* weights;      // by the number of points that attain a cell
     PARETOPO_HD const double* side(std::int32_t m) const {
         return sides + std::int64_t{m} * points;
     }
@@ -63,7 +64,7 @@ struct Grid {
         return order[std::int64_t{m} * points + k];
     }
     PARETOPO_HD std::int32_t slabs() const { return objectives > 1 ? points : 1; }
-    // Of slab t: between two neighbours in the last objective.
+    // Height of slab t, between two neighbours in the last objective.
     PARETOPO_HD double height(std::int32_t t) const {
         if (objectives == 1) return 1.0;
         const double* last = side(objectives - 1);
@@ -72,10 +73,10 @@ struct Grid {
     }
 };
 
-// Measures one slab of the grid in all objectives but the last, a row along the first objective at
-// a time; for one lane of a team, with memory of its own.
+// Integrates one slab of the grid over all objectives but the last, one row along the first
+// objective at a time. For one lane of a team, which has its own memory.
 struct SlabIntegral {
-    // A row of the grid in one objective: the points that reach it, as bits.
+    // A row of the grid in one objective: the set of points that reach it, as bits.
     struct Level {
         double reached, area;
         std::int32_t at, left;
@@ -84,11 +85,11 @@ struct SlabIntegral {
     Level* levels;          // by objective
     std::uint64_t* active;  // (objectives, words)
     double* own;            // of each point, within its box; or null
-    std::int32_t stride;    // between two of them
+    std::int32_t stride;    // between the values of two points
 
     PARETOPO_HD static std::int32_t words(std::int32_t points) { return (points + 63) / 64; }
 
-    // The integral over all places of slab t.
+    // The integral over slab t.
     PARETOPO_HD double measure(std::int32_t t) {
         const std::int32_t last = grid.objectives - 1;
         const std::int32_t width = words(grid.points);
@@ -107,7 +108,7 @@ struct SlabIntegral {
     }
 
   private:
-    // Every row, level by level: a point leaves a level once the sweep has passed it.
+    // Visits every row, level by level: a point leaves a level once the sweep has passed it.
     PARETOPO_HD double rows(std::int32_t last) {
         const std::int32_t width = words(grid.points);
         double total = 0.0;
@@ -153,7 +154,7 @@ struct SlabIntegral {
         ++levels[m].at;
     }
 
-    // From the reference outwards: `left` points attain what lies before the next of them.
+    // Moves away from the reference: `left` points attain the interval before the next point.
     PARETOPO_HD double row(const std::uint64_t* reaching, std::int32_t left, double area) {
         double reached = 0.0;
         double sum = 0.0;

@@ -8,11 +8,11 @@
 
 namespace paretopo {
 
-// The distance of a point at an end of its front.
+// The distance of a point at either end of its front.
 inline constexpr double kAtAnEnd = std::numeric_limits<double>::infinity();
 
-// What a point adds that lies between `below` and `above` on a front spanning lowest..highest.
-// A span of zero, or one that is not finite, says nothing about crowding and adds nothing.
+// Contribution of one objective for a point between neighbours `below` and `above`, on a front that
+// spans lowest..highest. It is 0 if the span is zero or not finite.
 PARETOPO_HD inline double crowding_gap(double below, double above, double lowest, double highest) {
     const double span = highest - lowest;
     const bool is_usable = span > 0.0 && span <= 1.7976931348623157e308;

@@ -12,10 +12,10 @@
 
 namespace paretopo {
 
-// ---- Keys: values as integers of the same order ----
+// ---- Keys: integers in the order of the values ----
 //
-// Larger is better, NaN is below everything, both zeros are one. Neither rounding nor flushed
-// subnormal numbers can touch them.
+// Larger is better, NaN is lowest, both zeros are equal. Neither rounding nor flushing subnormal
+// numbers affects keys.
 
 template <typename Scalar>
 struct KeyOf;
@@ -60,9 +60,9 @@ PARETOPO_HD Scalar value_of(Key<Scalar> key) {
     return value;
 }
 
-// ---- Dominance, of numbers or keys of which more is better, and none is NaN ----
+// ---- Dominance of numbers or keys: larger is better, no NaN ----
 
-// What has been seen of two points a and b, for one pair or for a pair in each lane.
+// Comparison so far of two points a and b, for one pair or for a pair in each lane.
 template <typename Lanes>
 struct Comparison {
     using Mask = typename Lanes::Mask;
@@ -85,7 +85,8 @@ struct Comparison {
     }
 };
 
-// Both ways. a[m] and b[m]: objective m. kObjectives is 0 where only `objectives` tells.
+// Compares in both directions. a[m] and b[m]: objective m. kObjectives is 0 if only `objectives`
+// gives their number.
 template <typename Lanes, int kObjectives, typename A, typename B>
 PARETOPO_HD PARETOPO_INLINE Comparison<Lanes> compare(const A& a, const B& b, int objectives) {
     Comparison<Lanes> found;
@@ -96,8 +97,9 @@ PARETOPO_HD PARETOPO_INLINE Comparison<Lanes> compare(const A& a, const B& b, in
     return found;
 }
 
-// Is a at least as good as b everywhere, and if so, is it better somewhere? One way, and so done
-// with the first objective in which a falls short, unless a branch costs more than the rest.
+// Compares in one direction: is a at least as good as b in every objective, and better in one?
+// Stops at the first objective in which a is worse, unless a branch costs more than the other
+// comparisons.
 template <int kObjectives, typename A, typename B>
 PARETOPO_HD PARETOPO_INLINE Comparison<OneLane<float>> compare_one_way(const A& a, const B& b,
                                                                        int objectives) {

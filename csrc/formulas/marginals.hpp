@@ -1,4 +1,5 @@
-// From what each point of ONE group adds to the others, to advantages: hypervolume_advantage.
+// Computes advantages from the marginal contributions of the points of ONE group:
+// hypervolume_advantage.
 //
 // Every step rounds in a fixed order, so that all backends agree bit for bit.
 #pragma once
@@ -13,23 +14,23 @@
 
 namespace paretopo {
 
-// The exact baseline is a mean of kSwap. With k = n nobody is left to swap with, and it is 0.
+// The exact baseline is a mean of kSwap. With k = n there is no point to swap with, and it is 0.
 PARETOPO_HD inline CellWeight cell_weight_of(Centre centre, std::int32_t count, std::int32_t k) {
     const bool is_exact = centre == Centre::kExact || centre == Centre::kStd;
     return is_exact && k < count ? CellWeight::kSwap : CellWeight::kMarginal;
 }
 
-// Which points of a group count.
+// Mask of a group.
 struct PresentPoints {
-    const std::uint8_t* mask;  // or null: all do
+    const std::uint8_t* mask;  // null: no padding
     PARETOPO_HD bool operator()(std::int32_t i) const { return !mask || mask[i] != 0; }
 };
 
 struct MarginalCentring {
-    double first = 0.0;  // subtracted first of all: equal points get exactly 0
+    double first = 0.0;  // subtracted first: equal points get exactly 0
     double mean = 0.0;
     double unit = 1.0;     // a power of two that keeps squares in the range of doubles
-    double divisor = 0.0;  // 0: none
+    double divisor = 0.0;  // 0: no division
     double factor = 1.0;
     int exponent = 0;
 
@@ -42,8 +43,8 @@ struct MarginalCentring {
     }
 };
 
-// What `marginals` of a group become advantages by; they are to be multiplied by 2^exponent.
-// `count` of the points are present.
+// Centre and scale that turn the `marginals` of a group into advantages; the results are to be
+// multiplied by 2^exponent. `count` of the points are present.
 template <typename Present>
 PARETOPO_HD MarginalCentring marginal_centring(const double* marginals, const Present& present,
                                                std::int32_t points, std::int32_t count,
@@ -77,7 +78,7 @@ PARETOPO_HD MarginalCentring marginal_centring(const double* marginals, const Pr
         const double gap = centring.gap(marginals[i]) * centring.unit;
         squares += gap * gap;
     }
-    // The epsilon is meant in the units of the volumes.
+    // The epsilon is in the units of the volumes.
     centring.divisor = sqrt(squares / (count - 1)) + ldexp(kStdEpsilon, power - exponent);
     return centring;
 }

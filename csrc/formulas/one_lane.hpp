@@ -1,6 +1,5 @@
-// One number where the vector kernels have several: what Lanes<Scalar> of
-// csrc/cpu/lanes/simd/simd.hpp offers for a vector, for a vector of one. A formula that is written
-// against either is written once.
+// The interface of Lanes<Scalar> (csrc/cpu/lanes/simd/simd.hpp) for a single number, so that a
+// formula is written once for scalars and vectors.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,8 @@ struct OneLane {
 
     PARETOPO_HD static F all(Scalar value) { return value; }
     PARETOPO_HD static F to_floats(I number) { return static_cast<Scalar>(number); }
-    // b is no NaN. A GPU has an instruction for either, which the comparison does not become.
+    // b is not NaN. A GPU has an instruction for each, but the compiler does not use it for the
+    // comparison.
     PARETOPO_HD static F smaller(F a, F b) {
 #if defined(__CUDA_ARCH__)
         return fmin(a, b);
@@ -34,7 +34,7 @@ struct OneLane {
     }
 
     PARETOPO_HD static Mask all_lanes() { return true; }
-    // Is a >= b, too, where `mask` holds?
+    // `mask`, and a >= b.
     template <typename Number>
     PARETOPO_HD static Mask and_at_least(Mask mask, Number a, Number b) {
         return mask & (a >= b);

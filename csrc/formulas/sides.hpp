@@ -1,5 +1,5 @@
-// Sides: distances of a point from the reference in the better direction, in double. What volumes
-// are products of.
+// Sides: distances of a point from the reference in the better direction, in double. Volumes are
+// products of sides.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace paretopo {
 
 inline constexpr double kLargestSide = std::numeric_limits<double>::max();
 
-// Where volumes begin: one reference point, or one for each group.
+// The origin of volumes: one reference point, or one for each group.
 struct References {
     const double* at;  // (objectives,) or (groups, objectives)
     bool per_group;
@@ -21,29 +21,30 @@ struct References {
     }
 };
 
-// A value or a reference of which more is better.
+// Flips the sign of a minimised value, so that larger is better.
 PARETOPO_HD inline double oriented(double value, bool minimised) {
     return minimised ? -value : value;
 }
 
-// NaN, infinity on the better side and a distance beyond the largest number have no place in a
-// volume. Value and reference are oriented, as are those of side_of.
+// True for NaN, for infinity on the better side, and if the distance overflows. Value and reference
+// are oriented, as in side_of.
 PARETOPO_HD inline bool is_refused(double value, double ref) {
     return !(value - ref <= kLargestSide);
 }
 
-// Positive where the value is better than the reference; never infinite, so that the set of a
-// refused value is measured without harm before its volume is withheld.
+// Positive if the value is better than the reference. Never infinite, so that a set with a refused
+// value can be measured before its volume is discarded.
 PARETOPO_HD inline double side_of(double value, double ref) {
     const double side = value - ref;
     return side < kLargestSide ? side : kLargestSide;
 }
 
-// Of so many sides within 2^-safe..2^safe, no product leaves the range of doubles.
+// If all sides lie within 2^-safe..2^safe, no product of this many sides leaves the range of
+// doubles.
 PARETOPO_HD constexpr int safe_power(int sides) { return 600 / sides; }
 
-// The power of two that sides are divided by, of which `largest` is the largest: 0 if it is safe.
-// Powers of two change no digit.
+// The exponent of the power of two that sides are divided by, given the largest side; 0 if that
+// side is safe. Division by powers of two is exact.
 PARETOPO_HD inline int excess_power(double largest, int sides) {
     const int power = largest > 0.0 ? ilogb(largest) : 0;
     return power <= safe_power(sides) && power >= -safe_power(sides) ? 0 : power;

@@ -1,6 +1,6 @@
-// Sorting networks: which pairs to compare, in which order, to sort any `kPoints` items.
-// Source: Batcher, 1968, "Sorting networks and their applications" (odd-even merge; Knuth, TAOCP 3,
-// algorithm 5.2.2M, for any number of items).
+// Sorting networks: the pairs to compare, in order, to sort any `kPoints` items. Source: Batcher,
+// 1968, "Sorting networks and their applications" (odd-even merge; Knuth, TAOCP 3, algorithm
+// 5.2.2M, for any number of items).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// pareto_advantage, as launches: one, up to sets that take all blocks to rank.
+// Launches of pareto_advantage: a single one, except for sets that need all blocks to rank.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace paretopo::gpu {
 
 inline constexpr std::int32_t kMostWeights = 64;
 
-// A Weighting whose weights travel with the launch, by value, where all groups share them.
+// A Weighting that passes weights by value with the launch if all groups share them.
 template <typename Scalar, int kMost>
 struct WeightingByValue {
     Scalar weights[kMost];
@@ -97,11 +97,12 @@ struct AdvantageByWarp {
         steps.run(warp, batch, g, weighting.of(g, batch.objectives), group.ranks, fronts,
                   advantages + at);
         if (!ranks) return;
-        for_own(warp, batch.points, [&](std::int64_t i) { ranks[at + i] = group.ranks[i]; });
+        for_each_unsynced(warp, batch.points,
+                          [&](std::int64_t i) { ranks[at + i] = group.ranks[i]; });
     }
 };
 
-// One block: ranks, unless they are there already, then advantages.
+// One block: computes the ranks, unless they are given, then the advantages.
 template <typename Scalar, int kObjectives>
 struct AdvantageOfSet {
     Chains<Scalar> chains;

@@ -1,4 +1,4 @@
-// crowding_distance, as launches: ranks, then every point against its front.
+// Launches of crowding_distance: ranks, then the comparison of every point with its front.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace paretopo::gpu {
 
-// The distance of point i, looking at all points of its set; O(points * objectives).
-// key(j, m): the key of point j, larger values better.
+// The distance of point i from a scan over all points of its set, O(points * objectives). key(j, m)
+// is the key of point j; larger is better.
 template <typename Scalar, typename KeyAt>
 PARETOPO_HD double crowding_of(const std::int32_t* ranks, std::int32_t i, std::int32_t points,
                                std::int32_t objectives, KeyAt key) {
@@ -66,8 +66,8 @@ struct CrowdingByWarp {
         GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         group.rank(warp);
-        warp.each([](int) {});  // each point is held against the ranks of all
-        for_own(warp, batch.points, [&](std::int64_t i) {
+        warp.each([](int) {});  // each point is compared with the ranks of all
+        for_each_unsynced(warp, batch.points, [&](std::int64_t i) {
             distances[g * batch.points + i] = crowding_of<Scalar>(
                 group.ranks, static_cast<std::int32_t>(i), batch.points, group.objectives,
                 [&](std::int32_t j, std::int32_t m) { return group.row(j)[m]; });
@@ -86,7 +86,7 @@ struct CrowdingOfPoints {
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
         const std::int64_t at = g * chain.points;
-        block.alone([&](int lane) {
+        block.each_unsynced([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < chain.points;
                  i += parts * block.lanes()) {
                 distances[at + i] = crowding_of<Scalar>(
@@ -99,7 +99,7 @@ struct CrowdingOfPoints {
     }
 };
 
-// Of fronts that are known already.
+// The fronts are given.
 template <typename Scalar>
 struct CrowdingOfFronts {
     Batch<Scalar> batch;
@@ -110,7 +110,7 @@ struct CrowdingOfFronts {
                                 std::int64_t g) const {
         const std::int64_t at = g * batch.points;
         const Scalar* values = batch.group(g);
-        block.alone([&](int lane) {
+        block.each_unsynced([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < batch.points;
                  i += parts * block.lanes()) {
                 distances[at + i] = crowding_of<Scalar>(
@@ -153,7 +153,7 @@ template <typename Place, typename Scalar>
 std::int64_t crowding_distance_scratch(Place place, Batch<Scalar> batch) {
     Limits limits = limits_of(place);
     const std::int64_t ranks = ranks_bytes(batch, limits);
-    limits.thread_points = 0;  // there is no way by threads here
+    limits.thread_points = 0;  // threads have no kernel for this
     return ranks + ranking_bytes(batch, limits);
 }
 

@@ -1,4 +1,4 @@
-// expected_hypervolume and hypervolume_advantage, as launches.
+// Launches of expected_hypervolume and hypervolume_advantage.
 #pragma once
 
 #include <cmath>
@@ -47,7 +47,7 @@ struct ExpectedByWarp {
         grid.read(warp, batch, ref, g);
         const std::int32_t drawn = k < grid.count() ? k : grid.count();
         const double* total = grid.total(warp, drawn);
-        warp.alone([&](int lane) {
+        warp.each_unsynced([&](int lane) {
             if (lane != 0) return;
             const double volume = grid.exponent() == 0 ? *total : ldexp(*total, grid.exponent());
             volumes[g] = grid.is_refused() ? kNoVolume : volume;
@@ -93,14 +93,14 @@ struct MarginalsByWarp {
     }
 };
 
-// Groups of 2 objectives that a thread measures alone.
+// True for groups of 2 objectives that a single thread measures.
 template <typename Scalar>
 bool fits_grid_thread(const Batch<Scalar>& batch, const Limits& limits) {
     return batch.objectives == 2 && batch.points <= limits.thread_points &&
            batch.groups >= limits.thread_groups;
 }
 
-// Weights for any number of points that count, by value: they travel with the launch.
+// Weights for every number of present points, passed by value with the launch.
 template <int kPoints>
 struct WeightTable {
     double at[kPoints + 1][kPoints + 1];

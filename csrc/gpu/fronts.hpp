@@ -1,4 +1,4 @@
-// pareto_rank and is_nondominated, as launches.
+// Launches of pareto_rank and is_nondominated.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct RankByWarp {
         GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         group.rank(warp);
-        for_own(warp, batch.points,
-                [&](std::int64_t i) { ranks[g * batch.points + i] = group.ranks[i]; });
+        for_each_unsynced(warp, batch.points,
+                          [&](std::int64_t i) { ranks[g * batch.points + i] = group.ranks[i]; });
         group.leave(warp);
     }
 };
@@ -97,14 +97,14 @@ struct NondominatedByWarp {
         Arena arena(memory);
         GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
-        for_own(warp, batch.points, [&](std::int64_t i) {
+        for_each_unsynced(warp, batch.points, [&](std::int64_t i) {
             nondominated[g * batch.points + i] = group.is_nondominated(i, keep_weakly);
         });
         group.leave(warp);
     }
 };
 
-// One point of a large set against all others, from keys.
+// Compares one point of a large set with all others, by keys.
 template <typename Scalar, int kObjectives>
 struct NondominatedPoints {
     Chains<Scalar> chains;
@@ -115,7 +115,7 @@ struct NondominatedPoints {
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
         const std::uint8_t* mask = chains.batch.group_mask(g);
-        block.alone([&](int lane) {
+        block.each_unsynced([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < chain.points;
                  i += parts * block.lanes()) {
                 nondominated[g * chain.points + i] = is_nondominated_point(chain, mask, i);

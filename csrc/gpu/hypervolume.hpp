@@ -1,4 +1,4 @@
-// hypervolume, its gradient and hv_contributions, as launches.
+// Launches of hypervolume, its gradient and hv_contributions.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace paretopo::gpu {
 
 // ---- Any number of objectives: one warp per point ----
 
-// What of its box a point keeps, in all its sides or in all but one.
+// The part of its box that only this point dominates, in all sides or in all but one.
 template <typename Scalar>
 struct PointOfSet {
     const Batch<Scalar>& batch;
@@ -26,7 +26,7 @@ struct PointOfSet {
         return side_as_given(batch.group(g)[i * batch.objectives + m], ref.at[m],
                              batch.is_minimised(m));
     }
-    // The sides of point i but the one left out; false for one that is masked or outside.
+    // Writes the sides of point i except `left_out`; false if the point is masked or outside.
     PARETOPO_HD bool is_inside(std::int64_t i, std::int32_t left_out, double* sides) const {
         const std::uint8_t* mask = batch.group_mask(g);
         if (mask && mask[i] == 0) return false;
@@ -49,7 +49,7 @@ struct PointOfSet {
     PARETOPO_HD KeysOfPoint keys(std::int64_t i) const {
         return {batch.group(g) + i * batch.objectives, batch};
     }
-    // Does point a dominate point b, as given?
+    // Does point a dominate point b, compared as given?
     PARETOPO_HD bool is_dominated_by(std::int64_t b, std::int64_t a) const {
         return dominates(keys(a), keys(b), batch.objectives);
     }
@@ -65,17 +65,17 @@ struct PointOfSet {
     }
 };
 
-// The facet of point i in direction m: what it dominates, of all sides but m, that no point before
-// it in objective m does; of equal values the earlier point is before. It is the derivative of the
-// hypervolume; summed over the points, times their sides, the hypervolume itself.
+// The facet of point i in direction m: the region of the other sides that point i dominates and no
+// point before it in objective m does. Among equal values the earlier point is before. The facet is
+// the derivative of the hypervolume. Facets times their sides add up to the hypervolume.
 template <typename Scalar>
 struct Facet {
     Batch<Scalar> batch;
     Reference ref;
     double* out;
-    bool is_gradient;  // out: (groups, points, objectives), derivatives; else (groups, points),
-                       // the pieces of the last objective
-    const std::uint8_t* wanted = nullptr;  // (groups, points), 0 for a piece of 0; null: all are
+    bool is_gradient;  // out: (groups, points, objectives), derivatives; else (groups, points), the
+                       // pieces of the last objective
+    const std::uint8_t* wanted = nullptr;  // (groups, points), 0 for a piece of 0; null: all wanted
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         Exclusive(arena, batch.points, batch.objectives - 1);
@@ -145,6 +145,8 @@ struct Contribution {
                 warp, batch.objectives, 1.0, [&](std::int32_t k) { return set.side(i, k); },
                 [&](std::int64_t j, double* sides) {
                     if (j == i || !set.is_inside(j, kAll, sides)) return false;
+                    // With ignore_dominated, skip the points that i dominates. Points that others
+                    // dominate need no test: they lie within those others.
                     return !ignore_dominated || !set.is_dominated_by(j, i);
                 });
         }
@@ -154,8 +156,7 @@ struct Contribution {
     }
 
   private:
-    // Those that point i dominates take nothing from it then; what others dominate lies within
-    // what these take.
+    // With ignore_dominated, a point that another one dominates has no contribution.
     template <typename Warp>
     PARETOPO_HD bool is_left_out(Warp& warp, const PointOfSet<Scalar>& set, std::int64_t i) const {
         if (!ignore_dominated) return false;

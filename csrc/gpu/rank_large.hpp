@@ -1,4 +1,4 @@
-// rank_large, as launches: one block per set, or all blocks on one set.
+// Launches of rank_large: one block per set, or all blocks on one set.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace paretopo::gpu {
 
-// The points before `from` have settled and raised those up to `to`; from..to settle now, by the
-// first block, after those of the super tile before have raised them. The other blocks let that
-// super tile raise all points from `to` on.
+// The points before `from` are settled and have raised those before `to`. The first block settles
+// from..to, once the previous super tile has raised them. The other blocks let that super tile
+// raise all points from `to` on.
 template <typename Scalar, int kObjectives>
 struct SettleSuperTile {
     Chains<Scalar> chains;
@@ -28,7 +28,7 @@ struct SettleSuperTile {
             });
             chain.template settle<kObjectives>(block, from, to, tile);
         } else {
-            block.alone([&](int lane) {
+            block.each_unsynced([&](int lane) {
                 chain.template raise<kObjectives>(before, from, to, chain.points,
                                                   (part - 1) * block.lanes() + lane,
                                                   (parts - 1) * block.lanes());

@@ -1,4 +1,4 @@
-// What csrc/cuda/devices.cu tells, in a build without nvcc.
+// Device queries of csrc/cuda/devices.cu in a build without nvcc.
 #include "no_cuda/launcher.hpp"
 #include "ops.hpp"
 

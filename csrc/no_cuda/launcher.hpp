@@ -1,5 +1,5 @@
-// Stands for csrc/cuda/ in a build without nvcc: every operation is there, and its launcher is one
-// honest error.
+// Replaces csrc/cuda/ in a build without nvcc: every operation exists, and its launcher throws an
+// explicit error.
 #pragma once
 
 #include <cstdint>

@@ -74,8 +74,8 @@ using namespace ptx;
 // that each has several jobs one after the other.
 namespace paretopo {
 
-std::int64_t cuda::most_blocks() { return 3; }
-std::int64_t cuda::most_rows() { return 2; }
+std::int64_t cuda::max_blocks() { return 3; }
+std::int64_t cuda::max_rows() { return 2; }
 
 gpu::Limits limits_of(const Cuda&) {
     if (mapping_of_tests < 0) return {};

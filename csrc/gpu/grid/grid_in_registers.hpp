@@ -1,5 +1,5 @@
-// The grid of one small group of 2 objectives in the registers of one thread: up to kPoints points,
-// sorted by a network, then every row of the grid. The same sums in the same order as
+// The grid of one small group of 2 objectives in the registers of one thread. A network sorts up to
+// kPoints points, then the thread visits every row. The sums and their order are those of
 // formulas/attainment.hpp; every loop has constant bounds.
 #pragma once
 
@@ -146,8 +146,8 @@ class GridInRegisters {
     }
 
     double x_[kPoints], y_[kPoints];  // ascending in x
-    double rows_[kPoints];            // y alone, ascending
-    std::uint64_t moved_ = 0;         // by which pairs of the network
+    double rows_[kPoints];            // only y, ascending
+    std::uint64_t moved_ = 0;         // bit per pair of the network: whether it swapped
     PresentBits present_;
     std::int32_t count_ = 0;
     int exponent_ = 0;

@@ -1,5 +1,5 @@
-// The grid of ONE group by a team: points are sorted by counting, and each lane measures slabs of
-// its own, formulas/attainment.hpp. Slabs are added up in ascending order, so that the results are
+// The grid of ONE group by a team. Points are sorted by counting, and each lane measures slabs of
+// its own (formulas/attainment.hpp). Slabs are summed in ascending order, so that the results equal
 // those of one lane, bit for bit.
 #pragma once
 
@@ -34,7 +34,7 @@ class SharedGrid {
           powers_(arena.array<std::int32_t>(objectives)),
           refused_(arena.array<std::int32_t>(1)) {}
 
-    // Sides of the points, sorted; those that do not count, or lie outside, have no extent.
+    // Reads and sorts the sides; padding and points outside get sides of 0.
     template <typename Team, typename Scalar, typename Corners>
     PARETOPO_HD void read(Team& team, const Batch<Scalar>& batch, const Corners& ref,
                           std::int64_t g) {
@@ -84,7 +84,7 @@ class SharedGrid {
     PARETOPO_HD int exponent() const { return exponent_; }
     PARETOPO_HD const double* boxes() const { return boxes_; }
 
-    // The integral over all places, for lane 0 alone.
+    // The integral over the whole space; the result is for lane 0 only.
     template <typename Team>
     PARETOPO_HD double* total(Team& team, std::int32_t k) {
         weigh(team, CellWeight::kHit, k);
@@ -121,7 +121,7 @@ class SharedGrid {
     }
 
   private:
-    // How many points come before point i in ascending order.
+    // The number of points before point i in ascending order.
     template <typename Value>
     PARETOPO_HD std::int32_t place_of(std::int64_t i, Value value) const {
         const double own = value(i);
@@ -133,7 +133,7 @@ class SharedGrid {
         return place;
     }
 
-    // Nobody waits at its end: what reads sides next comes after `weigh`.
+    // No barrier at the end: the next step that reads sides comes after `weigh`.
     template <typename Team>
     PARETOPO_HD void scale(Team& team) {
         for_each(team, objectives_, [&](std::int64_t m) {
@@ -147,7 +147,7 @@ class SharedGrid {
             is_safe = is_safe && powers_[m] == 0;
         }
         if (is_safe) return;
-        for_own(team, points_, [&](std::int64_t j) {
+        for_each_unsynced(team, points_, [&](std::int64_t j) {
             for (std::int32_t m = 0; m < objectives_; ++m) {
                 double& side = sides_[std::int64_t{m} * points_ + j];
                 side = ldexp(side, -powers_[m]);
@@ -164,7 +164,7 @@ class SharedGrid {
 
     PARETOPO_HD Grid grid() const { return {points_, objectives_, sides_, order_, weights_}; }
 
-    // Slabs `first`, first + 1, ..., one a lane.
+    // Measures slabs `first`, first + 1, ..., one per lane.
     template <typename Team>
     PARETOPO_HD void measure(Team& team, const Grid& grid, std::int32_t first, bool of_boxes) {
         const std::int64_t width = SlabIntegral::words(points_);
@@ -178,7 +178,7 @@ class SharedGrid {
         });
     }
 
-    // Calls work(lane that measured it, height) in ascending order.
+    // Calls work(lane, height) in ascending order, with the lane that measured the slab.
     template <typename Team, typename Work>
     PARETOPO_HD void each_slab(const Team& team, const Grid& grid, std::int32_t first,
                                Work work) const {

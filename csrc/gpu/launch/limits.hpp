@@ -1,10 +1,10 @@
-// Which threads share the work of a group. Bounds are constants, not questions to the device: the
-// same call takes the same way on every GPU, and nothing has to wait for an answer.
+// The choice of threads that share the work of a group. Bounds are constants and do not depend on
+// the device: the same call uses the same kernels on every GPU, and never waits for an answer.
 //
-// cmake/gpu_operations.cmake compiles each header of csrc/gpu/ once for each place that runs it,
-// after the launcher of that place, which offers
+// cmake/gpu_operations.cmake compiles each header of csrc/gpu/ once for each place that runs it. It
+// includes the launcher of that place first, which defines
 //   Here                         the place
-//   launcher_of(place, what)     threads, warps and blocks; `what` is for errors
+//   launcher_of(place, name)     threads, warps and blocks; errors name the operation
 //   limits_of(place)             Limits
 #pragma once
 
@@ -16,17 +16,20 @@
 namespace paretopo::gpu {
 
 struct Limits {
-    std::int32_t thread_points = 16;  // up to here and with so many groups, a thread each, if the
-    std::int64_t thread_groups = 16384;  // points are float and have 2 to 4 objectives
-    std::int32_t warp_points = 64;       // up to here, a warp per group
-    std::int32_t block_points = 2048;    // up to here, or with so many groups, a block each
+    // One thread per group up to thread_points and from thread_groups on, if points are float and
+    // have 2 to 4 objectives; one warp per group up to warp_points; one block per group up to
+    // block_points or from block_groups on.
+    std::int32_t thread_points = 16;
+    std::int64_t thread_groups = 16384;
+    std::int32_t warp_points = 64;
+    std::int32_t block_points = 2048;
     std::int64_t block_groups = 256;
     std::int32_t tile = 64;          // points settled together; at most 64
     std::int32_t super_tile = 1024;  // points settled by one launch on a large single set
 };
 
-// Small bounds, so that tests take small sets the way of large ones. tile: more than a warp has
-// lanes, or none of its points is settled by another lane than the one that raised it.
+// Small bounds, so that tests take small sets through the code for large ones. tile: more than the
+// lanes of a warp, or each point would be settled by the lane that raised it.
 inline Limits limits_for(Mapping mapping, std::int32_t tile) {
     Limits limits;
     if (mapping == Mapping::kThread) limits.thread_groups = 0;
@@ -40,7 +43,7 @@ inline Limits limits_for(Mapping mapping, std::int32_t tile) {
 }
 
 inline constexpr std::int32_t kWarpLanes = 32;
-inline constexpr std::int64_t kSharedBytes = 48 * 1024;  // of a block, without asking for more
+inline constexpr std::int64_t kSharedBytes = 48 * 1024;  // per block, without opting in to more
 
 template <typename Scalar>
 bool fits_thread(const Batch<Scalar>& batch, const Limits& limits) {
@@ -61,7 +64,7 @@ bool fits_block(const Batch<Scalar>& batch, const Limits& limits) {
 template <int kValue>
 using Constant = std::integral_constant<int, kValue>;
 
-// Calls op with the number of objectives as a constant from 2 to 4, or 0 for any.
+// Calls op with the number of objectives as a constant from 2 to 4, or 0 for any other.
 template <typename Op>
 void with_objectives(std::int32_t objectives, Op op) {
     if (objectives == 2) return op(Constant<2>());
@@ -72,7 +75,7 @@ void with_objectives(std::int32_t objectives, Op op) {
 
 }  // namespace paretopo::gpu
 
-// At the end of a header, for each of its functions of Place and Scalar.
+// Put this at the end of a header, for each of its functions of Place and Scalar.
 #define PARETOPO_INSTANTIATE_HERE(function)                         \
     template decltype(function<Here, float>) function<Here, float>; \
     template decltype(function<Here, double>) function<Here, double>;

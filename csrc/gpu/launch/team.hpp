@@ -1,24 +1,25 @@
-// Teams: lanes that work on one group together, threads of a warp or of a block on a GPU, the turns
-// of a loop on the CPU. What they run is written once, as a sequence of steps; the code between
-// steps is run by every lane alike. Within a step no lane may read what another one writes; nor may
-// a step write what the code since the step before it reads, as some lanes may still be reading.
+// Teams: lanes that work on one group together. Lanes are the threads of a warp or block on a GPU,
+// and iterations of a loop on the CPU. Kernels are written once, as a sequence of steps; every lane
+// runs the code between steps. Within a step no lane may read memory that another one writes. A
+// step must not write memory that the code since the previous step reads, as some lanes may still
+// be reading it.
 //
 // A team offers:
-//   lanes()        how many
-//   each(step)     step(lane) by every lane; then all wait, and see what the others wrote
-//   alone(step)    step(lane) by every lane, and nobody waits: what such a step reads and writes in
-//                  memory that lanes share is the lane's own until the next wait
+//   lanes()               their number
+//   each(step)            step(lane) by every lane, then a barrier: all see each other's writes
+//   each_unsynced(step)   step(lane) by every lane without a barrier: until the next barrier, only
+//                         the lane itself may use the shared memory that its step reads and writes
 //   atomic_max(at, value) and
 //   atomic_min(at, value), by any number of lanes within one step
-// and a warp, or what stands for one, whose lanes tell each other an answer. That is no wait: they
-// see nothing that the others wrote, and no step of these writes:
-//   any(step)        whether a lane answers true
+// A warp, or its substitute, also exchanges values between lanes. That is no barrier: lanes do not
+// see each other's writes, and these steps must not write:
+//   any(step)        whether step is true for some lane
 //   count(step)      the sum of the lanes' integers
 //   sum(step)        the sum of the lanes' doubles, always in the same order
 //   ballot(n, test)  bit i is test(i), for n <= 64
-// and a block:
-//   sum(step)        as a warp's, and a wait; before the next one there is another wait
-//   one_warp(work)   work(warp) by the first warp; then all wait
+// A block also offers:
+//   sum(step)        like a warp's, with a barrier; another barrier must come before the next one
+//   one_warp(work)   work(warp) by the first warp, then a barrier
 #pragma once
 
 #include <cstdint>
@@ -34,18 +35,17 @@ PARETOPO_HD void for_each(Team& team, std::int64_t count, Step step) {
     });
 }
 
-// As for_each, and nobody waits: each i is at home with its lane, i % lanes().
+// Like for_each, without a barrier: lane i % lanes() owns index i.
 template <typename Team, typename Step>
-PARETOPO_HD void for_own(Team& team, std::int64_t count, Step step) {
-    team.alone([&](int lane) {
+PARETOPO_HD void for_each_unsynced(Team& team, std::int64_t count, Step step) {
+    team.each_unsynced([&](int lane) {
         for (std::int64_t i = lane; i < count; i += team.lanes()) step(i);
     });
 }
 
-// The arrays of one job, one after the other in memory that somebody else owns. What lays them out
-// tells how much they take, too: an arena that begins at null gives out null and counts. Pointers
-// all the way: out of an integer, the compiler would not know shared memory, and reach it the slow
-// way of memory of any kind.
+// Lays out the arrays of one job one after another in memory of the caller. An arena that begins at
+// null returns null and only counts bytes. It works on pointers throughout: with an integer in
+// between, the compiler would lose track of shared memory and use slower generic addresses.
 class Arena {
   public:
     PARETOPO_HD explicit Arena(char* start) : start_(start) {}

@@ -1,4 +1,5 @@
-// From ranks to advantages by a team: the weighted sums, what each front spans, and the formula.
+// A team computes advantages from ranks: the weighted sums, the span of each front, and the
+// formula.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace paretopo::gpu {
 
-// The weights of one group, in the precision of the rewards: its own, or those of all.
+// The weights of one group, in the precision of the rewards: its own or the shared ones.
 template <typename Scalar>
 struct GroupWeights {
     const double* own;  // (objectives,) or null
@@ -30,13 +31,13 @@ struct GroupWeighting {
     Centre centre;
 };
 
-// The steps by which a team turns the ranks of one group into advantages, and their memory.
+// The steps in which a team turns the ranks of one group into advantages, and their memory.
 template <typename Scalar>
 struct AdvantageSteps {
     Scalar* sums;
     Scalar* uncentred;
-    Key<Scalar>* lowest;   // sum of each front
-    Key<Scalar>* highest;  // sum of each front
+    Key<Scalar>* lowest;   // lowest sum of each front
+    Key<Scalar>* highest;  // highest sum of each front
 
     PARETOPO_HD AdvantageSteps(Arena& arena, std::int32_t points)
         : sums(arena.array<Scalar>(points)),
@@ -66,7 +67,7 @@ struct AdvantageSteps {
                                                            value_of<Scalar>(lowest[ranks[i]]),
                                                            value_of<Scalar>(highest[ranks[i]]));
         });
-        team.alone([&](int lane) {
+        team.each_unsynced([&](int lane) {
             centre(uncentred, ranks, points, how.centre, out, lane, team.lanes());
         });
     }

@@ -1,7 +1,8 @@
-// Ranks of ONE large set: the rank of a point is the longest chain of points that dominate each
-// other and end in it. Sorted so that no point dominates an earlier one, chains are grown tile by
-// tile: settle the tile, then raise all later points ("right-looking"). The number of steps depends
-// on the size of the set alone, so that nobody has to wait for an answer to know the next step.
+// Ranks of ONE large set. The rank of a point is the length of the longest chain of points that
+// dominate each other and end in it. Points are sorted so that no point dominates an earlier one,
+// and chains grow tile by tile: settle the tile, then raise all later points ("right-looking"). The
+// number of steps depends only on the size of the set, so the host launches all of them without
+// waiting.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +16,15 @@ namespace paretopo::gpu {
 
 inline constexpr std::int32_t kMostInTile = 64;
 
-// Memory of one set, and its steps. kObjectives 0: any number.
+// Memory and steps of one set. kObjectives 0: any number.
 template <typename Scalar>
 struct Chain {
     Key<Scalar>* given;         // (points, objectives), the lowest keys for masked points
     Key<Scalar>* sorted;        // the same in lexicographic order, best first
-    std::int32_t* order;        // which point is there
-    std::int32_t* ranks;        // of the sorted points, growing
-    std::int32_t* fronts;       // how many there are
-    std::uint64_t* dominators;  // within the tile, of each of its points
+    std::int32_t* order;        // the index of each sorted point
+    std::int32_t* ranks;        // of the sorted points; they grow
+    std::int32_t* fronts;       // the number of fronts
+    std::uint64_t* dominators;  // of each point of the tile, within the tile
     std::int32_t points;
     std::int32_t objectives;
 
@@ -43,7 +44,7 @@ struct Chain {
 
     // ---- The share of lane `lane` of `lanes` in each step ----
 
-    // A masked point gets the lowest keys: it dominates nobody.
+    // A masked point gets the lowest keys, so that it dominates no point.
     PARETOPO_HD void read(const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
                           std::int64_t lanes) const {
         const Scalar* values = batch.group(g);
@@ -58,7 +59,8 @@ struct Chain {
         if (lane == 0) *fronts = 0;
     }
 
-    // The place of a point is the number of points before it: O(points) each, and all at once.
+    // The position of a point is the number of points before it: O(points) per point, all in
+    // parallel.
     PARETOPO_HD void sort(std::int64_t lane, std::int64_t lanes) const {
         for (std::int64_t i = lane; i < points; i += lanes) {
             const Key<Scalar>* own = given + i * objectives;
@@ -72,7 +74,7 @@ struct Chain {
         }
     }
 
-    // Raises the points first..last by those of from..to, whose ranks are final.
+    // Raises the points first..last by the points from..to, whose ranks are final.
     template <int kObjectives>
     PARETOPO_HD void raise(std::int64_t from, std::int64_t to, std::int64_t first,
                            std::int64_t last, std::int64_t lane, std::int64_t lanes) const {
@@ -88,7 +90,7 @@ struct Chain {
         }
     }
 
-    // Ranks in the order of the points as given, and the number of fronts.
+    // Writes ranks in the order of the given points, and the number of fronts.
     template <typename Team>
     PARETOPO_HD void write(Team& team, const std::uint8_t* mask, std::int32_t* out,
                            std::int64_t lane, std::int64_t lanes) const {
@@ -102,7 +104,7 @@ struct Chain {
 
     // ---- Steps of a whole block ----
 
-    // Makes the ranks of first..last final; all earlier points have raised them already.
+    // Makes the ranks of first..last final; all earlier points have already raised them.
     template <int kObjectives, typename Block>
     PARETOPO_HD void settle(Block& block, std::int64_t first, std::int64_t last,
                             std::int32_t tile) const {
@@ -133,13 +135,15 @@ struct Chain {
         return found;
     }
 
-    // Up to 64 points, front by front of the tile: a point is settled once its dominators are.
+    // Settles up to 64 points, front by front of the tile: a point is settled once its dominators
+    // are.
     template <int kObjectives, typename Warp>
     PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
         const auto count = static_cast<std::int32_t>(to - from);
         std::uint64_t left = ~std::uint64_t{0} >> (kMostInTile - count);
-        for_own(warp, count,
-                [&](std::int64_t i) { dominators[i] = dominators_in_tile<kObjectives>(from, i); });
+        for_each_unsynced(warp, count, [&](std::int64_t i) {
+            dominators[i] = dominators_in_tile<kObjectives>(from, i);
+        });
         while (left != 0) {
             const std::uint64_t ready = warp.ballot(count, [&](std::int32_t i) {
                 return (left >> i & 1) != 0 && (dominators[i] & left) == 0;

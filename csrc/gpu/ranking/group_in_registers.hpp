@@ -21,7 +21,7 @@ PARETOPO_HD inline bool is_aligned(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) % alignof(FourFloats) == 0;
 }
 
-// The values of a group, four at a time where that is possible; zeros behind the last.
+// Loads the values of a group, four at a time if possible; zeros after the last.
 template <int kValues, typename Scalar>
 PARETOPO_HD void load_values(const Scalar* group, int count, Scalar (&values)[kValues]) {
     if constexpr (sizeof(Scalar) == sizeof(float)) {
@@ -39,7 +39,7 @@ PARETOPO_HD void load_values(const Scalar* group, int count, Scalar (&values)[kV
     for (int k = 0; k < kValues; ++k) values[k] = k < count ? group[k] : Scalar(0);
 }
 
-// Bit i is set where point i counts.
+// Bit i is set if point i is present.
 template <int kPoints>
 PARETOPO_HD std::uint32_t present_points(const std::uint8_t* mask, int points) {
     std::uint32_t present = (std::uint32_t{1} << points) - 1;
@@ -51,8 +51,8 @@ PARETOPO_HD std::uint32_t present_points(const std::uint8_t* mask, int points) {
     return present;
 }
 
-// Peels front after front, of the points that are present; returns how many there are. A point is
-// behind while one that dominates it is left, and its rank is how often it was behind.
+// Peels front after front from the present points; returns the number of fronts. A point waits
+// while one of its dominators is left, and its rank is the number of rounds it waited.
 template <int kPoints>
 PARETOPO_HD std::int32_t peel(const std::uint32_t (&dominators)[kPoints], std::uint32_t present,
                               std::int32_t (&ranks)[kPoints]) {
@@ -76,17 +76,18 @@ PARETOPO_HD std::int32_t peel(const std::uint32_t (&dominators)[kPoints], std::u
     return fronts;
 }
 
-// ---- The same for eight points, a byte each in two words: the first four, and the last four ----
+// ---- The same for eight points, one byte each in two words: the first four, and the last four
+// ----
 
 inline constexpr std::uint32_t kOneInEach = 0x01010101;
 inline constexpr std::uint32_t kHighestOfEach = 0x80808080;
 
-// Bit k of four becomes the lowest of byte k.
+// Bit k of `four` becomes the lowest bit of byte k.
 PARETOPO_HD inline std::uint32_t spread(std::uint32_t four) {
     return four * 0x00204081 & kOneInEach;
 }
 
-// The highest bit of each byte that is not 0.
+// Sets the highest bit of each byte that is not 0.
 PARETOPO_HD inline std::uint32_t find_nonzero(std::uint32_t bytes) {
     constexpr std::uint32_t kRest = ~kHighestOfEach;
     return (bytes | ((bytes & kRest) + kRest)) & kHighestOfEach;
@@ -101,7 +102,7 @@ PARETOPO_HD inline std::int32_t peel_bytes(const std::uint32_t (&dominators)[8],
         const std::uint32_t* four = dominators + 4 * h;
         const std::uint32_t here = spread(present >> 4 * h & 15) * 0xff;
         rows[h] = (four[0] | four[1] << 8 | four[2] << 16 | four[3] << 24) & here;
-        packed[h] = ~here;  // kUnranked where there is no point
+        packed[h] = ~here;  // kUnranked for absent points
     }
     std::int32_t fronts = 0;
     for (std::uint32_t left = present; left != 0; ++fronts) {
@@ -110,7 +111,8 @@ PARETOPO_HD inline std::int32_t peel_bytes(const std::uint32_t (&dominators)[8],
         const std::uint32_t last = find_nonzero(rows[1] & others) >> 7;
         packed[0] += first;
         packed[1] += last;
-        // Byte k of the sum has the bits of points k and 4 + k: the product gathers them on top.
+        // Byte k of the sum holds the bits of points k and 4 + k; the product gathers them in the
+        // top byte.
         left = (first + (last << 4)) * 0x01020408 >> 24;
     }
     PARETOPO_UNROLL
@@ -120,14 +122,14 @@ PARETOPO_HD inline std::int32_t peel_bytes(const std::uint32_t (&dominators)[8],
     return fronts;
 }
 
-// Two points: the highest bit is set where the first, or the second, is better in some objective.
+// Two points: the highest bit is set if the first, or the second, is better in some objective.
 struct Better {
     std::uint32_t first = 0;
     std::uint32_t second = 0;
 };
 
-// dominators[i]: bit j if point j dominates point i, and, where ties has all its bits set, if it
-// comes before point i and equals it. Bits are shifted in from the last point to the first.
+// dominators[i]: bit j is set if point j dominates point i. If all bits of ties are set, it is also
+// set if j comes before i and equals it. Bits are shifted in from the last point to the first.
 template <int kPoints, typename Compare>
 PARETOPO_HD void find_dominators(std::uint32_t ties, Compare compare,
                                  std::uint32_t (&dominators)[kPoints]) {
@@ -142,7 +144,7 @@ PARETOPO_HD void find_dominators(std::uint32_t ties, Compare compare,
             dominators[i] = shift_in(dominators[i], either ^ better.first);
             dominators[j] = shift_in(dominators[j], (either ^ better.second) | (ties & ~either));
         }
-        dominators[i] <<= 1;  // none dominates itself
+        dominators[i] <<= 1;  // no point dominates itself
     }
 }
 
@@ -156,7 +158,7 @@ class GroupInRegisters {
 
     PARETOPO_HD std::uint32_t present() const { return present_; }
 
-    // Weighted sums of the rewards; before find_dominators, which needs their registers.
+    // Weighted sums of the rewards. Call before find_dominators, which reuses their registers.
     PARETOPO_HD void weigh(const float* weights, float largest, float (&sums)[kPoints]) const {
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
@@ -165,9 +167,9 @@ class GroupInRegisters {
         }
     }
 
-    // Numbers are compared by the signs of their differences: a GPU subtracts twice as many floats
-    // as it compares. That takes finite numbers, and one zero; a NaN, an infinity or a sum that
-    // overflows sends the group the other way, by keys.
+    // Compares numbers by the signs of their differences: a GPU subtracts floats twice as fast as
+    // it compares them. This needs finite numbers and a single zero. A group with a NaN, an
+    // infinity or a sum that overflows is compared by keys instead.
     PARETOPO_HD void find_dominators(std::uint64_t minimised, std::uint32_t ties,
                                      std::uint32_t (&dominators)[kPoints]) const {
         float values[kPoints * kObjectives];  // more is better
@@ -208,7 +210,7 @@ class GroupInRegisters {
         gpu::find_dominators(ties, by_keys, dominators);
     }
 
-    // Peels front after front; returns how many there are.
+    // Peels front after front; returns the number of fronts.
     PARETOPO_HD std::int32_t rank(const std::uint32_t (&dominators)[kPoints],
                                   std::int32_t (&ranks)[kPoints]) const {
         if constexpr (kPoints == 8) {
@@ -223,7 +225,7 @@ class GroupInRegisters {
     std::uint32_t present_;
 };
 
-// Sums become advantages before centring, in place.
+// Turns sums into advantages before centring, in place.
 template <int kPoints>
 PARETOPO_HD void rank_advantages_in_registers(std::int32_t fronts,
                                               const std::int32_t (&ranks)[kPoints], float beta,
@@ -252,7 +254,7 @@ PARETOPO_HD void rank_advantages_in_registers(std::int32_t fronts,
     }
 }
 
-// The first `points` of an array in registers; four at a time where that is possible.
+// Stores the first `points` of an array in registers, four at a time if possible.
 template <int kPoints, typename T>
 PARETOPO_HD void store(const T (&own)[kPoints], std::int32_t points, T* out) {
     if constexpr (sizeof(T) == sizeof(float)) {

@@ -1,5 +1,5 @@
-// One group of up to 64 points by one warp: point i is at home with lane i % lanes, sets of points
-// are 64-bit words that every lane holds.
+// One group of up to 64 points by one warp: lane i % lanes owns point i. Sets of points are 64-bit
+// words that every lane holds.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace paretopo::gpu {
 
-// Memory of one warp. Keys of any number of objectives (kObjectives 0) may be too large for what is
-// shared, and lie in scratch; nobody else needs any, so that it may be null.
+// Memory of one warp. Keys of many objectives (kObjectives 0) may exceed shared memory and are then
+// in scratch; otherwise scratch may be null.
 template <typename Scalar, int kObjectives>
 struct GroupOfWarp {
     Key<Scalar>* keys;          // (points, objectives)
@@ -44,17 +44,18 @@ struct GroupOfWarp {
         present = warp.ballot(points, [&](std::int32_t i) { return !mask || mask[i] != 0; });
     }
 
-    // Once all have compared their points: the next group's keys take the place of shared ones.
+    // Call once all lanes have compared their points: the next group's keys overwrite the shared
+    // ones.
     template <typename Warp>
     PARETOPO_HD void leave(Warp& warp) const {
         if constexpr (kObjectives > 0) warp.each([](int) {});
     }
 
-    // Ranks of all points, kUnranked for those that are masked; returns the number of fronts. Each
-    // lane has its own ranks alone until the next wait.
+    // Ranks of all points, kUnranked for padding; returns the number of fronts. Each lane may read
+    // only its own ranks until the next barrier.
     template <typename Warp>
     PARETOPO_HD std::int32_t rank(Warp& warp) {
-        for_own(warp, points, [&](std::int64_t i) {
+        for_each_unsynced(warp, points, [&](std::int64_t i) {
             std::uint64_t found = 0;
             for (std::int32_t j = 0; j < points; ++j) {
                 const bool is_dominated = dominates<kObjectives>(row(j), row(i), objectives);
@@ -69,7 +70,7 @@ struct GroupOfWarp {
             const std::uint64_t taken = warp.ballot(points, [&](std::int32_t i) {
                 return (left >> i & 1) != 0 && (dominators[i] & left) == 0;
             });
-            for_own(warp, points, [&](std::int64_t i) {
+            for_each_unsynced(warp, points, [&](std::int64_t i) {
                 if ((taken >> i & 1) != 0) ranks[i] = front;
             });
             left &= ~taken;
@@ -77,8 +78,7 @@ struct GroupOfWarp {
         return front;
     }
 
-    // Does point i count, is it dominated by none, and, unless equal points are all kept, the first
-    // of its kind?
+    // True if point i is present and non-dominated and, unless keep_weakly, the first among equals.
     PARETOPO_HD bool is_nondominated(std::int64_t i, bool keep_weakly) const {
         if (!is_present(i)) return false;
         for (std::int32_t j = 0; j < points; ++j) {

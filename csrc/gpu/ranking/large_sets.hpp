@@ -11,7 +11,7 @@
 
 namespace paretopo::gpu {
 
-// Scratch of a batch of large sets: one after the other.
+// Scratch of a batch of large sets, one set after another.
 template <typename Scalar>
 struct Chains {
     char* scratch;
@@ -42,7 +42,7 @@ std::int64_t ranking_bytes(const Batch<Scalar>& batch, const Limits& limits) {
            static_cast<std::int64_t>(sizeof(Key<Scalar>));
 }
 
-// Ranks of large sets that the caller has no use for: the scratch begins with them.
+// Ranks of large sets that the caller does not need: they are at the start of the scratch.
 template <typename Scalar>
 std::int64_t ranks_bytes(const Batch<Scalar>& batch, const Limits& limits) {
     if (fits_warp(batch, limits)) return 0;
@@ -53,7 +53,7 @@ std::int64_t ranks_bytes(const Batch<Scalar>& batch, const Limits& limits) {
 
 // ---- The steps of one large set as jobs: (block, part, parts, group) ----
 //
-// None waits at its end: a launch does.
+// No step ends with a barrier, because the end of its launch is one.
 
 template <typename Scalar>
 struct ReadSet {
@@ -62,7 +62,7 @@ struct ReadSet {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
-        block.alone([&](int lane) {
+        block.each_unsynced([&](int lane) {
             chain.read(chains.batch, g, part * block.lanes() + lane, parts * block.lanes());
         });
     }
@@ -75,7 +75,7 @@ struct SortSet {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
-        block.alone(
+        block.each_unsynced(
             [&](int lane) { chain.sort(part * block.lanes() + lane, parts * block.lanes()); });
     }
 };
@@ -88,7 +88,7 @@ struct WriteRanks {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
-        block.alone([&](int lane) {
+        block.each_unsynced([&](int lane) {
             chain.write(block, chains.batch.group_mask(g), ranks + g * chain.points,
                         part * block.lanes() + lane, parts * block.lanes());
         });
@@ -112,8 +112,8 @@ struct RankSet {
     }
 };
 
-// Ranks of large sets, which several operations start from: compiled once, gpu/rank_large.hpp. The
-// chains lie where the scratch of `place` begins. ranks must not be null.
+// Ranks of large sets, the first step of several operations: compiled once, in gpu/rank_large.hpp.
+// The chains start at the scratch of `place`. ranks must not be null.
 template <typename Place, typename Scalar>
 void rank_large(Place place, Batch<Scalar> batch, std::int32_t* ranks);
 

@@ -1,7 +1,7 @@
-// What ONE point dominates that no other point does, by one warp, in any number of objectives:
-// its box, shrunk to its tightest corner, less what the others take of it. What they take is a
-// hypervolume again, point after point in the order of the last side (While, Bradstreet and Barone,
-// 2012), with one side less at each level, down to the sweep in 3.
+// The exclusive volume of ONE point, by one warp, in any number of objectives: its box, shrunk to
+// its tightest corner, less the union of the others within it. That union is a hypervolume, summed
+// point by point in the order of the last side (While, Bradstreet and Barone, 2012). Each level has
+// one side less, down to the sweep in 3.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace paretopo::gpu {
 
 class Exclusive {
   public:
-    // Memory of one warp. Fewer than 3 sides are filled up with ones.
+    // Memory of one warp. Fewer than 3 sides are padded with ones.
     PARETOPO_HD Exclusive(Arena& arena, std::int32_t points, std::int32_t sides)
         : points_(points), width_(sides < 3 ? 3 : sides) {
         own_ = arena.array<double>(width_);
@@ -29,8 +29,9 @@ class Exclusive {
         rows_ = arena.array<double>(points * (width_ * (width_ + 1) / 2 - kNarrower));
     }
 
-    // own(k): side k of the point. read(j, row): whether point j counts, and if so its sides.
-    // Returns `height` times the volume, scaled so that only the product has to be representable.
+    // own(k): side k of the point. read(j, row): writes the sides of point j; false if it does not
+    // count. Returns `height` times the volume, scaled so that only the product has to be
+    // representable.
     template <typename Warp, typename Own, typename Read>
     PARETOPO_HD double volume(Warp& warp, std::int32_t sides, double height, Own own, Read read) {
         for_each(warp, width_, [&](std::int64_t k) {
@@ -69,14 +70,14 @@ class Exclusive {
   private:
     // Positive doubles have the order of their bits.
     PARETOPO_HD double corner(std::int64_t k) const {
-        const std::int64_t bits = corner_[k];  // one load: nvcc copies out of memory byte by byte
+        const std::int64_t bits = corner_[k];  // a single load: nvcc would copy byte by byte
         double value;
         std::memcpy(&value, &bits, sizeof(value));
         return value;
     }
 
-    // Another point that falls behind in one side only cuts the box off below its own side there.
-    // One that falls behind nowhere leaves nothing.
+    // A point that is smaller in one side only cuts the box off below its own side there. A point
+    // that is smaller in none leaves nothing.
     template <typename Warp>
     PARETOPO_HD void move_corner(Warp& warp, const double* row) {
         std::int32_t behind = -1;
@@ -104,8 +105,8 @@ class Exclusive {
         return is_smaller || k < j;
     }
 
-    // Candidates that count, of `width` sides, into the rows of that width: in the order of the
-    // last side, without those within others; or, for the sweep, all in the order of x.
+    // Copies the candidates that count into the rows of that width. They are sorted by the last
+    // side, without those within others; or, for the sweep, all are sorted by x.
     template <typename Warp>
     PARETOPO_HD std::int32_t arrange(Warp& warp, std::int32_t candidates, std::int32_t width) {
         const bool is_for_sweep = width == 3;
@@ -121,7 +122,7 @@ class Exclusive {
             const double own = others_[j * width + key];
             std::int64_t place = 0;
             for (std::int64_t k = 0; k < candidates; ++k) {
-                if (kept_[k] == 0) continue;  // and may never have been written
+                if (kept_[k] == 0) continue;  // it may never have been written
                 const double other = others_[k * width + key];
                 place += other > own || (other == own && k < j);
             }
@@ -136,7 +137,7 @@ class Exclusive {
         });
     }
 
-    // What the rows 0..i-1 leave visible of row i without its last side: into the candidates.
+    // The region of row i, without its last side, that rows 0..i-1 leave uncovered, as candidates.
     template <typename Warp>
     PARETOPO_HD void limit(Warp& warp, std::int32_t i, std::int32_t width) {
         const double* all = rows(width);
@@ -170,7 +171,7 @@ class Exclusive {
         enter(warp, width, {0.0, count, 0});
         while (true) {
             Level level = levels_[width];
-            double below;  // what the rows before take from the current one
+            double below;  // the volume that earlier rows take from the current one
             if (level.next == level.count) {
                 if (width == width_) return level.total;
                 below = level.total;
@@ -194,7 +195,7 @@ class Exclusive {
         }
     }
 
-    // The rows of one width and how far their sum has come.
+    // The rows of one width and the partial sum of their volumes.
     struct Level {
         double total;
         std::int32_t count;
@@ -208,7 +209,7 @@ class Exclusive {
         });
     }
 
-    // Rows of width_, of one less, ..., of 3.
+    // Rows of width_, width_ - 1, ..., 3.
     PARETOPO_HD double* rows(std::int32_t width) const {
         return rows_ + std::int64_t{points_} * ((width_ * (width_ + 1) - width * (width + 1)) / 2);
     }
@@ -219,9 +220,9 @@ class Exclusive {
     std::int32_t width_;
     double* own_;
     std::int64_t* corner_;
-    double* others_;        // candidates of the level at work
-    std::int32_t* counts_;  // which of them count
-    std::int32_t* kept_;    // and are within no other
+    double* others_;        // candidates of the current level
+    std::int32_t* counts_;  // nonzero for those that count
+    std::int32_t* kept_;    // nonzero for those within no other
     Level* levels_;         // of each width
     double* rows_;
 };

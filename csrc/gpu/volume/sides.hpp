@@ -1,4 +1,4 @@
-// Sides of points on a GPU: the reference by value, what is refused, and scales of single sides.
+// Sides of points on a GPU: the reference by value, refused values, and scales of single sides.
 #pragma once
 
 #include <cmath>
@@ -14,27 +14,27 @@
 
 namespace paretopo::gpu {
 
-inline constexpr int kMostSides = 16;  // objectives of a volume on a GPU
+inline constexpr int kMaxSides = 16;  // objectives of a volume on a GPU
 inline constexpr double kNoVolume = std::numeric_limits<double>::quiet_NaN();
 
-// The reference point, by value: it travels with the launch.
+// The reference point, passed by value with the launch.
 struct Reference {
-    double at[kMostSides];
+    double at[kMaxSides];
 };
 
 inline Reference reference_of(const double* ref, std::int32_t objectives) {
     Reference by_value{};
-    for (std::int32_t m = 0; m < objectives && m < kMostSides; ++m) by_value.at[m] = ref[m];
+    for (std::int32_t m = 0; m < objectives && m < kMaxSides; ++m) by_value.at[m] = ref[m];
     return by_value;
 }
 
-// The side of a value as given, from a reference as given.
+// The side of a value, both value and reference as given.
 PARETOPO_HD inline double side_as_given(double value, double ref, bool minimised) {
     return side_of(oriented(value, minimised), oriented(ref, minimised));
 }
 
-// Has point i, if it counts, a value that is refused?
-// corner(m): the reference of the group, as given.
+// True if point i is present and has a value that is refused. corner(m): the reference of the
+// group, as given.
 template <typename Scalar, typename Corner>
 PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, std::int64_t i,
                                   Corner corner) {
@@ -48,25 +48,25 @@ PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, st
     return false;
 }
 
-// A power of two that brings a side near 1, where its own size would endanger products.
+// A power of two that scales a side to about 1 if its size would endanger products.
 struct Scale {
-    double factor;  // multiply by it
-    int power;      // and the product by 2^power
+    double factor;  // multiplies the side
+    int power;      // the product is to be multiplied by 2^power
 
     PARETOPO_HD static Scale of(double side) {
-        const int power = excess_power(side, kMostSides);
+        const int power = excess_power(side, kMaxSides);
         if (power == 0) return {1.0, 0};
         const int near = power > 1000 ? 1000 : (power < -1000 ? -1000 : power);
         return {ldexp(1.0, -near), near};
     }
 };
 
-// Refuses sets that a warp has not enough shared memory for, with the size that it has.
+// Throws for sets that exceed a warp's shared memory; the error states the limit.
 template <typename Job>
 void check_shared_bytes(const Job& job, const char* operation) {
-    if (job.batch.objectives <= kMostSides && job.shared_bytes() <= kSharedBytes) return;
+    if (job.batch.objectives <= kMaxSides && job.shared_bytes() <= kSharedBytes) return;
     std::int32_t most = 0;
-    if (job.batch.objectives <= kMostSides) {
+    if (job.batch.objectives <= kMaxSides) {
         Job smaller = job;
         for (smaller.batch.points = 1; smaller.shared_bytes() <= kSharedBytes;
              ++smaller.batch.points) {
@@ -76,11 +76,11 @@ void check_shared_bytes(const Job& job, const char* operation) {
     throw std::invalid_argument(
         std::string(operation) + " on a GPU takes sets of up to " + std::to_string(most) +
         " points with " + std::to_string(job.batch.objectives) + " objectives (and up to " +
-        std::to_string(kMostSides) + " objectives), got " + std::to_string(job.batch.points) +
+        std::to_string(kMaxSides) + " objectives), got " + std::to_string(job.batch.points) +
         ": move the points to the CPU, where sets of any size are measured");
 }
 
-// The hypervolume of each set, from pieces in the order of its points.
+// Sums the pieces of each set, in the order of its points.
 struct SumOfPieces {
     const double* pieces;
     double* volumes;

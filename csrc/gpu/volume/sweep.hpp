@@ -1,9 +1,9 @@
-// The hypervolume of ONE set of up to 3 objectives, as many small pieces: point by point in the
-// order of the last side, what the point dominates that no point before it does. Each piece is a
-// sweep along the first side (Fonseca, Paquete and Lopez-Ibanez, 2006), O(points), independent of
-// the others, and a sum of positive terms, so that no digits cancel.
+// The hypervolume of ONE set of up to 3 objectives, as many small pieces. Points come in the order
+// of the last side; a piece is the volume that the point adds to the points before it. Each piece
+// is a sweep along the first side (Fonseca, Paquete and Lopez-Ibanez, 2006): O(points), independent
+// of the others, and a sum of positive terms, so that no digits cancel.
 //
-// Fewer objectives have sides of 1 in place of those that are missing.
+// Missing objectives get sides of 1.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ PARETOPO_HD inline bool is_higher(const Box* rows, std::int64_t j, std::int64_t 
     return rows[j].z > rows[i].z || (rows[j].z == rows[i].z && j < i);
 }
 
-// What row i dominates that no row before it does. rows: x descending.
+// The volume that row i dominates and no row before it does. rows: x descending.
 PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std::int64_t i) {
     const Box own = rows[i];
     if (!(own.x > 0.0)) return 0.0;
@@ -34,8 +34,8 @@ PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std
     const Scale sy = Scale::of(own.y);
     const Scale sz = Scale::of(own.z);
     double area = 0.0;
-    double at = own.x;    // the sweep has come down to here
-    double height = 0.0;  // and this much is covered by points further out
+    double at = own.x;    // current position of the sweep
+    double height = 0.0;  // points further out cover up to this height
     for (std::int64_t j = 0; j < count; ++j) {
         if (j == i || !(rows[j].y > height) || !is_higher(rows, j, i)) continue;
         const double x = rows[j].x < at ? rows[j].x : at;
@@ -50,12 +50,12 @@ PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std
     return power == 0 ? volume : ldexp(volume, power);
 }
 
-// Memory and steps of one set; masked points and those outside have no extent.
+// Memory and steps of one set; masked points and those outside have sides of 0.
 struct SweepOfPieces {
     Box* given;
     Box* sorted;  // x descending
     double* pieces;
-    std::int32_t* refused;  // whether a value has no place in a volume
+    std::int32_t* refused;  // nonzero if a value is refused
     std::int32_t points;
 
     PARETOPO_HD SweepOfPieces(Arena& arena, std::int32_t points)
@@ -113,7 +113,7 @@ struct SweepOfPieces {
             return own;
         });
     }
-    // For lane 0 alone, which began with it.
+    // For lane 0 only, which computed the total.
     PARETOPO_HD double volume(double total) const { return *refused != 0 ? kNoVolume : total; }
 };
 
@@ -136,9 +136,9 @@ struct SweepByWarp {
         const SweepOfPieces sweep(arena, batch.points);
         warp.each([&](int lane) { sweep.read(batch, g, ref, lane, warp.lanes()); });
         warp.each([&](int lane) { sweep.sort(warp, batch, g, ref, lane, warp.lanes()); });
-        warp.alone([&](int lane) { sweep.measure(lane, warp.lanes()); });
+        warp.each_unsynced([&](int lane) { sweep.measure(lane, warp.lanes()); });
         const double total = sweep.total(warp);
-        warp.alone([&](int lane) {
+        warp.each_unsynced([&](int lane) {
             if (lane == 0) volumes[g] = sweep.volume(total);
         });
     }
@@ -171,7 +171,7 @@ struct SweepOfSet {
             });
             return;
         }
-        block.alone([&](int lane) {
+        block.each_unsynced([&](int lane) {
             const std::int64_t own = part * block.lanes() + lane;
             const std::int64_t all = parts * block.lanes();
             if (step == SweepStep::kRead) sweep.read(batch, g, ref, own, all);
