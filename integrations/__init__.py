@@ -1,1 +1,1 @@
-"""Thin adapters, one folder a framework: the same controller under each of them."""
+"""Thin adapters, one folder for each framework; all of them use the same controller."""

@@ -1,4 +1,4 @@
-"""`paretopo evaluate`: a model, its tools and its questions, brought together."""
+"""`paretopo evaluate`: load a model, its tools and its questions, and run the evaluation."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from paretopo.tools.search import SearchClient
 
 @dataclass(frozen=True)
 class RuntimeOptions:
-    """How and on what an evaluation runs; none of it is meant to change the numbers.
+    """Where and how fast an evaluation runs; these options should not change its numbers.
 
     Attributes:
-        batch: Rollouts at a time.
-        device: For transformers; None takes a GPU where there is one.
-        gpus: For vLLM, GPUs that share the model.
-        memory: For vLLM, the share of a GPU's memory.
-        threads: For torch on a CPU; 0 takes one for each physical core.
-        isolation: Around model-written programs, and around comparisons of mathematics.
-        workers: Programs at a time, and comparisons.
-        sandbox_url: A SandboxFusion server that runs the programs instead.
-        search_url: The search server.
+        batch: Number of rollouts generated together.
+        device: Device for transformers; None takes a GPU if there is one.
+        gpus: Number of GPUs that share the model, for vLLM.
+        memory: Share of a GPU's memory, for vLLM.
+        threads: Threads of torch on a CPU; 0 takes one for each physical core.
+        isolation: Isolation of model-written programs and of comparisons of mathematics.
+        workers: Number of programs, or of comparisons, that run together.
+        sandbox_url: Address of a SandboxFusion server that runs the programs instead.
+        search_url: Address of the search server.
     """
 
     batch: int = 64
@@ -54,16 +54,16 @@ def run(
     settings: EvaluationSettings,
     options: RuntimeOptions,
 ) -> bool:
-    """Evaluate into a folder; False if Ctrl-C came between two batches.
+    """Evaluate into a folder; return False if Ctrl-C came between two batches.
 
     Raises:
-        KeyboardInterrupt: It came within one, which is given up.
+        KeyboardInterrupt: Ctrl-C came within a batch, which is dropped.
         ConfigError: The model cannot be loaded.
         SandboxError: Programs cannot be run here.
-        ServerError: The search server or the sandbox server is gone.
+        ServerError: The search server or the sandbox server does not answer.
     """
     with ExitStack() as opened:
-        # The tools first: what is missing there is known before a model is loaded.
+        # Open the tools first: a missing tool is reported before the model is loaded.
         tools = opened.enter_context(_open_tools(settings, options))
         grader = opened.enter_context(
             Grader(rows, workers=options.workers, isolation=options.isolation)
@@ -89,12 +89,12 @@ def open_engine(
     options: RuntimeOptions,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> InferenceEngine:
-    """The engine that the settings name, with the model loaded.
+    """Load the model into the engine that the settings name.
 
     Args:
-        settings: Model and engine.
-        options: On what it runs.
-        should_stop: Asked at every token that transformers generates; True gives the batch up.
+        settings: Names the model and the engine.
+        options: Devices, threads and memory.
+        should_stop: Called at every token that transformers generates; True drops the batch.
     """
     if settings.engine == "vllm":
         from paretopo.integrations.vllm.engine import VllmEngine
@@ -123,5 +123,5 @@ def _open_tools(settings: EvaluationSettings, options: RuntimeOptions) -> Iterat
             )
         if settings.tool in ("search", "rag"):
             search = opened.enter_context(SearchClient(options.search_url, topk=settings.topk))
-            search.search("is there a server")  # known before a model is loaded
+            search.search("is there a server")  # fails before a model is loaded
         yield Tools(python, search)

@@ -1,5 +1,5 @@
-"""What takes turns with the policy in a rollout, for the trainers that leave that to an agent.
+"""Agents: the environments that take turns with the policy, for trainers that delegate rollouts.
 
-`agent.py` is what an agent is, `episodes.py` one that plays a protocol, `of_tasks.py` those of the
-bundled tasks; `thread.py` keeps what blocks apart.
+`agent.py` defines an agent, `episodes.py` an agent that plays a protocol, and `of_tasks.py` the
+agents of the bundled tasks. `thread.py` runs each agent in a thread of its own.
 """

@@ -1,4 +1,4 @@
-"""The environment of one rollout: an agent answers the policy's turns, and counts its tool calls.
+"""The environment of one rollout: an agent replies to the policy's turns and counts tool calls.
 
 ::
 
@@ -25,18 +25,18 @@ from paretopo.config import MEASURES, RunConfig
 
 @dataclass(frozen=True)
 class Turn:
-    """The environment's answer to one turn of the policy.
+    """The environment's reply to one turn of the policy.
 
     Attributes:
-        feedback: What the environment says next, with the chat's markers around it.
-        calls: Tools executed in this turn.
-        done: Is the rollout over?
-        reward_components: What the environment measured, by name and in its own unit: the
-            objectives of the run but for what is counted here (calls, turns, seconds, tokens); None
-            where one does not apply. What a later turn says of a name wins.
+        feedback: The environment's next text, with the chat's markers around it.
+        calls: Number of tools executed in this turn.
+        done: True ends the rollout.
+        reward_components: The environment's measurements, by name and in their own units. It covers
+            the objectives of the run except those counted here (calls, turns, seconds, tokens).
+            None marks an objective that does not apply. A later turn replaces the value of a name.
 
     Raises:
-        TypeError: A field is of another type.
+        TypeError: A field has the wrong type.
     """
 
     feedback: str = ""
@@ -45,9 +45,9 @@ class Turn:
     reward_components: Mapping[str, float | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, kind, told in _TURN_FIELDS:
+        for name, kind, expected in _TURN_FIELDS:
             if not isinstance(getattr(self, name), kind):
-                raise TypeError(f"Turn.{name} must be {told}, got {getattr(self, name)!r:.80}")
+                raise TypeError(f"Turn.{name} must be {expected}, got {getattr(self, name)!r:.80}")
 
 
 _TURN_FIELDS: tuple[tuple[str, type, str], ...] = (
@@ -58,19 +58,19 @@ _TURN_FIELDS: tuple[tuple[str, type, str], ...] = (
 
 
 class ToolAgent:
-    """The environment of one rollout; subclasses say what a turn does.
+    """The environment of one rollout; a subclass defines its reply to a turn.
 
-    All of it, `__init__` included, runs in a thread and an event loop of this rollout alone. A turn
-    may block, then; what belongs to an event loop, such as an asynchronous client, belongs to the
-    agent, and what agents share must bear threads.
+    The whole agent, `__init__` included, runs in a thread and an event loop of its own rollout. A
+    turn may therefore block. Objects tied to an event loop, such as an asynchronous client, belong
+    to one agent; objects that agents share must be thread-safe.
 
     Attributes:
-        stop: The next turn ends after any of these texts, which belong to it; () for none.
-        turn_tokens: Most tokens of the next turn; None for what the response has left.
+        stop: The next turn ends after any of these texts, which are part of it; () for none.
+        turn_tokens: Longest next turn in tokens; None for the rest of the response.
         config: The run's configuration.
-        tokenizer: The policy's.
+        tokenizer: The policy's tokenizer.
         label: The prompt's label as a mapping.
-        calls: Tools executed so far.
+        calls: Number of tools executed so far.
     """
 
     stop: tuple[str, ...] = ()
@@ -86,20 +86,20 @@ class ToolAgent:
         self._components: dict[str, float | None] = {}
 
     async def turn(self, text: str) -> Turn:
-        """The answer to a turn; `text` is what the policy wrote, without its end-of-turn token."""
+        """Reply to a turn; `text` is the policy's text without its end-of-turn token."""
         raise TypeError(f"{type(self).__name__} does not define turn(), but got {text!r}")
 
     async def take(self, text: str) -> Turn:
-        """Answer a turn, and count what it did; `text` may end with the end-of-turn token.
+        """Reply to a turn and count its calls; `text` may end with the end-of-turn token.
 
         Raises:
-            TypeError: `turn` returned something else than a Turn.
+            TypeError: `turn` did not return a Turn.
         """
         turn = await self.turn(text.removesuffix(self.tokenizer.eos_token))
         if not isinstance(turn, Turn):
             raise TypeError(
-                'turn() must return a Turn, as Turn(feedback="...", calls=1) where the rollout '
-                "goes on and Turn(done=True, reward_components={...}) at its end, got "
+                'turn() must return a Turn, as Turn(feedback="...", calls=1) if the rollout '
+                "continues and Turn(done=True, reward_components={...}) at its end, got "
                 f"{turn!r:.80}"
             )
         self.calls += turn.calls
@@ -110,9 +110,9 @@ class ToolAgent:
 
     @property
     def measured(self) -> dict[str, float | None]:
-        """What was measured so far, by name.
+        """Return the measurements so far, by name.
 
-        A rollout that is not over has solved nothing, and what is not said of it does not apply.
+        An unfinished rollout has solved nothing. Objectives without a measurement do not apply.
         """
         first, *others = (one.name for one in self.config.objectives)
         unsaid: dict[str, float | None] = {first: 0.0}

@@ -1,4 +1,4 @@
-"""Tool calls in chat text: finding them in a turn, and wrapping results as the template does."""
+"""Tool calls in chat text: find them in a turn, and wrap results as the template does."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ Call = tuple[str, dict[str, Any]]
 def find_calls(
     text: str, tokenizer: Any = None, functions: Sequence[Callable[..., Any]] = ()
 ) -> list[Call]:
-    """Name and arguments of every well-formed call in a turn.
+    """Return the name and arguments of every well-formed call in a turn.
 
     Args:
-        text: What the policy wrote, without its end of a turn.
-        tokenizer: Its response template says how a call looks, as on TRL: a turn that it cannot
-            read has no calls. Without one, and with transformers older than 5.13, calls are JSON
-            between <tool_call> and </tool_call>, or <call> and </call>, or those of the bundled
-            templates, <<name key=value>>; malformed ones are passed over.
-        functions: Tools whose arguments are brought to their types, where calls are no JSON.
+        text: The policy's text, without its end-of-turn token.
+        tokenizer: Its response template defines the form of a call, as on TRL; a turn that it
+            cannot read has no calls. Without a response template, and with transformers older than
+            5.13, a call is JSON between <tool_call> and </tool_call> or between <call> and </call>,
+            or has the form of the bundled templates, <<name key=value>>. Malformed calls are
+            skipped.
+        functions: Tools; the arguments of calls that are not JSON are converted to their types.
 
     >>> find_calls('<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>')
     [('add', {'a': 1})]
@@ -43,7 +44,7 @@ def find_calls(
             message = parse_response(text, dict(template), prefix="", tools=list(functions))
             called = [one["function"] for one in message.get("tool_calls") or []]
             return [(one["name"], dict(one["arguments"])) for one in called]
-        except (ValueError, TypeError, KeyError):  # of calls that are none
+        except (ValueError, TypeError, KeyError):  # not a call
             return []
     return _find_written(text, functions)
 
@@ -69,7 +70,7 @@ def _find_written(text: str, functions: Sequence[Callable[..., Any]]) -> list[Ca
 
 
 def _fit(value: str, kind: Any) -> Any:
-    """An argument as the number that the tool takes; the text where it is none."""
+    """Convert an argument to the number that the tool takes; return the text if it is not one."""
     if kind not in (int, float):
         return value
     try:
@@ -79,12 +80,12 @@ def _fit(value: str, kind: Any) -> Any:
 
 
 def result_frame(tokenizer: Any) -> tuple[str, str]:
-    """The text that the chat template puts before and after a tool's result, up to the next turn.
+    """Return the chat template's text before and after a tool's result, up to the next turn.
 
-    The policy's own end-of-turn token is not part of it: the policy wrote that itself.
+    It excludes the end-of-turn token before the result, which the policy itself wrote.
 
     Raises:
-        ValueError: the template does not render tool results, or not after the end of the turn.
+        ValueError: The template does not render tool results, or not after the end of the turn.
     """
     call = {"type": "function", "function": {"name": "tool", "arguments": {}}}
     conversation = [
@@ -97,7 +98,7 @@ def result_frame(tokenizer: Any) -> tuple[str, str]:
     end = before.rfind(tokenizer.eos_token)
     if not mark or end < 0:
         raise ValueError(
-            "the chat template does not render tool results after the assistant's turn: take a "
+            "the chat template does not render tool results after the assistant's turn: use a "
             "model trained for tool use"
         )
     return before[end + len(tokenizer.eos_token) :], after

@@ -1,4 +1,4 @@
-"""Protocols without a framework as environments: an episode's turns become an agent's.
+"""Protocols as environments: an agent plays an episode without a framework.
 
 An episode has `stop`, `turn_tokens`, `feedback_tokens` and `calls`, and `await episode.step(text)`
 returns something with `feedback` and `done`. An agent file then is::
@@ -21,7 +21,7 @@ from paretopo.integrations.agents.agent import ToolAgent, Turn
 
 
 class EpisodeAgent(ToolAgent):
-    """Plays one episode, then grades everything the policy wrote."""
+    """Plays one episode, then grades the policy's whole text."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -30,29 +30,30 @@ class EpisodeAgent(ToolAgent):
         self._control = find_control_tokens(self.tokenizer)
 
     def episode(self) -> Any:
-        """A fresh episode."""
+        """Return a new episode."""
         raise TypeError(f"{type(self).__name__} does not define episode()")
 
     def grade(self, response: str) -> float | None:
-        """Task reward from 0 to 1 of the policy's turns, observations left out; None for none.
+        """Return the task reward of the policy's turns, from 0 to 1; None if there is no reward.
 
-        Runs in a thread, so that a slow grader does not stop other rollouts.
+        The text excludes observations. The method runs in a thread, so a slow grader does not stop
+        other rollouts.
         """
         raise TypeError(f"{type(self).__name__} does not define grade(), but got {response!r}")
 
     @property
     def stop(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Texts that end the next turn."""
+        """Return the texts that end the next turn."""
         return tuple(self._episode.stop)
 
     @property
     def turn_tokens(self) -> int | None:  # type: ignore[override]
-        """Most tokens of the next turn."""
+        """Return the longest next turn in tokens."""
         limit: int | None = self._episode.turn_tokens
         return limit
 
     async def turn(self, text: str) -> Turn:
-        """One step of the episode."""
+        """Take one step of the episode."""
         self._written.append(text)
         before = self._episode.calls
         answer = await self._episode.step(text)
@@ -76,7 +77,7 @@ class EpisodeAgent(ToolAgent):
 
 
 def find_control_tokens(tokenizer: Any) -> tuple[str, ...]:
-    """The texts that a tokenizer reads as control tokens, such as the end of a turn."""
+    """Return the texts that a tokenizer reads as control tokens, such as the end of a turn."""
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
     named = getattr(tokenizer, "all_special_tokens", ())
     return tuple(dict.fromkeys([*named, *(str(one) for one in added if one.special)]))

@@ -1,4 +1,4 @@
-"""The agents of the tasks: calculator, functions of the user's own, and every protocol."""
+"""The agents of the tasks: calculator, the user's functions, and every protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from paretopo.tasks.environment import Environment, call_prices, open_environmen
 
 
 def make_agent(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> ToolAgent:
-    """The agent of the run's task, for one rollout."""
+    """Return the agent of the run's task for one rollout."""
     agent: type[ToolAgent] = ProtocolAgent
     if config.task.tools != NONE:
         agent = FunctionAgent
@@ -31,21 +31,21 @@ def make_agent(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> T
 
 
 class ProtocolAgent(EpisodeAgent):
-    """Text and tool take turns by a protocol: plays the task's episodes, grades as it does."""
+    """Plays the task's episodes, in which text and tool alternate, and grades as the task does."""
 
     def episode(self) -> Episode:
-        """A fresh one."""
+        """Return a new episode."""
         new_episode = environment_of(self.config).new_episode
         assert new_episode is not None
         return new_episode()
 
     def grade(self, response: str) -> float | None:
-        """1 where the answer is right, None where there is none."""
+        """Return 1 for a right answer, 0 for a wrong one, None without a known answer."""
         return environment_of(self.config).grade(response, self.label["answer"])
 
 
 class CalculatorAgent(ToolAgent):
-    """Executes calls of the calculator, and of the solver where there is one.
+    """Executes calls of the calculator, and of the solver if the task has one.
 
     A turn without a call is the answer.
     """
@@ -53,13 +53,13 @@ class CalculatorAgent(ToolAgent):
     _spent = 0.0
 
     async def turn(self, text: str) -> Turn:
-        """Calculate, or grade."""
+        """Execute the calls, or grade the answer."""
         calls = find_calls(text, self.tokenizer)
         if not calls:
             right = is_correct(text, str(self.label["answer"]))
             return Turn(done=True, reward_components={"correct": float(right), **self._dollars()})
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
-            # It asked instead of answering.
+            # The policy called a tool instead of answering.
             return Turn(done=True, reward_components={"correct": 0.0})
         before, after = result_frame(self.tokenizer)
         prices = call_prices(self.config.tool)
@@ -71,7 +71,7 @@ class CalculatorAgent(ToolAgent):
         return Turn(feedback, calls=len(calls), reward_components=self._dollars())
 
     def _dollars(self) -> dict[str, float]:
-        """What was spent so far; nothing is said where no tool costs any."""
+        """Return the dollars spent so far; empty if no tool has a price."""
         return {"dollars": self._spent} if call_prices(self.config.tool) else {}
 
 
@@ -91,13 +91,13 @@ class FunctionAgent(ToolAgent):
     _spent = 0.0
 
     async def turn(self, text: str) -> Turn:
-        """Call, or grade."""
+        """Execute the calls, or grade the answer."""
         functions = functions_of(self.config)
         calls = find_calls(text, self.tokenizer, list(functions.values()))
         if not calls:
             return self._grade(text)
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
-            return self._grade("")  # it asked instead of answering
+            return self._grade("")  # the policy called a tool instead of answering
         before, after = result_frame(self.tokenizer)
         prices = environment_of(self.config).prices
         self._spent += sum(prices.get(name, 0.0) for name, _ in calls)
@@ -111,14 +111,14 @@ class FunctionAgent(ToolAgent):
         return Turn(done=True, reward_components={**components, **self._dollars()})
 
     def _dollars(self) -> dict[str, float]:
-        """What was spent so far; nothing is said where no function costs any."""
+        """Return the dollars spent so far; empty if no function has a price."""
         return {"dollars": self._spent} if environment_of(self.config).prices else {}
 
 
 async def _call(
     functions: Mapping[str, Callable[..., Any]], name: str, arguments: Mapping[str, Any]
 ) -> str:
-    """What a call leads to; its errors are the policy's to read."""
+    """Return the result of a call; an error becomes a text for the policy."""
     if name not in functions:
         return f"error: there is no tool {name}"
     try:
@@ -128,19 +128,19 @@ async def _call(
         return f"error: {error}"
 
 
-# ---- what all rollouts of a process share, opened when the first of them asks --------------------
+# ---- shared by all rollouts of a process, opened at first use ------------------------------------
 
 _opening = threading.Lock()  # each rollout has a thread of its own
 
 
 def environment_of(config: RunConfig) -> Environment:
-    """The task's: rollouts share sandboxes, and waiting queries go together."""
+    """Return the task's environment: rollouts share sandboxes, and queries are batched."""
     with _opening:
         return _open(config)
 
 
 def functions_of(config: RunConfig) -> Mapping[str, Callable[..., Any]]:
-    """The functions of `task.tools` by name; what they share must bear threads."""
+    """Return the functions of `task.tools` by name; objects that they share must be thread-safe."""
     with _opening:
         return _load(config)
 

@@ -1,4 +1,4 @@
-"""Responses as the user's reward functions get them, where a framework keeps tokens."""
+"""Responses in the form that the user's reward functions take, from a framework's tokens."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 def write_completion(
     prompt: Any, tokens: Sequence[int], written: Sequence[bool], tokenizer: Any
 ) -> str | list[dict[str, str]]:
-    """What the policy wrote, as a text where the prompt is one, else as messages.
+    """Return the policy's response: a text for a text prompt, messages for messages.
 
     Messages are the policy's turns, with their calls as it wrote them, and tool results.
 
     Args:
-        prompt: As it stands in the file.
-        tokens: Of the response.
-        written: For each, whether the policy wrote it.
-        tokenizer: Reads them.
+        prompt: The prompt as it stands in the file.
+        tokens: Tokens of the response.
+        written: For each token, whether the policy wrote it.
+        tokenizer: Decodes the tokens.
     """
 
     def decode(ids: Sequence[int]) -> str:

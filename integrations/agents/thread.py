@@ -1,4 +1,4 @@
-"""An agent in a thread of its own: what blocks there holds neither engine nor other rollouts."""
+"""Run an agent in a thread of its own: a blocking agent stops neither engine nor other rollouts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from paretopo.rewards.calls import LoopThread, Result
 
 
 class Overdue(Exception):
-    """A coroutine has not ended in its time, whether it waits or blocks."""
+    """A coroutine has exceeded its time, whether it waits or blocks."""
 
 
 class AgentThread(LoopThread):
-    """Runs the coroutines of one agent, one after another, in an event loop that is theirs.
+    """Runs the coroutines of one agent, one after another, in an event loop of its own.
 
-    They may block: ``time.sleep``, a synchronous request, a long computation in Python. One that is
-    overdue is left behind; its thread ends with the process at the latest.
+    They may block: ``time.sleep``, a synchronous request, a long computation in Python. An overdue
+    coroutine is abandoned; its thread ends with the process at the latest.
 
     >>> import time
     >>> async def ask(seconds):
@@ -37,15 +37,15 @@ class AgentThread(LoopThread):
         super().__init__("agent")
 
     async def run(self, coroutine: Coroutine[Any, Any, Result], timeout: float) -> Result:
-        """The coroutine's result.
+        """Run a coroutine and return its result.
 
         Args:
             coroutine: Runs in the thread.
             timeout: Seconds that it may take.
 
         Raises:
-            Overdue: It took longer.
-            Exception: What it raised.
+            Overdue: The coroutine took longer.
+            Exception: The coroutine's own exception.
         """
         running = asyncio.wrap_future(self.submit(coroutine))
         try:

@@ -1,1 +1,1 @@
-"""Hugging Face models without a training framework: the small policy and its supervised warm-up."""
+"""Hugging Face models without a training framework: the small policy and its warm-up."""

@@ -1,7 +1,7 @@
-"""What OpenRLHF and verl save of a policy with adapters, made a folder like any other policy's.
+"""Turn the saved adapters of OpenRLHF and verl into a folder that `from_pretrained` takes.
 
-OpenRLHF saves the adapter as peft does, verl all weights under the names that peft gives them;
-`from_pretrained` takes neither without the model that the run began with.
+OpenRLHF saves the adapter as peft does; verl saves all weights under peft's names. Without this
+step `from_pretrained` needs the model that the run began with.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _DOWN, _UP = ".lora_A.default.weight", ".lora_B.default.weight"
 
 
 def merge_saved_adapter(folder: Path, base: str) -> None:
-    """Make of a folder with peft's adapter one with all weights; the adapter goes to ``adapter/``.
+    """Merge peft's adapter in a folder into full weights; the adapter moves to ``adapter/``.
 
     Takes the memory of the model in float32. A folder without an adapter stays as it is.
 
     Args:
-        folder: What OpenRLHF has saved.
-        base: The policy as the run began.
+        folder: The folder that OpenRLHF saved.
+        base: The policy at the start of the run.
     """
     if not (folder / _FILES[0]).is_file():
         return
@@ -43,12 +43,12 @@ def merge_saved_adapter(folder: Path, base: str) -> None:
 
 
 def merge_saved_weights(folder: Path, scale: float) -> None:
-    """Give weights under peft's names their own, with what the adapters add.
+    """Rename weights from peft's names to the model's, and add the adapters to them.
 
     A folder whose weights have their own names stays as it is.
 
     Args:
-        folder: Of safetensors files, each replaced whole.
+        folder: A folder of safetensors files; each file is replaced as a whole.
         scale: alpha / rank.
     """
     from safetensors.torch import load_file, save_file
@@ -66,14 +66,14 @@ def merge_saved_weights(folder: Path, scale: float) -> None:
 
 
 def merge_state(state: Mapping[str, Any], scale: float) -> dict[str, Any]:
-    """A state of peft's as one of the model's own.
+    """Convert a state dictionary of peft to one of the model.
 
     Args:
         state: Tensors under the names of a `PeftModel` with one adapter.
         scale: alpha / rank.
 
     Returns:
-        Tensors under the names of the model, in their own dtype.
+        Tensors under the names of the model, in their own dtypes.
     """
     merged = {}
     for name, value in state.items():

@@ -1,4 +1,4 @@
-"""A trained policy answers on the terminal: a question, a preference, what it does with both."""
+"""`paretopo ask`: a trained policy answers questions under a preference on the terminal."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.task import Question, Task
 
-_UNKNOWN = "nan"  # the answer to a question of the user's: no response is it
+_UNKNOWN = "nan"  # answer of a user's question; matches no response
 
 
 def answer_on_terminal(
     run: RunFolder, read: Callable[[str], str], parse: Callable[[str], list[float]]
 ) -> Iterator[str]:
-    """Ask for questions and preferences until the input ends.
+    """Read questions and preferences until the input ends.
 
     Args:
-        run: Whose policy answers, with its own tools.
+        run: The run whose policy answers, with its own tools.
         read: Shows a text and reads a line.
-        parse: From a line to the numbers of a preference.
+        parse: Converts a line to the numbers of a preference.
 
     Yields:
         Lines to show.
@@ -67,7 +67,7 @@ def answer_on_terminal(
 def _answer(
     config: RunConfig, task: Task, question: Question, model: Any, tokenizer: Any
 ) -> Iterator[str]:
-    """The turns of policy and tools, and what they cost."""
+    """Yield the turns of policy and tools, then their cost."""
     label = {
         "id": question.id,
         "kind": question.kind,
@@ -99,5 +99,5 @@ def _answer(
             left -= len(said)
             yield f"  tools:  {turn.feedback.strip()}"
     measured = agent.measured if question.answer != _UNKNOWN else {"calls": agent.calls}
-    told = (f"{name} {value:g}" for name, value in measured.items() if value is not None)
-    yield f"  {', '.join(told)}"
+    facts = (f"{name} {value:g}" for name, value in measured.items() if value is not None)
+    yield f"  {', '.join(facts)}"

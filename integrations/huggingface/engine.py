@@ -29,24 +29,23 @@ from paretopo.integrations.huggingface.loading import (
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 from paretopo.integrations.huggingface.turns import Turns, can_keep
 
-_NO_LIMIT = 2**30  # a model that names no longest text
+_NO_LIMIT = 2**30  # for a model without a longest length
 
 
 class TransformersEngine:
-    """A model in transformers, in bfloat16 on a GPU and float32 on a CPU unless it is said.
+    """A model in transformers; by default in bfloat16 on a GPU and in float32 on a CPU.
 
-    What a model's own generation settings say (penalties, top-k) is left out: the evaluation's
-    settings say all.
+    The evaluation's settings replace the model's own generation settings (penalties, top-k).
 
     Args:
         model: Folder or Hub name.
         settings: Temperature, top-p and dtype.
-        device: "cuda" or "cpu"; None takes a GPU where there is one.
-        should_stop: Asked at every token; True raises `GenerationStopped`.
+        device: "cuda" or "cpu"; None takes a GPU if there is one.
+        should_stop: Called at every token; True raises `GenerationStopped`.
 
     Raises:
-        ConfigError: The model cannot be loaded, the device is not there, or it has no instructions
-            for bfloat16.
+        ConfigError: The model cannot be loaded, the device is missing, or it lacks instructions for
+            bfloat16.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class TransformersEngine:
         if device == "cuda" and not torch.cuda.is_available():
             raise ConfigError("torch finds no CUDA device: drop --device cuda")
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        transformers_logging.disable_progress_bar()  # ours counts questions
+        transformers_logging.disable_progress_bar()  # our own bar counts questions
         named = ModelConfig(path=model)
         self.tokenizer = load_tokenizer(named)
         usual: DtypeName = "bfloat16" if self._device == "cuda" else "float32"
@@ -77,7 +76,7 @@ class TransformersEngine:
         self._generation = GenerationConfig(
             do_sample=False, pad_token_id=self.tokenizer.pad_token_id, eos_token_id=self._ends
         )
-        self._model.generation_config = self._generation  # what is not given comes from here
+        self._model.generation_config = self._generation  # defaults of `generate`
         self._turns: Turns | None = None
         if can_keep(self._model):
             self._turns = Turns(
@@ -85,7 +84,7 @@ class TransformersEngine:
             )
 
     def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> list[Piece]:
-        """One piece for each rollout, all in one batch."""
+        """Generate one piece for each rollout, all in one batch."""
         noise = GumbelNoise([one.piece_seed for one in rollouts])
 
         def options_of(rows: list[int]) -> dict[str, Any]:
@@ -110,20 +109,20 @@ class TransformersEngine:
         )
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         del self._model
         if self._device == "cuda":
             torch.cuda.empty_cache()
 
 
 class GumbelNoise(LogitsProcessor):
-    """Makes the likeliest token a sample, from noise of each row's own: the Gumbel-max trick.
+    """Adds noise of each row's own, so that the likeliest token is a sample (Gumbel-max trick).
 
-    So what is sampled for a question does not depend on what shares its batch, and a resumed
-    evaluation samples what an uninterrupted one would have.
+    The samples of a question therefore do not depend on the other rows of its batch, and a resumed
+    evaluation draws the same samples as an uninterrupted one.
 
     Args:
-        seeds: For each row, an integer that fixes its noise; the lower 32 bits count.
+        seeds: For each row, an integer that fixes its noise; only its lower 32 bits matter.
 
     Source: Gumbel (1954), Statistical Theory of Extreme Values, for the distribution; Maddison et
     al. (2014), "A* sampling", for its use.
@@ -133,14 +132,14 @@ class GumbelNoise(LogitsProcessor):
         self._noise = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def of_rows(self, rows: Sequence[int]) -> GumbelNoise:
-        """The noise of some rows: each goes on where it was."""
+        """Return the noise of some rows; each continues its own stream."""
         some = GumbelNoise(())
         some._noise = [self._noise[row] for row in rows]
         return some
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
         """Add noise to the (rows, vocabulary) logits."""
-        # On the CPU, so that every device samples the same.
+        # Draw on the CPU, so that every device samples the same tokens.
         drawn = torch.stack(
             [torch.rand(scores.shape[-1], generator=noise) for noise in self._noise]
         ).to(scores.device)

@@ -1,4 +1,4 @@
-"""Where a model is: a name on the Hub, a folder, or a file in llama.cpp's format, GGUF."""
+"""Locate a model: a name on the Hub, a folder, or a file in llama.cpp's format, GGUF."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _GGUF = ".gguf"
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """What `from_pretrained` takes to load a model.
+    """The arguments of `from_pretrained` that load a model.
 
     Attributes:
         name: A name on the Hub, or a folder.
-        gguf: The file of weights in that folder; None for a checkpoint of transformers' own.
+        gguf: The weight file in that folder; None for a checkpoint of transformers itself.
     """
 
     name: str
@@ -26,19 +26,19 @@ class ModelFiles:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of `from_pretrained`."""
+        """Return the keyword arguments of `from_pretrained`."""
         return {} if self.gguf is None else {"gguf_file": self.gguf}
 
 
 def find_model_files(path: str) -> ModelFiles:
-    """The model that `model.path` means.
+    """Find the model that `model.path` names.
 
     Args:
-        path: A Hub name, a folder of transformers', a folder with one .gguf file, or that file.
+        path: A Hub name, a folder of transformers, a folder with one .gguf file, or a .gguf file.
 
     Raises:
-        ConfigError: There is no such file, the folder holds no model or several .gguf files, or
-            the package `gguf` is missing.
+        ConfigError: The file is missing, the folder holds no model or several .gguf files, or the
+            package `gguf` is missing.
 
     >>> find_model_files("Qwen/Qwen3-0.6B")
     ModelFiles(name='Qwen/Qwen3-0.6B', gguf=None)
@@ -57,7 +57,7 @@ def find_model_files(path: str) -> ModelFiles:
             f"model.path: {path} holds several .gguf files, name one of them: {names}"
         )
     if not found and any(place.glob("tokenizer*.json")):
-        return ModelFiles(path)  # of a tokenizer only
+        return ModelFiles(path)  # a folder with only a tokenizer
     if not found:
         raise ConfigError(
             f"model.path: {path} holds no model: neither a config.json nor a .gguf file"

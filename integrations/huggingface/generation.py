@@ -25,18 +25,18 @@ def generate_pieces(
     turns: Turns | None = None,
     options_of: Callable[[list[int]], dict[str, Any]] = lambda _: {},
 ) -> list[Piece]:
-    """One piece for each rollout, all in one batch.
+    """Generate one piece for each rollout, all in one batch.
 
     Args:
         model: A causal language model.
-        tokenizer: Its own.
-        rollouts: What to go on with.
-        stop: Strings that end a piece and belong to it.
-        settings: A `GenerationConfig`; lengths are filled in.
+        tokenizer: The model's tokenizer.
+        rollouts: The rollouts to continue.
+        stop: Strings that end a piece and are part of it.
+        settings: A `GenerationConfig`; this function sets its lengths.
         ends: Tokens that end a text.
-        device: Where the tokens go.
-        turns: Keeps what was read from piece to piece, for models of which it can.
-        options_of: Further arguments of `generate` for some of the rollouts, by their places.
+        device: Device of the tokens.
+        turns: Keeps the cache from piece to piece, for models that allow it.
+        options_of: Further arguments of `generate` for some rollouts, given by index.
     """
     given = [rollout.prompt + rollout.tokens for rollout in rollouts]
     room = [rollout.room for rollout in rollouts]
@@ -71,17 +71,17 @@ def generate_pieces(
 
 
 class GenerationStopped(KeyboardInterrupt):
-    """Ctrl-C came while a policy generated: what it was writing is given up."""
+    """Ctrl-C came while a policy generated; the unfinished text is dropped."""
 
 
 def stop_generation(model: Any, should_stop: Callable[[], bool]) -> None:
-    """Let a model give up what it generates, at the next token, once `should_stop` says so.
+    """Make a model stop at the next token once `should_stop` returns True.
 
-    Passes that gradients flow through are finished.
+    A pass with gradients runs to its end.
 
     Args:
         model: Raises `GenerationStopped` then.
-        should_stop: Asked before each pass without gradients.
+        should_stop: Called before each pass without gradients.
     """
 
     def check(*_: Any) -> None:
@@ -93,24 +93,24 @@ def stop_generation(model: Any, should_stop: Callable[[], bool]) -> None:
 
 
 class StopStrings(StoppingCriteria):
-    """Ends a row when its text has a stop string.
+    """Ends a row when its text contains a stop string.
 
-    Unlike transformers' own: for every tokenizer, since it reads the text instead of taking the
-    vocabulary apart; and what stands in the prompt does not count.
+    It decodes the text, so it works for every tokenizer; transformers' own class analyses the
+    vocabulary instead. Stop strings in the prompt are ignored.
 
     Args:
-        tokenizer: Reads the tokens.
+        tokenizer: Decodes the tokens.
         stop: The strings.
-        read: Tokens of the prompt, padding included.
+        read: Length of the prompt in tokens, padding included.
     """
 
     def __init__(self, tokenizer: Any, stop: Sequence[str], read: int) -> None:
         self._tokenizer, self._stop, self._read = tokenizer, stop, read
-        # A token of the string has at least one of its bytes.
+        # Each token of the string has at least one of its bytes.
         self._tail = max(len(string.encode()) for string in stop)
 
     def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:  # noqa: ARG002
-        """(rows,) is each at its end?"""
+        """Return for each row whether it has ended, shape (rows,)."""
         tails = input_ids[:, max(self._read, input_ids.shape[1] - self._tail) :]
         texts = self._tokenizer.batch_decode(tails, skip_special_tokens=True)
         found = [any(string in text for string in self._stop) for text in texts]
@@ -120,7 +120,7 @@ class StopStrings(StoppingCriteria):
 def _trim_piece(
     row: list[int], tokenizer: Any, ends: Sequence[int], stop: tuple[str, ...]
 ) -> Piece:
-    """The piece that the model wrote, without the padding behind it."""
+    """Return the piece that the model wrote, without the padding after it."""
     last = next(
         (i for i, token in enumerate(row) if token in ends or token == tokenizer.pad_token_id),
         len(row),
@@ -128,8 +128,8 @@ def _trim_piece(
     before = row[:last]
     text = tokenizer.decode(before, skip_special_tokens=True)
     if any(string in text for string in stop):
-        return Piece(before, "stop")  # the padding behind it can look like an end of text
+        return Piece(before, "stop")  # the padding after it can look like an end of text
     if last < len(row) and row[last] in ends:
         return Piece(row[: last + 1], "end")
-    # Padding that the model itself wrote at once is a token of it: TRL takes no empty response.
+    # Keep padding that the model itself wrote first: TRL does not accept an empty response.
     return Piece(before or row[:1], "length")

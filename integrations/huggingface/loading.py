@@ -1,6 +1,6 @@
-"""Any causal language model as a policy: its tokenizer, its weights, adapters; and saved again.
+"""Load any causal language model as a policy, with its tokenizer and adapters, and save it.
 
-One place for warm-up, training and evaluation, whichever framework trains.
+Warm-up, training and evaluation use this module, under every framework.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from paretopo.integrations.huggingface.chat_templates import fill_response, set_
 from paretopo.integrations.huggingface.files import ModelFiles, find_model_files
 from paretopo.integrations.huggingface.special_tokens import settle_special_tokens
 
-_LOADING_ERRORS = (OSError, ValueError, KeyError)  # those of transformers, KeyError for GGUF
+_LOADING_ERRORS = (OSError, ValueError, KeyError)  # raised by transformers; KeyError for GGUF
 
 
 def load_tokenizer(model: ModelConfig) -> Any:
-    """The tokenizer of a model, which ends turns and pads as the model does.
+    """Load the tokenizer of a model; it ends turns and pads as the model does.
 
-    Its chat template is the one that `model.chat_template` asks for. It pads on the left, as
-    generation needs it.
+    It has the chat template that `model.chat_template` selects. It pads on the left, as generation
+    requires.
 
     Raises:
-        ConfigError: There is none, or its special tokens or the chat template do not suit the
-            model; says what to do.
+        ConfigError: There is no tokenizer, or its special tokens or the chat template do not suit
+            the model; the message says what to do.
     """
     from transformers import AutoTokenizer
 
@@ -38,7 +38,7 @@ def load_tokenizer(model: ModelConfig) -> Any:
         raise ConfigError(
             f"model.path: cannot load the tokenizer of {model.path!r}: {error}"
         ) from error
-    tokenizer.clean_up_tokenization_spaces = False  # programs keep the spaces before punctuation
+    tokenizer.clean_up_tokenization_spaces = False  # keeps spaces before punctuation
     ends = find_ends(files)
     settle_special_tokens(tokenizer, ends, model.path)
     if model.chat_template != OWN:
@@ -49,16 +49,17 @@ def load_tokenizer(model: ModelConfig) -> Any:
 
 
 def load_model(model: ModelConfig, tokenizer: Any, *, dtype: Any = None) -> Any:
-    """The weights of a model, which ends texts with its own ends and with the tokenizer's.
+    """Load a model; it ends texts with its own end tokens and with the tokenizer's.
 
     Args:
-        model: What to load.
-        tokenizer: Of `load_tokenizer`.
-        dtype: Of the weights; float32 by default, also for those stored in half precision: steps
-            of a reinforcement learning rate would be lost in bfloat16.
+        model: The model to load.
+        tokenizer: The tokenizer from `load_tokenizer`.
+        dtype: The dtype of the weights. The default is float32, also for weights stored in half
+            precision, because bfloat16 would lose steps as small as those of reinforcement
+            learning.
 
     Raises:
-        ConfigError: There is none, or the tokenizer knows more tokens than the model.
+        ConfigError: There is no such model, or the tokenizer has more tokens than the model.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -73,7 +74,7 @@ def load_model(model: ModelConfig, tokenizer: Any, *, dtype: Any = None) -> Any:
     rows = loaded.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
         raise ConfigError(
-            f"model.path: the tokenizer of {model.path!r} knows {len(tokenizer)} tokens, the model "
+            f"model.path: the tokenizer of {model.path!r} has {len(tokenizer)} tokens, the model "
             f"{rows}: resize its embeddings, model.resize_token_embeddings(len(tokenizer))"
         )
     settings = loaded.generation_config
@@ -87,30 +88,31 @@ def load_model(model: ModelConfig, tokenizer: Any, *, dtype: Any = None) -> Any:
 
 
 def _make_contiguous(_module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """For a slice of each row, torch copies the weights of the head once for each row.
+    """Make the input of the head contiguous, so that torch does not copy the weights for each row.
 
-    That was 83 % of the time of reading 32 x 20 tokens, in bfloat16 on a CPU.
+    For a slice of each row it did. That was 83 % of the time of reading 32 x 20 tokens, in bfloat16
+    on a CPU.
     """
     return (inputs[0].contiguous(), *inputs[1:])
 
 
 def find_ends(files: ModelFiles) -> list[int]:
-    """Tokens that end a text for a model, in the words of its own files; none where it has none."""
+    """Return the tokens that end a text according to the model's files; empty if they name none."""
     from transformers import AutoConfig, GenerationConfig
 
     found: dict[int, None] = {}
-    # Generation settings have a file of their own, which .gguf does not.
+    # Generation settings are in a file of their own; a .gguf file has none.
     for kind, options in ((GenerationConfig, {}), (AutoConfig, files.options)):
         try:
             config = kind.from_pretrained(files.name, **options)
-        except _LOADING_ERRORS:  # a folder of a tokenizer only, or without generation settings
+        except _LOADING_ERRORS:  # only a tokenizer, or no generation settings
             continue
         found |= dict.fromkeys(as_tokens(config.eos_token_id))
     return list(found)
 
 
 def as_tokens(tokens: int | Sequence[int] | None) -> list[int]:
-    """A field that holds a token, several or none.
+    """Return a field that holds a token, several tokens or None as a list.
 
     >>> as_tokens(None), as_tokens(2), as_tokens([2, 1])
     ([], [2], [2, 1])
@@ -119,17 +121,18 @@ def as_tokens(tokens: int | Sequence[int] | None) -> list[int]:
 
 
 def compute_dtype(model: ModelConfig, device: str) -> Any:
-    """The torch.dtype that passes compute in, as `model.dtype` says.
+    """Return the torch.dtype of computation that `model.dtype` selects.
 
-    A processor without instructions for bfloat16 computes in it many times slower than in float32
-    (on an AVX2 core 1.2 GFLOP/s instead of 62), one with them about twice as fast.
+    A processor without instructions for bfloat16 computes in it many times slower than in float32:
+    on an AVX2 core 1.2 GFLOP/s instead of 62. A processor with them is about twice as fast in
+    bfloat16.
 
     Args:
-        model: Says which.
+        model: Its `dtype` is the choice.
         device: "cpu" or "cuda".
 
     Raises:
-        ConfigError: bfloat16 is asked for, and the device has no instructions for it.
+        ConfigError: The choice is bfloat16, and the device has no instructions for it.
     """
     import torch
 
@@ -139,14 +142,14 @@ def compute_dtype(model: ModelConfig, device: str) -> Any:
     if model.dtype == "bfloat16" and not has:
         raise ConfigError(
             'model.dtype = "bfloat16" needs a GPU or a processor with instructions for it (AVX-512 '
-            'BF16 or AMX), and this one would be many times slower: take "auto"'
+            'BF16 or AMX), and this one would be many times slower: use "auto"'
         )
     made = model.is_made and device == "cpu" and model.dtype == "auto"
     return torch.bfloat16 if has and not made else torch.float32
 
 
 def has_bfloat16() -> bool:
-    """Does this processor multiply matrices of bfloat16?"""
+    """Return whether this processor multiplies matrices in bfloat16."""
     import torch
 
     known = torch.cpu.get_capabilities()
@@ -155,7 +158,7 @@ def has_bfloat16() -> bool:
 
 @contextmanager
 def computing_in(dtype: Any, device: str) -> Iterator[None]:
-    """While entered, passes compute in this dtype, whatever the weights are stored in."""
+    """Compute in this dtype inside the context; the dtype of the weights stays as it is."""
     import torch
 
     with torch.autocast(device, dtype, enabled=dtype != torch.float32):
@@ -163,14 +166,14 @@ def computing_in(dtype: Any, device: str) -> Iterator[None]:
 
 
 def prepare_training(model: Any, config: ModelConfig) -> Any:
-    """Adapters and frozen embeddings, as the configuration says; the model to train.
+    """Add adapters and freeze embeddings as configured; return the model to train.
 
     Args:
-        model: Of `load_model`.
-        config: What is trained of it.
+        model: The model from `load_model`.
+        config: Selects the trained weights.
 
     Raises:
-        ConfigError: peft is missing, or there is no layer of a name.
+        ConfigError: The package peft is missing, or no layer has a configured name.
     """
     if config.frozen_embeddings:
         for layer in (model.get_input_embeddings(), model.get_output_embeddings()):
@@ -196,30 +199,31 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
                 target_modules=targets if isinstance(targets, str) else list(targets),
             ),
         )
-    except ValueError as error:  # peft's, of targets that are no layers
+    except ValueError as error:  # raised by peft for targets that are not layers
         raise ConfigError(f"model.lora.targets: {error}") from error
     if not (Path(config.path) / "config.json").is_file() and Path(config.path).exists():
-        # Of a .gguf file: peft would look for its configuration on the Hub at every checkpoint.
+        # For a .gguf file, peft would look for its configuration on the Hub at every checkpoint.
         adapted.peft_config["default"].base_model_name_or_path = ""
     return adapted
 
 
 def save_policy(model: Any, tokenizer: Any, folder: Path, *, dtype: Any = None) -> None:
-    """Keep a policy as a folder that `from_pretrained` takes; adapters become part of the weights.
+    """Save a policy as a folder that `from_pretrained` takes; adapters are merged into the weights.
 
-    What was trained of adapters is in ``adapter/``, too, as peft saves it.
+    The trained adapters are also saved in ``adapter/``, in peft's format.
 
     Args:
-        model: The policy; with adapters it is changed, and not to be trained on.
-        tokenizer: Its own.
-        folder: Where; made if missing.
-        dtype: Of the weights there; by default float32 with adapters, else what they are.
+        model: The policy. A model with adapters is changed and must not be trained afterwards.
+        tokenizer: The model's tokenizer.
+        folder: The target folder, created if missing.
+        dtype: The dtype of the saved weights. The default is float32 with adapters, else the dtype
+            of the model.
     """
     if is_adapted(model):
         import torch
 
         model.save_pretrained(str(folder / "adapter"), selected_adapters=["default"])
-        # In float32: in bfloat16 what the adapters add would be rounded away.
+        # Merge in float32: bfloat16 would round the adapters' contribution away.
         model = model.to(torch.float32).merge_and_unload()
     if dtype is not None:
         model = model.to(dtype)
@@ -228,5 +232,5 @@ def save_policy(model: Any, tokenizer: Any, folder: Path, *, dtype: Any = None) 
 
 
 def is_adapted(model: Any) -> bool:
-    """Does the model have adapters of peft?"""
+    """Return whether the model has adapters of peft."""
     return hasattr(model, "peft_config")

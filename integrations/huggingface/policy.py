@@ -1,4 +1,4 @@
-"""The policy as a run starts from it: made or loaded, with its adapters, warmed up."""
+"""The policy at the start of a run: created or loaded, with adapters, and warmed up."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from paretopo.tasks.choice import load_demonstrate, takes_preference
 from paretopo.tasks.task import Task
 
 _MADE = "start"  # under checkpoints/
-_POSITIONS = 512  # of the longest conversation with a tiny model
+_POSITIONS = 512  # longest conversation with a tiny model, in tokens
 _ASKED_EVERY = 0.5  # seconds
 _NOT_OF_WARMUP = ("rewards.file", "task.held_out")
 
@@ -45,18 +45,18 @@ def open_policy(
     device: str = "cpu",
     positions: int = _POSITIONS,
 ) -> tuple[Any, Any]:
-    """Model and tokenizer, as `[model]` says.
+    """Create or load model and tokenizer as `[model]` configures them.
 
     Args:
         config: A Hub name, a folder or a file; or "tiny" with its sizes.
         task: Its words are the vocabulary of the tiny model.
-        tokenizer: The model's, where it is loaded already.
-        device: Where the model goes.
-        positions: Tokens of the longest sequence of a model that is made.
+        tokenizer: The model's tokenizer, if it is already loaded.
+        device: Device of the model.
+        positions: Longest sequence of a created model, in tokens.
 
-    Returns:
-        (model, tokenizer). What is trained is float32; weights that adapters leave as they are have
-        the dtype that passes compute in.
+        Returns:
+            (model, tokenizer). Trained weights are float32; weights that adapters leave frozen have
+            the dtype of computation.
 
     Raises:
         ConfigError: There is no such model, or it does not suit the configuration.
@@ -84,7 +84,7 @@ def open_policy(
         kept = computed if sizes.lora.rank else torch.float32
         model = load_model(sizes, tokenizer, dtype=kept)
         if device == "cpu" and computed == torch.bfloat16:
-            # Of torch's own attention the backward pass is slow there: on 8 x 100 tokens a forward
+            # The backward pass of torch's own attention is slow here: on 8 x 100 tokens, a forward
             # and backward pass takes 2.6 seconds of a core instead of 1.9.
             model.set_attn_implementation("eager")
     with torch.random.fork_rng():
@@ -100,25 +100,25 @@ def warm_up_policy(
     state_file: Path,
     should_stop: Callable[[], bool],
 ) -> None:
-    """Warm up, or take over what `warmup.shared` has; the result is there, too, afterwards.
+    """Warm up the policy, or load the warm-up from `warmup.shared`; save the result there too.
 
     Args:
-        config: Of the run.
+        config: The run's configuration.
         task: Writes the traces.
         model: Trained in place.
-        tokenizer: Its own.
+        tokenizer: The model's tokenizer.
         state_file: As for `warm_up`.
         should_stop: As for `warm_up`.
 
     Raises:
-        KeyboardInterrupt: `should_stop` said so; what was done is kept.
+        KeyboardInterrupt: `should_stop` returned True; the finished steps are kept.
     """
     from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 
     shared = None if config.warmup.shared == NONE else shared_warmup(config)
     with _claim(shared, should_stop):
         if shared is not None and shared.exists():
-            state_file.unlink(missing_ok=True)  # it may be one that was cut off
+            state_file.unlink(missing_ok=True)  # it may be incomplete
             _copy(shared, state_file)
         finished = warm_up(
             model,
@@ -133,7 +133,7 @@ def warm_up_policy(
         if not finished:
             raise KeyboardInterrupt
         if shared is not None and not shared.exists():
-            # Where locks do not hold, others may write it, too: each its own file.
+            # Without working locks others may write it too: each run writes a file of its own.
             beside = shared.with_name(f"{shared.name}.{os.getpid()}")
             _copy(state_file, beside)
             beside.replace(shared)
@@ -141,10 +141,10 @@ def warm_up_policy(
 
 @contextmanager
 def _claim(shared: Path | None, should_stop: Callable[[], bool]) -> Iterator[None]:
-    """Wait while another run makes the same warm-up; a killed one claims nothing.
+    """Wait while another run makes the same warm-up; the claim of a killed run expires.
 
     Raises:
-        KeyboardInterrupt: `should_stop` said so.
+        KeyboardInterrupt: `should_stop` returned True.
     """
     if shared is None or shared.exists():
         yield
@@ -163,17 +163,17 @@ def _claim(shared: Path | None, should_stop: Callable[[], bool]) -> Iterator[Non
             except OSError:
                 break  # a file system without locks
         yield
-        file.unlink(missing_ok=True)  # whoever waits for it finds the warm-up
+        file.unlink(missing_ok=True)  # runs that wait for the claim find the warm-up
 
 
 def shared_warmup(config: RunConfig) -> Path:
-    """Where a finished warm-up is kept for other runs: named by all that it follows from.
+    """Return the path of a finished warm-up for other runs; its name covers all that it depends on.
 
-    The method, the objectives, the rewards and the held-out questions are not among that, so that
-    the runs of a comparison begin with one policy for each seed.
+    The name leaves out the method, the objectives, the rewards and the held-out questions. The runs
+    of a comparison therefore begin with one policy for each seed.
 
     Args:
-        config: With `warmup.shared`.
+        config: A configuration with `warmup.shared`.
     """
     files = hash_own_files(config)
     about = {
@@ -196,7 +196,7 @@ def shared_warmup(config: RunConfig) -> Path:
 
 
 def _describe_weights(path: str) -> list[tuple[str, int, int]]:
-    """Name, size and time of the files of a model that lies here: trained on, it is another one."""
+    """Return name, size and time of a local model's files, to notice when it is trained further."""
     place = Path(path)
     files = sorted(place.iterdir()) if place.is_dir() else [place]
     found = [(one.name, one.stat()) for one in files if one.is_file()]
@@ -204,7 +204,7 @@ def _describe_weights(path: str) -> list[tuple[str, int, int]]:
 
 
 def _copy(file: Path, target: Path) -> None:
-    """Under another name, without a second copy on the disk where that is possible."""
+    """Copy a file; a hard link saves the second copy on the disk if possible."""
     try:
         os.link(file, target)
     except OSError:
@@ -220,22 +220,23 @@ def keep_policy(
     positions: int,
     least_head: int = 1,
 ) -> str:
-    """What the processes of a framework load as the policy: a name on the Hub, or a folder.
+    """Return the Hub name or folder from which the processes of a framework load the policy.
 
-    A model that is made, warmed up, or read from a .gguf file, one with another chat template and
-    one whose tokenizer had to be corrected are kept in the run folder, and found there again.
+    The run folder keeps a policy that is created, warmed up, or read from a .gguf file, and one
+    with another chat template or a corrected tokenizer. A resumed run finds it there.
 
     Args:
-        config: What to make or load.
+        config: The model to create or load.
+        run: The run folder, which keeps it.
         run: Keeps it.
         task: Its words are the tokenizer's.
-        interrupted: Asked during the warm-up; True stops it.
-        positions: Tokens of the longest sequence.
-        least_head: Smallest size of a head that the engines take.
+        interrupted: Called during the warm-up; True stops it.
+        positions: Longest sequence in tokens.
+        least_head: Smallest head size that the engines accept.
 
     Raises:
-        ConfigError: It does not suit the engines, or cannot be loaded.
-        KeyboardInterrupt: `interrupted` said so during the warm-up.
+        ConfigError: The model does not suit the engines, or cannot be loaded.
+        KeyboardInterrupt: `interrupted` returned True during the warm-up.
     """
     import torch
 
@@ -266,7 +267,7 @@ def keep_policy(
 
 
 def _is_as_saved(tokenizer: Any, files: Any) -> bool:
-    """Would the framework, which loads the tokenizer itself, get the same one?"""
+    """Return whether a framework that loads the tokenizer itself would get the same one."""
     from transformers import AutoTokenizer
 
     own = AutoTokenizer.from_pretrained(files.name)
@@ -276,10 +277,10 @@ def _is_as_saved(tokenizer: Any, files: Any) -> bool:
 
 
 def starts_warmed_up(config: RunConfig) -> bool:
-    """Is the policy warmed up before the first evaluation?
+    """Return whether the policy is warmed up before the first evaluation.
 
-    Not with an environment of the user's own: no traces are written for it. Nor where a rehearsal
-    has put random weights in the place of a model.
+    A user's own environment has no traces, so there is no warm-up. A rehearsal with random weights
+    in place of a model has none either.
     """
     own = {
         "openrlhf": (config.openrlhf.agent, config.openrlhf.prompts),

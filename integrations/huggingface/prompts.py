@@ -1,4 +1,4 @@
-"""From a question to what a policy reads: the chat template around messages, and tokens."""
+"""Convert a question to the policy's prompt: apply the chat template, and tokenise."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from paretopo.tasks.task import Prompt
 def prompt_text(
     tokenizer: Any, prompt: Prompt, functions: Sequence[Callable[..., str]] = ()
 ) -> str:
-    """The prompt as one text, up to where the policy goes on.
+    """Return the prompt as one text, up to the beginning of the policy's turn.
 
     Args:
-        tokenizer: Its chat template frames messages; base models without one read them bare.
-        prompt: A text, which is left as it is, or chat messages.
+        tokenizer: Its chat template frames messages; base models without one read them unframed.
+        prompt: Chat messages, or a text, which stays as it is.
         functions: Tools that the chat template presents.
     """
     if isinstance(prompt, str):
@@ -31,9 +31,9 @@ def prompt_text(
 def prompt_tokens(
     tokenizer: Any, prompt: Prompt, functions: Sequence[Callable[..., str]] = ()
 ) -> list[int]:
-    """The prompt's tokens.
+    """Return the prompt's tokens.
 
-    A chat template writes the markers of its model itself; a bare text gets them here, such as the
+    A chat template writes the markers of its model itself. A bare text gets them here, such as the
     token with which every text of the model begins.
 
     Args:

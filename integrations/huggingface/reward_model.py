@@ -13,10 +13,10 @@ _AT_ONCE = 8  # responses per pass
 
 
 class RewardModel:
-    """Gives each response the model's logit; the model is loaded at the first call.
+    """Gives each response the model's logit; the first call loads the model.
 
-    Prompt and response pass through the chat template of the model's tokenizer; without one the
-    response follows the prompt.
+    Prompt and response pass through the chat template of the model's tokenizer. Without a template,
+    the response follows the prompt directly.
 
     Args:
         name: On the Hugging Face Hub, or a folder.
@@ -30,7 +30,7 @@ class RewardModel:
         self._loaded: tuple[Any, Any] | None = None
 
     def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **_: Any) -> list[float]:
-        """The reward of each response."""
+        """Return the reward of each response."""
         model, tokenizer = self._load()
         texts = [_write(tokenizer, *pair) for pair in zip(prompts, completions, strict=True)]
         rewards: list[float] = []
@@ -47,10 +47,10 @@ class RewardModel:
         return rewards
 
     def check(self) -> None:
-        """Find the model, without loading it.
+        """Check that the model exists, without loading it.
 
         Raises:
-            ConfigError: There is none of that name.
+            ConfigError: There is no model of that name.
         """
         from transformers import AutoConfig
 
@@ -75,7 +75,7 @@ class RewardModel:
 
 
 def _write(tokenizer: Any, prompt: Any, completion: Any) -> str:
-    """Prompt and response as one text."""
+    """Return prompt and response as one text."""
     asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
     said = completion
     if isinstance(completion, str):

@@ -1,6 +1,6 @@
-"""Rollouts by a text protocol: whatever generates and a tool take turns, many rollouts at a time.
+"""Rollouts by a text protocol: generator and tool alternate, for many rollouts at a time.
 
-One loop for training and for evaluation, for transformers and for vLLM: they differ in `generate`.
+Training and evaluation share this loop, with transformers and with vLLM; they differ in `generate`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Finish = Literal["end", "stop", "length"]
 
 @dataclass
 class RolloutState:
-    """One rollout while it is being generated.
+    """One rollout during its generation.
 
     Attributes:
-        prompt: Tokens that the policy reads first.
-        episode: Says when a piece of text ends and what follows on it.
-        most: Tokens that the response may have, feedback included.
-        seed: Fixes what is sampled, for whatever generates by it.
+        prompt: Tokens of the prompt.
+        episode: Defines the end of a piece of text and the reply to it.
+        most: Longest response in tokens, feedback included.
+        seed: Fixes the samples, for generators that take a seed.
         tokens: The response so far.
-        written: For each of them, 1 where the model wrote it.
-        truncated: Did it end for want of room?
-        turns: Pieces of text that the model wrote.
-        seconds: What they and what the tools took; those generated together took as long.
+        written: For each token of the response, 1 if the model wrote it.
+        truncated: True if the response ran out of room.
+        turns: Number of pieces that the model wrote.
+        seconds: Time of pieces and tools; a batch counts in full for each of its rollouts.
     """
 
     prompt: list[int]
@@ -46,33 +46,33 @@ class RolloutState:
     seconds: float = 0.0
 
     def append(self, tokens: Sequence[int], *, written: bool) -> None:
-        """Go on with these tokens."""
+        """Append tokens to the response."""
         self.tokens += tokens
         self.written += [int(written)] * len(tokens)
 
     @property
     def room(self) -> int:
-        """Tokens that the next piece of text may have."""
+        """Return the longest next piece in tokens."""
         left, own = self.most - len(self.tokens), self.episode.turn_tokens
         return left if own is None else min(left, own)
 
     @property
     def piece_seed(self) -> int:
-        """Fixes what is sampled next, below 2**31."""
+        """Return a seed for the next piece, below 2**31."""
         text = f"{self.seed} {len(self.tokens)}".encode()
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
 
     def written_tokens(self) -> list[int]:
-        """The tokens that the model itself wrote."""
+        """Return the tokens that the model wrote."""
         return [token for token, mine in zip(self.tokens, self.written, strict=True) if mine]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """The text that a model wrote in one go.
+    """A text that the model wrote without interruption.
 
     Attributes:
-        tokens: An end of text included, padding not.
+        tokens: The tokens, with an end of text but without padding.
         finish: "end" if the last token is an end of text, "stop" if a stop string came, "length" if
             there was no more room.
     """
@@ -82,25 +82,26 @@ class Piece:
 
 
 class Generate(Protocol):
-    """Goes on with rollouts."""
+    """Generates the next pieces of rollouts."""
 
     def __call__(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> Sequence[Piece]:
-        """One piece for each rollout: up to a stop string, an end of text, or `rollout.room`."""
+        """Generate one piece for each rollout, up to a stop string, end of text or
+        `rollout.room`."""
         ...
 
 
 def run_rollouts(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: Any) -> None:
-    """Take rollouts to their ends.
+    """Run rollouts to their ends.
 
-    Tokens of a turn are kept as they were sampled; those of a feedback are appended behind them.
+    Tokens of a turn stay as they were sampled; tokens of a feedback are appended after them.
 
     Args:
-        rollouts: Are gone on with in place.
+        rollouts: Extended in place.
         generate: Called with all rollouts that wait for the same stop strings.
-        tokenizer: Reads what was generated, and makes tokens of feedback.
+        tokenizer: Decodes generated tokens, and tokenises feedback.
     """
     for rollout in rollouts:
-        if rollout.room <= 0:  # its prompt left nothing
+        if rollout.room <= 0:  # the prompt filled the context
             rollout.done = rollout.truncated = True
     while active := [rollout for rollout in rollouts if not rollout.done]:
         for stop in dict.fromkeys(rollout.episode.stop for rollout in active):
@@ -108,7 +109,7 @@ def run_rollouts(rollouts: Sequence[RolloutState], generate: Generate, tokenizer
 
 
 def _take_turn(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: Any) -> None:
-    """Generate one piece of text for each rollout, and append what follows on it."""
+    """Generate one piece of text for each rollout, and append the feedback."""
     began = time.perf_counter()
     pieces = generate(rollouts, rollouts[0].episode.stop)
     took = time.perf_counter() - began
@@ -123,7 +124,7 @@ def _take_turn(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: 
 
 
 def _step_episodes(rollouts: Sequence[RolloutState], texts: Sequence[str]) -> list[StepResult]:
-    """The turns of all rollouts, their tools side by side."""
+    """Step all episodes; their tools run concurrently."""
 
     async def step(rollout: RolloutState, text: str) -> StepResult:
         began = time.perf_counter()
@@ -135,7 +136,7 @@ def _step_episodes(rollouts: Sequence[RolloutState], texts: Sequence[str]) -> li
         steps = (step(one, text) for one, text in zip(rollouts, texts, strict=True))
         return await asyncio.gather(*steps)
 
-    # In a thread: where this runs, in a notebook for one, there may be an event loop already.
+    # Run in a thread: the caller, such as a notebook, may already have an event loop.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, together()).result()
 
@@ -146,10 +147,10 @@ def _append_feedback(
     if turn.done:
         rollout.done, rollout.truncated = True, finish == "length"
         return
-    if finish == "end":  # the protocol goes on, so the end of text was none
+    if finish == "end":  # the protocol continues, so the end of text did not end it
         rollout.tokens.pop()
         rollout.written.pop()
-    # Split, so that a tool's reply writes no control tokens, such as the end of a turn.
+    # Break control tokens, so that a tool's reply cannot end a turn.
     encoded = tokenizer(turn.feedback, add_special_tokens=False, split_special_tokens=True)
     feedback = encoded["input_ids"][: rollout.episode.feedback_tokens]
     rollout.append(feedback[: rollout.most - len(rollout.tokens)], written=False)

@@ -1,4 +1,4 @@
-"""Evaluation's rollouts on any engine: prompts become tokens, ended rollouts become records."""
+"""Rollouts of an evaluation on any engine: from prompts to tokens, from rollouts to records."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from paretopo.tasks.task import Prompt
 
 
 class InferenceEngine(Protocol):
-    """A loaded model that generates."""
+    """A loaded model that generates text."""
 
     tokenizer: Any
     context: int  # tokens that prompt and response may have together
 
     def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> Sequence[Piece]:
-        """One piece for each rollout."""
+        """Generate one piece for each rollout."""
         ...
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         ...
 
 
 class RolloutRunner:
-    """Runs the rollouts of an evaluation on an engine: what `evaluate` calls `run_rollouts`.
+    """Runs the rollouts of an evaluation on an engine; `evaluate` calls it as `run_rollouts`.
 
     Args:
-        engine: Generates.
-        settings: Longest response, and whether messages go through the chat template.
+        engine: Generates the text.
+        settings: Longest response, and the use of the chat template.
     """
 
     def __init__(self, engine: InferenceEngine, settings: EvaluationSettings) -> None:
         self._engine, self._settings = engine, settings
 
     def __call__(self, requests: Sequence[RolloutRequest]) -> list[RolloutResult]:
-        """One finished rollout for each request."""
+        """Return one finished rollout for each request."""
         prompts = [self._frame(one) for one in requests]
         texts = [prompt_text(self._engine.tokenizer, prompt) for prompt in prompts]
         rollouts = [self._start(one, prompt) for one, prompt in zip(requests, prompts, strict=True)]

@@ -1,8 +1,7 @@
-"""A tokenizer's special tokens: the end of a turn, and padding, as the model knows them.
+"""Make a tokenizer's special tokens, end of turn and padding, agree with its model.
 
-A tokenizer that says something else than its model trains a policy that never stops, or that stops
-at once. GGUF files are the usual case: transformers reads of one that a text ends with the token
-with which a turn begins.
+If a tokenizer disagrees with its model, the trained policy never stops, or stops at once. GGUF
+files are the usual case: transformers reads the token that begins a turn as the end of a text.
 """
 
 from __future__ import annotations
@@ -14,24 +13,25 @@ from typing import Any
 from paretopo.config import ConfigError
 
 _LOG = logging.getLogger("paretopo")
-_MARK = "x\u00a7x"  # stands in a rendered turn where its text is
+_MARK = "x\u00a7x"  # placeholder for the text of a rendered turn
 
 
 def settle_special_tokens(tokenizer: Any, ends: Sequence[int], path: str) -> None:
-    """Make the tokenizer end a turn as the model does, and give it a token to pad with.
+    """Make the tokenizer end a turn as the model does, and give it a padding token.
 
-    The end of a turn is the token that the chat template writes after one; without a template, what
-    tokenizer and model agree on. What the tokenizer said of it is corrected, with a line on
-    standard error. Padding is never read: the end of a turn serves where there is none of its own.
+    The end of a turn is the token that the chat template writes after a turn. Without a template,
+    it is the token on which tokenizer and model agree. A correction is reported on standard error.
+    Padding is never read, so the end of a turn serves as padding if there is no padding token.
 
     Args:
         tokenizer: Changed in place.
         ends: Tokens that end a text for the model, `eos_token_id` of its generation settings and
-            its configuration; none where they name none.
-        path: The model's, for messages.
+            its configuration; empty if they name none.
+        path: The model's path, for messages.
 
     Raises:
-        ConfigError: No end is known, or tokenizer and model disagree and no template decides.
+        ConfigError: No end is known, or tokenizer and model disagree and there is no template to
+            decide.
     """
     own, turn = tokenizer.eos_token_id, find_turn_end(tokenizer)
     end = own if turn is None else turn
@@ -64,16 +64,17 @@ def settle_special_tokens(tokenizer: Any, ends: Sequence[int], path: str) -> Non
 
 
 def find_turn_end(tokenizer: Any) -> int | None:
-    """The special token that the chat template writes after an assistant's turn.
+    """Return the special token that the chat template writes after an assistant's turn.
 
-    None where there is no template, it does not render a turn, or no special token follows.
+    Returns None without a template, if the template does not render a turn, or if no special token
+    follows the turn.
     """
     if tokenizer.chat_template is None:
         return None
     turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": _MARK}]
     try:
         text = tokenizer.apply_chat_template(turns, tokenize=False)
-    except Exception:  # Jinja's own, and whatever the template raises
+    except Exception:  # errors of Jinja and of the template
         return None
     _, mark, after = text.rpartition(_MARK)
     special = set(tokenizer.all_special_ids) | {

@@ -1,4 +1,4 @@
-"""CPU threads of torch: one for each physical core that the process was given."""
+"""CPU threads of torch: one for each physical core of the process."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def use_threads(asked: int, *, made: bool) -> int:
-    """Let torch use so many threads; returns how many.
+    """Set the number of torch's threads; return the number in use.
 
-    Threads that share a core wait for each other: what is asked for is cut to the cores there are.
+    Threads that share a core wait for each other, so the number never exceeds the number of cores.
 
     Args:
-        asked: `run.threads`; 0 chooses.
-        made: Is the model made on the spot? At its size a second thread makes it slower.
+        asked: `run.threads`; 0 chooses the number.
+        made: True for a tiny model created here; a second thread makes it slower.
     """
     import torch
 
@@ -28,7 +28,7 @@ def use_threads(asked: int, *, made: bool) -> int:
 
 
 def physical_cores() -> int:
-    """Cores that this process may run on: by its affinity, hyper-threads once, and its quota.
+    """Count the physical cores of this process: by affinity and quota, hyper-threads once.
 
     >>> 1 <= physical_cores() <= os.cpu_count()
     True
@@ -40,13 +40,13 @@ def physical_cores() -> int:
     try:
         quota, period = _QUOTA.read_text().split()
         cores = min(cores, math.ceil(int(quota) / int(period)))
-    except (OSError, ValueError):  # no control group of version 2, or no limit, "max"
+    except (OSError, ValueError):  # no cgroup v2, or no limit ("max")
         pass
     return max(cores, 1)
 
 
 def _core_of(cpu: int) -> str:
-    """The threads of the core, as the kernel lists them; the number itself where it does not."""
+    """Return the threads of a core as the kernel lists them; without a list, the number itself."""
     try:
         return (_CPU / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:

@@ -1,9 +1,8 @@
-"""A small Qwen3 and its tokenizer, made on the spot: no download, trains on a CPU.
+"""Create a small Qwen3 and its tokenizer: no download, trains on a CPU.
 
-The tokenizer knows whole words of the task, single characters, and fixed phrases, such as the parts
-of a tool call, as one token each, so that a call is a handful of tokens. Its chat template renders
-tool calls and tool results and keeps prefixes, which is what TRL asks of a template for multi-turn
-training.
+The tokenizer has one token for each word of the task, each single character, and each fixed phrase,
+such as a part of a tool call. A call is therefore a handful of tokens. The chat template renders
+tool calls and tool results and keeps prefixes, as TRL requires for multi-turn training.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from paretopo.tasks.task import PREFERENCE_ROLE, Task
 _PAD, _UNKNOWN, _END = "<|pad|>", "<|unknown|>", "<|end|>"
 _ROLES = {"user": "<|user|>", "assistant": "<|assistant|>", "tool": "<|tool|>"}
 _PIECES = r" ?[A-Za-z]+|[\s\S]"  # a word with the space before it, or any one character
-# Transformers finds out what text a token makes by decoding it behind this word.
+# Transformers decodes a token after this word to find its text.
 _BEFORE_EVERY_TOKEN = "abcdef"
 _CHARACTERS = "0123456789+-*/%().,:?!=' "
 
@@ -37,7 +36,7 @@ _CHAT_TEMPLATE = (
     "{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}"
 )
 
-# How generated text becomes a message again; the reverse of the template above.
+# Parses generated text into a message: the reverse of the template above.
 _RESPONSE_TEMPLATE = {
     "defaults": {"role": "assistant"},
     "start_anchor": "<|assistant|>",
@@ -55,22 +54,22 @@ _RESPONSE_TEMPLATE = {
 
 
 def make_task_tokenizer(task: Task) -> PreTrainedTokenizerFast:
-    """A tokenizer for what a made-up task reads and writes."""
+    """Return a tokenizer for the texts of a synthetic task."""
     texts, phrases = task.words(), task.phrases()
-    if not task.functions:  # a protocol, with texts to stop at
+    if not task.functions:  # a protocol, with stop strings
         texts = [*texts, _BEFORE_EVERY_TOKEN]
-    if task.preferences is not None:  # each is one token, in a message of its own
+    if task.preferences is not None:  # one token each, in a message of their own
         lines = [one.line for one in task.preferences.all]
         phrases = [*phrases, f"<|{PREFERENCE_ROLE}|>", *lines]
     return make_tokenizer(texts, phrases)
 
 
 def make_tokenizer(texts: Iterable[str], phrases: Sequence[str] = ()) -> PreTrainedTokenizerFast:
-    """A tokenizer for the words of `texts`, for numbers, and for fixed phrases.
+    """Return a tokenizer for the words of `texts`, for numbers, and for fixed phrases.
 
     Args:
         texts: Every text of the task with letters in it; other words become unknown tokens.
-        phrases: Texts that are one token each, wherever they stand.
+        phrases: Texts that are one token each, wherever they occur.
 
     Returns:
         A fast tokenizer with a chat template and a response template.
@@ -83,7 +82,8 @@ def make_tokenizer(texts: Iterable[str], phrases: Sequence[str] = ()) -> PreTrai
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_PIECES), "isolated")
     tokenizer.decoder = decoders.Fuse()
     tokenizer.add_special_tokens([_PAD, _UNKNOWN, _END, *_ROLES.values()])
-    # They are text, not special tokens: decoding must keep them, or no call could be parsed.
+    # They are ordinary tokens, not special ones: decoding must keep them, or calls cannot be
+    # parsed.
     tokenizer.add_tokens([AddedToken(phrase) for phrase in phrases])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -108,7 +108,7 @@ def make_model(
     seed: int,
     positions: int = 512,
 ) -> Qwen3ForCausalLM:
-    """A randomly initialised Qwen3.
+    """Return a randomly initialised Qwen3.
 
     Args:
         tokenizer: Gives the vocabulary and the special tokens.
@@ -132,7 +132,7 @@ def make_model(
         head_dim=width // heads,
         max_position_embeddings=positions,
         tie_word_embeddings=True,
-        initializer_range=0.04,  # learns to copy in half the steps of the usual 0.02 at this size
+        initializer_range=0.04,  # at this size copying takes half the steps of 0.02
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,

@@ -1,8 +1,8 @@
 """Generation turn by turn that reads each token once.
 
-Every turn of a rollout comes with all that was before it, and the prompt of a group once for each
-of its rollouts. Here a prompt is read once for its group, and of a later turn only what is new: the
-keys and values of the rest are kept from the turn before. Rows that have ended leave the batch.
+The prompt of a rollout's turn repeats all turns before it, and a group repeats its prompt for each
+rollout. This module reads a prompt once for its group, and reads only the new tokens of a later
+turn; it keeps keys and values from the turn before. Rows that have ended leave the batch.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from transformers.cache_utils import DynamicLayer
 
 Tokens = list[int]
 FindEnd = Callable[[Tokens], int | None]
-""" The tokens of a turn so far → how many of them are the turn; None: it goes on. """
+""" Maps the tokens of a turn so far to the length of the turn; None if it continues. """
 Options = Callable[[list[int], int], dict[str, Any]]
-""" Rows that go on, and the column where their turn begins → further arguments of `generate`. """
+""" Maps active rows, and the column of their turn's start, to further arguments of `generate`. """
 
-_AT_ONCE = 16  # tokens until rows that have ended leave the batch
+_AT_ONCE = 16  # ended rows leave the batch every 16 tokens
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows that have ended: keys and values of each layer, and the tokens that they are of."""
+    """Ended rows: their tokens, and the keys and values of each layer."""
 
     rows: list[int]
     states: list[tuple[Any, Any]]
@@ -36,7 +36,7 @@ class _Part:
 
 
 def can_keep(model: Any) -> bool:
-    """Does the model keep keys and values of every token, with no window and no other state?"""
+    """Return whether the cache holds keys and values of every token, and no other state."""
     if getattr(model, "_is_stateful", False):
         return False
     layers = DynamicCache(config=model.config).layers
@@ -44,14 +44,14 @@ def can_keep(model: Any) -> bool:
 
 
 class Turns:
-    """The turns of a batch of rollouts; made anew for each batch, since weights change.
+    """The turns of a batch of rollouts; make a new one for each batch, since weights change.
 
     Args:
         padding: Token to pad with.
         ends: Tokens that end a text.
-        settings: A `GenerationConfig`; lengths are filled in.
-        most: Tokens that a whole response may have, tool results included; None where each turn
-            is given its room.
+        settings: A `GenerationConfig`; this class sets its lengths.
+        most: Longest whole response in tokens, tool results included; None if each turn has its own
+            room.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Turns:
         self._cache: Any = None
         self._read: list[Tokens] = []  # by row: tokens whose keys and values are in the cache
         self._asked: list[int] = []  # by row: tokens of the prompt
-        self._ended: list[_Part] = []  # of the turn before
+        self._ended: list[_Part] = []  # from the previous turn
 
     def generate(
         self,
@@ -73,13 +73,13 @@ class Turns:
         find_end: FindEnd | None = None,
         options: Options | None = None,
     ) -> list[Tokens]:
-        """What the model writes next, its end of text included.
+        """Return the model's next tokens, with an end of text.
 
         Args:
             model: A causal language model for which `can_keep` is true.
-            given: Prompts, or rollouts of the call before with whatever follows on them.
-            room: Tokens that each may write, at least 1; by default what `most` leaves.
-            find_end: Ends a turn; by default the first of `ends` does.
+            given: Prompts, or the rollouts of the previous call with the text that follows them.
+            room: Longest turn of each row in tokens, at least 1; by default the rest of `most`.
+            find_end: Finds the end of a turn; by default the first token in `ends`.
             options: Further arguments of `generate`.
         """
         find_end = find_end or self._find_end
@@ -112,9 +112,9 @@ class Turns:
         find_end: FindEnd,
         options: Options | None,
     ) -> list[bool]:
-        """At most so many tokens on each of the rows that are in the cache; which are at their end.
+        """Write up to this many tokens on each row of the cache; return the rows that have ended.
 
-        All of them have written as many tokens of their turn so far.
+        All of these rows have written the same number of tokens of their turn.
         """
         held = self._cache.get_seq_length()
         texts = [[*given[row], *written[row]] for row in going]
@@ -147,7 +147,7 @@ class Turns:
         return at_end
 
     def _select(self, places: Sequence[int], rows: Sequence[int]) -> list[int]:
-        """Go on with some places of the cache; returns their rows."""
+        """Keep some positions of the cache; return their rows."""
         if places:
             index = torch.tensor(places, device=self._cache.layers[0].device)
             self._cache.batch_select_indices(index)
@@ -155,13 +155,13 @@ class Turns:
         return [rows[at] for at in places]
 
     def _part(self, rows: list[int], places: list[int]) -> _Part:
-        """What the cache has of some places, which are of these rows."""
+        """Return the cache of some positions, which belong to these rows."""
         index = torch.tensor(places, device=self._cache.layers[0].device)
         states = [(layer.keys[index], layer.values[index]) for layer in self._cache.layers]
         return _Part(rows, states, [self._read[at] for at in places])
 
     def _begin(self, model: Any, prompts: Sequence[Tokens]) -> None:
-        """Read each prompt once, all but its last token, which is generated from."""
+        """Read each prompt once except its last token, from which generation starts."""
         self._cache, self._asked = DynamicCache(config=model.config), list(map(len, prompts))
         places: dict[tuple[int, ...], int] = {}
         rows = [places.setdefault(tuple(one), len(places)) for one in prompts]
@@ -188,7 +188,7 @@ class Turns:
             self._cache.batch_select_indices(torch.tensor(rows, device=model.device))
 
     def _go_on(self, given: Sequence[Tokens]) -> bool:
-        """Fill the cache with what was read of each rollout; False where one was not read."""
+        """Fill the cache with the tokens read so far; return False if a rollout was not read."""
         known = {
             tuple(read): (part, place)
             for part in self._ended
@@ -219,7 +219,7 @@ class Turns:
     def _keep(
         self, held: int, width: int, fresh: Sequence[Tokens], written: Sequence[Tokens]
     ) -> None:
-        """Move what was read to the right end of the cache, without the padding between.
+        """Move the cached tokens to the right end of the cache, without the padding between.
 
         The last token of a turn is read with the next turn, which may replace it.
         """

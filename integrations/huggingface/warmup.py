@@ -1,7 +1,7 @@
-"""The supervised warm-up: a model that never saw a tool imitates written traces.
+"""The supervised warm-up: a model without experience of tools imitates written traces.
 
-Each step's traces depend on the seed and the step alone, and the state is kept every few steps, so
-a killed warm-up goes on where it was and ends in the same weights.
+Each step's traces depend only on the seed and the step, and the state is saved every few steps. A
+killed warm-up therefore resumes and ends in the same weights.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from paretopo.run.files import write_file
 from paretopo.tasks.task import Message, Prompt, Task, TextTrace, Trace
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
-_RAMP = 20  # steps of linear rise of the learning rate
-_FLOOR = 0.05  # the cosine falls to this share of the learning rate
-_KEPT_EVERY = 25  # steps between states on disk
+_RAMP = 20  # steps of linear warm-up of the learning rate
+_FLOOR = 0.05  # the cosine ends at this share of the learning rate
+_KEPT_EVERY = 25  # steps between saved states
 
 
 def warm_up(
@@ -37,26 +37,26 @@ def warm_up(
     functions: Sequence[Callable[..., str]] = (),
     dtype: torch.dtype = torch.float32,
 ) -> bool:
-    """Train on traces; the assistant's words carry loss, the user's and the tool's do not.
+    """Train on traces; only the assistant's tokens carry loss.
 
-    Takes the memory of training with AdamW, four times that of the trained weights; the kept state
-    is written and read without a copy of it.
+    Takes the memory of training with AdamW, four times that of the trained weights. Saving and
+    loading the state need no copy of it.
 
     Args:
-        model: Trained in place, all of it that requires gradients.
-        tokenizer: Its chat template must render a conversation's beginning as a prefix of it.
-        traces: Step → traces of that step; the same for the same step.
+        model: Trained in place: all weights that require gradients.
+        tokenizer: Its chat template must render the beginning of a conversation as a prefix of it.
+        traces: Maps a step to its traces; the same step always gives the same traces.
         config: Steps and learning rate.
-        state_file: Where the state is kept; found there, the warm-up goes on from it.
-        should_stop: Asked after each step; True keeps the state and returns.
-        functions: Tools that the chat template presents, as it does in training.
-        dtype: What passes compute in.
+        state_file: The saved state; an existing state is resumed.
+        should_stop: Called after each step; True saves the state and returns.
+        functions: Tools that the chat template presents, as in training.
+        dtype: The dtype of computation.
 
     Returns:
-        Is the warm-up finished?
+        True if the warm-up is finished.
 
     Raises:
-        ConfigError: The traces call tools, and there is no chat template, or it does not keep
+        ConfigError: The traces call tools, and there is no chat template or it does not keep
             prefixes.
     """
     rate = config.learning_rate
@@ -92,10 +92,10 @@ _Rows = Sequence[tuple[list[int], list[bool]]]
 def _take_gradient(
     model: Any, rows: _Rows, padding: int, micro_batch: int, dtype: torch.dtype
 ) -> float:
-    """Add the gradient of a step; returns its loss, the mean over all tokens with labels.
+    """Add the gradient of a step; return its loss, the mean over all tokens with labels.
 
-    Rows of about the same length share a pass, so that little is padded, and scores are computed
-    where a token with a label follows: of a long prompt, whose tokens have none, that is a part.
+    Rows of similar length share a pass, so padding is small. Logits are computed only where a label
+    follows; the tokens of a long prompt have none.
     """
     ordered = sorted(rows, key=lambda row: len(row[0])) if micro_batch else rows
     size = micro_batch or len(rows)
@@ -121,10 +121,10 @@ def _take_gradient(
 
 
 def make_trace_source(task: Task, config: WarmupConfig) -> Callable[[int], Sequence[Trace]]:
-    """The written traces of each step, for `warm_up`."""
+    """Return the written traces of each step, for `warm_up`."""
 
     def traces(step: int) -> Sequence[Trace]:
-        # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
+        # Guesses are noise to imitate: the first half leaves them out, and the model calls sooner.
         guess_rate = config.guess_rate if 2 * step >= config.steps else 0.0
         return task.imitated(step, config.batch_size, config.redundant_calls, guess_rate)
 
@@ -134,10 +134,11 @@ def make_trace_source(task: Task, config: WarmupConfig) -> Callable[[int], Seque
 def encode(
     tokenizer: Any, trace: Trace, functions: Sequence[Callable[..., str]] = ()
 ) -> tuple[list[int], list[bool]]:
-    """Tokens of a trace, and which of them the assistant wrote.
+    """Return the tokens of a trace, and whether the assistant wrote each of them.
 
-    The text is cut at the borders of the assistant's turns and tokenised piece by piece, which is
-    how generation with tools sees it. `functions` are the tools that the chat template presents.
+    The text is split at the borders of the assistant's turns, and each piece is tokenised
+    separately, as in generation with tools. `functions` are the tools that the chat template
+    presents.
     """
     if isinstance(trace, TextTrace):
         asked, pieces = trace.prompt, [*trace.pieces, (tokenizer.eos_token, True)]
@@ -158,12 +159,12 @@ _Pieces = list[tuple[str, bool]]
 
 
 def _bare_pieces(tokenizer: Any, conversation: list[Message]) -> tuple[Prompt, _Pieces]:
-    """Question and answer of a base model, as texts."""
+    """Return question and answer of a base model as texts."""
     *asked, answer = conversation
     if answer["role"] != "assistant" or any(one["role"] == "assistant" for one in asked):
         raise ConfigError(
             "model.chat_template: this model has no chat template, and the warm-up's rollouts call "
-            'tools or take several turns: take "chatml-tools" or "plain-tools", or set '
+            'tools or take several turns: use "chatml-tools" or "plain-tools", or set '
             "warmup.steps = 0"
         )
     return asked, [(answer["content"] + tokenizer.eos_token, True)]
@@ -172,7 +173,7 @@ def _bare_pieces(tokenizer: Any, conversation: list[Message]) -> tuple[Prompt, _
 def _conversation_pieces(
     tokenizer: Any, conversation: list[Message], functions: Sequence[Callable[..., str]]
 ) -> tuple[Prompt, _Pieces]:
-    """What stands before the assistant's first turn, and all pieces behind it."""
+    """Return the text before the assistant's first turn, and all pieces after it."""
     turns = [at for at, message in enumerate(conversation) if message["role"] == "assistant"]
     asked = conversation[: turns[0]]
     pieces: _Pieces = []
@@ -183,12 +184,12 @@ def _conversation_pieces(
         if not (prompt.startswith(before) and whole.startswith(prompt)):
             raise ConfigError(
                 "the chat template does not keep prefixes: it renders "
-                f"{whole[-80:]!r} for a conversation that begins as {prompt[-80:]!r}; give another "
+                f"{whole[-80:]!r} for a conversation that begins as {prompt[-80:]!r}; use another "
                 'one, model.chat_template = "chatml-tools" or "plain-tools", or set '
                 "warmup.steps = 0"
             )
         end = whole.rfind(tokenizer.eos_token, len(prompt))
-        if end >= 0:  # what the template writes behind it the policy does not
+        if end >= 0:  # the policy does not write the template's text after it
             whole = whole[: end + len(tokenizer.eos_token)]
         pieces += [(prompt[len(before) :], False), (whole[len(prompt) :], True)]
         before = whole
@@ -196,12 +197,12 @@ def _conversation_pieces(
 
 
 def mask_labels(tokens: Sequence[int], written: Sequence[bool]) -> list[int]:
-    """Hugging Face's labels: what the assistant did not write carries no loss."""
+    """Return Hugging Face's labels: only the assistant's tokens carry loss."""
     return [token if own else _IGNORED for token, own in zip(tokens, written, strict=True)]
 
 
 def collate(rows: Sequence[tuple[list[int], list[bool]]], padding: int) -> dict[str, torch.Tensor]:
-    """Encoded conversations as one batch, padded on the right: (conversations, tokens) each."""
+    """Pad encoded conversations on the right into one batch: (conversations, tokens) each."""
     length = max(len(tokens) for tokens, _ in rows)
     ids = torch.full((len(rows), length), padding)
     labels = torch.full((len(rows), length), _IGNORED)
@@ -223,7 +224,7 @@ def _render(
 
 
 def _learning_rate_factor(step: int, steps: int) -> float:
-    """A linear rise, then half a cosine."""
+    """Return the factor of the learning rate: a linear rise, then half a cosine."""
     rise = min((step + 1) / _RAMP, 1.0)
     fall = 0.5 * (1.0 + math.cos(math.pi * step / steps))
     return rise * (_FLOOR + (1.0 - _FLOOR) * fall)
@@ -232,7 +233,7 @@ def _learning_rate_factor(step: int, steps: int) -> float:
 def _save(
     path: Path, trained: Mapping[str, Any], optimiser: torch.optim.Optimizer | None, step: int
 ) -> None:
-    """Keep the trained weights, and the optimiser's state while there are steps to come."""
+    """Save the trained weights, and the optimiser's state unless this is the last step."""
     state = {"step": step, "model": {name: one.detach() for name, one in trained.items()}}
     if optimiser is not None:
         state["optimiser"] = optimiser.state_dict()
@@ -242,7 +243,7 @@ def _save(
 def _load(
     path: Path, trained: Mapping[str, Any], optimiser: torch.optim.Optimizer, steps: int
 ) -> int:
-    """Restore the kept state; returns the steps done."""
+    """Restore the saved state; return the number of steps done."""
     if not path.exists():
         return 0
     state = torch.load(path, map_location="cpu", weights_only=True, mmap=True)

@@ -1,1 +1,1 @@
-"""Generation by vLLM, on GPUs or a CPU."""
+"""Generation with vLLM, on GPUs or a CPU."""

@@ -1,4 +1,4 @@
-"""Evaluation's rollouts on vLLM: every request has its own stop strings, room and seed."""
+"""Rollouts of an evaluation on vLLM: every request has its own stop strings, room and seed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class VllmEngine:
     Args:
         model: Folder or Hub name.
         settings: Temperature, top-p and seed.
-        gpus: GPUs that share the model (tensor parallel).
+        gpus: Number of GPUs that share the model (tensor parallel).
         memory: Share of a GPU's memory that vLLM takes.
-        further: For `vllm.LLM`.
+        further: Further arguments of `vllm.LLM`.
 
     Raises:
         ConfigError: vLLM cannot load the model.
@@ -40,8 +40,8 @@ class VllmEngine:
     ) -> None:
         if find_model_files(model).gguf is not None:
             raise ConfigError(
-                f"--engine vllm loads a checkpoint of transformers' own, and {model!r} is a .gguf "
-                "file: take --engine transformers"
+                f"--engine vllm loads a checkpoint of transformers itself, and {model!r} is a "
+                ".gguf file: use --engine transformers"
             )
         self.tokenizer = load_tokenizer(ModelConfig(path=model))
         try:
@@ -50,7 +50,7 @@ class VllmEngine:
                 seed=settings.seed,
                 tensor_parallel_size=gpus,
                 gpu_memory_utilization=memory,
-                generation_config="vllm",  # the evaluation's settings say all, not the model's own
+                generation_config="vllm",  # only the evaluation's settings apply
                 **further,
             )
         except (OSError, RuntimeError, ValueError) as error:
@@ -59,7 +59,7 @@ class VllmEngine:
         self._settings = settings
 
     def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> list[Piece]:
-        """One piece for each rollout; vLLM makes its own batches."""
+        """Generate one piece for each rollout; vLLM batches them itself."""
         prompts = [{"prompt_token_ids": one.prompt + one.tokens} for one in rollouts]
         params = [self._sampling_params(one, stop) for one in rollouts]
         outputs = self._model.generate(prompts, params, use_tqdm=False)

@@ -1,7 +1,7 @@
-"""How messages become text, and text becomes messages: a chat template with its way back.
+"""Chat templates: each renders messages as text, and parses text into messages.
 
-A template is a pair of files, as the two here: NAME.jinja renders a conversation, NAME.json is
-transformers' `response_template`, which finds tool calls in what the policy wrote. `{eos}` in it
+A template is a pair of files, like the two here. NAME.jinja renders a conversation; NAME.json is
+transformers' `response_template`, which finds tool calls in the policy's text. `{eos}` in it
 stands for the tokenizer's end of a turn, as `eos_token` does in the template.
 """
 
