@@ -1,7 +1,7 @@
 """Where arrays meet the compiled core: checks, addresses, allocation, stream.
 
-What differs between libraries is in one module each: ``_numpy_arrays``, ``_torch_arrays`` and, for
-what else lives on a GPU, ``_cuda_arrays``; all with the same functions.
+Each library has a module with the same functions: ``_numpy_arrays``, ``_torch_arrays`` and, for
+other arrays on a GPU, ``_cuda_arrays``. Only the last two allocate results.
 """
 
 from __future__ import annotations

@@ -96,12 +96,6 @@ def address(array: Any) -> int:
     return at
 
 
-def from_host(array: np.ndarray, beside: Any) -> Any:
-    """A result that the compiled core has allocated, on the device of others."""
-    with beside.device:
-        return _library(beside).asarray(array)
-
-
 def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
     """One int32 per point."""
     library = _library(beside)

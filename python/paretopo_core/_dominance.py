@@ -15,7 +15,7 @@ from paretopo_core import _core, _cuda_arrays
 from paretopo_core._arrays import Batch, positive_vector
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import MOST_WHOLE, flag_of, numbers_of, whole_number
-from paretopo_core._operation import Operation
+from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import check_per_point
 from paretopo_core._torch_arrays import is_tensor
@@ -104,10 +104,9 @@ class Frame:
         return chosen if self.mask is None else chosen & self.mask
 
 
-def rank(
-    points: Any, maximise: Maximise, strict: bool, violation: Any, n_below: Any, mask: Any
+def _compose_ranks(
+    points: Any, maximise: Maximise, mask: Any, strict: bool, violation: Any, n_below: Any
 ) -> Any:
-    """See :func:`paretopo_core.pareto_rank`, with at least one of the options."""
     strict = flag_of(strict, "strict")
     if n_below is not None:
         n_below = whole_number(n_below, "n_below", 1, MOST_WHOLE)
@@ -129,16 +128,15 @@ def rank(
     return ranks if n_below is None else _cut(ranks, n_below, library)
 
 
-def is_nondominated(
+def _compose_filter(
     points: Any,
     maximise: Maximise,
+    mask: Any,
     keep_weakly: bool,
     strict: bool,
     violation: Any,
     epsilon: Any,
-    mask: Any,
 ) -> Any:
-    """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
     strict = flag_of(strict, "strict")
     if violation is None and not strict:
         return _BOXES.answer(points, maximise, mask, epsilon)
@@ -212,17 +210,11 @@ def _dense_row(numbers: Any) -> Any:
 def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
     if epsilon is None:
         return _nondominated(frame.points, frame.maximise, keep_weakly, mask)
-    library = frame.library
     if not frame.is_tensor:
         sides = positive_vector(epsilon, frame.points.shape[-1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            corners, order = _boxes(frame, sides)
-        places = _ordered(order)
-        moved = np.take_along_axis(corners, places[..., None], -2)
-        kept = None if mask is None else np.take_along_axis(mask, places, -1)
-        chosen = np.empty(frame.shape, dtype=bool)
-        np.put_along_axis(chosen, places, _nondominated(moved, False, False, kept), -1)
-        return chosen
+        batch = Batch.of(frame.points, maximise=frame.maximise, mask=mask)
+        return _BOXES.call(batch.view(), True, None, sides)
+    library = frame.library
     if not library.compiler.is_compiling():
         epsilon = positive_vector(epsilon, frame.points.shape[-1])
     sides = library.as_tensor(epsilon, dtype=library.float64, device=frame.points.device)
@@ -237,31 +229,16 @@ def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
 
 
 def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
-    """The boxes of points, less is better, and by what the points of one are ordered.
-
-    Objective by objective, because rows as short as a point make NumPy slow.
-    """
+    """The boxes of a tensor's points, less is better, and by what the points of one are ordered."""
     library = frame.library
-    turn = -frame.signs(library.float64)
-    values = frame.points.double() if frame.is_tensor else frame.points.astype(np.float64)
-    distance, corners, columns = 0.0, [], []
-    for m in range(values.shape[-1]):
-        column = values[..., m] * turn[m] + 0.0  # one zero
-        place = column / sides[m]
-        corner = library.floor(place)
-        part = library.where(library.isinf(place), 0.0, place - corner)
+    values = frame.points.double() * -frame.signs(library.float64) + 0.0  # one zero
+    places = values / sides
+    corners = library.floor(places)
+    parts = library.where(library.isinf(places), 0.0, places - corners)
+    distance = 0.0
+    for part in parts.unbind(-1):
         distance = distance + part * part
-        corners.append(corner)
-        columns.append(column)
-    return library.stack(corners, -1), [distance, *columns]
-
-
-def _ordered(keys: list[np.ndarray]) -> np.ndarray:
-    """Sort by the first key, ties by the next ones; mostly there are none, and one sort does."""
-    places = keys[0].argsort(axis=-1)
-    first = np.take_along_axis(keys[0], places, -1)
-    is_strict = (first[..., :-1] < first[..., 1:]).all()
-    return places if is_strict else np.lexsort(keys[::-1], axis=-1)
+    return corners, [distance, *values.unbind(-1)]
 
 
 def _compose_boxes(points: Any, maximise: Maximise, mask: Any, epsilon: Any) -> Any:
@@ -270,6 +247,27 @@ def _compose_boxes(points: Any, maximise: Maximise, mask: Any, epsilon: Any) -> 
 
 
 _BOXES = Operation(_core.filter_boxes, compose=_compose_boxes)
+CONSTRAINED_RANKS = Operation(
+    Composed(
+        "pareto_rank",
+        (("strict", "bool"), ("violation", "numbers"), ("n_below", "int?")),
+        (("point", "int32"),),
+    ),
+    compose=_compose_ranks,
+)
+CONSTRAINED_FILTER = Operation(
+    Composed(
+        "is_nondominated",
+        (
+            ("keep_weakly", "bool"),
+            ("strict", "bool"),
+            ("violation", "numbers"),
+            ("epsilon", "corner"),
+        ),
+        (("point", "bool"),),
+    ),
+    compose=_compose_filter,
+)
 
 
 def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:

@@ -27,11 +27,6 @@ def bools_of(numbers: Any, values: np.ndarray, name: str) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
 
 
-def empty(shape: tuple[int, ...], dtype: str, _beside: np.ndarray) -> np.ndarray:
-    """Uninitialised memory."""
-    return np.empty(shape, dtype)
-
-
 def to_doubles(numbers: np.ndarray, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
     """Contiguous float64, broadcast."""
     return np.ascontiguousarray(np.broadcast_to(numbers, shape), dtype=np.float64)
@@ -40,11 +35,6 @@ def to_doubles(numbers: np.ndarray, shape: tuple[int, ...], _beside: np.ndarray)
 def address(array: np.ndarray) -> int:
     """Where the first element lives."""
     return _core.address(array)
-
-
-def from_host(array: np.ndarray, _beside: np.ndarray) -> np.ndarray:
-    """A result that the compiled core has allocated."""
-    return array
 
 
 def ranks_of(ranks: Any, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:

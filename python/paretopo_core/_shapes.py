@@ -14,6 +14,23 @@ def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int,
     return tuple(found)
 
 
+def broadcast_sets(
+    others: tuple[int, ...], points: tuple[int, ...], name: str, points_name: str
+) -> tuple[int, ...]:
+    """Return the leading dimensions of two arrays of sets, broadcast; ValueError where they clash.
+
+    Errors call the sets by ``name``, and the points by ``points_name``.
+    """
+    try:
+        return broadcast_shapes(tuple(others[:-2]), tuple(points[:-2]))
+    except ValueError:
+        raise ValueError(
+            f"{name} of shape {tuple(others)} and {points_name} of shape {tuple(points)} have "
+            f"leading dimensions that cannot be broadcast: one set of {name} serves many sets of "
+            f"{points_name} if it has a 1, or nothing, in their place"
+        ) from None
+
+
 def is_for_each(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
     """Whether it has the last dimension of the expected one, and others that broadcast to it."""
     fits = 0 < len(shape) <= len(expected) and shape[-1] == expected[-1]

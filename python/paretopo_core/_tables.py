@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -92,13 +92,3 @@ def table_of(points: Any) -> Table | None:
 def _is_series(value: Any) -> bool:
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.Series)
-
-
-def through_table(function: Callable[..., Any], extent: str, points: Any, **options: Any) -> Any:
-    """The result of a public function for a frame, with its labels; None for anything else."""
-    table = table_of(points)
-    if table is None:
-        return None
-    named = {key: table.by_column(value, key) for key, value in options.items()}
-    name = function.__name__
-    return table.label(function(table.numbers("points"), **named), extent, name)

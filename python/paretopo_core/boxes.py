@@ -13,7 +13,7 @@ from paretopo_core._arrays import ArrayT, Batch, host_doubles, places_of, vector
 from paretopo_core._dominance import NONDOMINATED, Frame
 from paretopo_core._operation import Composed, Operation, Refused
 from paretopo_core._senses import Maximise, senses_of
-from paretopo_core._shapes import broadcast_shapes
+from paretopo_core._shapes import broadcast_sets
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import (
     CONTRIBUTIONS,
@@ -447,14 +447,7 @@ def _broadcast(
             f"{candidates[-1]}), with as many objectives as the candidates, got {tuple(lower)} and "
             f"{tuple(upper)}"
         )
-    try:
-        return broadcast_shapes(tuple(lower[:-2]), tuple(candidates[:-2]))
-    except ValueError:
-        raise ValueError(
-            f"boxes of shape {tuple(lower)} and candidates of shape {tuple(candidates)} have "
-            "leading dimensions that cannot be broadcast: one set of boxes for many sets of "
-            "candidates has a 1, or nothing, in their place"
-        ) from None
+    return broadcast_sets(lower, candidates, "boxes", "candidates")
 
 
 def corners_of(boxes: Any) -> tuple[Any, Any]:

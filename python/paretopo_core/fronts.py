@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Never
 
-from paretopo_core import _dominance
 from paretopo_core._arrays import ArrayT
+from paretopo_core._dominance import CONSTRAINED_FILTER, CONSTRAINED_RANKS, NONDOMINATED, RANKS
 from paretopo_core._numbers import flag_of
 from paretopo_core._senses import Maximise
-from paretopo_core._tables import through_table
 from paretopo_core._wrong_names import refuse_names
 
 
@@ -83,14 +82,9 @@ def pareto_rank(
     if wrong:
         refuse_names(wrong)
     if strict is not False or violation is not None or n_below is not None:
-        options = {"strict": strict, "violation": violation, "n_below": n_below}
-        constrained: ArrayT = through_table(
-            pareto_rank, "point", points, maximise=maximise, mask=mask, **options
-        )
-        if constrained is None:
-            constrained = _dominance.rank(points, maximise, strict, violation, n_below, mask)
-        return constrained
-    ranks: ArrayT = _dominance.RANKS.answer(points, maximise, mask)
+        ranks: ArrayT = CONSTRAINED_RANKS.answer(points, maximise, mask, strict, violation, n_below)
+    else:
+        ranks = RANKS.answer(points, maximise, mask)
     return ranks
 
 
@@ -160,20 +154,9 @@ def is_nondominated(
         refuse_names(wrong)
     weakly = keep_weakly is True or flag_of(keep_weakly, "keep_weakly")
     if strict is not False or violation is not None or epsilon is not None:
-        options = {"strict": strict, "violation": violation, "epsilon": epsilon}
-        constrained: ArrayT = through_table(
-            is_nondominated,
-            "point",
-            points,
-            maximise=maximise,
-            keep_weakly=weakly,
-            mask=mask,
-            **options,
+        kept: ArrayT = CONSTRAINED_FILTER.answer(
+            points, maximise, mask, weakly, strict, violation, epsilon
         )
-        if constrained is None:
-            constrained = _dominance.is_nondominated(
-                points, maximise, weakly, strict, violation, epsilon, mask
-            )
-        return constrained
-    nondominated: ArrayT = _dominance.NONDOMINATED.answer(points, maximise, mask, weakly)
-    return nondominated
+    else:
+        kept = NONDOMINATED.answer(points, maximise, mask, weakly)
+    return kept

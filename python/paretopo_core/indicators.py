@@ -7,7 +7,6 @@ package maximises: ``maximise=False`` is moocore's default.
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from typing import Any, Never
 
 import numpy as np
@@ -17,9 +16,10 @@ from paretopo_core._arrays import Batch, places_of
 from paretopo_core._numbers import number_of, numbers_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
-from paretopo_core._shapes import broadcast_shapes
+from paretopo_core._shapes import broadcast_sets
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._wrong_names import refuse_names
+from paretopo_core.subsets import simplex_lattice
 
 _MOST_WEIGHTS = 10**7  # vectors that a lattice may have
 
@@ -94,20 +94,7 @@ def igd_plus(
     reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ where larger is better, max(a - r, 0) where
     smaller is. It never grows when the set gets better.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`igd`.
-        reference: shape (..., reference points, objectives), as there.
-        p: of the power mean, positive or ``math.inf``.
-        maximise: whether larger is better; one bool, or one per objective.
-        mask, reference_mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        shape (...), float64, as :func:`igd`.
-
-    Raises:
-        ValueError, TypeError: as :func:`igd`.
-
-    Cost: as :func:`igd`.
+    Arguments, result, errors and cost are those of :func:`igd`.
 
     Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), "Modified distance calculation in
     generational distance and inverted generational distance", EMO.
@@ -135,25 +122,14 @@ def gd(
     """Generational distance: how far a point lies from the nearest reference point.
 
     The mean over the points of min over the reference set of ‖a - r‖₂, or the power mean: as
-    :func:`igd` with the sets exchanged. One good point alone has the best; use it beside others.
+    :func:`igd` with the sets exchanged. A set of one good point has the best value, so use another
+    indicator as well.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`igd`.
-        reference: shape (..., reference points, objectives), as there.
-        p: of the power mean, positive or ``math.inf``. (The first definition, Van Veldhuizen and
-            Lamont (1998), is the one with p = 2 over the root of the number of points.)
-        maximise: whether larger is better; one bool, or one per objective.
-        mask, reference_mask: shape (..., points), bool; False marks padding.
+    Arguments, errors and cost are those of :func:`igd`. So is the result, but without points it is
+    NaN, because there is nothing to average.
 
-    Returns:
-        shape (...), float64, as :func:`igd`; NaN without points, where there is nothing to average.
-
-    Raises:
-        ValueError, TypeError: as :func:`igd`.
-
-    Cost: as :func:`igd`.
-
-    Source: Schütze, Esquivel, Lara and Coello Coello (2012), GD_p.
+    Source: Schütze, Esquivel, Lara and Coello Coello (2012), GD_p. The first definition, Van
+    Veldhuizen and Lamont (1998), is the one with p = 2 over the root of the number of points.
 
     >>> gd([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
@@ -177,20 +153,7 @@ def gd_plus(
 
     As :func:`gd`, with the distance d⁺ of :func:`igd_plus`.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`igd`.
-        reference: shape (..., reference points, objectives), as there.
-        p: of the power mean, positive or ``math.inf``.
-        maximise: whether larger is better; one bool, or one per objective.
-        mask, reference_mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        shape (...), float64, as :func:`gd`.
-
-    Raises:
-        ValueError, TypeError: as :func:`igd`.
-
-    Cost: as :func:`igd`.
+    Arguments, result, errors and cost are those of :func:`gd`.
 
     Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), as :func:`igd_plus`.
 
@@ -214,20 +177,8 @@ def avg_hausdorff_dist(
 ) -> Any:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`igd`.
-        reference: shape (..., reference points, objectives), as there.
-        p: of both power means, positive; ``math.inf`` is the distance of Hausdorff.
-        maximise: whether larger is better; one bool, or one per objective.
-        mask, reference_mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        shape (...), float64, as :func:`igd`.
-
-    Raises:
-        ValueError, TypeError: as :func:`igd`.
-
-    Cost: twice that of :func:`igd`.
+    Arguments, result and errors are those of :func:`igd`; ``p`` is of both power means, and with
+    ``math.inf`` it is the distance of Hausdorff. The cost is twice that of :func:`igd`.
 
     Source: Schütze, Esquivel, Lara and Coello Coello (2012), "Using the averaged Hausdorff
     distance as a performance measure", IEEE Trans. Evol. Comput. 16(4).
@@ -254,17 +205,7 @@ def epsilon_additive(
     max over r of min over a of max over objectives of r - a where larger is better, a - r where
     smaller is. Negative for a set that is better than all of the reference set.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`igd`.
-        reference: shape (..., reference points, objectives), as there.
-        maximise: whether larger is better; one bool, or one per objective.
-        mask, reference_mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        shape (...), float64, in the objectives' units; smaller is better; infinite without points.
-
-    Raises:
-        ValueError, TypeError: as :func:`igd`.
+    Arguments but ``p``, result and errors are those of :func:`igd`.
 
     Cost: O(points · reference points · objectives) at worst; a reference point is done as soon as
     it is no farther than another one is for certain.
@@ -296,20 +237,11 @@ def epsilon_mult(
     max over r of min over a of max over objectives of r / a where larger is better, a / r where
     smaller is. Below 1 for a set that is better than all of the reference set.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`igd`; every value above 0, and no
-            subnormal number.
-        reference: shape (..., reference points, objectives), as there; every value above 0.
-        maximise: whether larger is better; one bool, or one per objective.
-        mask, reference_mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        shape (...), float64; smaller is better; infinite without points.
+    Arguments but ``p``, result and errors are those of :func:`igd`. Every value of points and
+    reference must be above 0, and no subnormal number; the result has no unit.
 
     Raises:
-        ValueError: a value that is not above 0; more than 64 objectives of which one is minimised;
-            else as :func:`igd`.
-        TypeError: as :func:`igd`.
+        ValueError: a value that is not above 0; more than 64 objectives of which one is minimised.
 
     Cost: as :func:`epsilon_additive`. Ratios are products with an inverse, exact to 1e-15.
 
@@ -377,14 +309,7 @@ def _broadcast(points: tuple[int, ...], reference: tuple[int, ...]) -> tuple[int
             f"reference must have shape (..., reference points, {points[-1]}), with as many "
             f"objectives as the points, got {tuple(reference)}"
         )
-    try:
-        return broadcast_shapes(tuple(reference[:-2]), tuple(points[:-2]))
-    except ValueError:
-        raise ValueError(
-            f"reference of shape {tuple(reference)} and points of shape {tuple(points)} have "
-            "leading dimensions that cannot be broadcast: one reference set for many sets of "
-            "points has a 1, or nothing, in their place"
-        ) from None
+    return broadcast_sets(reference, points, "reference points", "points")
 
 
 def _refuse_empty(reference: Batch) -> None:
@@ -524,17 +449,13 @@ def _lattice(divisions: int, objectives: int) -> np.ndarray:
     """All vectors of multiples of 1 / divisions with the sum 1."""
     if divisions < 1:
         raise ValueError(f"weights must be at least 1 division, got {divisions}")
-    places = divisions + objectives - 1
-    count = math.comb(places, objectives - 1)
+    count = math.comb(divisions + objectives - 1, objectives - 1)
     if count > _MOST_WEIGHTS:
         raise ValueError(
             f"weights={divisions} makes {count} vectors of {objectives} objectives, more than "
             f"{_MOST_WEIGHTS}: take fewer divisions, or pass vectors"
         )
-    bars = np.array(list(combinations(range(places), objectives - 1)), dtype=np.int64)
-    bars = bars.reshape(count, objectives - 1)
-    ends = np.full((count, 1), -1), np.full((count, 1), places)
-    return (np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1) / divisions
+    return simplex_lattice(objectives, divisions)
 
 
 _INDICATOR = Operation(

@@ -12,9 +12,8 @@ from paretopo_core._arrays import ArrayT
 from paretopo_core._dominance import Frame
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import are_finite, number_of, numbers_of
-from paretopo_core._operation import Operation
+from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise
-from paretopo_core._tables import through_table
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
@@ -223,14 +222,16 @@ def knee_points(
     """
     if wrong:
         refuse_names(wrong)
-    labelled: ArrayT = through_table(knee_points, "point", points, maximise=maximise, mask=mask)
-    if labelled is not None:
-        return labelled
+    knees: ArrayT = _KNEES.answer(points, maximise, mask)
+    return knees
+
+
+def _compose_knees(points: Any, maximise: Maximise, mask: Any) -> Any:
     whole = Frame(points, maximise, mask)
     finite = whole.library.isfinite(whole.points).all(-1)
     frame = Frame(whole.points, maximise, whole.among(finite))
     library = frame.library
-    chosen: ArrayT = is_nondominated(frame.points, maximise=maximise, mask=frame.mask)
+    chosen = is_nondominated(frame.points, maximise=maximise, mask=frame.mask)
     if frame.shape[-1] == 0:
         return chosen
     columns = _swapped(frame, frame.points)
@@ -243,8 +244,7 @@ def knee_points(
         for m in range(1, parts.shape[-2]):
             total = total + parts[..., m, :]
     total = library.where(chosen, total, math.inf)
-    knees: ArrayT = chosen & (total == library.amin(total, -1)[..., None])
-    return knees
+    return chosen & (total == library.amin(total, -1)[..., None])
 
 
 def _compose_ideal(points: Any, maximise: Maximise, mask: Any) -> Any:
@@ -356,3 +356,4 @@ _IDEAL = Operation(_core.ideal_point, compose=_compose_ideal)
 _NADIR = Operation(_core.nadir_point, compose=_compose_nadir)
 _REFERENCE = Operation(_core.reference_point, compose=_compose_reference)
 _NORMALISE = Operation(_core.normalise, compose=_compose_normalised)
+_KNEES = Operation(Composed("knee_points", (), (("point", "bool"),)), compose=_compose_knees)

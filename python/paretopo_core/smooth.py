@@ -11,7 +11,7 @@ import numpy as np
 
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import number_of, real_array
-from paretopo_core._tables import through_table
+from paretopo_core._tables import table_of
 
 
 def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
@@ -91,8 +91,9 @@ def stochastic_pareto_rank(points: Any, sigma: float, margin: float = 0.0) -> An
     >>> stochastic_pareto_rank([[1.0, 1.0], [0.0, 0.0]], sigma=0.01).round(6)
     array([1., 2.])
     """
-    labelled = through_table(stochastic_pareto_rank, "point", points, sigma=sigma, margin=margin)
-    return 1 + stochastic_dominance(points, sigma, margin).sum(-2) if labelled is None else labelled
+    ranks = 1 + stochastic_dominance(points, sigma, margin).sum(-2)
+    table = table_of(points)
+    return ranks if table is None else table.label(ranks, "point", "stochastic_pareto_rank")
 
 
 def _values(points: Any) -> tuple[Any, Any]:

@@ -223,12 +223,18 @@ def reference_directions(objectives: int, partitions: int) -> np.ndarray:
             f"{parts} partitions of {width} objectives make more than {_MOST_DIRECTIONS:.0e} "
             "directions: take fewer partitions, and a second layer of them"
         )
+    return simplex_lattice(width, parts)
+
+
+def simplex_lattice(objectives: int, divisions: int) -> np.ndarray:
+    """List all vectors of multiples of 1 / divisions with the sum 1, in ascending order."""
     # Bars between stars: what lies between two of them is a coordinate.
-    bars = np.array(list(combinations(range(width + parts - 1), width - 1)), dtype=np.int64)
-    edges = np.full((len(bars), width + 1), -1)
-    edges[:, 1:-1] = bars.reshape(len(bars), width - 1)
-    edges[:, -1] = width + parts - 1
-    return (np.diff(edges, axis=1) - 1) / parts
+    places = divisions + objectives - 1
+    bars = np.array(list(combinations(range(places), objectives - 1)), dtype=np.int64)
+    edges = np.full((len(bars), objectives + 1), -1)
+    edges[:, 1:-1] = bars.reshape(len(bars), objectives - 1)
+    edges[:, -1] = places
+    return (np.diff(edges, axis=1) - 1) / divisions
 
 
 def _check_given(argument: Any, name: str, method: str, wants_it: str) -> None:

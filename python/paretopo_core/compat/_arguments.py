@@ -35,3 +35,8 @@ def senses_of(maximise: Senses, objectives: int) -> list[bool]:
         one_each(np.asarray(maximise), objectives, "maximise").astype(bool).tolist()
     )
     return senses
+
+
+def corner_of(ref: ArrayLike, rows: np.ndarray, name: str = "ref") -> np.ndarray:
+    """One number for each objective of the rows, from as many, or from one for all."""
+    return one_each(np.asarray(ref, dtype=float), rows.shape[1], name)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import paretopo_core as pp
-from paretopo_core.compat._arguments import Senses, one_each, rows_of, senses_of
+from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of
 from paretopo_core.compat._sets import apply_within_sets
 from paretopo_core.eaf import attained_corners, count_attaining
 
@@ -43,7 +43,7 @@ def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> dict[st
     (62.5, 4.5, [[2.0, 3.0], [3.0, 2.0]])
     """
     rows = rows_of(points)
-    corner = _corner(ref, rows)
+    corner = corner_of(ref, rows)
     surfaces = _surfaces(rows, np.asarray(sets))
     volumes = [float(pp.hypervolume(each, corner, maximise=False)) for each in surfaces]
     mean = float(np.mean(_volumes_of_runs(rows, sets, corner)))
@@ -70,7 +70,7 @@ def vorob_dev(
     1.5
     """
     rows = rows_of(points)
-    corner = _corner(ref, rows)
+    corner = corner_of(ref, rows)
     middle = rows_of(vorob_t(rows, sets, ref=ref)["ve"] if ve is None else ve)  # type: ignore[arg-type]
 
     def apart(run: np.ndarray) -> float:
@@ -163,7 +163,7 @@ def whv_rect(
             rows,
             (np.minimum(*corners), np.maximum(*corners)),
             boxes[:, -1],
-            _corner(ref, rows),
+            corner_of(ref, rows),
             maximise=senses_of(maximise, objectives),
         )
     )
@@ -189,8 +189,8 @@ def total_whv_rect(
     if not 0 < scalefactor <= 1:
         raise ValueError(f"scalefactor must be larger than 0 and at most 1, got {scalefactor!r}")
     rows = rows_of(points)
-    corner, senses = _corner(ref, rows), senses_of(maximise, rows.shape[1])
-    best = _ideal(rows, senses) if ideal is None else _corner(ideal, rows, "ideal")
+    corner, senses = corner_of(ref, rows), senses_of(maximise, rows.shape[1])
+    best = _ideal(rows, senses) if ideal is None else corner_of(ideal, rows, "ideal")
     whole = float(pp.hypervolume(rows, corner, maximise=senses))
     share = scalefactor * abs(float((corner - best).prod()))
     return whole + share * whv_rect(rows, rectangles, ref=corner, maximise=senses)
@@ -220,7 +220,7 @@ def largest_eafdiff(
         raise ValueError(f"x must have two data sets at least, got {len(sides)}")
     senses = senses_of(maximise, 2)
     every = np.concatenate(sides)[:, :2]
-    best = _ideal(every, senses) if ideal is None else _corner(ideal, every, "ideal")
+    best = _ideal(every, senses) if ideal is None else corner_of(ideal, every, "ideal")
     values = {}
     for one, other in combinations(range(len(sides)), 2):
         found = eafdiff(
@@ -233,10 +233,6 @@ def largest_eafdiff(
         )
     pair = max(values, key=lambda each: values[each])
     return pair, values[pair]
-
-
-def _corner(ref: ArrayLike, rows: np.ndarray, name: str = "ref") -> np.ndarray:
-    return one_each(np.asarray(ref, dtype=float), rows.shape[1], name)
 
 
 def _ideal(rows: np.ndarray, senses: list[bool]) -> np.ndarray:

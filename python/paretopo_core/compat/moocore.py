@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import paretopo_core as pp
-from paretopo_core.compat._arguments import Senses, one_each, rows_of, senses_of
+from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of
 from paretopo_core.compat._attainment import (
     eaf,
     eafdiff,
@@ -144,9 +144,8 @@ def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> np.ndarray
 def hypervolume(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
     """Measure what the points dominate below ref, or above it where larger is better."""
     rows = rows_of(points)
-    objectives = rows.shape[1]
-    corner = one_each(np.asarray(ref, dtype=float), objectives, "ref")
-    return float(pp.hypervolume(rows, ref=corner, maximise=senses_of(maximise, objectives)))
+    senses = senses_of(maximise, rows.shape[1])
+    return float(pp.hypervolume(rows, corner_of(ref, rows), maximise=senses))
 
 
 def hv_contributions(
@@ -162,11 +161,8 @@ def hv_contributions(
     array([2., 1., 6., 3.])
     """
     rows = rows_of(points)
-    objectives = rows.shape[1]
-    corner = one_each(np.asarray(ref, dtype=float), objectives, "ref")
-    senses = senses_of(maximise, objectives)
-    ignore = bool(ignore_dominated)
-    return pp.hv_contributions(rows, ref=corner, maximise=senses, ignore_dominated=ignore)
+    senses, ignore = senses_of(maximise, rows.shape[1]), bool(ignore_dominated)
+    return pp.hv_contributions(rows, corner_of(ref, rows), maximise=senses, ignore_dominated=ignore)
 
 
 def hv_approx(
@@ -190,7 +186,7 @@ def hv_approx(
     if method not in methods:
         raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
     rows = rows_of(points)
-    corner = one_each(np.asarray(ref, dtype=float), rows.shape[1], "ref")
+    corner = corner_of(ref, rows)
     number = 0
     if method == "DZ2019-MC":
         number = int(np.random.default_rng(seed).integers(2**63))
@@ -230,10 +226,7 @@ def whv_hype(
             f"points must have 2 objectives, got {rows.shape[1]}: weighted_hypervolume takes more"
         )
     signs = np.where(senses_of(maximise, 2), -1.0, 1.0)
-    corner, best = (
-        signs * one_each(np.asarray(each, dtype=float), 2, name)
-        for each, name in ((ref, "ref"), (ideal, "ideal"))
-    )
+    corner, best = signs * corner_of(ref, rows), signs * corner_of(ideal, rows, "ideal")
     span = corner - best
     if not (span > 0).all():
         raise ValueError(
@@ -242,7 +235,7 @@ def whv_hype(
     front = rows[pp.is_nondominated(rows * signs, maximise=False, keep_weakly=False)] * signs
     front = (front[front[:, 0].argsort()] - best) / span
     if dist == "point":
-        centre = (signs * one_each(np.asarray(mu, dtype=float), 2, "mu") - best) / span
+        centre = (signs * corner_of(mu, rows, "mu") - best) / span
         nearest = (front - centre).max(axis=1).min(initial=math.inf)
         chance = math.erfc(nearest / 0.25 / math.sqrt(2)) / 2
     elif dist in ("uniform", "exponential"):
@@ -411,8 +404,7 @@ def r2_exact(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) 
     2.594191919
     """
     rows = rows_of(points)
-    ideal = one_each(np.asarray(ref, dtype=float), rows.shape[1], "ref")
-    return float(pp.r2(rows, ideal, maximise=senses_of(maximise, rows.shape[1])))
+    return float(pp.r2(rows, corner_of(ref, rows), maximise=senses_of(maximise, rows.shape[1])))
 
 
 # Scales
@@ -436,18 +428,14 @@ def normalise(
            [1., 0.]])
     """
     rows = rows_of(points)
-    objectives = rows.shape[1]
     ends = np.asarray(to_range, dtype=float)
     if ends.shape != (2,):
         raise ValueError(f"to_range must be two numbers, got shape {ends.shape}")
-    low, high = (
-        one_each(np.asarray(bound, dtype=float), objectives, name)
-        for bound, name in ((lower, "lower"), (upper, "upper"))
-    )
+    low, high = corner_of(lower, rows, "lower"), corner_of(upper, rows, "upper")
     if len(rows):
         low = np.where(np.isnan(low), rows.min(axis=0), low)
         high = np.where(np.isnan(high), rows.max(axis=0), high)
-    senses = np.array(senses_of(maximise, objectives))
+    senses = np.array(senses_of(maximise, rows.shape[1]))
     width = np.where(high == low, 1.0, high - low)
     from_best = np.where(senses, high - rows, rows - low)
     result: np.ndarray = ends[0] + (ends[1] - ends[0]) * (from_best / width)
