@@ -182,13 +182,16 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
 
 def _scores(results: Results, measure: str, step: int | None) -> list[str]:
     when = "at the end" if step is None else f"after {step} steps"
+    several = len(results.tasks) > 1
+    worst_of = " Worst: the least over the tasks, seed by seed." if several else ""
+    columns = [*results.tasks, "worst"] if several else results.tasks
     lines = [
         f"## {_TITLES[measure]}, {when}",
         "",
-        "Mean ± standard deviation over seeds. Worst: the least over the tasks, seed by seed.",
+        f"Mean ± standard deviation over seeds.{worst_of}",
         "",
-        format_row(["method", *results.tasks, "worst"]),
-        format_row(["---", *["---:"] * (len(results.tasks) + 1)]),
+        format_row(["method", *columns]),
+        format_row(["---", *["---:"] * len(columns)]),
     ]
     for method in results.rank_by_worst():
         cells = [
@@ -197,8 +200,10 @@ def _scores(results: Results, measure: str, step: int | None) -> list[str]:
             else "—"
             for task in results.tasks
         ]
-        worst = _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
-        lines.append(format_row([f"`{method}`", *cells, worst]))
+        if several:
+            worst = results.worst(method, measure=measure, step=step)
+            cells.append(_mean_and_deviation(100 * worst))
+        lines.append(format_row([f"`{method}`", *cells]))
     return [*lines, ""]
 
 
@@ -250,7 +255,10 @@ def _outcomes(results: Results) -> list[str]:
 
 def _worst_case(results: Results, measures: Sequence[str]) -> list[str]:
     early = results.plan.study.early
-    lines = ["## Worst case over the tasks: ours against each other method", ""]
+    where = "Worst case over the tasks"
+    if len(results.tasks) == 1:  # the section of the task has the first measure
+        where, measures, early = results.tasks[0], measures[1:], None
+    lines = [f"## {where}: ours against each other method", ""]
     for measure in measures:
         lines += [f"{_TITLES[measure]}, at the end:", ""]
         lines += [*_comparisons(results.compare_worst(measure)), ""]
