@@ -17,7 +17,7 @@ from paretopo.integrations.agents.episodes import EpisodeAgent
 from paretopo.protocols.episode import Episode
 from paretopo.tasks.calculator import calculator, is_correct, solver
 from paretopo.tasks.choice import load_own_tools
-from paretopo.tasks.environment import Environment, call_prices, open_environment
+from paretopo.tasks.environment import Environment, find_prices, open_environment
 
 
 def make_agent(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> ToolAgent:
@@ -62,7 +62,7 @@ class CalculatorAgent(ToolAgent):
             # The policy called a tool instead of answering.
             return Turn(done=True, reward_components={"correct": 0.0})
         before, after = result_frame(self.tokenizer)
-        prices = call_prices(self.config.tool)
+        prices = find_prices(self.config)
         self._spent += sum(prices.get(name, 0.0) for name, _ in calls)
         results = [
             _calculate(name, arguments, has_solver=bool(prices)) for name, arguments in calls
@@ -72,7 +72,7 @@ class CalculatorAgent(ToolAgent):
 
     def _dollars(self) -> dict[str, float]:
         """Return the dollars spent so far; empty if no tool has a price."""
-        return {"dollars": self._spent} if call_prices(self.config.tool) else {}
+        return {"dollars": self._spent} if find_prices(self.config) else {}
 
 
 def _calculate(name: str, arguments: dict[str, Any], *, has_solver: bool) -> str:

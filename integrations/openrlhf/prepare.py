@@ -12,7 +12,7 @@ from paretopo.config import FROM_TASK, SMALL, ConfigError, ModelConfig, OpenRLHF
 from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
-from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
 from paretopo.integrations.openrlhf.options import (
     Files,
     longest_sequence,
@@ -55,6 +55,7 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         least_head=_LEAST_HEAD,
     )
     tokenizer = load_tokenizer(ModelConfig(path=model))
+    leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
     given = {"prompts": cluster.prompts, "held_out": cluster.held_out}
     optimiser = config.optimiser
     training = task.written(optimiser.steps, optimiser.prompts_per_step)

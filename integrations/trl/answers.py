@@ -6,10 +6,10 @@ from typing import Any
 
 from trl import SFTTrainer
 
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, TiedWeights
 
 
-class AnswerTrainer(SFTTrainer):
+class AnswerTrainer(TiedWeights, SFTTrainer):
     """`SFTTrainer` whose evaluations are rollouts with the tool.
 
     Args:

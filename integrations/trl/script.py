@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import Trainer
+from transformers import Trainer, TrainerCallback
 
 from paretopo.config import (
     MEASURES,
@@ -150,6 +150,8 @@ class ScriptSession:
                 "multiplier of stage 1 stays 1",
                 stacklevel=4,
             )
+        elif trainer.is_world_process_zero() and _has_length(trainer.train_dataset):
+            _warn_of_shared(trainer.train_dataset, trainer.eval_dataset)
         self._name_functions()
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
@@ -173,7 +175,10 @@ class ScriptSession:
         ]
         self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
         trainer.add_callback(LearningRateFactor(trainer))
-        trainer.add_callback(_ScriptCallback(trainer, self, self._rewards))
+        recorded = _ScriptCallback(trainer, self, self._rewards)
+        trainer.add_callback(recorded)
+        # Before the script's own callbacks: early stopping reads what is measured here.
+        trainer.callback_handler.callbacks.insert(0, _Evaluations(recorded))
         return self._rewards
 
     @contextmanager
@@ -200,8 +205,9 @@ class ScriptSession:
             except KeyboardInterrupt:
                 self._finish("interrupted")
                 raise
-            except BaseException:
-                self._finish("failed")
+            except BaseException as error:
+                if self._records:
+                    self.run.fail(error)
                 raise
             done = trainer.state.global_step >= trainer.state.max_steps
             self._finish("finished" if done else "stopped")
@@ -241,8 +247,14 @@ class ScriptSession:
 
     # ---- parts ---------------------------------------------------------------------------------
 
+    @property
+    def _records(self) -> bool:
+        """Has this process begun to write the records?"""
+        begun: bool = self._trainer.session is not None and self._trainer.is_world_process_zero()
+        return begun
+
     def _finish(self, status: str) -> None:
-        if self._trainer.session is not None and self._trainer.is_world_process_zero():
+        if self._records:
             self.run.finish(status)
 
     def _make_config(self, steps: int) -> RunConfig:
@@ -454,17 +466,13 @@ class _ScriptCallback(SessionCallback):
         if self._trainer.session is not None:
             super().on_prediction_step(_args, _state, _control)
 
-    def on_evaluate(
-        self,
-        _args: Any,
-        state: Any,
-        _control: Any,
-        metrics: dict[str, float] | None = None,
-        **_: Any,
-    ) -> None:
+    def on_evaluate(self, *_: Any, **__: Any) -> None:
+        """`_Evaluations` has handed it over."""
+
+    def take_evaluation(self, state: Any, metrics: dict[str, float] | None) -> None:
         """Hand over an evaluation, once for each step."""
         if self._trainer.session is not None and self._observed != state.global_step:
-            super().on_evaluate(_args, state, _control, metrics)
+            super().on_evaluate(None, state, None, metrics)
             self._observed = state.global_step
         self._await_evaluation()
 
@@ -502,6 +510,24 @@ class _ScriptCallback(SessionCallback):
         self._rewards.await_evaluation()
 
 
+class _Evaluations(TrainerCallback):
+    """Adds the session's numbers to an evaluation's before other callbacks read them."""
+
+    def __init__(self, recorded: _ScriptCallback) -> None:
+        self._recorded = recorded
+
+    def on_evaluate(
+        self,
+        _args: Any,
+        state: Any,
+        _control: Any,
+        metrics: dict[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """Hand the evaluation over."""
+        self._recorded.take_evaluation(state, metrics)
+
+
 class _NamesOf:
     """Names of the prompts of a data set, read when they are needed."""
 
@@ -515,6 +541,18 @@ class _NamesOf:
                 [one for one in ("id", "prompt") if one in rows.column_names]
             )
         return map(name_prompt, rows)
+
+
+def _warn_of_shared(trained: Any, held_out: Any) -> None:
+    """Warn of held-out prompts that are trained on."""
+    names = [] if trained is None else [*_NamesOf(held_out)]
+    shared = {*names}.intersection(_NamesOf(trained)) if names else {}
+    if shared:
+        warnings.warn(
+            f"{len(shared)} of the {len(names)} prompts of eval_dataset are trained on, too, so "
+            f"that evaluations measure what is memorised, the first: {min(shared)!r}",
+            stacklevel=5,
+        )
 
 
 def _has_gate(objectives: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import warnings
@@ -13,10 +15,11 @@ import torch
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config import ConfigError, RunConfig
+from paretopo.config import TINY, ConfigError, RunConfig
 from paretopo.integrations.huggingface.generation import GenerationStopped, stop_generation
 from paretopo.integrations.huggingface.loading import is_adapted, save_policy
 from paretopo.integrations.huggingface.policy import warm_up_policy
+from paretopo.integrations.huggingface.prompts import leave_out_long_prompts
 from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
@@ -98,6 +101,7 @@ def evaluate(
         task = make_task(served)
         with open_environment(served) as environment:
             model, tokenizer = load_policy(config, task, device)
+            leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
             session = _session(config, task, run)
             _, sampler = _trainer(
                 session,
@@ -123,6 +127,8 @@ def _train(
     resume: bool,
 ) -> None:
     model, tokenizer = load_policy(config, task, device)
+    if config.model.path == TINY:
+        _check_vocabulary(run, tokenizer)
     checkpoints = Checkpoints(run.checkpoints)
     checkpoints.remove_unfinished()
     done = checkpoints.latest() if resume else None
@@ -131,6 +137,7 @@ def _train(
         if done is None and config.warmup.steps > 0:
             state = run.checkpoints / "warmup.pt"
             warm_up_policy(config, task, model, tokenizer, state, lambda: interrupt.came)
+        leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
         session = _session(config, task, run)
         if resume:
             session.restore(None if done is None else checkpoints.state(done))
@@ -155,6 +162,19 @@ def _train(
             raise KeyboardInterrupt
     save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, run.model)
     session.finish()
+
+
+def _check_vocabulary(run: RunFolder, tokenizer: Any) -> None:
+    """Refuse to go on with a tiny model whose words have changed, and with them its tokens."""
+    words = json.dumps(tokenizer.get_vocab(), sort_keys=True)
+    digest = hashlib.sha256(words.encode()).hexdigest()
+    if run.manifest.get("vocabulary", digest) != digest:
+        raise ConfigError(
+            'model.path = "tiny" takes its vocabulary from the questions, answers and '
+            "demonstrations, and their words have changed since the run was begun, so that its "
+            "weights do not fit: restore the files, or begin a new run"
+        )
+    run.update_manifest(vocabulary=digest)
 
 
 def _is_evaluation_missing(session: Session, step: int) -> bool:

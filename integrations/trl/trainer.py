@@ -217,7 +217,20 @@ class ParetoAdvantages:
         log.extend(flat)
 
 
-class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
+class TiedWeights:
+    """Mixin: no warning of weights that a checkpoint leaves out because others are the same."""
+
+    model: Any
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        tied = set(getattr(self.model, "all_tied_weights_keys", None) or ())
+        if not load_result.unexpected_keys and set(load_result.missing_keys) <= tied:
+            self.model.tie_weights()
+            return
+        super()._issue_warnings_after_load(load_result)  # type: ignore[misc]
+
+
+class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
     """TRL's `GRPOTrainer` with several objectives, in its place.
 
     It computes advantages and held-out evaluations, and keeps archive, records and checkpoints of

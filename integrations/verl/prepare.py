@@ -11,7 +11,7 @@ from paretopo.config import FROM_TASK, ConfigError, ModelConfig, RunConfig
 from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
-from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
 from paretopo.integrations.verl.options import Files
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import make_task
@@ -35,6 +35,7 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     positions = settings.max_prompt_tokens + config.optimiser.max_completion_tokens
     model = keep_policy(config, run, task, interrupted, positions=positions)
     tokenizer = load_tokenizer(ModelConfig(path=model))
+    leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
     optimiser = config.optimiser
     training = task.written(optimiser.steps, optimiser.prompts_per_step)
     prompts = _data(run, "prompts", settings.prompts, tokenizer, task, training)

@@ -336,6 +336,7 @@ class Session:
         )
         self._warn_of_reference(outcome)
         self._warn_of_gate(ordered)
+        self._warn_of_absence(ordered)
         signal = controller.observe(outcome, earlier=earlier)
         vectors = fill_missing(vectors, self._nowhere())
         rewarded = _with_rewards(ordered, vectors)
@@ -587,6 +588,20 @@ class Session:
             "threshold in its range",
             stacklevel=4,
         )
+
+    def _warn_of_absence(self, rollouts: Sequence[Rollout]) -> None:
+        """At the first evaluation: an objective that applies to no question never gains."""
+        if len(self._scores.outcomes()) > 1 or not rollouts or not self._writes:
+            return
+        names = [one.name for one in self.config.objectives if one.weight]
+        absent = [name for name in names if not _values(name, rollouts)]
+        if absent:
+            _LOGGER.warning(
+                "%s: applies to none of the %d held-out questions, so that no evaluation measures "
+                "it",
+                " and ".join(map(repr, absent)),
+                len(rollouts),
+            )
 
     def _punish_overlong(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
         tokens = np.array([one.tokens for one in rollouts])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -142,8 +143,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 )
                 _check_backend(config, options)
             check_trackers(config.run)
-            check_rewards(config)
-            for note in config.notes:
+            for note in (*config.notes, *check_rewards(config)):
                 warning = "warning: " if note.warns else ""
                 print(f"paretopo: {warning}{note.text}", file=sys.stderr)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
@@ -220,6 +220,8 @@ def _complete_key(_: str) -> list[str]:
 
 
 def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
+    from paretopo.config import ConfigError
+    from paretopo.rollout import BadRollout
     from paretopo.tasks.environment import COMPARISONS
 
     print(f"run folder: {run.path}")
@@ -242,10 +244,20 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
                     from paretopo.integrations.verl.train import train as train_on_verl
 
                     train_on_verl(run.config, run, resume=resume, options=options)
-    except KeyboardInterrupt:
-        print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
+    except BadRollout as error:
+        # Frames of trainers say nothing of a reward; those of the reward itself do.
+        if error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+        refuse(f"{error}\n{_go_on(run)}")
+    except BaseException as error:
+        if not isinstance(error, ConfigError):
+            print(f"\n{_go_on(run)}", file=sys.stderr)
         raise
     _print_end(run)
+
+
+def _go_on(run: RunFolder) -> str:
+    return f"paretopo: go on with: paretopo train --resume {run.path}"
 
 
 def _print_end(run: RunFolder) -> None:

@@ -25,6 +25,7 @@ from paretopo.config.paretopo import (
     ParetoPOConfig,
 )
 from paretopo.config.sections import (
+    FROM_TASK,
     NONE,
     EvaluationConfig,
     LoraConfig,
@@ -220,6 +221,12 @@ class RunConfig:
 
     def _check_task(self) -> None:
         """Refuse a task, tool and model that do not fit each other."""
+        given = {"openrlhf": self.openrlhf.prompts, "verl": self.verl.prompts}
+        if self.optimiser.max_prompt_tokens and given.get(self.backend, FROM_TASK) != FROM_TASK:
+            raise ConfigError(
+                f"optimiser.max_prompt_tokens is for the questions of a task, got {self.backend}."
+                f"prompts = {given[self.backend]!r}: leave long prompts out of that file"
+            )
         own = self.task.name == "questions"  # whose words and answers are known
         if not own and not self.task.is_made_up and self.model.path == "tiny":
             raise ConfigError(

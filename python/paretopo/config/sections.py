@@ -390,6 +390,12 @@ class OptimiserConfig:
     max_completion_tokens: int = key(
         128, "Longest response in tokens, including tool results.", low=1
     )
+    max_prompt_tokens: int = key(
+        0,
+        "Longest prompt in tokens, without its preference. Questions with longer ones are left "
+        "out, and their number is printed; 0 takes all.",
+        low=0,
+    )
     max_tool_calls: int = key(
         4,
         "Largest number of turns with tool calls; a turn may have several. Later calls are not "

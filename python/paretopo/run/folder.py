@@ -20,6 +20,7 @@ into a folder, and its manifest says how it came about; evaluations keep theirs 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -42,6 +43,9 @@ from paretopo.run.files import Row, write_text
 from paretopo.run.provenance import git_commit, machine, versions
 from paretopo.run.trajectories import Group, append_group, read_groups, shorten
 
+_RESERVE = "\0" * 2**16  # bytes that `claim` holds, so that the manifest fits a full disk
+_FULL = 2**16  # free bytes
+
 
 class Folder:
     """A folder of results, of a training or of an evaluation."""
@@ -56,7 +60,7 @@ class Folder:
         Raises:
             ConfigError: another process works here.
         """
-        with (self.path / "claim").open("a") as file:
+        with self._claim.open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -65,7 +69,18 @@ class Folder:
                 ) from None
             except OSError:
                 pass  # a file system without locks
-            yield
+            with suppress(OSError):
+                os.truncate(file.fileno(), 0)
+                file.write(_RESERVE)
+                file.flush()
+            try:
+                yield
+            finally:
+                os.truncate(file.fileno(), 0)
+
+    @property
+    def _claim(self) -> Path:
+        return self.path / "claim"
 
     @property
     def manifest(self) -> Row:
@@ -112,9 +127,24 @@ class Folder:
             self.finish("interrupted")
             raise
         except Exception as error:
-            with suppress(OSError):  # of a full disk one traceback is enough
-                self.finish("failed", error)
+            self.fail(error)
             raise
+
+    def fail(self, error: BaseException) -> None:
+        """Note that the work failed, also on a full disk.
+
+        Raises:
+            OSError: A full disk is the reason; says so, whatever a library calls it.
+        """
+        if not _is_disk_full(self.path, error):
+            self.finish("failed", error)
+            return
+        why = f"the disk is full ({type(error).__name__}: {error}); free some space, then resume"
+        full = OSError(errno.ENOSPC, why, str(self.path))
+        with suppress(OSError):
+            os.truncate(self._claim, 0)  # leaves room for the manifest
+            self.finish("failed", full)
+        raise full from error
 
 
 class RunFolder(Folder):
@@ -414,6 +444,16 @@ def _name_method(config: RunConfig) -> str:
     own = config.paretopo.stage2_estimator
     usual = RECIPES[config.recipe]["paretopo"]["stage2_estimator"]
     return config.recipe if own == usual else f"{config.recipe}+{own}"
+
+
+def _is_disk_full(path: Path, error: BaseException) -> bool:
+    """Find out if a full disk caused an error, which libraries report under several names."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return shutil.disk_usage(path).free < _FULL
 
 
 def fresh_folder(out: Path, name: str) -> Path:

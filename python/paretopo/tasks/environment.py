@@ -66,11 +66,12 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
     calls = config.optimiser.max_tool_calls
     with ExitStack() as opened:
         if config.task.name == "calculator":
-            yield Environment(grade_each(is_correct), prices=call_prices(config.tool))
+            yield Environment(grade_each(is_correct), prices=find_prices(config))
         elif config.task.name == "questions":
             tools = load_own_tools(config)
             grade_all = grade_each(grade_answer)
-            yield Environment(grade_all, None if tools else SingleTurn, _own_prices(tools))
+            prices = find_prices(config, tools)
+            yield Environment(grade_all, None if tools else SingleTurn, prices)
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
@@ -89,13 +90,18 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
             yield Environment(grade_all, lambda: SearchR1Episode(search, max_turns=calls))
 
 
-def call_prices(tool: ToolConfig) -> dict[str, float]:
-    """Dollars for a call of each function of the calculator task that costs any."""
-    return {solver.__name__: tool.solver_price} if tool.solver_price > 0.0 else {}
+def find_prices(config: RunConfig, tools: Sequence[Callable[..., Any]] = ()) -> dict[str, float]:
+    """Return the dollars for a call of each function that costs any.
 
+    Args:
+        config: Its solver has a price.
+        tools: The user's functions; their attribute `dollars` is their price.
 
-def _own_prices(tools: Sequence[Callable[..., Any]]) -> dict[str, float]:
-    """Of the functions that have an attribute `dollars`."""
+    Raises:
+        ConfigError: A price is no number of at least 0.
+    """
+    if config.tool.solver_price > 0.0:
+        return {solver.__name__: config.tool.solver_price}
     prices = {one.__name__: one.dollars for one in tools if hasattr(one, "dollars")}
     for name, price in prices.items():
         if not isinstance(price, int | float) or not 0.0 <= price < math.inf:

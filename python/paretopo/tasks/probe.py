@@ -10,12 +10,14 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
 from paretopo.config.keys import nearest
+from paretopo.config.notes import Note
 from paretopo.rewards.functions import Reward, check_measured
 from paretopo.rewards.measures import check_bounds
 from paretopo.rewards.own import OwnRewards
 from paretopo.rewards.values import shape_completion
 from paretopo.rollout import BadRollout, format_prompt
 from paretopo.tasks.choice import make_task
+from paretopo.tasks.environment import find_prices
 from paretopo.tasks.task import Question, Task
 
 _ALWAYS = ("prompts", "completions", "completion_ids", "answer", "id", "kind")
@@ -24,12 +26,15 @@ _STATE = "trainer_state"  # verl tells it to no agent loop
 _WITHOUT_ANSWER = "This is a call before training."
 
 
-def check_rewards(config: RunConfig) -> None:
+def check_rewards(config: RunConfig) -> list[Note]:
     """Refuse objectives and reward functions that do not fit the questions.
 
     Each function is called once, with as many rollouts as a group has, on the first training
     question; what the policy wrote is then the question's answer. On OpenRLHF and verl that call is
     made in a process of its own, because the functions run in others, too.
+
+    Returns:
+        Warnings of measures that no rollout can change.
 
     Raises:
         ConfigError: An objective is measured by nothing, questions lack an answer or a column, or a
@@ -38,7 +43,7 @@ def check_rewards(config: RunConfig) -> None:
     own = OwnRewards(config)
     check_measured(config, own.rewards)
     if _asks_own_prompts(config):
-        return
+        return []
     task = make_task(config)
     _check_answers(config, own.rewards, task)
     for reward in own.rewards:
@@ -51,6 +56,31 @@ def check_rewards(config: RunConfig) -> None:
             _call_once(config, own, task)
         else:
             _call_in_process(config)
+    return _find_constant_measures(config, own.rewards, task)
+
+
+def _find_constant_measures(config: RunConfig, rewards: Sequence[Reward], task: Task) -> list[Note]:
+    """Warn of calls and turns without a tool, and of dollars without a price."""
+    own = {name for one in rewards for name in one.objectives}
+    weighed = {one.name for one in config.objectives if one.weight} - own
+    without_tool = config.task.name == "questions" and not task.functions
+    reasons = {}
+    if without_tool or config.optimiser.max_tool_calls == 0:
+        why = "the task has no tool" if without_tool else "optimiser.max_tool_calls = 0"
+        reasons = {"calls": f"always 0: {why}", "turns": f"always 1: {why}"}
+    charged = config.rewards.dollars_per_call > 0.0 or any(
+        find_prices(config, task.functions).values()
+    )
+    if config.rewards.dollars_per_1000_tokens == 0.0 and ("calls" in reasons or not charged):
+        reasons["dollars"] = (
+            "always 0: neither tokens nor calls cost anything; set rewards.dollars_per_1000_tokens "
+            "or rewards.dollars_per_call, or give a tool a price"
+        )
+    return [
+        Note(f"the objective {name!r} is {why}. Nothing is learnt from it.")
+        for name, why in reasons.items()
+        if name in weighed
+    ]
 
 
 def _asks_own_prompts(config: RunConfig) -> bool:

@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset, IterableDataset  # noqa: E402
+from transformers import EarlyStoppingCallback  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
 from paretopo.config import ConfigError, ParetoPOConfig  # noqa: E402
@@ -88,15 +89,22 @@ def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None,
         "eval_steps": 2,
         "dataloader_pin_memory": False,
     }
+    own = {
+        name: settings.pop(name)
+        for name in ("callbacks", "environment_factory")
+        if name in settings
+    }
+    training = settings.pop("train_dataset", None) or Dataset.from_list(questions(6))
     given = {} if table is None else {"session": session or ScriptSession(table, method=method)}
     return ParetoGRPOTrainer(
         **given,
         model=model,
         args=GRPOConfig(**defaults | settings),
         reward_funcs=list(functions),
-        train_dataset=Dataset.from_list(questions(6)),
+        train_dataset=training,
         eval_dataset=held_out,
         processing_class=tokenizer,
+        **own,
     )
 
 
@@ -439,6 +447,71 @@ def test_held_out_questions_are_one_data_set(tmp_path):
             make_trainer(tmp_path, held_out=held_out)
     with pytest.warns(UserWarning, match="there is no eval_dataset: nothing is evaluated"):
         make_trainer(tmp_path, held_out=None, eval_strategy="no")
+
+
+def test_held_out_prompts_that_are_trained_on_are_named(tmp_path):
+    with pytest.warns(UserWarning, match="2 of the 3 prompts of eval_dataset are trained on, too"):
+        make_trainer(tmp_path, held_out=Dataset.from_list(questions(3, start=4)))
+
+
+def test_early_stopping_reads_the_hypervolume(tmp_path, caplog):
+    stop = EarlyStoppingCallback(early_stopping_patience=1, early_stopping_threshold=100.0)
+    trainer = make_trainer(
+        tmp_path,
+        save_strategy="steps",
+        save_steps=2,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_paretopo/hypervolume",
+        greater_is_better=True,
+        max_steps=8,
+        callbacks=[stop],
+    )
+    trainer.train()
+    assert "early stopping is disabled" not in caplog.text
+    assert trainer.state.global_step == 4  # no gain of 100 between steps 2 and 4
+    run = RunFolder.open(tmp_path)
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
+    assert run.manifest["status"] == "stopped"
+
+
+class Room:
+    """Measure two objectives of an environment."""
+
+    def reset(self, **_):
+        """Begin."""
+        self.looks = 0
+
+    def look(self, place: str) -> str:
+        """Look at a place.
+
+        Args:
+            place: Its name.
+        """
+        self.looks += 1
+        return place
+
+    def get_reward(self):
+        """Return both."""
+        return {"found": 1.0, "untouched": float(self.looks == 0)}
+
+
+def test_an_environment_may_measure_several_objectives(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+    tables = [
+        {"name": name, "function": "Room", "low": 0, "high": 1} for name in ("found", "untouched")
+    ]
+    messages = [{"prompt": [{"role": "user", "content": f"{at}+1="}]} for at in range(6)]
+    trainer = make_trainer(
+        tmp_path,
+        functions=(),
+        session=ScriptSession({"objectives": tables}, gate="found"),
+        train_dataset=Dataset.from_list(messages[:4]),
+        held_out=Dataset.from_list(messages[4:]),
+        environment_factory=Room,
+        max_steps=1,
+    )
+    trainer.train()
+    assert RunFolder.open(tmp_path).steps()[0]["measured"] == {"found": 1.0, "untouched": 1.0}
 
 
 def test_a_trainer_without_a_session_makes_its_own(tmp_path):

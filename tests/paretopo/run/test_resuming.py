@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -72,8 +74,6 @@ def test_a_run_becomes_longer_and_nothing_else_changes(run):
 @pytest.fixture
 def trained(monkeypatch):
     """Return the configurations that are trained, without a trainer."""
-    from types import SimpleNamespace
-
     calls = []
     fake = SimpleNamespace(train=lambda config, run, resume: calls.append((config, resume)))
     monkeypatch.setitem(sys.modules, "paretopo.integrations.trl.train", fake)
@@ -132,3 +132,57 @@ def test_a_report_on_several_leaves_out_folders_without_records(run, tmp_path, c
         cli.main(["report", *(str(run.path.parent / one) for one in ("comparison", "empty"))]) == 2
     )
     assert "none of these folders holds a run" in capsys.readouterr().err
+
+
+def test_the_manifest_names_a_full_disk(run, monkeypatch):
+    finish = RunFolder.finish
+
+    def finish_with_room(self, *given):
+        if (self.path / "claim").stat().st_size:
+            raise OSError(errno.ENOSPC, "no space")
+        finish(self, *given)
+
+    monkeypatch.setattr(RunFolder, "finish", finish_with_room)
+    with monkeypatch.context() as disk:
+        disk.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+        raw = RuntimeError("[enforce fail at inline_container.cc:672]")
+        with pytest.raises(OSError, match="the disk is full"), run.claim(), run.note_failure():
+            raise raw
+    assert run.manifest["status"] == "failed"
+    assert "inline_container" in run.manifest["error"]
+    with pytest.raises(RuntimeError, match="enforce"), run.note_failure():
+        raise raw  # with room on the disk it is another error
+    assert run.manifest["error"].startswith("RuntimeError")
+
+
+def test_a_tiny_model_is_not_resumed_with_other_words(run):
+    pytest.importorskip("trl")
+    from paretopo.integrations.trl.train import _check_vocabulary
+
+    words = SimpleNamespace(get_vocab=lambda: {"red": 0, "blue": 1})
+    _check_vocabulary(run, words)
+    _check_vocabulary(run, words)
+    with pytest.raises(ConfigError, match="their words have changed"):
+        _check_vocabulary(run, SimpleNamespace(get_vocab=lambda: {"red": 0, "navy": 1}))
+
+
+def test_tied_weights_are_not_called_missing():
+    pytest.importorskip("trl")
+    from paretopo.integrations.trl.trainer import TiedWeights
+
+    class Base:
+        warned = False
+
+        def _issue_warnings_after_load(self, _):
+            self.warned = True
+
+    class Resumed(TiedWeights, Base):
+        model = SimpleNamespace(all_tied_weights_keys={"lm_head.weight": "embed"})
+
+    Resumed.model.tie_weights = lambda: None
+    for missing, warns in (("lm_head.weight", False), ("norm.weight", True)):
+        trainer = Resumed()
+        trainer._issue_warnings_after_load(
+            SimpleNamespace(missing_keys=[missing], unexpected_keys=[])
+        )
+        assert trainer.warned is warns

@@ -125,3 +125,35 @@ def test_a_question_without_an_answer_is_refused_where_answers_are_graded(tmp_pa
 def test_an_objective_without_a_function_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"objectives\.polit: nothing measures it"):
         check_rewards(config_of(tmp_path, MEASURED, objectives=("correct", "polite", "polit")))
+
+
+TOOL = 'def look(x: str) -> str:\n    """Look.\n\n    Args:\n        x: A.\n    """\n    return x\n'
+
+
+@pytest.mark.parametrize(
+    ("named", "overrides", "constant"),
+    [
+        ("calls", {}, "'calls' is always 0: the task has no tool"),
+        ("turns", {}, "'turns' is always 1: the task has no tool"),
+        ("dollars", {}, "'dollars' is always 0: neither tokens nor calls cost anything"),
+        ("dollars", {"rewards.dollars_per_call": 0.1}, "'dollars' is always 0"),
+        ("dollars", {"rewards.dollars_per_1000_tokens": 0.1}, None),
+        ("calls", {"objectives.calls.weight": 0.0}, None),
+        ("calls", {"tools": TOOL}, None),
+        ("calls", {"tools": TOOL, "optimiser.max_tool_calls": 0}, "optimiser.max_tool_calls = 0"),
+        ("dollars", {"tools": TOOL}, "'dollars' is always 0"),
+        ("dollars", {"tools": TOOL + "look.dollars = 0.1\n"}, None),
+        ("tokens", {}, None),
+    ],
+)
+def test_measures_that_cannot_differ_are_named(tmp_path, named, overrides, constant):
+    given = dict(overrides)
+    if "tools" in given:
+        (tmp_path / "tools.py").write_text(given.pop("tools"), encoding="utf-8")
+        given["task.tools"] = str(tmp_path / "tools.py")
+    if "objectives.calls.weight" in given:
+        given["objectives.correct.weight"] = 1.0
+    given["rewards.file"] = "none"
+    notes = check_rewards(config_of(tmp_path, "", objectives=("correct", named), **given))
+    assert (constant is None) == (not notes)
+    assert constant is None or (constant in notes[0].text and notes[0].warns)
