@@ -54,7 +54,7 @@ std::vector<int> ranks_of(const Input<Scalar>& in, std::int64_t g) {
     return ranks;
 }
 
-// Front by front, whatever numbers stand for them; `ranks` is -1 for padding.
+// Visits front by front, with arbitrary numbers for fronts; `ranks` is -1 for padding.
 template <typename Scalar>
 std::vector<double> crowding_of(const Input<Scalar>& in, std::int64_t g,
                                 const std::int32_t* ranks) {
@@ -64,7 +64,8 @@ std::vector<double> crowding_of(const Input<Scalar>& in, std::int64_t g,
         const auto value = [&](std::size_t i) {
             return in.sign(m) * static_cast<double>(in.point(g, static_cast<int>(i))[m]);
         };
-        // Front after front, each from its worst point on; of equal ones the earlier comes first.
+        // Sorts front by front, each from its worst point; among equal points the earlier comes
+        // first.
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < points; ++i) {
             if (ranks[i] != kUnranked) order.push_back(i);
@@ -114,7 +115,7 @@ inline double box_of(const Row& row) {
 
 double volume_of(Rows rows);
 
-// What a box adds to others: what it holds, less what they share with it.
+// The volume that a box adds to others: its own, less the part that they share with it.
 inline double gain_of(const Row& row, const Rows& others) {
     Rows shared;
     for (const Row& other : others) {
@@ -129,8 +130,8 @@ inline double gain_of(const Row& row, const Rows& others) {
     return box_of(row) - volume_of(std::move(shared));
 }
 
-// The highest first: what a row shares with those before it is as high as the row itself, so that
-// the next sides decide.
+// Highest first: the part that a row shares with earlier rows is as high as the row itself, so that
+// only the remaining sides matter.
 inline double volume_of(Rows rows) {
     std::sort(rows.begin(), rows.end(), std::greater<>());
     double volume = 0.0;
@@ -160,7 +161,7 @@ void print(const Input<Scalar>& in) {
     }
 }
 
-// Ends the fuzzer with the input in words.
+// Aborts the fuzzer with a readable form of the input.
 template <typename Scalar>
 [[noreturn]] void mismatch(const Input<Scalar>& in, const char* what, std::int64_t g, int i,
                            double ours, double expected) {

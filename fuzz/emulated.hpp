@@ -1,4 +1,4 @@
-// What a GPU does, emulated on the CPU, by whichever threads the input chooses.
+// The GPU's operations, emulated on the CPU, with the mapping that the input chooses.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class OnGpu {
     OnGpu(const Batch<Scalar>& batch, Bytes& bytes)
         : batch_(batch), mapping_(static_cast<Mapping>(bytes.next() % 4)) {}
 
-    // Where an operation runs that takes as much scratch as it says; it lives until the next one.
+    // The place for an operation, with the scratch that it needs; valid until the next call.
     Emulated place(std::int64_t (*scratch_of)(Emulated, Batch<Scalar>)) {
         scratch_.assign(static_cast<std::size_t>(scratch_of(place(), batch_)), '\x7f');
         return {mapping_, scratch_.data()};

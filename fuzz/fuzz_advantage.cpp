@@ -1,5 +1,5 @@
-// pareto_advantage: equal to what a GPU does bit for bit, and advantages follow the definition;
-// whatever the rewards, they are numbers.
+// pareto_advantage: bit for bit equal to the emulated GPU, and equal to the definition; advantages
+// are numbers for any rewards.
 #include <algorithm>
 
 #include "definitions.hpp"

@@ -1,5 +1,5 @@
-// The archive, call after call, against a list of its members and the definition of the gain; wild
-// values for crashes and for who is a member only.
+// The archive, call by call, against a list of its members and the definition of the gain. Wild
+// values only test for crashes and membership.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -13,7 +13,7 @@ namespace paretopo::fuzz {
 
 using cpu::RecordedArchive;
 
-// An archive beside the list that says what it should hold. Rows are points of the input.
+// An archive and the list of members that it should hold. Rows are points of the input.
 template <typename Scalar>
 class Checked {
   public:
@@ -61,7 +61,7 @@ class Checked {
         if (is_removed != is_member) mismatch(in_, "removal", 0, i, is_removed, is_member);
     }
 
-    // As Python merges: the members of the other one after another.
+    // Merges as Python does: adds the members of the other one by one.
     void merge(const Checked& other) {
         const std::vector<Member> given = other.members_;
         for (const Member& member : given) add(member.point);
@@ -179,7 +179,8 @@ void run(Bytes& bytes) {
     for (int i = 0; i < in.batch.points; ++i) {
         const Scalar* point = in.point(0, i);
         const auto is_finite = [](Scalar value) { return std::isfinite(value); };
-        if (!std::all_of(point, point + in.batch.objectives, is_finite)) continue;  // Python asks
+        // Python refuses points that are not finite.
+        if (!std::all_of(point, point + in.batch.objectives, is_finite)) continue;
         const std::uint8_t call = bytes.next();
         switch (call % 16) {
             case 0:

@@ -12,7 +12,7 @@ namespace paretopo::fuzz {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 24;
 constexpr int kMostCandidates = 12;  // enough to be sorted as a staircase
 
-// How many boxes hold a place in their inside.
+// The number of boxes that contain a location in their interior.
 inline int holders_of(const std::vector<double>& place, const cpu::Boxes& boxes) {
     const std::size_t width = place.size();
     int found = 0;

@@ -1,6 +1,6 @@
-// expected_hypervolume and hypervolume_advantage: small groups against means over all subsets,
-// others where draws of one point or of all say what comes out; wild values for crashes only. A
-// GPU, emulated, gives the same bits.
+// expected_hypervolume and hypervolume_advantage. Small groups are compared with means over all
+// subsets; others only for draws of one point or of all, where the result is known. Wild values
+// only test for crashes. The emulated GPU gives the same bits.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,10 +12,10 @@
 
 namespace paretopo::fuzz {
 
-constexpr int kFew = 6;          // points, all subsets of which are measured
+constexpr int kFew = 6;          // points; all their subsets are measured
 constexpr int kMostOnGpu = 100;  // points; a GPU refuses groups that are much larger
 
-// Large sets span a grid: C(points + objectives - 1, objectives) cells are a few million at most.
+// Grids of large sets: C(points + objectives - 1, objectives) cells are a few million at most.
 Sizes choose_grids(Bytes& bytes) {
     constexpr Sizes kLarge[] = {{{1, 2}, {33, 300}, {1, 2}},
                                 {{1, 2}, {33, 200}, {3, 3}},
@@ -28,7 +28,7 @@ Sizes choose_grids(Bytes& bytes) {
     return {{0, 3}, {0, kFew}, {1, 5}};
 }
 
-// What comes out by definition: of centre "exact" or "none", for every row. A row without sides
+// The results by definition: for centre "exact" or "none", for every row. A row without sides
 // belongs to a point that is not better than the reference.
 struct Defined {
     double volume;
@@ -44,8 +44,8 @@ double volume_where(const Rows& rows, Chosen chosen) {
     return volume_of(counted);
 }
 
-// The mean over the subsets of `size` points that leave out those of `without`, each joined by
-// those of `with`. Subsets are sets of bits.
+// The mean over the subsets of `size` points that exclude those of `without`, each joined with
+// those of `with`. Subsets are bit sets.
 double mean_of(const std::vector<double>& volumes, int size, std::size_t without,
                std::size_t with) {
     double sum = 0.0;

@@ -1,12 +1,12 @@
-// pareto_rank, is_nondominated and crowding_distance, on the CPU and as a GPU does them, against
-// their definitions.
+// pareto_rank, is_nondominated and crowding_distance against their definitions, on the CPU and on
+// the emulated GPU.
 #include "definitions.hpp"
 #include "emulated.hpp"
 #include "target.hpp"
 
 namespace paretopo::fuzz {
 
-// `given` may be null; `fronts` are those that the distances are defined by.
+// `given` may be null; `fronts` define the distances.
 template <typename Scalar>
 void check_crowding(const Input<Scalar>& in, OnGpu<Scalar>& device, const std::int32_t* given,
                     const std::vector<std::int32_t>& fronts) {
@@ -48,7 +48,7 @@ void run(Bytes& bytes) {
                          gpu_weakly.data());
     gpu::is_nondominated(device.place(gpu::is_nondominated_scratch), in.batch, false,
                          gpu_strictly.data());
-    // As the fronts are found, the same given, and fronts that are none.
+    // Crowding of the fronts found, of the same fronts given, and of arbitrary ones.
     std::vector<std::int32_t> arbitrary(ranks);
     for (std::int32_t& rank : arbitrary) {
         if (rank != kUnranked) rank = bytes.next(0, 9) * 1'000'000;

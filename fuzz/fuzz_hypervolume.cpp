@@ -1,5 +1,5 @@
 // hypervolume, hypervolume_gradient, hv_contributions (both meanings) and hypervolume_gain against
-// their definitions, on the CPU and as a GPU does them; wild values for crashes only.
+// their definitions, on the CPU and on the emulated GPU. Wild values only test for crashes.
 #include <algorithm>
 
 #include "definitions.hpp"
@@ -10,7 +10,7 @@ namespace paretopo::fuzz {
 
 constexpr int kMostOnGpu = 240;  // points; a GPU refuses larger sets of 6 objectives
 
-// One set, and what its points are worth by definition.
+// One set, and the values of its points by definition.
 template <typename Scalar>
 class Defined {
   public:
@@ -35,7 +35,8 @@ class Defined {
                        }));
     }
 
-    // What the point adds, in the other objectives, to those that are before it in objective m.
+    // The volume, in the other objectives, that the point adds to the points before it in objective
+    // m.
     double slope(int i, int m) const {
         const Row& own = sides_at(i);
         if (own.empty()) return 0.0;
@@ -111,7 +112,7 @@ void run(Bytes& bytes) {
     }
     if (refused != kNoneRefused || is_wild) return;
 
-    // Of many points a few that the input chooses stand for all.
+    // Checks only a few of many points; the input chooses them.
     const std::size_t step = 1 + groups * points / 32;
     const std::size_t first = bytes.next() % step;
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {

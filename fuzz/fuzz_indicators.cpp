@@ -1,5 +1,5 @@
-// Indicators beside a reference set, R2 and attainment surfaces against their definitions;
-// estimates between the largest box and the sum of all; wild values for crashes only.
+// Indicators with a reference set, R2 and attainment surfaces against their definitions; estimates
+// against the largest box and the sum of all. Wild values only test for crashes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ namespace paretopo::fuzz {
 constexpr int kIndicators = 7;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// What separates a point from a reference point.
+// The gap between a point and a reference point.
 template <typename Scalar>
 double gap_of(const Input<Scalar>& in, cpu::Indicator which, const Scalar* a, const Scalar* r) {
     double sum = 0.0;
@@ -45,7 +45,7 @@ inline double mean_of(const std::vector<double>& gaps, double p) {
 template <typename Scalar>
 void run(Bytes& bytes) {
     const bool is_wild = bytes.next() % 4 == 0;
-    const bool is_large = bytes.next() % 4 == 0;  // more than a row meets at once
+    const bool is_large = bytes.next() % 4 == 0;  // more rows than one block
     const Input<Scalar> in(bytes, {{0, 3}, {0, is_large ? 90 : 9}, {1, 4}}, !is_wild);
     const auto width = static_cast<std::size_t>(in.batch.objectives);
     const auto which = static_cast<cpu::Indicator>(bytes.next(0, kIndicators - 1));
@@ -58,7 +58,7 @@ void run(Bytes& bytes) {
     const double p = bytes.next() % 3 == 0 ? 2.0 : bytes.next() % 2 == 0 ? 1.0 : kNone;
     const auto groups = static_cast<std::size_t>(in.batch.groups);
     std::vector<double> values(groups);
-    const cpu::RefusedBeside refused = cpu::indicator({in.batch, nullptr}, {reference, nullptr},
+    const cpu::PairedRefusal refused = cpu::indicator({in.batch, nullptr}, {reference, nullptr},
                                                       in.batch.groups, which, p, values.data());
 
     std::vector<double> ref;
@@ -115,7 +115,8 @@ void run(Bytes& bytes) {
         }
     }
 
-    // Attainment: each corner of a surface is attained by so many runs, and nothing before it is.
+    // Attainment: each corner of a surface is attained by its number of runs, and no better point
+    // is.
     if (width != 2 && width != 3) return;
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         std::vector<double> points;

@@ -1,5 +1,4 @@
-// Ideal and nadir points, points in units of their range, and the filter of boxes, against their
-// definitions.
+// Ideal and nadir points, normalised points, and the ε-box filter, against their definitions.
 #include <cmath>
 #include <limits>
 
@@ -14,7 +13,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 inline bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// Of the points of a group that are chosen, the best number, or the worst value, of objective m.
+// The best number, or the worst value, of objective m among the chosen points of a group.
 template <typename Scalar, typename Chosen>
 double extreme_of(const Input<Scalar>& in, std::int64_t g, int m, bool worst,
                   const Chosen& chosen) {
@@ -31,7 +30,7 @@ double extreme_of(const Input<Scalar>& in, std::int64_t g, int m, bool worst,
     return found;
 }
 
-// As a wider type has it, in which nothing overflows.
+// Compares with a wider type, in which nothing overflows.
 template <typename Scalar>
 void check_scaled(const Input<Scalar>& in, std::int64_t g, int m, double one, double other,
                   const std::vector<Scalar>& scaled) {
@@ -51,7 +50,7 @@ void check_scaled(const Input<Scalar>& in, std::int64_t g, int m, double one, do
         const bool overflows = std::fabs(exact) >= largest * (1 - tolerance);
         if (overflows && std::fabs(own) >= largest * (1 - tolerance) && (own > 0) == (exact > 0))
             continue;
-        const Wide lost = std::numeric_limits<Scalar>::min();  // of digits below the normal numbers
+        const Wide lost = std::numeric_limits<Scalar>::min();  // by subnormal numbers
         if (std::fabs(own - exact) <= tolerance * std::fabs(exact) + lost) continue;
         mismatch(in, "scaled value", g, i, static_cast<double>(own), static_cast<double>(exact));
     }
@@ -88,7 +87,8 @@ void check_ranges(const Input<Scalar>& in, Bytes& bytes) {
     }
 }
 
-// A point in its box: the corner of the box, how far it is from there, and itself; less is better.
+// A point in its box: the corner of the box, the distance from it, and the point; smaller is
+// better.
 struct Boxed {
     Row corner, place;
     double distance = 0.0;

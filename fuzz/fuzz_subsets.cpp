@@ -1,5 +1,5 @@
-// hypervolume_subset and select against hypervolumes, ranks and crowding by their definitions; wild
-// values for crashes only.
+// hypervolume_subset and select against the definitions of hypervolume, ranks and crowding. Wild
+// values only test for crashes.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -10,9 +10,9 @@
 
 namespace paretopo::fuzz {
 
-constexpr int kMostTried = 9;  // points of a set whose subsets are all tried
+constexpr int kMostTried = 9;  // up to here all subsets of a set are tried
 
-// The points of group g that a result names, after a look at whether it may.
+// The points of group g in a result, after a check that the result is valid.
 template <typename Scalar>
 std::vector<int> chosen_of(const Input<Scalar>& in, std::int64_t g, const char* what,
                            const std::vector<std::int64_t>& result, int k) {

@@ -1,4 +1,5 @@
-// From a fuzzer's bytes to a batch: a shape, a mask, and values that tie, overflow and break.
+// Turns a fuzzer's bytes into a batch: a shape, a mask, and values that tie, overflow or are
+// special.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace paretopo::fuzz {
 
-// Behind the last byte a generator goes on that all of them seed: a few bytes make a large set.
+// After the last byte, a generator seeded by all bytes takes over: a few bytes make a large set.
 class Bytes {
   public:
     Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {
@@ -34,7 +35,7 @@ class Bytes {
         return low + (range <= 256 ? byte : 256 * byte + next()) % range;
     }
 
-    // A byte is a small integer, a special value, or the first of a float taken as it is.
+    // A byte is a small integer, a special value, or the first byte of an arbitrary float.
     template <typename Scalar>
     Scalar value(bool finite) {
         const std::uint8_t byte = next();
@@ -85,7 +86,8 @@ struct Sizes {
     Range groups, points, objectives;
 };
 
-// Most often `few`, a few groups; else so many that each lane of a vector has one, or large sets.
+// Usually `few`, a few groups; otherwise enough groups to fill the lanes of a vector, or large
+// sets.
 inline Sizes choose_sizes(Bytes& bytes, const Sizes& few) {
     const int chosen = bytes.next() % 16;
     if (chosen == 0) return {{1, 2}, {33, 300}, {2, 6}};
@@ -93,7 +95,7 @@ inline Sizes choose_sizes(Bytes& bytes, const Sizes& few) {
     return few;
 }
 
-// Owns what a batch points to.
+// Owns the memory of a batch.
 template <typename Scalar>
 struct Input {
     std::vector<Scalar> values;
@@ -129,8 +131,8 @@ struct Input {
     double sign(int objective) const { return batch.is_minimised(objective) ? -1.0 : 1.0; }
 
   private:
-    // Values that tie; values that hardly do; or these with one sum for all points, so that most
-    // points do not dominate one another.
+    // Values that tie, values that rarely tie, or values whose sum is equal for all points, so that
+    // most points do not dominate one another.
     void fill(Bytes& bytes, bool finite) {
         const int kind = bytes.next() % 3;
         const int last = batch.objectives - 1;
@@ -148,7 +150,7 @@ struct Input {
     }
 };
 
-// One number for each objective, which most of the values above are better than.
+// One number for each objective, below most of the values above.
 template <typename Scalar>
 void append_reference(Bytes& bytes, const Input<Scalar>& in, std::vector<double>& ref) {
     for (int m = 0; m < in.batch.objectives; ++m) {

@@ -1,4 +1,4 @@
-// What libFuzzer calls. A target includes this once and defines `run`.
+// The entry point for libFuzzer. A target includes this once and defines `run`.
 #pragma once
 
 #include "reading.hpp"

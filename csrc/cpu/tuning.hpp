@@ -15,16 +15,16 @@ namespace paretopo::cpu {
 inline constexpr std::int32_t kMostInLane = 64;
 inline constexpr std::int32_t kMostValuesInLane = 256;
 inline constexpr std::int64_t kFewestGroupsInLanes = 4;
-// Advantages of so few points are quick in a block that is nearly empty.
+// Up to this size, advantages are fast even in a block with few groups.
 inline constexpr std::int32_t kMostTiny = 16;
 
-// A row of bits per point against sorting, with up to 2 objectives; the filter with 3 at least.
+// A row of bits per point against sorting, with up to 2 objectives; the filter has at least 3.
 inline constexpr std::int32_t kMostFlatInRows = 64;
 // Sorted points of 3 objectives, each compared with all before it, against staircases: 1.8.
 inline constexpr std::int32_t kMostPairedOf3 = 1024;
 
 // Volumes and expected volumes of 2 objectives with one group per lane. 32 x 2: 5.0 and 11.7; 32 x
-// 3: 2.6; 32 x 4: 3.3. Of 4 objectives only from so many groups on.
+// 3: 2.6; 32 x 4: 3.3. With 4 objectives only from this number of groups.
 inline constexpr std::int32_t kMostMeasuredInLane = 32;
 inline constexpr std::int64_t kFewestMeasuredOf4 = 4;
 // Larger sets: the vector kernel, which ranks by counting, against a sort and a sweep. 96 x 2: 0.8;

@@ -90,7 +90,7 @@ void Archive::measure() {
     }
 }
 
-// Sides whose products leave the range of doubles: measured and scaled from scratch.
+// Handles sides whose products leave the range of doubles: measures them again, scaled.
 double Archive::scaled_gain() const {
     std::vector<double> rows(members_->size() * width_);
     std::vector<std::int64_t> arrivals(members_->size());

@@ -1,4 +1,4 @@
-// The non-dominated points met so far, and what a new one adds to their hypervolume.
+// The non-dominated points so far, and the hypervolume that a new point adds to them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace paretopo::cpu {
 
 class Archive {
   public:
-    // signs: (objectives,), 1 where larger is better, -1 where smaller. ref: (objectives,), finite.
+    // signs: (objectives,), 1 if larger is better, -1 if smaller. ref: (objectives,), finite.
     Archive(int objectives, const double* signs, const double* ref);
 
     struct Addition {
@@ -22,17 +22,16 @@ class Archive {
 
     struct Members {
         std::vector<double> rows;            // (members, objectives), in the order of their arrival
-        std::vector<std::int64_t> arrivals;  // as they were given to `add`
+        std::vector<std::int64_t> arrivals;  // as they were passed to `add`
     };
 
-    // What the addition of a finite point would come to: it joins unless a member is as good
-    // everywhere. Throws std::domain_error where the distance from the reference overflows.
-    // O(log members) with 2 objectives. Otherwise the sides of the members are kept in the order
-    // that the gain needs, O(members * objectives) with 3; from 4 the volume of what limits the
-    // point comes on top.
+    // The effect of adding a finite point: it joins unless a member is at least as good in every
+    // objective. Throws std::domain_error if the distance from the reference overflows. O(log
+    // members) with 2 objectives. From 3 objectives, members' sides are kept sorted for the gain,
+    // O(members * objectives); from 4, the volume of the rows that limit the point comes on top.
     Addition weigh(const double* point);
-    // Adds the point that was weighed last, and that joins; members as good nowhere better leave.
-    // `arrival` is larger than those before. Changes nothing if it throws.
+    // Adds the last weighed point, which must join, and removes the members that it dominates.
+    // `arrival` exceeds all earlier ones. Changes nothing if it throws.
     void add_weighed(std::int64_t arrival);
 
     std::size_t size() const;
@@ -40,17 +39,17 @@ class Archive {
     void load(const Members& members);
 
   private:
-    void turn(const double* given);  // into point_: larger is better in every objective
+    void turn(const double* given);  // writes point_: larger is better in every objective
     double gain();
-    void measure();  // into side_ and is_inside_
+    void measure();  // writes side_ and is_inside_
     std::unique_ptr<ArchiveMembers> new_members() const;
     double scaled_gain() const;
 
     std::size_t width_;
-    double most_, least_;   // sides within need no scaling
-    bool is_wide_ = false;  // a side beyond `most_` is among the members
+    double most_, least_;   // sides in this range need no scaling
+    bool is_wide_ = false;  // some member has a side beyond `most_`
     std::vector<double> signs_, ref_;
-    std::vector<double> point_, side_;  // of the point at hand
+    std::vector<double> point_, side_;  // of the current point
     bool is_inside_ = false;            // is it better than the reference?
     std::unique_ptr<ArchiveMembers> members_;
 };

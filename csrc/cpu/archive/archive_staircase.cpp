@@ -9,7 +9,7 @@ bool ArchiveStaircase::covers(const double* point) const {
     return step && step->y >= point[1];
 }
 
-// What lies between the staircase and the point, column by column, from right to left.
+// The area between the staircase and the point, column by column, from right to left.
 double ArchiveStaircase::gain(const double* point, const double*) {
     const double x = point[0];
     const double y = point[1];

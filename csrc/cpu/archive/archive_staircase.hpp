@@ -10,8 +10,8 @@
 
 namespace paretopo::cpu {
 
-// Sorted as a staircase, each step with its place in the order of arrival. A point costs a search,
-// O(log members), and a step to the left for each member that it covers.
+// A sorted staircase; each step has its position in the order of arrival. A point costs a binary
+// search, O(log members), and one step to the left for each member that it covers.
 class ArchiveStaircase final : public ArchiveMembers {
   public:
     explicit ArchiveStaircase(const double* ref) : ref_x_(ref[0]), ref_y_(ref[1]) {}
@@ -23,7 +23,7 @@ class ArchiveStaircase final : public ArchiveMembers {
     void copy(double* rows, std::int64_t* arrivals) const override;
 
   private:
-    static constexpr std::int64_t kGone = -1;  // in place of an arrival
+    static constexpr std::int64_t kGone = -1;  // replaces the arrival of a removed member
     struct Arrived {
         double x, y;
         std::int64_t arrival;
@@ -32,9 +32,9 @@ class ArchiveStaircase final : public ArchiveMembers {
     void forget_gone();
 
     double ref_x_, ref_y_;
-    StaircaseOfMaxima steps_;       // their ids are places in arrived_
-    std::vector<Arrived> arrived_;  // members, and up to as many that have gone
-    std::size_t gone_ = 0;          // how many of them have
+    StaircaseOfMaxima steps_;       // their ids are positions in arrived_
+    std::vector<Arrived> arrived_;  // members, and at most as many removed ones
+    std::size_t gone_ = 0;          // number of removed ones
 };
 
 }  // namespace paretopo::cpu

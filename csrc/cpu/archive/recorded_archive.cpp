@@ -32,8 +32,8 @@ RecordedArchive::RecordedArchive(int objectives, const double* signs, const doub
       bounds_(std::move(bounds)),
       archive_(new_archive()) {}
 
-// First everything that takes long, then the change, in no time. Payloads are let go after the
-// lock: their owner may do anything then, even call this archive.
+// Does everything slow first, then the change, which is quick. Payloads are released after the
+// lock, because their destructors may run any code, even a call of this archive.
 Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
     Payloads released;
     const std::lock_guard<Turns> hold(turns_);
@@ -74,10 +74,10 @@ void RecordedArchive::release_those_who_left(Payloads& released) {
     try {
         arrivals = archive_->members().arrivals;
     } catch (const std::bad_alloc&) {
-        return;  // what belongs to those who left is let go when next somebody leaves
+        return;  // payloads of removed members are released at the next removal
     }
     const Turns::Change change(turns_);
-    auto member = arrivals.begin();  // both ascend, and the newcomer is the last
+    auto member = arrivals.begin();  // both ascend, and the new member is the last
     for (auto payload = payloads_.begin(); payload != payloads_.end();) {
         const std::int64_t arrival = (payload++)->first;
         while (*member < arrival) ++member;
@@ -85,13 +85,13 @@ void RecordedArchive::release_those_who_left(Payloads& released) {
     }
 }
 
-// Asks for no memory, so that it cannot fail.
+// Allocates no memory, so that it cannot fail.
 void RecordedArchive::release(std::int64_t arrival, Payloads& released) {
     released.insert(payloads_.extract(arrival));
 }
 
-// Within bounds O(n log n) for n members of 2 objectives, with more what their contributions, or
-// volume, cost.
+// With bounds, O(n log n) for n members of 2 objectives; with more objectives, the cost of their
+// contributions or volume.
 RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
     Outcome outcome;
     if (!is_bounded()) {
@@ -103,7 +103,7 @@ RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
     std::vector<double> own, box;
     append_box(row, own);
     Archive::Members& next = outcome.next;
-    bool is_within_rule = true;  // nobody leaves for a box
+    bool is_within_rule = true;  // no member leaves because of a box
     for (std::size_t i = 0; i < members.arrivals.size(); ++i) {
         const double* member = &members.rows[i * width_];
         if (covers(member, row)) return {};
@@ -129,21 +129,21 @@ RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
     next.arrivals.push_back(additions_);
     if (bounds_.capacity > 0 && next.arrivals.size() > bounds_.capacity) {
         const std::size_t i = place_to_leave(next.rows);
-        if (next.arrivals[i] == additions_) return {};  // it drove out nobody: one too many came
+        if (next.arrivals[i] == additions_) return {};  // it is itself the surplus member
         erase(next, width_, i);
         outcome.is_plain = false;
     }
     if (outcome.is_plain) return outcome;
     outcome.volume = volume_of(next.rows);
-    const bool is_same = outcome.volume == volume_;  // be both infinite
+    const bool is_same = outcome.volume == volume_;  // both may be infinite
     outcome.added.gain = is_same ? 0.0 : outcome.volume - volume_;
-    if (is_within_rule && bounds_.keep == Keep::kContribution) {  // it never falls, but by rounding
+    if (is_within_rule && bounds_.keep == Keep::kContribution) {  // it only falls by rounding
         outcome.added.gain = std::max(0.0, outcome.added.gain);
     }
     return outcome;
 }
 
-// Of points of which nobody covers another; of equal ones the last.
+// For points that do not cover each other; among equal ones the last.
 std::size_t RecordedArchive::place_to_leave(const std::vector<double>& rows) const {
     const std::size_t count = rows.size() / width_;
     const std::vector<double> values = turned(rows);
@@ -171,15 +171,15 @@ bool RecordedArchive::covers(const double* a, const double* b) const {
     return true;
 }
 
-// Numbers of boxes, smaller is better; none without epsilon.
+// Indices of boxes, smaller is better; empty without epsilon.
 void RecordedArchive::append_box(const double* row, std::vector<double>& box) const {
     for (std::size_t m = 0; m < bounds_.epsilon.size(); ++m) {
         box.push_back(std::floor(-signs_[m] * row[m] / bounds_.epsilon[m]));
     }
 }
 
-// Of two points in one box: nearer to its best corner in units of epsilon, or as near and better in
-// the first objective that differs. Who covers another is nearer.
+// Compares two points in one box: nearer to its best corner in units of epsilon, or equally near
+// and better in the first objective that differs. A point that covers another is nearer.
 bool RecordedArchive::is_nearer(const double* a, const double* b) const {
     const auto distance = [this](const double* row) {
         double sum = 0.0;
@@ -288,7 +288,7 @@ std::unique_ptr<Archive> RecordedArchive::new_archive() const {
     return std::make_unique<Archive>(static_cast<int>(width_), signs_.data(), ref_.data());
 }
 
-// Larger is better in every objective.
+// Flips signs so that larger is better in every objective.
 std::vector<double> RecordedArchive::turned(const std::vector<double>& rows) const {
     std::vector<double> values(rows);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] *= signs_[i % width_];

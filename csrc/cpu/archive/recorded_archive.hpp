@@ -1,4 +1,4 @@
-// The archive, what belongs to its members, how many it may have, and the record of how they came.
+// An archive with payloads of its members, a limit on their number, and a record of all additions.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,25 @@
 
 namespace paretopo::cpu {
 
-// Who leaves a full archive: the member that adds the least volume, or the most crowded one.
+// The rule for a full archive: drop the member with the smallest contribution, or the most crowded
+// one.
 enum class Keep { kContribution, kCrowding };
 
 struct ArchiveBounds {
     std::size_t capacity = 0;  // members; 0: any number
     Keep keep = Keep::kContribution;
-    std::vector<double> epsilon;  // (objectives,), the sides of boxes of one member; or empty
+    std::vector<double> epsilon;  // (objectives,), the box sizes; one member per box; or empty
 };
 
-// Every call is done as a whole or not at all, whoever else calls, and wherever Ctrl-C meets it.
+// Every call takes effect completely or not at all, with other threads calling and wherever Ctrl-C
+// interrupts it.
 class RecordedArchive {
   public:
-    using Payload = std::shared_ptr<void>;  // what belongs to a point; null: nothing
+    using Payload = std::shared_ptr<void>;  // the caller's object for a point; null: none
 
     struct Contents {
-        Archive::Members members;       // their arrivals: how many points came before
-        std::vector<Payload> payloads;  // one for each; empty: no member has one
+        Archive::Members members;       // arrivals: the number of points added before
+        std::vector<Payload> payloads;  // one per member; empty: no member has one
     };
     struct State {
         Contents contents;
@@ -40,8 +42,7 @@ class RecordedArchive {
     RecordedArchive(int objectives, const double* signs, const double* ref, bool keeps_history,
                     ArchiveBounds bounds = {});
 
-    // The gain is the change of the volume: negative where the bounds cost more than the point
-    // adds.
+    // The gain is the change of the volume: negative if the bounds cost more than the point adds.
     Archive::Addition add(const double* row, Payload payload = {});
     double gain(const double* row);
     bool remove(const double* row);  // false: no member equals it
@@ -59,10 +60,10 @@ class RecordedArchive {
   private:
     using Payloads = std::map<std::int64_t, Payload>;  // by arrival
 
-    // What comes of a point.
+    // The result of adding a point.
     struct Outcome {
         Archive::Addition added{};
-        bool is_plain = true;   // only members leave that the point covers, or nothing changes
+        bool is_plain = true;   // only covered members leave, or nothing changes
         Archive::Members next;  // otherwise
         double volume = 0.0;
     };

@@ -7,8 +7,8 @@
 
 namespace paretopo::cpu {
 
-// All locks, and whether the process forks. Never deleted: archives may outlive what a program
-// deletes at its end.
+// All locks, and whether the process forks. Never deleted, because archives may outlive static
+// objects.
 struct Forks {
     std::mutex lock;
     Turns* first = nullptr;
@@ -36,7 +36,7 @@ struct Forks {
         lock.unlock();
     }
 
-    // Only the thread that forked lives on.
+    // Only the thread that forked exists in the child.
     void begin_child() {
         for (Turns* turns = first; turns; turns = turns->next_) {
             if (turns->holder_.load() == std::this_thread::get_id()) continue;
@@ -76,7 +76,7 @@ void Turns::unlock() {
     lock_.unlock();
 }
 
-// Both sides first say what they do and then look at what the other one does.
+// Each side announces its action first, then checks for the other side's.
 Turns::Change::Change(Turns& turns) : turns_(turns) {
     for (;;) {
         turns_.changes_ = true;

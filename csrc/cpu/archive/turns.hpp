@@ -1,5 +1,5 @@
-// Who may use an archive: one thread at a time, and while it changes no child of fork is made,
-// which would find it half changed for ever.
+// Access to an archive: one thread at a time, and no fork during a change, which would leave the
+// child a half-changed archive.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,9 @@
 
 namespace paretopo::cpu {
 
-// The lock of an archive. A signal handler that runs in the middle of a call of its own thread
-// would wait for ever: it gets std::runtime_error. A child of fork finds every lock free, but that
-// of the thread that forked.
+// The lock of an archive. A signal handler that calls the archive in the middle of a call of its
+// own thread would deadlock: it gets std::runtime_error instead. A child of fork finds every lock
+// free, except those held by the thread that forked.
 class Turns {
   public:
     Turns();
@@ -21,8 +21,8 @@ class Turns {
     void lock();
     void unlock();
 
-    // The holder changes the archive as long as one lives. It takes little time, and throws only
-    // what leaves the archive as it was.
+    // The holder changes the archive while a Change exists. A change is short, and an exception
+    // leaves the archive unchanged.
     class Change {
       public:
         explicit Change(Turns& turns);
@@ -40,7 +40,7 @@ class Turns {
     std::mutex lock_;
     std::atomic<std::thread::id> holder_{};
     std::atomic<bool> changes_{false};
-    Turns* next_ = nullptr;  // of all that there are
+    Turns* next_ = nullptr;  // list of all locks
     Turns** place_ = nullptr;
 };
 

@@ -1,15 +1,15 @@
 // Box decompositions by local upper bounds (Lacour, Klamroth and Fonseca, 2017).
 //
-// One objective is swept from its best value to the reference. In the others, the boxes of the
-// local upper bounds that a point lies below, cut off at the point, are what it is the first to
-// dominate there: undominated before it in the swept objective, dominated from it on. That gives
-// the dominated region whole, and of the other all but what no point ever dominates in the others:
-// the same task with one objective less.
+// One objective is swept from its best value to the reference. A point newly dominates, in the
+// other objectives, the boxes of the local upper bounds above it, clipped at the point. In the
+// swept objective such a box is undominated before the point and dominated from it on. This yields
+// the whole dominated region. The rest of the undominated region is the part that no point ever
+// dominates in the other objectives: the same task with one objective less.
 //
-// Values are replaced by their places in the order of each objective, equal ones in the order of
-// the points, so that no two points tie: the theory wants general position. Shrunk back to their
-// values, boxes still neither overlap nor leave a gap; those of no volume are left out. The points
-// are in lexicographic order first, so that whom another one dominates stays dominated.
+// Values are replaced by their ranks in each objective, with ties in the order of the points,
+// because the theory needs general position. Mapped back to values, boxes still neither overlap nor
+// leave a gap; boxes without volume are dropped. The points are sorted lexicographically first, so
+// that dominated points stay dominated.
 #include "cpu/boxes/boxes.hpp"
 
 #include <algorithm>
@@ -27,11 +27,11 @@
 namespace paretopo::cpu {
 namespace {
 
-// The local upper bounds of the points so far, in some of the objectives: where a point must lie
-// strictly below one to be undominated. Numbers are places, smaller is better.
+// The local upper bounds of the points so far, in some of the objectives: a point is undominated if
+// it lies strictly below one of them. Numbers are ranks, smaller is better.
 class LocalUpperBounds {
   public:
-    // The one bound of no points: `corner` in each objective, defined by a row for each.
+    // The single bound of an empty set: `corner` in each objective, with a defining row for each.
     void begin(std::size_t width, std::int32_t corner, const std::int32_t* defining) {
         width_ = width;
         columns_.resize(std::max(columns_.size(), width));
@@ -42,7 +42,7 @@ class LocalUpperBounds {
 
     std::size_t size() const { return count_; }
 
-    // Which bounds lie strictly above a point.
+    // The bounds that lie strictly above a point.
     const std::vector<std::size_t>& above(const std::int32_t* point) {
         above_.clear();
         std::array<std::int32_t, kBlock> is_above;
@@ -68,7 +68,7 @@ class LocalUpperBounds {
         return defining_.data() + bound * width_;
     }
 
-    // A bound like another one, but for objective j: that is where `point`, its row, cuts it off.
+    // Adds a copy of bound `like`, clipped in objective j at the point with index `row`.
     void add(std::size_t like, std::size_t j, std::int32_t corner, std::int32_t row) {
         for (std::size_t k = 0; k < width_; ++k) {
             columns_[k].push_back(k == j ? corner : columns_[k][like]);
@@ -77,7 +77,7 @@ class LocalUpperBounds {
         ++count_;
     }
 
-    // Takes away what above() found; the last ones fill the gaps.
+    // Removes the bounds that above() found; the last ones fill the gaps.
     void remove_above() {
         for (std::size_t at = above_.size(); at-- > 0;) {
             const std::size_t gap = above_[at];
@@ -97,12 +97,12 @@ class LocalUpperBounds {
 
     std::size_t width_ = 0;
     std::size_t count_ = 0;
-    std::vector<std::vector<std::int32_t>> columns_;  // of each objective, the bounds
-    std::vector<std::int32_t> defining_;              // (count, width), rows of the points
+    std::vector<std::vector<std::int32_t>> columns_;  // per objective, a column of all bounds
+    std::vector<std::int32_t> defining_;              // (count, width), rows of points
     std::vector<std::size_t> above_;
 };
 
-// Counts the boxes of all groups, and stops everyone when there are too many.
+// Counts the boxes of all groups, and stops all threads when there are too many.
 class Allowance {
   public:
     Allowance(std::int64_t most_bytes, std::int32_t objectives)
@@ -113,7 +113,7 @@ class Allowance {
             throw TooManyBoxes{};
         }
     }
-    // Rows that are no boxes, but take no more memory each.
+    // Also limits rows that are not boxes but take at most as much memory each.
     void check(std::size_t rows) const {
         if (static_cast<std::int64_t>(rows) > most_) throw TooManyBoxes{};
     }
@@ -151,7 +151,7 @@ class GroupBoxes {
             return;
         }
         order();
-        // What is left of the undominated region has no bound in the objectives swept so far.
+        // The rest of the undominated region is unbounded in the objectives swept so far.
         const std::size_t sweeps = region_ == Region::kNondominated ? width_ : 1;
         for (std::size_t swept = 0; swept < sweeps; ++swept) {
             sweep(swept);
@@ -182,7 +182,7 @@ class GroupBoxes {
             if (!is_inside) values_.resize(values_.size() - width_);
         }
         count_ = values_.size() / width_;
-        // What is known of each point, and of the reference in each objective, has to fit, too.
+        // The data of each point, and of the reference in each objective, has to fit, too.
         allowance_->check(count_ + width_);
         return kNoneRefused;
     }
@@ -226,7 +226,7 @@ class GroupBoxes {
             }
             sorted[count_] = corner_[m];
         }
-        // A row for each objective in which the reference alone is the bound.
+        // One row for each objective, for bounds that only the reference defines.
         for (std::size_t k = 0; k < width_; ++k) {
             for (std::size_t m = 0; m < width_; ++m) {
                 places_[(count_ + k) * width_ + m] =
@@ -242,7 +242,7 @@ class GroupBoxes {
         return sorted_[m * (count_ + 1) + static_cast<std::size_t>(place)];
     }
 
-    // Lets the box at hand reach from the reference to infinity.
+    // Extends the current box from the reference to infinity.
     void unbound(std::size_t m) {
         worse_[m] = corner_[m];
         better_[m] = std::numeric_limits<double>::infinity();
@@ -259,7 +259,7 @@ class GroupBoxes {
             if (bounds_.size() > kMany) {
                 check_interrupt();
             } else {
-                pace_.step();
+                poller_.step();
             }
             const std::int32_t row = rows_[swept * count_ + place];
             const std::int32_t* point = places(row) + first;
@@ -279,12 +279,12 @@ class GroupBoxes {
         }
     }
 
-    // The box of a bound, cut off at the point below it; and the bounds that take its place.
+    // Emits the box of a bound, clipped at the point below it, and adds the bounds that replace it.
     void dominate(std::size_t bound, std::int32_t row, std::size_t first, std::size_t others) {
         const std::int32_t* point = places(row) + first;
         bool has_volume = true;
         for (std::size_t j = 0; j < others; ++j) {
-            pace_.step();
+            poller_.step();
             const std::int32_t* defining = bounds_.defining(bound);
             std::int32_t before = -1;
             std::int32_t after = -1;
@@ -312,7 +312,7 @@ class GroupBoxes {
         }
     }
 
-    static constexpr std::size_t kMany = 512;  // bounds, before a look at the clock costs nothing
+    static constexpr std::size_t kMany = 512;  // bounds; from here on, polling costs nothing
 
     Batch<Scalar> batch_;
     References ref_;
@@ -320,18 +320,18 @@ class GroupBoxes {
     std::vector<Boxes>* boxes_;
     Allowance* allowance_;
     FirstRefused* refused_;
-    Boxes* out_ = nullptr;  // of the group at hand
+    Boxes* out_ = nullptr;  // of the current group
     std::size_t width_;
     std::size_t count_ = 0;
     std::vector<double> signs_, corner_;     // (objectives,)
-    std::vector<double> worse_, better_;     // (objectives,), the corners of the box at hand
+    std::vector<double> worse_, better_;     // (objectives,), the corners of the current box
     std::vector<double> values_, unsorted_;  // (count, objectives), oriented
     std::vector<double> sorted_;             // (objectives, count + 1), best first, then the ref
     std::vector<std::int32_t> rows_;         // (objectives, count), best first
     std::vector<std::int32_t> places_;       // (count + objectives, objectives)
     std::vector<std::int32_t> defining_;
     LocalUpperBounds bounds_;
-    Pace pace_;
+    Poller poller_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Box decompositions: what a set of points dominates above a reference point, or leaves, as boxes
-// that do not overlap; and what candidates improve in such boxes. On the CPU alone.
+// Box decompositions: the region that a set of points dominates above a reference point, or leaves
+// undominated, as disjoint boxes; and the improvement of candidates within such boxes. CPU only.
 #pragma once
 
 #include <cstddef>
@@ -11,55 +11,56 @@
 
 namespace paretopo::cpu {
 
-// Corners of the boxes of one group, (boxes, objectives) each, as numbers: in an objective that is
-// minimised the upper corner is the worse one.
+// Corners of the boxes of one group, (boxes, objectives) each: in a minimised objective the upper
+// corner is the worse one.
 struct Boxes {
     std::vector<double> lower, upper;
 };
 
 enum class Region { kNondominated, kDominated };
 
-// Both corners of all boxes, padded, may take so many bytes; Python has the number from here.
+// Limit on the bytes of both corners of all boxes, padded; Python reads the number from here.
 inline constexpr std::int64_t kMostBoxBytes = std::int64_t{1} << 32;
-struct TooManyBoxes {};  // thrown where they would take more
+struct TooManyBoxes {};  // thrown if they would take more
 
-// The boxes of each group; how many there are is known only afterwards. Returns the flat index of
-// the first value that is refused (NaN, or infinity on the better side), or kNoneRefused.
+// The boxes of each group; their number is not known in advance. Returns the flat index of the
+// first value that is refused (NaN, or infinity on the better side), or kNoneRefused.
 template <typename Scalar>
 std::int64_t find_boxes(Batch<Scalar> batch, References ref, Region region, std::int64_t most_bytes,
                         std::vector<Boxes>& boxes);
 
-// How many boxes the fullest group has, if all of them padded to that number are not too many.
+// The largest number of boxes of any group. Throws if padding every group to it exceeds most_bytes.
 std::int64_t padded_boxes(const std::vector<Boxes>& boxes, std::int32_t objectives,
                           std::int64_t most_bytes);
 
-// lower, upper: (groups, padded, objectives), boxes of no volume at the reference after the last;
-// counts: (groups,). The memory of `boxes` is given back on the way.
+// lower, upper: (groups, padded, objectives), padded with boxes of no volume at the reference.
+// counts: (groups,). Frees the memory of `boxes` as it goes.
 void write_boxes(std::vector<Boxes>& boxes, References ref, std::int64_t padded,
                  std::int32_t objectives, double* lower, double* upper, std::int64_t* counts);
 
-// Boxes to measure in, and what volume in each counts: lower, upper (sets, count, objectives).
+// Boxes to measure in, and the weight of volume in each: lower, upper (sets, count, objectives).
 struct BoxSets {
     const double* lower;
     const double* upper;
     std::int64_t count;
-    const std::int64_t* of_group;     // (groups,), which set; null: all groups share one
+    const std::int64_t* of_group;  // (groups,), the index of each group's set; null: all share one
     const double* weights = nullptr;  // (sets, count); null: 1
 };
 
-// What has no place in an improvement: flat indices, or kNoneRefused.
+// Flat indices of values that an improvement refuses, or kNoneRefused.
 struct RefusedImprovement {
     std::int64_t candidate = kNoneRefused;  // NaN, or infinity on the better side
     std::int64_t corner = kNoneRefused;     // NaN, or infinity on the worse side
 };
 
-// improvements: (groups,), the volume in the boxes that the candidates of a group dominate
-// together, weighted.
+// improvements: (groups,), the weighted volume that the candidates of a group dominate together in
+// the boxes.
 template <typename Scalar>
 RefusedImprovement hypervolume_improvement(Batch<Scalar> candidates, BoxSets boxes,
                                            double* improvements);
 
-// gradient: (groups, points, objectives), what it gains for each unit of a value.
+// gradient: (groups, points, objectives), the derivative of the improvement with respect to each
+// value.
 template <typename Scalar>
 RefusedImprovement hypervolume_improvement_gradient(Batch<Scalar> candidates, BoxSets boxes,
                                                     double* gradient);

@@ -1,10 +1,10 @@
-// What the candidates of a group add together to a front whose undominated region is there in
-// boxes: in each box what they dominate of it, and no box is looked at twice.
+// The joint hypervolume improvement of candidates over a front whose undominated region is given as
+// boxes: the sum, over the boxes, of the volume that the candidates dominate in each.
 //
-// One candidate: a product for each box, box by box in columns. More: the volume of the candidates,
-// cut off at the box; of two objectives they are a staircase, and a box looks at the steps in it
-// alone. A slope is what moves with a candidate: in each box that it ends in, the
-// facet that no candidate before it in that objective covers.
+// One candidate: a product for each box, over columns of boxes. More: the volume of the candidates
+// clipped at the box. With two objectives they are a staircase, and a box visits only the steps
+// within it. A derivative is the measure of a facet: for each box that a candidate ends in, the
+// facet that no earlier candidate in that objective covers.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@
 #include "cpu/boxes/boxes.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
-#include "cpu/runtime/warm.hpp"
+#include "cpu/runtime/thread_scratch.hpp"
 #include "cpu/sorting/key_order.hpp"
 #include "cpu/sorting/objective_order.hpp"
 #include "cpu/volume/hypervolume_of_sides.hpp"
@@ -26,8 +26,8 @@
 namespace paretopo::cpu {
 namespace {
 
-// The boxes of one set in columns, larger is better, in units that no product of sides leaves the
-// range of doubles in; so are the candidates.
+// The boxes of one set in columns, larger is better, in units in which no product of sides leaves
+// the range of doubles. The candidates use the same units.
 class OrientedBoxes {
   public:
     explicit OrientedBoxes(std::size_t width) : width_(width), columns_(2 * width) {}
@@ -65,7 +65,7 @@ class OrientedBoxes {
     // The longest side that a candidate at `value` can have in a box.
     double reach(std::size_t m, double value) const { return value - lowest_[m]; }
 
-    // Powers of two change no digit.
+    // Powers of two are exact.
     void scale(std::size_t m, int power) {
         for (std::size_t half : {m, width_ + m}) {
             for (double& corner : columns_[half]) corner = std::ldexp(corner, power);
@@ -99,7 +99,7 @@ class GroupImprovement {
     }
 
   protected:
-    // The candidates and the boxes of a group; whether neither holds what is refused.
+    // Reads the candidates and the boxes of a group; false if either holds a refused value.
     bool take(std::int64_t g) {
         const Scalar* group = batch_.group(g);
         const std::uint8_t* mask = batch_.group_mask(g);
@@ -131,7 +131,7 @@ class GroupImprovement {
         return true;
     }
 
-    // The part of a box that candidate i dominates, from its worse corner on.
+    // The part of a box that candidate i dominates, from the box's worse corner.
     bool cut(std::size_t box, std::size_t i, double* sides) const {
         bool is_inside = true;
         for (std::size_t m = 0; m < width_; ++m) {
@@ -153,17 +153,17 @@ class GroupImprovement {
     FirstRefused* refused_;
     FirstRefused* refused_corner_;
     std::size_t width_;
-    std::size_t count_ = 0;            // of candidates that are there
+    std::size_t count_ = 0;            // of present candidates
     std::vector<double> values_;       // (count, objectives), larger is better
-    std::vector<std::int32_t> index_;  // where each candidate came from
+    std::vector<std::int32_t> index_;  // the index of each candidate in its group
     std::vector<double> signs_, own_;
     std::vector<int> powers_;
-    int exponent_ = 0;  // volumes are to be multiplied by 2^exponent, sides by 2^powers
+    int exponent_ = 0;  // volumes are multiplied by 2^exponent, sides by 2^powers
     std::int64_t taken_ = -1;
     const double* weights_ = nullptr;  // of the boxes; null: 1
     OrientedBoxes boxes_;
     HypervolumeOfSides volume_, facet_;
-    Pace pace_;
+    Poller poller_;
 
   private:
     void scale() {
@@ -204,7 +204,7 @@ class Improvement : GroupImprovement<Scalar> {
 
   private:
     static constexpr std::size_t kBlock = 64;
-    static constexpr std::size_t kFewSteps = 8;  // candidates; cut at every box sooner than sorted
+    static constexpr std::size_t kFewSteps = 8;  // for fewer, clipping at every box beats sorting
 
     bool is_flat() const { return this->width_ == 2 && this->count_ > kFewSteps; }
 
@@ -212,7 +212,7 @@ class Improvement : GroupImprovement<Scalar> {
         double sum = 0.0;
         std::array<double, kBlock> volumes;
         for (std::size_t first = 0; first < this->boxes_.count(); first += kBlock) {
-            this->pace_.step();
+            this->poller_.step();
             const std::size_t size = std::min(kBlock, this->boxes_.count() - first);
             volumes.fill(1.0);
             for (std::size_t m = 0; m < this->width_; ++m) {
@@ -235,7 +235,7 @@ class Improvement : GroupImprovement<Scalar> {
         sides.resize(this->count_ * width);
         double sum = 0.0;
         for (std::size_t box = 0; box < this->boxes_.count(); ++box) {
-            this->pace_.step();
+            this->poller_.step();
             std::size_t inside = 0;
             for (std::size_t i = 0; i < this->count_; ++i) {
                 inside += this->cut(box, i, sides.data() + inside * width) ? 1 : 0;
@@ -261,13 +261,13 @@ class Improvement : GroupImprovement<Scalar> {
             const double below = this->boxes_.worse(1)[box];
             const double above = this->boxes_.better(1)[box];
             if (!(left < right && below < above)) continue;
-            // Of the steps beyond the right end the highest covers the others.
+            // Among the steps beyond the right end the highest covers the others.
             const std::size_t beyond = step_at([=](const Step& step) { return step.x >= right; });
             const std::size_t higher = step_at([=](const Step& step) { return step.y <= below; });
             double area = 0.0;
             double height = 0.0;
             for (std::size_t k = std::max(beyond, higher + 1) - 1; k < steps_.size(); ++k) {
-                this->pace_.step();
+                this->poller_.step();
                 const Step& step = steps_[k];
                 if (!(step.x > left)) break;
                 const double top = std::min(step.y, above) - below;
@@ -280,7 +280,7 @@ class Improvement : GroupImprovement<Scalar> {
         return sum;
     }
 
-    // The candidates that no other dominates, the best by the first objective first.
+    // The non-dominated candidates, in descending order of the first objective.
     void find_steps() {
         KeyOrder& order = *order_;
         order.keys.resize(this->count_);
@@ -299,7 +299,7 @@ class Improvement : GroupImprovement<Scalar> {
         }
     }
 
-    // Both boxes less what they share, as what the first one has alone and the whole second.
+    // The union of both boxes, as the first one's exclusive part plus the whole second one.
     double of_two(const double* one, const double* other) const {
         double first = 1.0;
         double second = 1.0;
@@ -318,7 +318,7 @@ class Improvement : GroupImprovement<Scalar> {
 
     double* improvements_;
     std::vector<Step> steps_;  // x descends, y ascends
-    Warm<KeyOrder> order_;
+    ThreadScratch<KeyOrder> order_;
 };
 
 template <typename Scalar>
@@ -338,7 +338,7 @@ class ImprovementGradient : GroupImprovement<Scalar> {
         this->own_.resize(this->count_ * width);
         is_inside_.resize(this->count_);
         for (std::size_t box = 0; box < this->boxes_.count(); ++box) {
-            this->pace_.step();
+            this->poller_.step();
             bool any = false;
             for (std::size_t i = 0; i < this->count_; ++i) {
                 is_inside_[i] = this->cut(box, i, this->own_.data() + i * width);
@@ -356,7 +356,7 @@ class ImprovementGradient : GroupImprovement<Scalar> {
     }
 
   private:
-    // A candidate beyond the box does not end in it: its facet is in another one, or in none.
+    // A candidate beyond the box does not end in it: its facet is in another box, or in none.
     void add_facets(std::size_t box) {
         const std::size_t width = this->width_;
         for (std::size_t i = 0; i < this->count_; ++i) {
@@ -397,10 +397,10 @@ class ImprovementGradient : GroupImprovement<Scalar> {
 
     double* gradient_;
     std::vector<double> slopes_, others_, point_;  // slopes: (count, objectives)
-    std::vector<char> is_inside_;                  // (count,), the box at hand
+    std::vector<char> is_inside_;                  // (count,), for the current box
 };
 
-// A guess, in ns, for the choice of threads.
+// An estimate, in ns, for the choice of threads.
 template <typename Scalar>
 double improvement_cost(const Batch<Scalar>& candidates, const BoxSets& boxes) {
     const double q = candidates.points;

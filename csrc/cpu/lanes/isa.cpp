@@ -14,15 +14,14 @@ namespace {
 #if defined(PARETOPO_HAS_AVX2) || defined(PARETOPO_HAS_AVX512)
 bool has_all(std::uint32_t bits, std::uint32_t wanted) { return (bits & wanted) == wanted; }
 
-// The sets of registers that the system keeps for each thread, a bit each.
+// The sets of registers that the operating system saves for each thread, as bits.
 std::uint32_t kept_registers() {
     std::uint32_t low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
 }
 
-// Asked of the processor itself: __builtin_cpu_supports needs a library that not every compiler
-// has.
+// Reads cpuid directly: __builtin_cpu_supports needs a library that some compilers lack.
 bool is_on_this_machine(Isa isa) {
     constexpr std::uint32_t kYmm = 0x6, kZmm = 0xe6;
     constexpr std::uint32_t kAvx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;

@@ -10,11 +10,11 @@ namespace paretopo::cpu {
 enum class Isa : int { kPortable, kAvx2, kAvx512 };
 inline constexpr const char* kIsaNames[] = {"portable", "avx2", "avx512"};
 
-const std::vector<Isa>& isas();  // those of this build that this machine has, the best last
-Isa isa();                       // the one in use; at first the best
+const std::vector<Isa>& isas();  // those of this build that this machine supports, the best last
+Isa isa();                       // the one in use; initially the best
 void set_isa(Isa isa);           // to one of isas()
 
-const Kernels& kernels();         // of the one in use
+const Kernels& kernels();         // of the instruction set in use
 const Kernels& kernels(Isa isa);  // of one of isas()
 
 }  // namespace paretopo::cpu

@@ -1,9 +1,9 @@
-// The tables of the vector kernels. The rooms of this folder are compiled once per instruction set,
-// each time into the namespace that PARETOPO_LANES names and with tables of its own; kernels() of
-// isa.hpp has those of the instruction set in use. All of them give the same results, bit for bit.
+// The tables of the vector kernels. The subfolders are compiled once per instruction set, each time
+// into the namespace PARETOPO_LANES and with their own tables. kernels() of isa.hpp returns the
+// tables of the instruction set in use. All of them give the same results, bit for bit.
 //
-// Threads are the caller's: a lane file must not define anything that other files could end up
-// using, and a standard container would.
+// Lanes start no threads. A lane file must not define symbols that other files could link to, as
+// the templates of standard containers would.
 #pragma once
 
 #include "cpu/lanes/quality.hpp"
@@ -42,7 +42,7 @@ struct Kernels {
     const IndicatorKernels& indicators;
 };
 
-// Declares the tables of an instruction set, and `kernels`, which refers to them all.
+// Declares the tables of an instruction set, and `kernels`, which refers to all of them.
 #define PARETOPO_DECLARE_KERNELS(isa)                            \
     namespace isa {                                              \
     extern const OfBoth<GroupKernels> kGroupKernels;             \

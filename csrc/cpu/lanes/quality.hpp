@@ -5,15 +5,15 @@
 
 namespace paretopo::cpu {
 
-// What lies between a row x and a row y of another set.
+// The gap between a row x and a row y of another set.
 enum class Gap {
-    kDistance,   // the square of their distance
-    kShortfall,  // the same, of the values alone in which y is above x
-    kExcess,     // how far y is above x, where it is most
-    kProduct     // x * y where it is largest, of values that are not negative
+    kDistance,   // their squared distance
+    kShortfall,  // the same, over only the values in which y is above x
+    kExcess,     // the largest excess of y over x
+    kProduct     // the largest x * y, of values that are not negative
 };
 
-// Rows (count, objectives), and others in columns of `stride` values each.
+// Rows (count, objectives), and the other rows in columns of `stride` values each.
 struct TwoSets {
     const double* columns;
     std::size_t stride;        // a multiple of kMostRowsAtOnce
@@ -27,14 +27,14 @@ inline constexpr std::size_t kMostRowsAtOnce = 32;
 inline constexpr std::size_t kDirections = 64;  // rays at once
 
 struct IndicatorKernels {
-    // nearest: (stride,), lowered to the least gap between a row in columns, x, and any of `rows`.
+    // nearest: (stride,), lowered to the least gap between each row x in columns and any of `rows`.
     void (*find_nearest)(Gap gap, const TwoSets& sets, double* nearest);
-    // The largest, over `rows`, of the least gap (kExcess, kProduct) between a row in columns, here
-    // y, and it, here x; no less than `enough`. Every column counts, up to the stride.
+    // The maximum over `rows` of the least gap (kExcess, kProduct) between a row in columns, here
+    // y, and it, here x; at least `enough`. Every column counts, up to the stride.
     double (*find_farthest)(Gap gap, const TwoSets& sets, double enough);
-    // Of each ray from the corner that all boxes have in common, with the inverse of its direction
-    // in a column of (objectives, kDirections): it leaves the box of row i at a distance r_i; one
-    // over the sum of (r_i / max r)^objectives. scratch: 8 * count.
+    // For each ray from the common corner of all boxes. inverses: the inverse of its direction in a
+    // column of (objectives, kDirections). The ray leaves the box of row i at distance r_i.
+    // Computes one over the sum of (r_i / max r)^objectives. scratch: 8 * count.
     void (*share_rays)(const double* sides, std::size_t count, int objectives,
                        const double* inverses, double* scratch, double* shares);
 };

@@ -1,5 +1,5 @@
-// The vector kernels that rank, filter and weigh: tables of functions, for floats and for doubles.
-// A file of lanes/ranking/ defines each table.
+// The vector kernels that rank, filter and compute advantages: tables of functions, for floats and
+// for doubles. A file of lanes/ranking/ defines each table.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace paretopo::cpu {
 
-// Do the lanes take groups of that shape? `most_flat`: the most points with 2 or 3 objectives.
+// True if the lanes take groups of this shape. `most_flat`: the limit of points with 2 or 3
+// objectives.
 constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives,
                           std::int32_t most_flat = kMostInLane) {
     const bool is_flat = objectives == 2 || objectives == 3;
@@ -18,7 +19,7 @@ constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives,
            std::int64_t{points} * objectives <= kMostValuesInLane;
 }
 
-// The groups first..end of many, one group per lane: fronts_of_groups.cpp.
+// The groups first..end of a batch, one group per lane: fronts_of_groups.cpp.
 template <typename Scalar>
 struct GroupKernels {
     void (*rank)(Batch<Scalar> batch, std::int64_t first, std::int64_t end, std::int32_t* ranks);
@@ -28,11 +29,11 @@ struct GroupKernels {
                        Weighting<Scalar> how, Scalar* advantages, std::int32_t* ranks);
 };
 
-inline constexpr int kMostInRows = 576;  // points of a set that SetKernels take
-inline constexpr int kMostOrdered = 64;  // points that SetKernels::order takes
+inline constexpr int kMostInRows = 576;  // maximum points of a set for SetKernels
+inline constexpr int kMostOrdered = 64;  // maximum points of a set for SetKernels::order
 
-// One set after the other, a point per lane and a row of bits for each point:
-// fronts_of_small_sets.cpp. ranks, nondominated: (points,), in full.
+// One set after another, with a point per lane and a row of bits for each point:
+// fronts_of_small_sets.cpp. ranks, nondominated: (points,), written in full.
 template <typename Scalar>
 struct SetKernels {
     // Returns the number of fronts.
@@ -41,7 +42,7 @@ struct SetKernels {
     void (*find_nondominated)(const Scalar* values, std::int32_t points, std::int32_t objectives,
                               std::uint64_t minimised, bool keep_weakly,
                               std::uint8_t* nondominated);
-    // order: (points,), worst first in one objective where more is better; equal values in the
+    // order: (points,), worst first in one objective in which larger is better; equal values in the
     // order of the points.
     void (*order)(const Scalar* values, std::int32_t points, std::int32_t objectives,
                   std::int32_t objective, std::int32_t* order);
@@ -54,20 +55,20 @@ struct SetKernels {
 
 inline constexpr int kPivots = 8;
 
-// One large set, compared with a few good points of it, the pivots: pivots.cpp.
+// Compares one large set with a few good points of it, the pivots: pivots.cpp.
 template <typename Scalar>
 struct PivotKernels {
-    // Writes the indices of the points that no pivot dominates, and returns how many there are.
+    // Writes the indices of the points that no pivot dominates, and returns their number.
     std::int32_t (*drop_dominated)(const Scalar* values, std::int32_t points,
                                    std::int32_t objectives, std::uint64_t minimised,
                                    const std::int32_t* pivots, int pivot_count,
                                    std::int32_t* survivors);
-    // The same of 2 or 3 objectives, for the points first..end; some points with ties are kept,
-    // too. pivots: (kPivots, objectives), as given.
+    // The same with 2 or 3 objectives, for the points first..end; may also keep some dominated
+    // points with ties. pivots: (kPivots, objectives), as given.
     std::int32_t (*find_promising)(const Scalar* values, std::int32_t first, std::int32_t end,
                                    std::int32_t objectives, std::uint64_t minimised,
                                    const Scalar* pivots, std::int32_t* found);
-    // Picks points of (count, objectives) that are good in as many mixtures of objectives.
+    // Picks points of (count, objectives), each the best in some weighted sum of the objectives.
     void (*pick)(const Scalar* sample, std::int32_t count, std::int32_t objectives,
                  std::uint64_t minimised, Scalar* pivots);
 };

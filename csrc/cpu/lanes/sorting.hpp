@@ -7,7 +7,8 @@
 
 namespace paretopo::cpu {
 
-// Keys that the networks take: a word of 32 bits each, its position below what tells it apart.
+// Limit on the keys for networks: a 32-bit word each, with the distinguishing bits of a key above
+// its position.
 inline constexpr std::size_t kMostInWords = 4096;
 constexpr int bits_of_places(std::size_t size) {
     return size == 0 ? 0 : static_cast<int>(std::bit_width(size - 1));
@@ -19,18 +20,18 @@ struct KeyRange {
     bool is_sorted;
 };
 
-// A packed key is the bits that count, 32 at most, above its index.
+// A packed key has its significant bits, 32 at most, above its index.
 struct KeyKernels {
     // size: at least 1.
     KeyRange (*measure)(const std::uint64_t* keys, std::size_t size);
-    // Up to kMostInWords keys, packed and in order: by key - least without its lowest `dropped`
-    // bits. What stays must fit a word beside bits_of_places(size).
+    // Packs and sorts up to kMostInWords keys, by key - least without its lowest `dropped` bits.
+    // The remaining bits must fit a word together with bits_of_places(size).
     void (*sort)(const std::uint64_t* keys, std::size_t size, std::uint64_t least, int dropped,
                  std::uint64_t* packed);
-    // The same of keys that are packed, in the order of their indices: by their lowest `bits`.
+    // The same for packed keys in the order of their indices: sorts by their lowest `bits`.
     void (*sort_packed)(const std::uint64_t* packed, std::size_t size, int bits,
                         std::uint64_t* sorted);
-    // The first k >= from, for which packed keys k and k + 1 agree but for their indices, or size.
+    // The first k >= from such that packed keys k and k + 1 differ only in their indices, or size.
     std::size_t (*find_agreeing)(const std::uint64_t* packed, std::size_t size, std::size_t from);
 };
 

@@ -1,9 +1,9 @@
 // Empirical attainment surfaces of two and three objectives, smaller is better.
 //
 // Points come in the order of the third objective. For each run, and for each number of runs, a
-// staircase in the first two objectives bounds what is attained so far. A point raises by one the
-// number of runs that attain what it dominates and its run did not attain before; there the
-// staircase of k - 1 runs, joined with the point, is new to that of k.
+// staircase in the first two objectives bounds the region attained so far. A point raises the count
+// of attaining runs by one in the part of its region that its run had not attained. There the
+// staircase of k - 1 runs, joined with the point, extends that of k runs.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,19 +19,19 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Step {
     double x, y;
-    double z;  // from where on it is there
+    double z;  // attained from here on
 };
 
 // Steps by x; y falls from each to the next.
 class Staircase {
   public:
-    // The first step behind x.
+    // The first step after x.
     std::size_t behind(double x) const {
         const auto found = std::upper_bound(steps_.begin(), steps_.end(), x,
                                             [](double at, const Step& s) { return at < s.x; });
         return static_cast<std::size_t>(found - steps_.begin());
     }
-    // What is attained at x begins here.
+    // The lower end of the attained region at x.
     double floor_before(std::size_t behind) const {
         return behind == 0 ? kInfinity : steps_[behind - 1].y;
     }
@@ -39,7 +39,7 @@ class Staircase {
     std::size_t size() const { return steps_.size(); }
     const Step& operator[](std::size_t i) const { return steps_[i]; }
 
-    // Puts in a step that nothing attains, and hands over those that it dominates.
+    // Inserts a step that no step covers; passes the steps that it covers to `leave`.
     template <typename Leave>
     void insert(const Step& step, const Leave& leave) {
         std::size_t first = behind(step.x);
@@ -61,8 +61,7 @@ class Staircase {
     std::vector<Step> steps_;
 };
 
-// Points in the order of the third objective, and of one depth by the other objectives: then few
-// steps are put in for nothing.
+// Orders points by the third objective, then by the others: then few steps are inserted in vain.
 std::vector<std::size_t> sweep_order(const Runs& runs) {
     std::vector<std::size_t> order(runs.points);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -104,7 +103,7 @@ class Sweep {
         own.insert(point, [](const Step&) {});
     }
 
-    // Adds to a level what the point makes of the level below.
+    // Extends a level by the part of the level below that the point adds.
     void raise(const Step& point, const Staircase& own, std::size_t level) {
         const Staircase& below = of_levels_[level - 1];
         std::size_t next = below.behind(point.x);
@@ -112,7 +111,7 @@ class Sweep {
         double floor = below.floor_before(next);
         for (;;) {
             const double y = std::max(point.y, floor);
-            // Where its run attains what the point does, nothing behind is new.
+            // Beyond the region that its run has attained, nothing is new.
             const double attained = own.floor_at(x);
             if (attained <= point.y) return;
             if (y < attained && y < of_levels_[level].floor_at(x)) put(level, {x, y, point.z});

@@ -1,10 +1,10 @@
-// An estimate of the hypervolume from random directions, each from the box of a point chosen by
-// its volume: where a ray leaves every box is known, so that of the distance nothing is left to
-// chance. With r_i the distance to the end of box i and V the sum of the boxes, V max r^m / sum r^m
-// has the hypervolume for its mean, and is never above V: docs/mathematics.md.
+// Estimates the hypervolume from random directions, each drawn from the box of a point that is
+// chosen with probability proportional to its volume. The distance at which a ray leaves every box
+// is computed exactly. With r_i the distance to the end of box i and V the sum of the boxes, V max
+// r^m / sum r^m has the hypervolume as its mean, and never exceeds V: docs/mathematics.md.
 //
-// Directions of one replicate are a lattice of Kronecker, moved at random: a replicate has the
-// right mean, and the replicates are independent, so that their spread is the error.
+// The directions of one replicate are a randomly shifted Kronecker lattice. Each replicate is
+// unbiased and replicates are independent, so that their spread gives the error.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +21,7 @@
 namespace paretopo::cpu {
 namespace {
 
-// The generator of Steele, Lea and Flood (2014), a number for each index.
+// The generator of Steele, Lea and Flood (2014): a number for each index.
 std::uint64_t scramble(std::uint64_t seed, std::uint64_t index) {
     std::uint64_t bits = seed + (index + 1) * 0x9e3779b97f4a7c15;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
@@ -32,7 +32,8 @@ std::uint64_t scramble(std::uint64_t seed, std::uint64_t index) {
 // Strictly between 0 and 1.
 double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 
-// Steps of a lattice: powers of one over the root of x^(d + 1) = x + 1, as parts of 2^64.
+// Generators of the lattice: powers of one over the root of x^(d + 1) = x + 1, as fractions of
+// 2^64.
 std::vector<std::uint64_t> lattice_steps(std::size_t dimensions) {
     double root = 2.0;
     const double power = 1.0 / static_cast<double>(dimensions + 1);
@@ -123,8 +124,8 @@ class Estimate {
         return total * (sum / static_cast<double>(samples_));
     }
 
-    // A direction as that of a point in a box: the box is chosen by its volume, then one of the
-    // faces away from the reference, whose cones are equally large, then a point of that face.
+    // A direction towards a random point of a box. The box is chosen by its volume, then one of the
+    // faces away from the reference, whose cones have equal volumes, then a point of that face.
     void aim(const std::vector<std::uint64_t>& place, std::size_t column) {
         const double at = uniform(place[0]) * until_.back();
         const auto found = std::upper_bound(until_.begin(), until_.end() - 1, at);
@@ -151,10 +152,10 @@ class Estimate {
     std::vector<std::uint64_t> steps_;
     Sides sides_;
     std::vector<std::uint8_t> kept_;
-    std::vector<double> until_;  // volumes of the boxes up to each
+    std::vector<double> until_;  // cumulative volumes of the boxes
     std::vector<double> inverses_, scratch_;
     HypervolumeOfSides volume_;
-    std::int64_t held_ = -1;  // the group that the sides are of
+    std::int64_t held_ = -1;  // the group whose sides are loaded
     bool is_refused_ = false;
 };
 

@@ -1,5 +1,6 @@
-// Every indicator here is one pass: for each row of one set the least gap to any row of another,
-// and a mean, or the largest, of these. R2 with all weights of two objectives has a closed form.
+// Every indicator here is one pass: the least gap from each row of one set to any row of another,
+// then the mean or the maximum of these gaps. R2 with all weights of two objectives has a closed
+// form.
 #include "cpu/quality/indicators.hpp"
 
 #include <algorithm>
@@ -19,34 +20,36 @@ namespace paretopo::cpu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t kRowsAtATime = 256;  // that one thread compares
-constexpr std::size_t kFirstBlock = 16;     // rows that these meet before some of them are done
-constexpr std::size_t kBlock = 1024;        // rows that they meet before somebody asks
+constexpr std::int64_t kRowsAtATime = 256;  // compared by one thread at a time
+constexpr std::size_t kFirstBlock = 16;     // rows to compare with before finished rows are dropped
+constexpr std::size_t kBlock = 1024;        // rows to compare with before the next poll
 constexpr int kSafe = 400;                  // powers of two whose squares stay in range
-constexpr int kFine = 450;  // of smaller values even a difference may have a square that vanishes
-constexpr double kSure = 0x1p-900;    // squares from here on have lost no digit that counts
-constexpr double kWide = 0x1p960;     // sums of so large gaps may overflow
-constexpr int kDown = 64;             // powers of two by which these are held smaller
-constexpr std::int64_t kNobody = -1;  // no set
+constexpr int kFine = 450;  // the difference of smaller values may have a square that vanishes
+constexpr double kSure = 0x1p-900;   // squares from here on are exact enough
+constexpr double kWide = 0x1p960;    // sums of such large gaps may overflow
+constexpr int kDown = 64;            // exponent by which such gaps are scaled down
+constexpr std::int64_t kNoSet = -1;  // no set is loaded
 static_assert(kRowsAtATime % kMostRowsAtOnce == 0);
 
-// Squares and square roots have the same bits everywhere; other powers are the C library's.
+// Squares and square roots have the same bits on every machine; other powers depend on the C
+// library.
 double raise(double base, double exponent) {
     if (exponent == 2.0) return base * base;
     if (exponent == 0.5) return std::sqrt(base);
     return std::pow(base, exponent);
 }
 
-// What becomes of a value.
+// The transformation of a value.
 enum class Form {
     kOriented,  // smaller is better
-    kBeyond,    // by how much it is worse than the ideal
-    kPart,      // of a ratio: itself, or its inverse where larger is better
-    kInverse    // the other part
+    kBeyond,    // the excess over the ideal
+    kPart,      // of a ratio: the value, or its inverse if larger is better
+    kInverse    // the inverse of kPart
 };
 
-// Which values a form takes: finite ones, and of a ratio positive normal ones, because below them
-// an inverse would overflow. By their bits, without a branch: the highest bit tells.
+// The values that a form accepts: finite ones; for a ratio only positive normal ones, because the
+// inverse of a smaller one would overflow. Tests bits without a branch: the highest bit is the
+// answer.
 class Limits {
   public:
     explicit Limits(Form form) {
@@ -70,12 +73,12 @@ class Limits {
     std::uint64_t least_ = 0;
 };
 
-// What rows are made of: one side of a comparison.
+// The source of rows: one side of a comparison.
 struct Source {
     const AnyBatch* sets = nullptr;
     const std::int64_t* of_group = nullptr;
     Form form = Form::kOriented;
-    bool is_turned = false;  // oriented the other way: larger is better
+    bool is_turned = false;  // with opposite signs: larger is better
     const References* ideal = nullptr;
 
     std::int64_t set_of(std::int64_t g) const {
@@ -93,13 +96,13 @@ struct Source {
     }
 };
 
-// The points first..end of one set that count, as doubles, in rows or in columns of `stride`.
+// The present points first..end of one set, as doubles, in rows or in columns of `stride`.
 struct Rows {
     std::vector<double> values;
     std::size_t count = 0;
     std::size_t stride = 0;  // 0: in rows
 
-    // Whether none of them is refused.
+    // Reads the points; false if a value is refused.
     bool take(const Source& source, std::int64_t set, std::int32_t first, std::int32_t end,
               FirstRefused& refused) {
         return std::visit(
@@ -112,7 +115,7 @@ struct Rows {
     }
 
   private:
-    // Whether every value that counts is one that the form takes.
+    // Reads the values; false if a present value is refused.
     template <typename Scalar>
     bool take_from(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
                    std::int32_t first, std::int32_t end) {
@@ -121,7 +124,7 @@ struct Rows {
         const auto width = static_cast<std::size_t>(batch.objectives);
         const double* ideal = source.ideal ? source.ideal->of(set, batch.objectives) : nullptr;
         const auto most = static_cast<std::size_t>(end - first);
-        // Rows in which all objectives have one sense are as one objective of more points.
+        // Rows whose objectives all have one sense are handled as one objective of more points.
         const std::uint64_t all = ~std::uint64_t{0};
         const bool is_alike =
             !mask && !ideal && stride == 0 &&
@@ -153,7 +156,7 @@ struct Rows {
                             to[i * to_step] = form(value);
                         }
                     };
-                    // Known to lie side by side, they are taken by the vector.
+                    // A constant step of 1 lets the compiler vectorise.
                     constexpr std::integral_constant<std::size_t, 1> one;
                     is_alike ? take_all(one, one) : take_all(columns, step);
                     return;
@@ -168,7 +171,7 @@ struct Rows {
             };
             if (source.form == Form::kOriented) {
                 fill([=](double value) { return sign * value; });
-            } else if (source.form == Form::kBeyond) {  // better is as good as it
+            } else if (source.form == Form::kBeyond) {  // better than the ideal counts as equal
                 fill([=](double value) { return std::max(sign * value - corner, 0.0); });
             } else if (is_inverted) {
                 fill([](double value) { return 1.0 / value; });
@@ -193,14 +196,14 @@ struct Rows {
                 if (!Limits::are_taken(limits.outside(value))) return at;
             }
         }
-        return std::int64_t{first} * batch.objectives;  // another thread has mended it meanwhile
+        return std::int64_t{first} * batch.objectives;  // another thread has since changed it
     }
 };
 
-// The magnitudes of finite values, by their bits: the largest, and the least that is not 0.
+// The magnitudes of finite values, by their bits: the largest, and the smallest that is not 0.
 struct Magnitudes {
     std::uint64_t largest = 0;
-    std::uint64_t least = ~std::uint64_t{0};  // one less
+    std::uint64_t least = ~std::uint64_t{0};  // minus one
 
     Magnitudes() = default;
     explicit Magnitudes(const std::vector<double>& values) {
@@ -223,28 +226,28 @@ Magnitudes of_both(const Magnitudes& one, const Magnitudes& other) {
     return both;
 }
 
-// The least gaps of some rows, summed up.
+// The sum of the least gaps of some rows.
 struct Share {
     std::size_t count = 0;
     double largest = -kInfinity;
-    double sum = 0.0;  // of the gaps, or of the powers of their parts of the largest
-    int down = 0;      // the gaps are held smaller by that power of two
+    double sum = 0.0;  // of the gaps, or of the powers of their ratios to the largest
+    int down = 0;      // the gaps are scaled down by this power of two
 };
 
 struct Comparison {
     Source from, to;
     Gap gap;
-    double p;  // of the mean over `from`; infinite: the largest
+    double p;  // of the mean over `from`; infinite: the maximum
 };
 
 bool is_squared(Gap gap) { return gap == Gap::kDistance || gap == Gap::kShortfall; }
 
-// How many parts the rows of a group are compared in.
+// The number of chunks of rows of a group.
 std::int64_t chunks_of(const Comparison& how) {
     return std::max<std::int64_t>(1, (how.from.points() + kRowsAtATime - 1) / kRowsAtATime);
 }
 
-// One of them: of which group, and which of its rows.
+// A chunk: its group and its rows.
 struct Chunk {
     std::int64_t group;
     std::int32_t first, end;
@@ -271,7 +274,7 @@ class Compare {
     void operator()(std::int64_t part) {
         const auto [g, first, end] = chunk_of(*how_, part);
         if (const std::int64_t set = how_->to.set_of(g); set != held_) {
-            held_ = kNobody;
+            held_ = kNoSet;
             if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
             if (is_squared(how_->gap)) of_to_ = Magnitudes(to_.values);
             held_ = set;
@@ -296,8 +299,8 @@ class Compare {
     }
 
   private:
-    // power_: what values are divided by, so that no square overflows. is_unsure_: whether one may
-    // vanish then.
+    // power_: the exponent that values are divided by, so that no square overflows. is_unsure_:
+    // whether a square may then underflow.
     void choose_scale() {
         power_ = 0;
         is_unsure_ = false;
@@ -309,7 +312,7 @@ class Compare {
         is_unsure_ = both.least_power() - power_ < -kFine;
     }
 
-    // Rows leave as soon as nothing lies between.
+    // Drops rows as soon as their gap is 0.
     void pass_rows() {
         const auto width = static_cast<std::size_t>(how_->to.objectives());
         const double* rows = to_.values.data();
@@ -350,8 +353,8 @@ class Compare {
         }
     }
 
-    // gaps_: of the rows that are left, held smaller by a power of two; the others have none.
-    // Returns the largest.
+    // gaps_: of the remaining rows, scaled down by a power of two; dropped rows have gap 0. Returns
+    // the largest.
     double measure(int down) {
         gaps_.resize(left_);
         double largest = 0.0;
@@ -375,7 +378,7 @@ class Compare {
         const double scale = std::ldexp(1.0, -down);
         double best = kInfinity;
         for (std::size_t j = 0; j < to_.count && best > 0.0; ++j) {
-            pace_.step();
+            poller_.step();
             double widest = 0.0;
             for (std::size_t m = 0; m < width; ++m) {
                 const double x = unscaled_[m * from_.stride + i] * scale;
@@ -415,17 +418,17 @@ class Compare {
     FirstRefused* refused_from_;
     FirstRefused* refused_to_;
     Rows from_, to_;
-    std::int64_t held_ = kNobody;  // the set that `to_` holds
+    std::int64_t held_ = kNoSet;  // the set that `to_` holds
     Magnitudes of_to_;
     int power_ = 0;
     bool is_unsure_ = false;
     std::vector<double> unscaled_, scaled_, nearest_, gaps_, apart_;
-    Pace pace_;
+    Poller poller_;
     std::vector<std::size_t> staying_;
-    std::size_t left_ = 0;  // rows that are still compared
+    std::size_t left_ = 0;  // rows not yet dropped
 };
 
-// Scratch of one thread where the largest gap alone counts, and it is no square.
+// Scratch of one thread for the case that only the largest gap is needed, and it is no square.
 class FindFarthest {
   public:
     FindFarthest(const Comparison* how, Share* shares, FirstRefused* refused_from,
@@ -439,7 +442,7 @@ class FindFarthest {
             enough_ = -kInfinity;
         }
         if (const std::int64_t set = how_->to.set_of(g); set != held_) {
-            held_ = kNobody;
+            held_ = kNoSet;
             to_.stride = stride_of(static_cast<std::size_t>(how_->to.points()));
             if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
             repeat_first();
@@ -456,7 +459,8 @@ class FindFarthest {
     }
 
   private:
-    // In the columns that no row fills, so that they are no nearer than others.
+    // Fills the unused columns with copies of the first row, so that they are no nearer than
+    // others.
     void repeat_first() {
         if (to_.count == 0) return;
         for (std::size_t at = 0; at < to_.values.size(); at += to_.stride) {
@@ -470,13 +474,13 @@ class FindFarthest {
     FirstRefused* refused_from_;
     FirstRefused* refused_to_;
     Rows from_, to_;
-    std::int64_t held_ = kNobody;   // the set that `to_` holds
-    std::int64_t group_ = kNobody;  // the one at hand
-    double enough_ = 0.0;           // a row that is so near need not be any nearer
+    std::int64_t held_ = kNoSet;   // the set that `to_` holds
+    std::int64_t group_ = kNoSet;  // the current group
+    double enough_ = 0.0;          // rows nearer than this cannot be the farthest
 };
 
-// The mean of the gaps behind all shares, or their largest; parts in their order, so that no digit
-// depends on the number of threads.
+// The mean or the maximum of all shares, added in their order, so that the result does not depend
+// on the number of threads.
 double mean_of(const Share* shares, std::int64_t count, double p) {
     Share all;
     for (std::int64_t c = 0; c < count; ++c) all.down = std::max(all.down, shares[c].down);
@@ -540,7 +544,7 @@ Gap gap_of(Indicator which) {
 
 }  // namespace
 
-RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
+PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
                         std::int64_t groups, Indicator which, double p, double* values) {
     FirstRefused refused_point;
     FirstRefused refused_reference;
@@ -553,7 +557,7 @@ RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& referenc
     };
     const auto from_points = [&] {
         Comparison how{source(points, Form::kPart), source(reference, Form::kPart), gap, p};
-        // From a point a reference is as far below as the point is above it.
+        // The reference's distance below a point equals the point's distance above it.
         how.from.is_turned = how.to.is_turned = true;
         compare(how, groups, refused_point, refused_reference, values);
     };
@@ -571,7 +575,7 @@ RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& referenc
         std::vector<double> inverted(values, values + groups);
         from_points();
         for (std::int64_t g = 0; g < groups; ++g) {
-            // Without points one is NaN, the other infinite.
+            // Without points one is NaN and the other infinite.
             values[g] = std::fmax(values[g], inverted[static_cast<std::size_t>(g)]);
         }
     }
@@ -581,8 +585,8 @@ RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& referenc
 namespace {
 
 // The integral over all weights (w, 1 - w) of the least max(w u, (1 - w) v). A ray from the ideal
-// in direction (1 / w, 1 / (1 - w)) meets the staircase of the gaps (u, v), sorted by u, on the
-// level part of a step, where it is (1 - w) v, or on the upright one, where it is w u.
+// in direction (1 / w, 1 / (1 - w)) intersects the staircase of the gaps (u, v), sorted by u. It
+// hits the horizontal part of a step, at (1 - w) v, or the vertical part, at w u.
 double integrate_weights(std::vector<std::pair<double, double>>& gaps) {
     if (gaps.empty()) return kInfinity;
     std::sort(gaps.begin(), gaps.end());
@@ -591,7 +595,7 @@ double integrate_weights(std::vector<std::pair<double, double>>& gaps) {
         return v > u ? 1.0 / (1.0 + u / v) : u > 0.0 ? (v / u) / (1.0 + v / u) : 0.5;
     };
     double total = 0.0;
-    double before = kInfinity;  // v of the step before
+    double before = kInfinity;  // v of the previous step
     for (std::size_t i = 0; i < gaps.size(); ++i) {
         const auto [u, v] = gaps[i];
         if (!(v < before)) continue;
@@ -616,7 +620,7 @@ std::int64_t r2(const AnyBatch& points, References ideal, const double* weights,
     const Source gaps{&points, nullptr, Form::kBeyond, false, &ideal};
     const std::int64_t groups = gaps.count();
     if (weights) {
-        FirstRefused refused_weight;  // none: Python has looked
+        FirstRefused refused_weight;  // never set: Python has checked the weights
         const AnyBatch rows = Batch<double>{
             weights, nullptr, 1, static_cast<std::int32_t>(weight_count), gaps.objectives(), 0};
         const Source vectors{&rows, nullptr, Form::kOriented, true, nullptr};

@@ -1,5 +1,5 @@
-// How good a set of points is beside a reference set, beside an ideal point, or estimated from
-// random directions; and what several runs attain. On the CPU alone.
+// Quality indicators of a set of points, with a reference set or an ideal point or from random
+// directions; and empirical attainment of several runs. CPU only.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace paretopo::cpu {
 
 using AnyBatch = std::variant<Batch<float>, Batch<double>>;
 
-// Python has the codes from here.
+// Python reads the codes from here.
 enum class Indicator : std::int32_t {
     kGd,
     kGdPlus,
@@ -27,30 +27,30 @@ enum class Indicator : std::int32_t {
 inline constexpr const char* kIndicatorNames[] = {
     "gd", "gd_plus", "igd", "igd_plus", "avg_hausdorff_dist", "epsilon_additive", "epsilon_mult"};
 
-// Sets of points and which of them each group has; null: every group its own, or all the only one.
+// Sets of points, and the set of each group; null: group g has set g, or all share a single one.
 struct SetsOfGroups {
     AnyBatch sets;
     const std::int64_t* of_group;  // (groups,)
 };
 
-// Flat indices of what an indicator refuses, or kNoneRefused.
-struct RefusedBeside {
+// Flat indices of the values that an indicator refuses, or kNoneRefused.
+struct PairedRefusal {
     std::int64_t point = kNoneRefused;
     std::int64_t reference = kNoneRefused;
 };
 
-// values: (groups,). p: of the power mean over distances, positive, infinite for the largest; the
-// epsilon indicators take no mean. Without points a mean over them is NaN, and every row of the
-// reference infinitely far.
-RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
+// values: (groups,). p: exponent of the power mean over distances, positive; infinite for the
+// maximum. The epsilon indicators take no mean. Without points a mean over them is NaN, and every
+// row of the reference is infinitely far.
+PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
                         std::int64_t groups, Indicator which, double p, double* values);
 
-// values: (groups,), beside the ideal point of each group. weights: (count, objectives), not
+// values: (groups,). ideal: the ideal point of each group. weights: (count, objectives), not
 // negative; none: all weights of two objectives. Returns the flat index of a value that is refused.
 std::int64_t r2(const AnyBatch& points, References ideal, const double* weights,
                 std::int64_t weight_count, double* values);
 
-// Replicates of an estimate, whose spread is its error.
+// Replicates of an estimate; their spread gives its error.
 inline constexpr int kReplicates = 32;
 
 // values, errors: (groups,), the hypervolume and its standard error, from `samples` directions for
@@ -68,16 +68,17 @@ struct Runs {
     std::size_t run_count;
 };
 
-// The least points that so many runs attain: values (points, objectives), levels (points,).
+// The minimal points that at least `level` runs attain: values (points, objectives), levels
+// (points,).
 struct Attained {
     std::vector<double> values;
     std::vector<std::int64_t> levels;
 };
 
-// Of the levels 1 .. highest, in their order, each in that of the first objective.
+// For the levels 1 .. highest in order; within a level sorted by the first objective.
 Attained eaf(const Runs& runs, std::size_t highest);
 
-// counts: (count, 2), how many of the first runs, and how many of the others, attain each corner;
+// counts: (count, 2), the number of the first runs, and of the others, that attain each corner.
 // corners: (count, 2), of two objectives.
 void count_attaining(const Runs& runs, std::size_t first_runs, const double* corners,
                      std::size_t count, std::int64_t* counts);

@@ -17,13 +17,13 @@ namespace {
 template <typename Scalar>
 constexpr Scalar kNone = std::numeric_limits<Scalar>::quiet_NaN();
 
-// A guess, in ns, for the choice of threads.
+// An estimate, in ns, for the choice of threads.
 template <typename Scalar>
 double pass_cost(const Batch<Scalar>& batch) {
     return 10.0 + 1.0 * batch.points * batch.objectives;
 }
 
-// The best number of each objective among the points that count; NaN is none.
+// The best number of each objective among the present points; NaN is skipped.
 template <typename Scalar>
 void find_best(const Batch<Scalar>& batch, std::int64_t g, Scalar* best) {
     const Scalar* group = batch.group(g);
@@ -40,7 +40,7 @@ void find_best(const Batch<Scalar>& batch, std::int64_t g, Scalar* best) {
     });
 }
 
-// The worst value of each objective among the chosen points, and NaN is worse than all.
+// The worst value of each objective among the chosen points; NaN is the worst of all.
 template <typename Scalar>
 void find_worst(const Batch<Scalar>& batch, std::int64_t g, const std::uint8_t* chosen,
                 Scalar* worst) {
@@ -71,14 +71,14 @@ class Range {
         span_ = most - least_;
         half_ = most * Scalar(0.5) - least_ * Scalar(0.5);
         fits_ = !std::isinf(span_);
-        if (most == least_) span_ = Scalar(1);  // where both are infinite, too
+        if (most == least_) span_ = Scalar(1);  // also if both are infinite
         if (most == least_ || half_ == Scalar(0)) half_ = Scalar(0.5);
     }
 
     Scalar scale(Scalar value) const {
         const Scalar above = value - least_;
         if (fits_ && !std::isinf(above)) return above / span_;
-        // Halves of what overflows do not.
+        // Uses halves if the range overflows.
         return (value * Scalar(0.5) - least_ * Scalar(0.5)) / half_;
     }
 
@@ -122,7 +122,7 @@ void reference_point(Batch<Scalar> batch, double part, Scalar* corners) {
         find_worst(batch, g, from + g * batch.points, corner);
         for (std::size_t m = 0; m < width; ++m) {
             Scalar span = std::abs(best[m] - corner[m]);
-            if (span == Scalar(0)) span = std::abs(corner[m]);  // of one value
+            if (span == Scalar(0)) span = std::abs(corner[m]);  // if all points share one value
             if (span == Scalar(0)) span = Scalar(1);
             const Scalar beyond = static_cast<Scalar>(part) * span;
             corner[m] += batch.is_minimised(static_cast<int>(m)) ? beyond : -beyond;

@@ -1,17 +1,17 @@
-// The range of a front, and points in its units. On the CPU alone, for arrays: Python composes them
-// of other calls for what is not one.
+// The range of a front, and points scaled to it. CPU only, for arrays: for tensors, Python composes
+// them from other calls.
 #pragma once
 
 #include "batch.hpp"
 
 namespace paretopo::cpu {
 
-// corners: (groups, objectives), in the units of the objectives; NaN where there is none.
+// corners: (groups, objectives), in the units of the objectives; NaN for an empty group.
 template <typename Scalar>
 void ideal_point(Batch<Scalar> batch, Scalar* corners);
 template <typename Scalar>
 void nadir_point(Batch<Scalar> batch, Scalar* corners);
-// Beyond the nadir point, by that part of the range.
+// Lies beyond the nadir point by `part` of the range.
 template <typename Scalar>
 void reference_point(Batch<Scalar> batch, double part, Scalar* corners);
 

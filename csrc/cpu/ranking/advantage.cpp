@@ -14,7 +14,7 @@
 namespace paretopo::cpu {
 namespace {
 
-// One group after the other, with the scratch of one thread.
+// Processes one group after another, with the scratch of one thread.
 template <typename Scalar>
 class GroupAdvantage {
   public:
@@ -78,7 +78,7 @@ void advantages_of_part(const Batch<Scalar>& batch, std::int64_t first, std::int
     if (!few.take(batch, first, end)) return compute(batch, first, end, how, advantages, ranks);
     std::vector<Scalar> own(few.size());
     std::vector<std::int32_t> own_ranks(ranks ? few.size() : 0);
-    Weighting<Scalar> of_these = how;  // whose first group has the number `first`
+    Weighting<Scalar> of_these = how;  // whose first group has index `first`
     if (how.per_group) {
         of_these.weights += first * batch.objectives;
         of_these.largest += first;

@@ -8,7 +8,7 @@
 #include "cpu/ranking/fronts.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
-#include "cpu/runtime/warm.hpp"
+#include "cpu/runtime/thread_scratch.hpp"
 #include "cpu/sorting/objective_order.hpp"
 #include "formulas/dominance.hpp"
 #include "ops.hpp"
@@ -52,8 +52,9 @@ class GroupCrowding {
                static_cast<std::size_t>(k) * static_cast<std::size_t>(batch_.objectives);
     }
 
-    // Does each point of the order lose in the second objective what it wins in the first? Then all
-    // are on one front, and the second objective has them the other way round.
+    // True if each point of the order is worse in the second objective and better in the first than
+    // the point before. Then all points are on one front, and the second objective reverses the
+    // order.
     bool is_chain() const {
         const bool less_wins = batch_.is_minimised(0);
         const bool less_loses = !batch_.is_minimised(1);
@@ -78,14 +79,14 @@ class GroupCrowding {
 
     bool is_one_front() const { return starts_.size() == 2; }
 
-    // Any numbers may stand for the fronts: here they become 0, 1, 2, ... in their order.
+    // Renumbers arbitrary front numbers to 0, 1, 2, ... in their order.
     std::int32_t number_given_fronts(std::int64_t g) {
         for (std::size_t k = 0; k < ranks_.size(); ++k) {
             ranks_[k] = given_[g * batch_.points + set_.index[k]];
         }
         if (ranks_.empty()) return 0;
         const auto [least, most] = std::minmax_element(ranks_.begin(), ranks_.end());
-        if (*least == *most) return join_in_one();  // as where one front is asked about
+        if (*least == *most) return join_in_one();  // as if one front was given
         next_.assign(ranks_.begin(), ranks_.end());
         std::sort(next_.begin(), next_.end());
         next_.erase(std::unique(next_.begin(), next_.end()), next_.end());
@@ -110,7 +111,7 @@ class GroupCrowding {
         }
     }
 
-    // Front by front, each in the order of all.
+    // Splits the order into fronts; each front keeps the overall order.
     void deal_out() {
         if (is_one_front()) return;
         spare_.resize(order_.size());
@@ -124,7 +125,7 @@ class GroupCrowding {
         return static_cast<std::size_t>(ranks_[static_cast<std::size_t>(point)]);
     }
 
-    // starts_[f]: how many points are on the fronts before f.
+    // starts_[f]: the number of points on the fronts before f.
     void count_fronts(std::int32_t fronts) {
         starts_.assign(static_cast<std::size_t>(fronts) + 1, 0);
         for (const std::int32_t rank : ranks_) ++starts_[static_cast<std::size_t>(rank) + 1];
@@ -161,7 +162,7 @@ class GroupCrowding {
     double* distances_;
     Present<Scalar> set_;
     Ranker ranker_;
-    Warm<KeyOrder> scratch_;
+    ThreadScratch<KeyOrder> scratch_;
     std::vector<std::int32_t> ranks_, starts_, next_, order_, spare_;
     std::vector<double> own_, sorted_;
 };

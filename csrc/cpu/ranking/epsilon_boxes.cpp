@@ -14,17 +14,17 @@
 namespace paretopo::cpu {
 namespace {
 
-// NaN behind all numbers, as sorting has it.
+// Sorts NaN after all numbers.
 bool is_before(double a, double b) { return a < b || (b != b && a == a); }
 
-// Smaller is better, and both zeros are one.
+// Orients a value: smaller is better, and both zeros are equal.
 template <typename Scalar>
 double turned(const Batch<Scalar>& batch, Scalar value, std::int32_t m) {
     const auto wide = static_cast<double>(value);
     return (batch.is_minimised(m) ? wide : -wide) + 0.0;
 }
 
-// Of the points of one group that share a box lets the best one stay.
+// Keeps the best of the points of one group that share a box.
 template <typename Scalar>
 class OneInEachBox {
   public:
@@ -60,7 +60,7 @@ class OneInEachBox {
         return key_of(corners_[(g * batch_.points + i) * batch_.objectives + m], true);
     }
 
-    // Where the box of point i is held, or is to be.
+    // The hash slot of the box of point i.
     std::int32_t& slot_of(std::int64_t g, std::int32_t i) {
         std::uint64_t mixed = 0;
         for (std::int32_t m = 0; m < batch_.objectives; ++m) {
@@ -80,7 +80,7 @@ class OneInEachBox {
         return true;
     }
 
-    // Point j comes before point i.
+    // True if point j comes before point i.
     bool is_better(std::int64_t g, std::int32_t i, std::int32_t j) const {
         const double* distances = distances_ + g * batch_.points;
         if (is_before(distances[i], distances[j])) return true;

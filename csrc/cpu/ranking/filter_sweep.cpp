@@ -25,7 +25,7 @@ void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) c
 
 namespace {
 
-// A few points that dominate many others, of a sample. False: there are too few points.
+// Picks a few points of a sample that dominate many others. False: there are too few points.
 template <typename Scalar>
 bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* mask,
                  std::int32_t objectives, std::uint64_t minimised,
@@ -33,10 +33,11 @@ bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* 
     constexpr std::int32_t kMostSampled = 4096;
     constexpr std::int32_t kManySampled = 256;
     constexpr std::int32_t kFewSampled = 32;
-    // The best of more points dominate more, but few points take less time than their sample.
+    // The best points of a larger sample dominate more, but a large sample costs too much for few
+    // points.
     const std::int32_t wanted = std::clamp(points / 16, std::min(kFewSampled, points / 4),
                                            std::clamp(points / 64, kManySampled, kMostSampled));
-    std::vector<Scalar> sample(static_cast<std::size_t>(wanted) * 3);  // too much for a stack
+    std::vector<Scalar> sample(static_cast<std::size_t>(wanted) * 3);  // too large for the stack
     std::int32_t sampled = 0;
     for (std::int32_t k = 0; k < wanted; ++k) {
         std::int64_t point = std::int64_t{points} * k / wanted;
@@ -54,8 +55,8 @@ bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* 
 
 }  // namespace
 
-// False where the pass does not pay. The values may change meanwhile, in the hands of another
-// thread of the host program: whatever is found then, it is indices.
+// False if the pass does not pay off. Another thread of the host program may change the values
+// during the call; the results are valid indices in any case.
 template <typename Scalar>
 bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* mask) {
     const Scalar* values = all.values;
@@ -73,7 +74,8 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
                                                pivots.data(), promising_.data());
     if (count > tried - tried / 4) return false;
     promising_.resize(static_cast<std::size_t>(points));
-    // Part by part, each at its own place, so that threads may share them; then side by side.
+    // Chunk by chunk, each into its own place, so that threads can share them; then made
+    // contiguous.
     const auto rest = static_cast<std::size_t>(points - tried);
     counts_.assign(chunks_of(rest), 0);
     for_each_chunk(rest, 2.0, [&, pivots](std::size_t c, std::size_t first, std::size_t end) {
@@ -93,7 +95,8 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     return true;
 }
 
-// The same among those that are left, as long as it pays: each costs a sort otherwise.
+// Repeats the pass among the remaining points as long as it pays off, since each of them costs a
+// sort.
 template <typename Scalar>
 void FilterSweep::thin_out(const Points<Scalar>& all) {
     constexpr std::int32_t kMany = 4096;
@@ -130,7 +133,7 @@ void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, 
     const Points<Scalar> all{batch.group(g),   nullptr,         batch.points,
                              batch.objectives, batch.minimised, keep_weakly};
     const std::uint8_t* mask = batch.group_mask(g);
-    // Points that are all equal end this soon, others at once.
+    // This scan stops at once unless all points are equal.
     const Scalar* end = all.values + std::int64_t{all.count} * all.objectives;
     if (!mask && std::equal(all.values + all.objectives, end, all.values)) {
         std::fill_n(nondominated, batch.points, static_cast<std::uint8_t>(keep_weakly));
@@ -165,8 +168,8 @@ void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
     });
 }
 
-// A point enters if it is better in the second objective than all that are better in the first: at
-// most what these leave.
+// A point is non-dominated if its second objective beats those of all points that are better in the
+// first: at most the points that the chunks keep.
 template <typename Scalar>
 void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated) {
     constexpr std::uint64_t kAny = ~std::uint64_t{0};
@@ -187,8 +190,9 @@ void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominate
             return Keyed{set.second(k), 0, k};
         });
     }
-    // Fetched in order first: threads then start where the chunks before theirs have ended.
-    constexpr double kFetchCost = 5.0;  // ns, of values that lie anywhere
+    // Fetches the second values in order, so that threads can start from the best of the chunks
+    // before.
+    constexpr double kFetchCost = 5.0;  // ns, for values at random addresses
     seconds_.resize(size);
     std::vector<std::uint64_t> most_before(chunks_of(size) + 1, kAny);
     for_each_chunk(size, kFetchCost, [&](std::size_t c, std::size_t first, std::size_t end) {
@@ -209,7 +213,7 @@ void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominate
         for (; first < end && order.repeats(first); ++first) {
             most = std::min(most, seconds[first] - 1);
         }
-        if (first == end) return;  // in the middle of a column, which the chunk of its first takes
+        if (first == end) return;  // inside a column that belongs to an earlier chunk
         sweep_from(first, end, most, [=](std::size_t i) {
             __builtin_prefetch(nondominated + set.place(order.ahead(i)), 1);
             return Keyed{seconds[i], 0, order.at(i)};
@@ -217,16 +221,16 @@ void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominate
     });
 }
 
-// Best first in the first objective, from `first` until a column ends at `stop` or behind it; of
-// equal values those first that could dominate another.
+// Visits points in descending order of the first objective, from `first` until a column ends at or
+// after `stop`. Among equal values, points that could dominate others come first.
 template <typename Scalar, typename Read, typename Enters>
 void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
                                  std::uint8_t* nondominated, const Read& read, Enters enters) {
     const SortedKeys order = order_->sorted();
     std::vector<Keyed> column;  // points with the same first value
-    Pace pace;
+    Poller poller;
     for (std::size_t end = first; first < stop; first = end) {
-        pace.step();
+        poller.step();
         for (++end; end < order.size && order.repeats(end);) ++end;
         if (end - first == 1) {
             const Keyed item = read(first);

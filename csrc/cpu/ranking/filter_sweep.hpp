@@ -1,4 +1,4 @@
-// Which points of ONE large set of 2 or 3 objectives nobody dominates.
+// The non-dominated points of ONE large set of 2 or 3 objectives.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include "batch.hpp"
 #include "cpu/ranking/staircase_of_minima.hpp"
 #include "cpu/runtime/scratch_array.hpp"
-#include "cpu/runtime/warm.hpp"
+#include "cpu/runtime/thread_scratch.hpp"
 #include "cpu/sorting/key_order.hpp"
 #include "cpu/sorting/objective_order.hpp"
 
@@ -16,25 +16,25 @@ namespace paretopo::cpu {
 
 // Scratch of one thread.
 //
-// A pass compares all points with a few good ones of a sample, another what is left with the best
-// of that, as long as it pays; what nobody of these dominates is sorted by its first objective and
-// swept, with the best value so far (2 objectives) or the staircase of the others (3). O(n) where
-// few points survive the pass, O(n log n) at worst. Threads share a large set, but for the
-// staircase.
+// A pass compares all points with a few good ones from a sample. Further passes compare the
+// remaining points with their best, as long as that pays off. The survivors are sorted by the first
+// objective and swept, with the best value so far (2 objectives) or a staircase (3). O(n) if few
+// points survive the pass, O(n log n) at worst. Threads share the work on a large set, except for
+// the staircase.
 class FilterSweep {
   public:
-    // nondominated: (batch.points,), of group g.
+    // nondominated: (batch.points,), for group g.
     template <typename Scalar>
     void find_nondominated(const Batch<Scalar>& batch, std::int64_t g, bool keep_weakly,
                            std::uint8_t* nondominated);
 
   private:
-    // A set where the user has it: the values may change meanwhile, in the hands of another thread
-    // of the host program. Each is read once and sorted as what was read.
+    // A set in the user's memory: another thread of the host program may change the values during
+    // the call. Each value is read once, and that copy is sorted.
     template <typename Scalar>
     struct Points {
         const Scalar* values;
-        const std::int32_t* places;  // of those that are meant; null: all are
+        const std::int32_t* places;  // indices of the chosen points; null: all
         std::int32_t count;
         std::int32_t objectives;
         std::uint64_t minimised;
@@ -83,7 +83,7 @@ class FilterSweep {
         }
     };
 
-    Warm<KeyOrder> order_;
+    ThreadScratch<KeyOrder> order_;
     StaircaseOfMinima<std::uint64_t> staircase_;
     std::vector<std::int32_t> promising_, counts_;
     ScratchArray<std::int32_t> kept_;

@@ -15,7 +15,7 @@
 namespace paretopo::cpu {
 namespace {
 
-// Up to here a row of bits for each point beats sorting, with as many objectives.
+// The largest set, by number of objectives, for which rows of bits are faster than sorting.
 template <typename Scalar>
 std::int32_t most_ranked_in_rows(std::int32_t objectives) {
     return objectives <= 2 ? kMostFlatInRows : kernels().tuning.most_in_rows<Scalar>();
@@ -37,7 +37,7 @@ std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
         return kernels().sets.of<Scalar>().rank(set.values.data(), set.count, objectives, minimised,
                                                 ranks);
     }
-    // Points that are all equal end this soon, others at once.
+    // This scan stops at once unless all points are equal.
     const auto& values = set.values;
     const auto end = values.begin() + std::ptrdiff_t{set.count} * objectives;
     if (std::equal(values.begin() + objectives, end, values.begin())) {
@@ -80,7 +80,8 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
         small.take(set, sample, objectives);
     };
     constexpr std::int32_t kFew = 64;
-    if (sampled > kFew) {  // a few tell whether nearly all are one front, and none would go
+    // A few points show whether nearly all are on one front, so that none would be dropped.
+    if (sampled > kFew) {
         take(kFew);
         std::array<std::uint8_t, kFew> in_front;
         kernels().sets.of<Scalar>().find_nondominated(small.values.data(), kFew, objectives,
@@ -118,7 +119,7 @@ void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectiv
         return kernels().sets.of<Scalar>().find_nondominated(
             set.values.data(), set.count, objectives, minimised, keep_weakly, nondominated);
     }
-    // Where most points are dominated, a few good ones show it before anything is sorted.
+    // If most points are dominated, a few good ones show it before the sort.
     thin_out(set, objectives, minimised);
     std::fill_n(nondominated, set.count, std::uint8_t{0});
     const auto count = static_cast<std::int32_t>(survivors_.size());

@@ -1,4 +1,4 @@
-// One set of any size, and its ranks, for the operations that start from ranks.
+// One set of any size and its ranks, for the operations that begin with ranking.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace paretopo::cpu {
 
-// The points of one group that count, copied into memory of our own: what another thread of the
-// host program does to its array meanwhile cannot reach the algorithms.
+// The present points of one group, copied into our own memory, so that the algorithms do not see
+// changes that another thread of the host program makes to its array.
 template <typename Scalar>
 struct Present {
     std::vector<Scalar> values;       // (count, objectives)
-    std::vector<std::int32_t> index;  // where each came from
+    std::vector<std::int32_t> index;  // the index of each in its group
     std::int32_t count = 0;
 
     void take(const Batch<Scalar>& batch, std::int64_t g) {
@@ -43,7 +43,7 @@ struct Present {
         }
     }
 
-    // Some points of another set, by their place there.
+    // Copies points of another set, given their indices there.
     void take(const Present& from, const std::vector<std::int32_t>& places,
               std::int32_t objectives) {
         const auto width = static_cast<std::size_t>(objectives);
@@ -65,14 +65,14 @@ class Ranker {
     std::int32_t rank(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
                       std::int32_t* ranks);
 
-    // nondominated: (set.count,), 1 for a point nobody dominates; of equal points only the first,
-    // unless keep_weakly.
+    // nondominated: (set.count,), 1 for a point that no other dominates; of equal points only the
+    // first, unless keep_weakly.
     template <typename Scalar>
     void find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
                            std::uint64_t minimised, bool keep_weakly, std::uint8_t* nondominated);
 
   private:
-    // survivors_: the points that may be non-dominated; all of them where thinning does not pay.
+    // survivors_: the points that may be non-dominated; all of them if thinning does not pay off.
     template <typename Scalar>
     void thin_out(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised);
 
@@ -83,9 +83,9 @@ class Ranker {
     std::vector<std::int32_t> survivors_;
 };
 
-// Are as many groups of a batch taken by the lanes, up to `most_flat` points with 2 or 3
-// objectives? Few would leave most lanes empty, and what is too large to be compacted would pay for
-// its padding.
+// True if the lanes take this many groups of a batch, up to `most_flat` points with 2 or 3
+// objectives. Few groups would leave most lanes empty, and groups too large to compact would waste
+// time on their padding.
 template <typename Scalar>
 bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t most_flat) {
     return groups >= kFewestGroupsInLanes &&
@@ -93,7 +93,7 @@ bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t
            (!batch.mask || batch.points <= kMostCompacted);
 }
 
-// A guess, in ns, for the choice of threads.
+// An estimate, in ns, for the choice of threads.
 inline double ranking_cost(std::int32_t points, std::int32_t objectives) {
     const double n = points;
     return points <= 64 ? 0.1 * n * (n + objectives) : 60.0 * n * objectives;

@@ -28,15 +28,15 @@ std::size_t first_front_free(std::size_t fronts, const Dominates& dominates) {
     return low;
 }
 
-// How many of the ascending numbers are at most y.
+// The number of values at most y, in ascending numbers.
 std::size_t count_up_to(const std::vector<std::uint64_t>& ascending, std::uint64_t y) {
     const std::size_t size = ascending.size();
-    if (size == 0 || y < ascending.front()) return 0;  // points of one front
+    if (size == 0 || y < ascending.front()) return 0;  // all points are on one front
     if (ascending.back() <= y) return size;            // a chain
     return count_leading(size, [&](std::size_t i) { return ascending[i] <= y; });
 }
 
-// Calls work with the codes as the vector kernels take them.
+// Calls work with pointers to the codes, as the vector kernels expect them.
 template <typename Work>
 void with_columns(const SortedCodes& sorted, Work work) {
     std::vector<const std::int32_t*> columns;
@@ -46,9 +46,9 @@ void with_columns(const SortedCodes& sorted, Work work) {
 
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
     std::vector<StaircaseOfMinima<std::int32_t>> fronts;
-    Pace pace;
+    Poller poller;
     for (std::size_t d = 0; d < ranks.size(); ++d) {
-        pace.step();
+        poller.step();
         const std::int32_t y = sorted.codes[1][d];
         const std::int32_t z = sorted.codes[2][d];
         const std::size_t rank =
@@ -94,9 +94,9 @@ void find_distinct_nondominated(const SortedCodes& sorted,
         }
         case 3: {
             StaircaseOfMinima<std::int32_t> front;
-            Pace pace;
+            Poller poller;
             for (std::size_t d = 0; d < size; ++d) {
-                pace.step();
+                poller.step();
                 const std::int32_t y = sorted.codes[1][d];
                 const std::int32_t z = sorted.codes[2][d];
                 if (front.covers(y, z)) continue;
@@ -130,10 +130,10 @@ std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::
         return static_cast<std::int32_t>(rank);
     };
     const std::size_t size = order.size();
-    Pace pace;
+    Poller poller;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
-        pace.step();
-        constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
+        poller.step();
+        constexpr std::size_t kAhead = 32;  // points, whose values are at random addresses
         if (first + kAhead < size) {
             const std::int64_t ahead = order.point(first + kAhead);
             __builtin_prefetch(values + 2 * ahead);

@@ -16,7 +16,7 @@ namespace paretopo::cpu {
 // few thousand points: all pairs, 32 at a time.
 void rank_distinct(const SortedCodes& sorted, std::vector<std::int32_t>& ranks);
 
-// Which distinct points of `sorted` nobody dominates (1) or somebody does (0).
+// Marks the distinct points of `sorted` that no other dominates with 1, and the others with 0.
 void find_distinct_nondominated(const SortedCodes& sorted, std::vector<std::uint8_t>& nondominated);
 
 // Ranks of one set with 2 objectives: patience sorting (Jensen, 2003), O(n log n). Only the first

@@ -1,6 +1,6 @@
-// The minima of a growing planar set: x ascends, y strictly descends. Steps live in short sorted
-// chunks, so that an insertion moves at most one chunk however long the staircase gets. It takes
-// little memory while it is short: a set may have a staircase for each of its fronts.
+// The minima of a growing planar set: x ascends, y strictly descends. Steps are in short sorted
+// chunks, so that an insertion moves at most one chunk, however long the staircase. A short
+// staircase takes little memory, because a set may have a staircase for each of its fronts.
 //
 // Source of the idea: Kung, Luccio, Preparata, 1975, "On finding the maxima of a set of vectors".
 #pragma once

@@ -1,4 +1,4 @@
-// One call from the host program, shared by the threads that work for it.
+// One call from the host program, shared by the threads that work on it.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@ namespace paretopo::cpu {
 
 class Call {
   public:
-    // Asked in the thread that called, about ten times a second: is the call to be broken off?
-    using Question = bool (*)();
-    explicit Call(Question question);  // the current call of this thread from now on
-    ~Call();                           // the one before is again
+    // Called in the calling thread about ten times a second: true if the call is to be interrupted.
+    using StopRequested = bool (*)();
+    explicit Call(StopRequested stop_requested);  // becomes this thread's current call
+    ~Call();                                      // restores the previous call
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
@@ -22,13 +22,13 @@ class Call {
 
   private:
     std::atomic<bool> stops_{false};
-    Question question_;
+    StopRequested stop_requested_;
     std::thread::id caller_;
     std::chrono::steady_clock::time_point next_{};
     Call* before_;
 };
 
-// While it lives, the current thread works for a call of another one.
+// During its lifetime, the current thread works on a call of another thread.
 class WorkingFor {
   public:
     explicit WorkingFor(Call* call);

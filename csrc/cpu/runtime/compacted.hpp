@@ -1,5 +1,5 @@
-// Groups of up to 64 points of which few count, as a batch of smaller groups: padding costs the
-// reading of its mask.
+// Packs mostly padded groups of up to 64 points into a batch of smaller groups, so that padding
+// costs only the reading of its mask.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace paretopo::cpu {
 template <typename Scalar>
 class Compacted {
   public:
-    // The groups first..end of a batch. False if smaller groups would not pay.
+    // Packs the groups first..end of a batch. False if smaller groups would not pay off.
     bool take(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end) {
         if (!batch.mask || batch.points < kFewestCompacted || batch.points > kMostCompacted)
             return false;
@@ -71,7 +71,7 @@ class Compacted {
     std::int64_t groups() const { return static_cast<std::int64_t>(present_.size()); }
     std::size_t size() const { return present_.size() * static_cast<std::size_t>(points_); }
 
-    // From values of the smaller groups to those of the whole batch; `missing` for padding.
+    // Scatters values of the smaller groups to the whole batch; padding gets `missing`.
     template <typename Value>
     void spread(const Value* own, Value missing, Value* out) const {
         out += first_ * from_.points;
@@ -84,7 +84,7 @@ class Compacted {
         }
     }
 
-    // Where a value of the smaller groups, by its flat index, came from.
+    // The flat index in the whole batch of a value of the smaller groups.
     std::int64_t origin(std::int64_t value) const {
         const std::int64_t point = value / from_.objectives;
         std::uint64_t left = present_[static_cast<std::size_t>(point / points_)];
@@ -95,7 +95,7 @@ class Compacted {
     }
 
   private:
-    static constexpr std::size_t kAhead = 64;  // groups whose points are on their way
+    static constexpr std::size_t kAhead = 64;  // groups; how far ahead their points are prefetched
 
     const Scalar* group_of(std::size_t k) const {
         return from_.group(first_ + static_cast<std::int64_t>(k));
@@ -106,12 +106,12 @@ class Compacted {
 
     static bool are_first(std::uint64_t present) { return (present & (present + 1)) == 0; }
 
-    // As a rule, points that count stand before the padding.
+    // Usually all present points come before the padding.
     static int count_of(std::uint64_t present) {
         return are_first(present) ? std::countr_one(present) : std::popcount(present);
     }
 
-    // Calls visit(first point, count) for points that count and stand side by side.
+    // Calls visit(first point, count) for each run of present points.
     template <typename Visit>
     static void for_each_run(std::uint64_t present, const Visit& visit) {
         int first = 0;
@@ -135,7 +135,7 @@ class Compacted {
         });
     }
 
-    // Bit i is set where byte i is not zero.
+    // Bit i is set if byte i is not zero.
     static std::uint64_t bits_of(const std::uint8_t* mask, int points) {
         std::uint64_t bits = 0;
         int i = 0;
@@ -154,7 +154,7 @@ class Compacted {
     Batch<Scalar> from_{};
     std::int64_t first_ = 0;
     std::int32_t points_ = 0;
-    std::vector<std::uint64_t> present_;  // of each group, a bit for each point that counts
+    std::vector<std::uint64_t> present_;  // of each group, a bit for each present point
     std::vector<Scalar> values_;
     std::vector<std::uint8_t> mask_;
 };

@@ -1,4 +1,4 @@
-// IEEE arithmetic for the duration of a scope, whatever the host program has set.
+// IEEE arithmetic for the duration of a scope, regardless of the host program's settings.
 #pragma once
 
 #if defined(__x86_64__) || defined(_M_X64)
@@ -8,7 +8,7 @@
 namespace paretopo::cpu {
 
 // A host that flushes subnormal numbers to zero (torch.set_flush_denormal) would make distinct
-// points equal, and differently so from thread to thread.
+// points equal, and the setting can differ between threads.
 class IeeeArithmetic {
   public:
 #if defined(__x86_64__) || defined(_M_X64)

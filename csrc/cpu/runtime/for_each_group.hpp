@@ -19,13 +19,13 @@ namespace paretopo::cpu {
 void set_threads(int threads);
 int threads();
 
-// Calls `task` in this thread and at once in up to `others` more, and returns when every call has.
-// The task divides its work among however many calls there are, and does not throw; a thread that
-// comes too late is not waited for. Any thread may call this at any time, a task too.
+// Calls `task` in this thread and concurrently in up to `others` more; returns when every call has
+// returned. The task must divide its work among any number of calls and must not throw. Threads
+// that join too late are not waited for. Any thread may call this at any time, also from a task.
 void run_on_threads(int others, const std::function<void()>& task);
 
-// Calls work(g) for every group. `Work` is copied once per thread: what it holds by value is the
-// scratch of that thread. `group_cost` (ns, a rough guess) decides whether threads are worth it.
+// Calls work(g) for every group. `Work` is copied once per thread: its members are the scratch of
+// that thread. `group_cost` (ns, a rough estimate) decides whether threads are worth it.
 template <typename Work>
 void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
     constexpr double kThreadCost = 50e3;  // ns of work that is worth waking a thread for

@@ -1,30 +1,30 @@
-// Lets the host program break off a long call.
+// Lets the host program interrupt a long call.
 //
-// Loops that may run for long ask at their head. The thread that called looks up now and then
-// whether the host program wants to stop, and then tells the threads that work for the same call:
-// each leaves by an exception, so that all memory is given back.
+// Long loops poll at the start of each iteration. The calling thread periodically asks whether the
+// host program wants to stop, and sets a flag. Worker threads of the same call see it. Each thread
+// leaves by an exception, so that all memory is freed.
 #pragma once
 
 #include <cstddef>
 
 namespace paretopo::cpu {
 
-// Thrown out of the operation; what its output holds then means nothing.
+// Thrown out of the operation; its outputs are then undefined.
 struct Interrupted {};
 
-// The call that the current thread works for; null outside of any.
+// The call that the current thread works on; null outside of a call.
 class Call;
 Call* current_call();
 
-// Throws Interrupted if the current call is to be broken off: a few loads, and now and then a
-// clock.
+// Throws Interrupted if the current call is to be interrupted. Costs a few loads, and sometimes a
+// reading of the clock.
 void check_interrupt();
 
-// The same without throwing: for a thread that has to wait for others first.
-void look_for_interrupt();
+// The same without throwing, for a thread that must first wait for others.
+void poll_interrupt();
 
-// Every 64th time: for the heads of loops whose turns are short.
-class Pace {
+// Polls every 64th time, for loops with short iterations.
+class Poller {
   public:
     __attribute__((always_inline)) void step() {
         if (--left_ != 0) return;
@@ -37,13 +37,13 @@ class Pace {
     unsigned left_ = kTurns;
 };
 
-// work(i) for all i below size, asking now and then: for passes over millions of items.
+// Calls work(i) for all i below size, and polls now and then: for passes over millions of items.
 template <typename Work>
 inline __attribute__((always_inline)) void for_each_item(std::size_t size, const Work& work) {
-    constexpr std::size_t kUnasked = std::size_t{1} << 18;
-    for (std::size_t first = 0; first < size; first += kUnasked) {
+    constexpr std::size_t kPollInterval = std::size_t{1} << 18;
+    for (std::size_t first = 0; first < size; first += kPollInterval) {
         if (first > 0) check_interrupt();
-        const std::size_t end = size - first < kUnasked ? size : first + kUnasked;
+        const std::size_t end = size - first < kPollInterval ? size : first + kPollInterval;
         for (std::size_t i = first; i < end; ++i) work(i);
     }
 }

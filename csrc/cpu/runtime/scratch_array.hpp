@@ -1,5 +1,5 @@
-// Memory for numbers that are written before they are read: it is not cleared, and much of it lies
-// on huge pages. To clear and map 100 MB page by page takes as long as to sort what is in it.
+// Memory for numbers that are written before they are read. It is not cleared, and most of it is on
+// huge pages: to clear and map 100 MB page by page takes as long as sorting its contents.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class ScratchArray {
     ScratchArray(const ScratchArray&) {}  // each thread has its own: a copy is empty
     ScratchArray& operator=(const ScratchArray&) = delete;
 
-    // What the array held is lost where it grows beyond its capacity.
+    // Discards the contents if the array grows beyond its capacity.
     void resize(std::size_t size) {
         if (size > capacity_) {
             items_.reset();
@@ -53,7 +53,7 @@ class ScratchArray {
     struct Free {
         std::size_t bytes = 0;
         void operator()(T* items) const {
-            // Not by ?:, of which clang (14 and 22 were seen) makes both calls.
+            // Don't use ?: here: clang 14 and 22 then call both overloads.
             if (bytes < kLarge) {
                 ::operator delete(items);
             } else {

@@ -1,5 +1,5 @@
-// Threads that stay from call to call, asleep in between: to wake one costs a few microseconds, to
-// start one costs many. They end with the process; a forked child starts its own.
+// Worker threads that sleep between calls: waking one costs a few microseconds, starting one far
+// more. They end with the process; a forked child starts its own.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace paretopo::cpu {
 namespace {
 
-unsigned generation_of_process = 0;  // changes in a child of fork, which begins with one thread
+unsigned generation_of_process = 0;  // changes in a child of fork, which has a single thread
 
 class ThreadPool {
   public:
@@ -33,10 +33,10 @@ class ThreadPool {
         task();
         refuse_child(generation);
         std::unique_lock<std::mutex> hold(lock_);
-        std::erase(jobs_, &job);  // who has not come by now finds nothing left to do
+        std::erase(jobs_, &job);  // threads that have not joined by now would find no work
         while (!left_.wait_for(hold, kLook, [&job] { return job.present == 0; })) {
             hold.unlock();
-            look_for_interrupt();  // whoever works for the same call leaves soon then
+            poll_interrupt();  // workers of the same call then return soon
             refuse_child(generation);
             hold.lock();
         }
@@ -51,8 +51,8 @@ class ThreadPool {
         int present = 0;
     };
 
-    // A signal handler may fork in the middle of a call. The child then has none of the threads
-    // that share its work.
+    // A signal handler may fork in the middle of a call. The child then lacks the threads that
+    // share the work.
     static void refuse_child(unsigned generation) {
         if (generation == generation_of_process) return;
         throw std::runtime_error(
@@ -67,7 +67,7 @@ class ThreadPool {
         try {
             for (; started_ < threads; ++started_) std::thread([this] { serve(); }).detach();
         } catch (const std::exception&) {
-            // No more threads, or no memory for one: those that run do the work.
+            // No thread or memory is available: the running threads do the work.
         }
     }
 
@@ -91,15 +91,16 @@ class ThreadPool {
     int started_ = 0;
 };
 
-// Never deleted: threads sleep in it until the process ends. A child of fork has none of them, and
-// finds the pool as it was in the middle of whatever other threads did: it gets a new one.
+// Never deleted, because threads sleep in it until the process ends. A child of fork has none of
+// these threads and a pool in an arbitrary state, so it gets a new pool.
 ThreadPool* pool = new ThreadPool;
 [[maybe_unused]] const int renewed = in_children([] {
     pool = new ThreadPool;
     ++generation_of_process;
 });
 
-std::atomic<int> limit{1};  // Python sets it at import, from the CPUs this process may use
+// Python sets it at import, to the number of CPUs available to this process.
+std::atomic<int> limit{1};
 
 }  // namespace
 

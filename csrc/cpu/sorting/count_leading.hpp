@@ -1,12 +1,12 @@
-// Binary search whose steps are no branches: which way it goes is anybody's guess, and a wrong
-// guess costs more than the comparison.
+// Branch-free binary search: the branches would be unpredictable, and a misprediction costs more
+// than a comparison.
 #pragma once
 
 #include <cstddef>
 
 namespace paretopo::cpu {
 
-// How many of `size` items satisfy `holds(item)`, where those that do come first.
+// The number of items that satisfy `holds(item)`, given that these come first.
 template <typename Holds>
 inline std::size_t count_leading(std::size_t size, const Holds& holds) {
     std::size_t count = 0;

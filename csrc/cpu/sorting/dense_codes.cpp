@@ -21,7 +21,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     distinct = 0;
     if (points == 0) return;
 
-    for (std::size_t m = width; m-- > 0;) {  // objective 0 last: its order is the one to start from
+    for (std::size_t m = width; m-- > 0;) {  // objective 0 last: later steps start from its order
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
         const ObjectiveOrder order(values, points, objectives, static_cast<std::int32_t>(m),
                                    From::kBest, flip, scratch_);
@@ -52,7 +52,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     }
 }
 
-// By one key for as many objectives as it has bits for; what these leave equal, by the others.
+// Sorts by one key that holds as many objectives as it has bits for; ties are sorted by the others.
 void SortedCodes::sort_ties() {
     const std::size_t size = order_.size();
     const std::size_t width = unsorted_.size();
@@ -83,9 +83,9 @@ void SortedCodes::sort_ties() {
         const int sign = compare_others(a, b);
         return sign != 0 ? sign < 0 : a < b;
     };
-    Pace pace;
+    Poller poller;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
-        pace.step();
+        poller.step();
         for (; end == first || (end < size && scratch_.repeats(end)); ++end) {
             order_[end] = static_cast<std::int32_t>(scratch_.at(end));
         }

@@ -1,6 +1,6 @@
 // Replaces the values of one large set by dense integer codes, objective by objective: 0 is the
-// best value, equal values share a code. Codes keep the order exactly and settle NaN, -0.0 and the
-// sense of each objective once and for all; sorting integers is also faster than sorting floats.
+// best value, and equal values share a code. Codes keep the exact order, and absorb NaN, -0.0 and
+// the sense of each objective. Sorting integers is also faster than sorting floats.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct SortedCodes {
               std::uint64_t minimised);
 
   private:
-    void sort_ties();  // where points share their first code
+    void sort_ties();  // for points that share their first code
 
     KeyOrder scratch_;
     std::vector<std::vector<std::int32_t>> unsorted_;  // [objective][point]
-    std::vector<std::int32_t> different_;              // values of each objective
+    std::vector<std::int32_t> different_;  // number of distinct values of each objective
     std::vector<std::int32_t> order_;
 };
 

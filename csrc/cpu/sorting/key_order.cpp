@@ -17,7 +17,7 @@ constexpr double kMoveCost = 2.0;  // ns to read, count or move an item
 constexpr std::uint64_t mask_of(int bits) { return (std::uint64_t{1} << bits) - 1; }
 
 // Stable least-significant-digit radix sort of the bits first_bit..first_bit + kDigits *
-// kDigitBits; digits that all share are skipped. Says whether the result is in `spare`.
+// kDigitBits; skips digits that all items share. Returns true if the result is in `spare`.
 template <int kDigitBits, int kDigits>
 bool sort_by_digits(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int first_bit) {
     constexpr std::size_t kValues = std::size_t{1} << kDigitBits;
@@ -42,7 +42,7 @@ bool sort_by_digits(std::uint64_t* items, std::uint64_t* spare, std::size_t size
 }
 
 bool sort_few(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int bits) {
-    // Three passes as a rule.
+    // Usually three passes.
     if (bits <= 8) return sort_by_digits<8, 1>(items, spare, size, 32);
     if (bits <= 16) return sort_by_digits<8, 2>(items, spare, size, 32);
     if (bits <= 21) return sort_by_digits<7, 3>(items, spare, size, 32);
@@ -79,8 +79,8 @@ void KeyOrder::sort() {
     const KeyKernels& kernel = kernels().keys;
     const KeyRange range = measure();
     const bool in_words = size <= kernels().tuning.most_keys_in_words && !range.is_sorted;
-    // Enough bits that among random keys hardly any agree in all of them; those that do are put
-    // right afterwards. Counting sorts few in two passes of eight bits.
+    // Enough bits that few random keys agree in all of them; those are sorted afterwards. Counting
+    // sorts few keys in two passes of eight bits.
     constexpr std::size_t kMostInTwoPasses = 1024;
     const int worth = in_words ? 32 - bits_of_places(size)
                       : size <= kMostInTwoPasses
@@ -103,13 +103,13 @@ void KeyOrder::sort() {
     if (!range.is_sorted) sort_by_bits(differing - dropped);
 }
 
-// By the `bits` above the indices. Many items are first dealt out by their highest bits, into parts
-// that stay in the cache.
+// Sorts by the `bits` above the indices. Many items are first distributed by their highest bits,
+// into parts that fit the cache.
 void KeyOrder::sort_by_bits(int bits) {
     constexpr int kMostDealt = 10;
     constexpr double kSortCost = 10.0;  // ns an item
     const KeyKernels& kernel = kernels().keys;
-    // Bits of the items that a part has if all have the same: fewer where networks sort them.
+    // Expected bits per part, if all parts have the same size: fewer if networks sort them.
     const int part_bits = kernels().tuning.most_keys_in_words >= 1024 ? 9 : 11;
     const std::size_t size = packed_.size();
     spare_.resize(size);
@@ -122,7 +122,7 @@ void KeyOrder::sort_by_bits(int bits) {
     }
     const int shift = 32 + bits - dealt;
     const auto parts = std::size_t{1} << dealt;
-    // Where the items of a chunk go in each part: behind those of the chunks before it.
+    // The destination of a chunk's items in each part: after those of the previous chunks.
     using PerPart = std::array<std::uint32_t, std::size_t{1} << kMostDealt>;
     std::vector<PerPart> next(chunks_of(size));
     for_each_chunk(size, kMoveCost, [&](std::size_t c, std::size_t first, std::size_t end) {
@@ -166,9 +166,9 @@ void KeyOrder::sort_within_equal_bits(std::size_t from, std::size_t to) {
     const auto find_from = [this, to](std::size_t k) {
         return kernels().keys.find_agreeing(packed_.data(), to, k);
     };
-    Pace pace;
+    Poller poller;
     for (std::size_t first = find_from(from), end = 0; first < to; first = find_from(end)) {
-        pace.step();
+        poller.step();
         for (end = first + 2; end < to && (packed_[first] ^ packed_[end]) >> 32 == 0;) ++end;
         std::uint64_t* const begin = packed_.data() + first;
         std::uint64_t* const stop = packed_.data() + end;

@@ -1,5 +1,5 @@
-// Sorts the indices of integer keys by those bits that tell the keys apart: few by networks, many
-// dealt out into parts that are few, or by radix.
+// Sorts the indices of integer keys by the bits that distinguish the keys: small sets by networks,
+// large ones split into small parts or by radix.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace paretopo::cpu {
 
-// What KeyOrder found, until it sorts again.
+// The result of KeyOrder, valid until it sorts again.
 struct SortedKeys {
     const std::uint64_t* packed;
     const std::uint64_t* keys;
@@ -19,29 +19,29 @@ struct SortedKeys {
     bool is_exact;
 
     std::uint32_t at(std::size_t k) const { return static_cast<std::uint32_t>(packed[k]); }
-    // The index a while after the k-th, to fetch what lies where it says.
+    // The index some positions after the k-th, to prefetch the data that it refers to.
     std::uint32_t ahead(std::size_t k) const {
         constexpr std::size_t kAhead = 32;
         return at(k + kAhead < size ? k + kAhead : k);
     }
-    // Has the k-th index the same key as the one before it?
+    // True if the k-th key equals the one before it.
     bool repeats(std::size_t k) const {
         return k > 0 && packed[k] >> 32 == packed[k - 1] >> 32 &&
                (is_exact || keys[at(k)] == keys[at(k - 1)]);
     }
 };
 
-// Memory is kept from set to set.
+// Keeps its memory from set to set.
 class KeyOrder {
   public:
-    ScratchArray<std::uint64_t> keys;  // the caller's; they stay as they are
+    ScratchArray<std::uint64_t> keys;  // written by the caller, not changed here
 
-    // Lowest key first; equal keys in the order of their indices. O(n), with log^2 of the size of a
-    // part for its network, but for many keys that agree in all bits that are sorted by, at worst
-    // O(n log n). Many keys are shared among threads.
+    // Lowest key first; equal keys in the order of their indices. O(n), plus the log^2 of a part's
+    // size for networks. At worst O(n log n), if many keys agree in all bits that are sorted by.
+    // Threads share many keys.
     void sort();
 
-    // To loop over: nothing that is written meanwhile seems to change it.
+    // For loops: the compiler can see that other writes do not change it.
     SortedKeys sorted() const { return {packed_.data(), keys.data(), packed_.size(), is_exact_}; }
     std::size_t size() const { return packed_.size(); }
     std::uint32_t at(std::size_t k) const { return sorted().at(k); }
@@ -55,7 +55,7 @@ class KeyOrder {
     void sort_by_bits(int bits);
     void sort_within_equal_bits(std::size_t from, std::size_t to);
 
-    bool is_exact_ = true;                        // the bits sorted by are all that differ
+    bool is_exact_ = true;                        // the sorted bits are all that differ
     ScratchArray<std::uint64_t> packed_, spare_;  // those bits, then the index
 };
 

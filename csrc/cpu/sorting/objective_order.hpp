@@ -12,7 +12,7 @@
 
 namespace paretopo::cpu {
 
-// An unsigned integer for each value: the best value has the lowest key.
+// Maps a value to an unsigned integer; the best value has the lowest key.
 template <typename Scalar>
 inline auto best_first(Scalar value, bool minimised) {
     using Key = std::conditional_t<sizeof(Scalar) == 4, std::uint32_t, std::uint64_t>;
@@ -28,7 +28,7 @@ enum class From : bool { kBest, kWorst };
 
 class ObjectiveOrder {
   public:
-    // `values`: (points, objectives), as given by the user. Memory is the caller's.
+    // `values`: (points, objectives), as given by the user. The caller owns the memory.
     template <typename Scalar>
     ObjectiveOrder(const Scalar* values, std::int32_t points, std::int32_t objectives,
                    std::int32_t m, From from, bool minimised, KeyOrder& memory)

@@ -1,5 +1,5 @@
-// A set of small integers that finds the next member: a bit for each, and above them a bit for each
-// word that has any, level by level.
+// A set of small integers that finds the next member. It has a bit for each integer, and on the
+// levels above a bit for each non-zero word.
 #pragma once
 
 #include <bit>

@@ -22,7 +22,7 @@ std::int64_t HypervolumeSubset::choose(const Batch<Scalar>& batch, std::int64_t 
     pick(std::min(wanted, count_), method);
     chosen.clear();
     for (const std::uint32_t row : picked_) chosen.push_back(origin_[row]);
-    // The rest, which adds nothing, in its order; `origin_` is ascending.
+    // Appends the other points, which add nothing, in their order; `origin_` is ascending.
     const std::uint8_t* mask = batch.group_mask(g);
     std::size_t next = 0;
     for (std::int32_t i = 0; i < batch.points && chosen.size() < wanted; ++i) {
@@ -73,7 +73,7 @@ void HypervolumeSubset::pick(std::size_t k, SubsetMethod method) {
     }
 }
 
-// Along a front of 2 objectives one side grows while the other shrinks.
+// On a front of 2 objectives one side grows while the other shrinks.
 void HypervolumeSubset::sort_by_first() {
     order_.resize(count_);
     place_.resize(count_);
@@ -83,7 +83,7 @@ void HypervolumeSubset::sort_by_first() {
     for (std::size_t k = 0; k < count_; ++k) place_[order_[k]] = static_cast<std::uint32_t>(k + 1);
 }
 
-// One point after the other, each time the one that adds most: what it adds only shrinks.
+// Repeatedly adds the point with the largest gain; gains only shrink.
 void HypervolumeSubset::add(std::size_t k) {
     values_.resize(count_);
     for (std::size_t i = 0; i < count_; ++i) {
@@ -106,7 +106,7 @@ void HypervolumeSubset::add(std::size_t k) {
 }
 
 double HypervolumeSubset::gain(std::uint32_t candidate) {
-    pace_.step();
+    poller_.step();
     if (!is_plane()) return volume_.exclusive(row(candidate), members_.data(), picked_.size());
     const std::uint32_t place = place_[candidate];
     const auto next = std::upper_bound(inside_.begin(), inside_.end(), place);
@@ -115,7 +115,7 @@ double HypervolumeSubset::gain(std::uint32_t candidate) {
     return (first(place) - first(before)) * (second(place) - second(after));
 }
 
-// One point after the other, each time the one that adds least: what the others add only grows.
+// Repeatedly removes the point with the smallest contribution; contributions only grow.
 void HypervolumeSubset::remove(std::size_t k) {
     values_.resize(count_);
     kept_.assign(count_, 1);
@@ -159,7 +159,7 @@ void HypervolumeSubset::remove(std::size_t k) {
 }
 
 double HypervolumeSubset::loss(std::uint32_t member) {
-    pace_.step();
+    poller_.step();
     if (is_plane()) {
         const std::uint32_t place = place_[member];
         return (first(place) - first(before_[place])) * (second(place) - second(after_[place]));
@@ -168,7 +168,7 @@ double HypervolumeSubset::loss(std::uint32_t member) {
     return volume_.exclusive(row(member), members_.data(), rows_.size() - 1);
 }
 
-// The others are then the rows before it.
+// All other members are then in the rows before it.
 void HypervolumeSubset::put_last(std::uint32_t member) {
     const std::uint32_t place = member_of_[member];
     const std::uint32_t last = rows_.back();
@@ -179,15 +179,15 @@ void HypervolumeSubset::put_last(std::uint32_t member) {
     std::swap(member_of_[member], member_of_[last]);
 }
 
-// The best subset of each size that ends at each place, from those of one point less: among lines
-// in the second side, of which the upper envelope moves one way only, so that a size takes O(count)
-// (Bringmann, Friedrich and Klitzke, 2014).
+// Finds the best subset of each size that ends at each position from those with one point less. The
+// values are lines in the second side, and the upper envelope is visited in one direction, so that
+// each size takes O(count) (Bringmann, Friedrich and Klitzke, 2014).
 void HypervolumeSubset::pick_best(std::size_t k) {
-    const std::size_t span = count_ - k + 1;  // places where a subset of some size may end
+    const std::size_t span = count_ - k + 1;  // positions where a subset of one size may end
     if ((k - 1) * span > static_cast<std::size_t>(kMostChoiceBytes) / sizeof(std::uint32_t)) {
         throw TooManyChoices{};
     }
-    // Not filled with zeros first, which would take as long as the rest, and ask nobody.
+    // Left uninitialised: zeroing would double the run time and could not be interrupted.
     const auto choices = std::make_unique_for_overwrite<std::uint32_t[]>((k - 1) * span);
     best_.resize(count_ + 1);
     next_.resize(count_ + 1);
@@ -195,8 +195,8 @@ void HypervolumeSubset::pick_best(std::size_t k) {
     const auto volume = [this](std::size_t last, std::size_t place) {
         return best_[last] + (first(place) - first(last)) * second(place);
     };
-    // The second side below which the later of two places is the better one to come from. A
-    // quotient, because a product of three sides may leave the range of doubles.
+    // The second side below which the later of two positions is the better predecessor. A quotient,
+    // because a product of three sides may leave the range of doubles.
     const auto crossing = [this](std::size_t a, std::size_t b) {
         return (best_[b] - best_[a]) / (first(b) - first(a));
     };
@@ -208,7 +208,7 @@ void HypervolumeSubset::pick_best(std::size_t k) {
         envelope_.clear();
         std::size_t at = 0;
         for (std::size_t place = size; place < size + span; ++place) {
-            pace_.step();
+            poller_.step();
             const std::size_t newest = place - 1;
             while (envelope_.size() >= at + 2 &&
                    is_idle(envelope_[envelope_.size() - 2], envelope_.back(), newest)) {

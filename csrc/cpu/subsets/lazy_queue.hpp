@@ -1,6 +1,6 @@
-// The best of many candidates, whose values go one way only while the others change: a value that
-// was measured once bounds it from then on, so that few are measured again for each choice. Minoux
-// (1978), "Accelerated greedy algorithms for maximizing submodular set functions".
+// Selects the best of many candidates whose values move in one direction only. An earlier value
+// therefore bounds the current one, so that each choice measures only a few again. Minoux (1978),
+// "Accelerated greedy algorithms for maximizing submodular set functions".
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace paretopo::cpu {
 
-// kLargest: values shrink, the largest is taken, of equal ones the first. Otherwise values grow,
-// the smallest is taken, of equal ones the last.
+// kLargest: values shrink; takes the largest, among equal ones the first. Otherwise values grow;
+// takes the smallest, among equal ones the last.
 template <bool kLargest>
 class LazyQueue {
   public:
-    // values[i], of candidate i, as they are now.
+    // values[i]: the current value of candidate i.
     void begin(const std::vector<double>& values) {
         turn_ = 0;
         heap_.clear();
@@ -25,7 +25,7 @@ class LazyQueue {
         std::make_heap(heap_.begin(), heap_.end(), is_behind);
     }
 
-    // Takes out the best; measure(i) is the value of candidate i as it is now.
+    // Removes and returns the best; measure(i) computes the current value of candidate i.
     template <typename Measure>
     std::uint32_t take(const Measure& measure) {
         for (;;) {

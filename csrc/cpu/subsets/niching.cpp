@@ -20,7 +20,7 @@ void Niching::choose(std::vector<double>& values, std::size_t count, std::size_t
     Draws draws(seed);
     chosen.clear();
     while (chosen.size() < wanted) {
-        pace_.step();
+        poller_.step();
         emptiest_.clear();
         for (std::size_t niche = 0; niche < niches; ++niche) {
             if (candidates_[niche].empty()) continue;
@@ -43,9 +43,8 @@ void Niching::choose(std::vector<double>& values, std::size_t count, std::size_t
     }
 }
 
-// Distances from the ideal point, in units of where a plane through the extreme points cuts the
-// axes (Blank, Deb and Roy, 2019). Halved, so that no distance overflows; what is compared are
-// proportions.
+// Distances from the ideal point, in units of the intercepts of a plane through the extreme points
+// (Blank, Deb and Roy, 2019). They are halved so that none overflows; only their ratios matter.
 void Niching::normalise(double* values, std::size_t count, std::size_t leading) {
     ideal_.assign(width_, std::numeric_limits<double>::infinity());
     worst_.assign(width_, 0.0);
@@ -56,7 +55,7 @@ void Niching::normalise(double* values, std::size_t count, std::size_t leading) 
         values[i] = values[i] * 0.5 - ideal_[i % width_];
         worst_[i % width_] = std::max(worst_[i % width_], values[i]);
     }
-    constexpr double kSmall = 1e-6;  // of the worst: no span
+    constexpr double kSmall = 1e-6;  // relative to the worst value: no span
     if (!find_intercepts(values, leading)) {
         span_.assign(width_, 0.0);
         for (std::size_t i = 0; i < leading * width_; ++i) {
@@ -70,9 +69,9 @@ void Niching::normalise(double* values, std::size_t count, std::size_t leading) 
     for (std::size_t i = 0; i < count * width_; ++i) values[i] /= span_[i % width_];
 }
 
-// Fills `span_`; false where no plane cuts every axis on its positive side.
+// Fills `span_`; false if no plane has a positive intercept on every axis.
 bool Niching::find_intercepts(const double* values, std::size_t leading) {
-    constexpr double kAside = 1e6;  // the weight of what leads away from an axis
+    constexpr double kAside = 1e6;  // the weight of the components orthogonal to an axis
     constexpr double kExact = 1e-5;
     constexpr double kSmall = 1e-6;
     const std::size_t stride = width_ + 1;
@@ -81,7 +80,7 @@ bool Niching::find_intercepts(const double* values, std::size_t leading) {
         const double* extreme = values;
         double least = std::numeric_limits<double>::infinity();
         for (std::size_t i = 0; i < leading; ++i) {
-            pace_.step();
+            poller_.step();
             const double* row = values + i * width_;
             double farthest = 0.0;
             for (std::size_t m = 0; m < width_; ++m) {
@@ -128,7 +127,7 @@ bool Niching::find_intercepts(const double* values, std::size_t leading) {
     return true;
 }
 
-// The direction that each row is nearest to; of equally near ones the first.
+// Assigns each row to its nearest direction; among equally near ones the first.
 void Niching::associate(const double* values, std::size_t count, const double* directions,
                         std::size_t niches) {
     niche_.assign(count, 0);
@@ -136,7 +135,7 @@ void Niching::associate(const double* values, std::size_t count, const double* d
     for (std::size_t i = 0; i < count; ++i) {
         const double* row = values + i * width_;
         for (std::size_t niche = 0; niche < niches; ++niche) {
-            pace_.step();
+            poller_.step();
             const double* direction = directions + niche * width_;
             double along = 0.0;
             for (std::size_t m = 0; m < width_; ++m) along += row[m] * direction[m];

@@ -14,7 +14,7 @@ class Draws {
   public:
     explicit Draws(std::uint64_t seed) : state_(seed) {}
 
-    // One of 0..count-1; from one there is nothing to draw.
+    // A random one of 0..count-1; with count 1, draws no number.
     std::size_t below(std::size_t count) {
         if (count == 1) return 0;
         std::uint64_t bits = state_ += 0x9e3779b97f4a7c15U;
@@ -33,10 +33,10 @@ class Niching {
   public:
     explicit Niching(std::int32_t objectives) : width_(static_cast<std::size_t>(objectives)) {}
 
-    // values: (count, objectives), smaller is better, all finite: first the `kept` points of whole
-    // fronts, then the front that is cut. The first `leading` belong to the first front, or all do.
-    // directions: (niches, objectives), of length 1. Fills `chosen` with `wanted` rows of the last
-    // front.
+    // values: (count, objectives), smaller is better, all finite. The first `kept` points are on
+    // whole fronts, the others on the front that is cut. The first `leading` points are the first
+    // front (all points, if it is the one that is cut). directions: (niches, objectives), of length
+    // 1. Fills `chosen` with `wanted` rows of the last front.
     void choose(std::vector<double>& values, std::size_t count, std::size_t kept,
                 std::size_t leading, std::size_t wanted, const double* directions,
                 std::size_t niches, std::uint64_t seed, std::vector<std::size_t>& chosen);
@@ -49,13 +49,14 @@ class Niching {
 
     std::size_t width_;
     std::vector<double> ideal_, worst_, span_;  // (objectives,)
-    std::vector<double> plane_, extremes_;      // (objectives, objectives + 1), and without the 1
+    std::vector<double> plane_;                 // (objectives, objectives + 1)
+    std::vector<double> extremes_;              // (objectives, objectives)
     std::vector<std::size_t> niche_;            // (count,)
-    std::vector<double> distance_;              // (count,), squared, from the own direction
-    std::vector<std::size_t> members_;          // (niches,), of each among those chosen so far
+    std::vector<double> distance_;              // (count,), squared, from the assigned direction
+    std::vector<std::size_t> members_;          // (niches,), how many chosen points each has
     std::vector<std::vector<std::size_t>> candidates_;  // (niches,), rows, ascending
     std::vector<std::size_t> emptiest_;
-    Pace pace_;
+    Poller poller_;
 };
 
 }  // namespace paretopo::cpu

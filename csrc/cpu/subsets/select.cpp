@@ -20,10 +20,10 @@
 namespace paretopo::cpu {
 namespace {
 
-// The crowding distances of one front while its points leave: only neighbours change.
+// The crowding distances of one front while points are removed: only neighbours change.
 class CrowdingRemoval {
   public:
-    // values: (count, objectives), larger is better. kept[i]: 1 for the `left` points that stay.
+    // values: (count, objectives), larger is better. kept[i]: 1 for the `left` points that remain.
     void remove(const std::vector<double>& values, std::size_t count, std::size_t objectives,
                 std::size_t left, std::vector<std::uint8_t>& kept) {
         values_ = &values;
@@ -35,7 +35,7 @@ class CrowdingRemoval {
         losses_.begin(distances_);
         kept.assign(count, 1);
         for (std::size_t members = count; members > left; --members) {
-            pace_.step();
+            poller_.step();
             const std::size_t least = losses_.take([this](std::uint32_t i) { return measure(i); });
             kept[least] = 0;
             for (std::size_t m = 0; m < objectives_; ++m) {
@@ -95,7 +95,7 @@ class CrowdingRemoval {
     std::vector<std::uint32_t> order_, before_, after_;  // (objectives, count), neighbours
     std::vector<double> lowest_, highest_, distances_;
     LazyQueue<false> losses_;
-    Pace pace_;
+    Poller poller_;
 };
 
 template <typename Scalar>
@@ -119,7 +119,7 @@ class GroupSelection {
         by_front(g);
         const auto count = static_cast<std::size_t>(set_.count);
         std::size_t whole = 0;  // points of the fronts that fit
-        std::size_t end = 0;    // and of the one after
+        std::size_t end = 0;    // and of the next front
         leading_ = 0;
         while (end < count && end <= k_) {
             whole = end;
@@ -137,7 +137,7 @@ class GroupSelection {
     }
 
   private:
-    // The index within the group of the first value that the cut has no place for.
+    // The index within the group of the first value that the cut refuses.
     std::int64_t find_refused() const {
         const bool all_finite = cutting_.cut == Cut::kReferenceDirections;
         if (!all_finite && cutting_.cut != Cut::kHypervolume) return kNoneRefused;
@@ -153,13 +153,14 @@ class GroupSelection {
 
     std::int32_t rank_of(std::size_t place) const { return own_ranks_[place]; }
 
-    // places_: those of the set, front by front.
+    // places_: the points of the set, front by front.
     void by_front(std::int64_t g) {
         const auto count = static_cast<std::size_t>(set_.count);
         own_ranks_.resize(count);
         starts_.assign(static_cast<std::size_t>(batch_.points) + 1, 0);
         for (std::size_t place = 0; place < count; ++place) {
-            // Unranked is only what another thread has put into the mask meanwhile.
+            // kUnranked can only appear here if another thread has changed the mask during the
+            // call.
             own_ranks_[place] = std::max(ranks_[g * batch_.points + set_.index[place]], 0);
             ++starts_[static_cast<std::size_t>(own_ranks_[place]) + 1];
         }
@@ -170,7 +171,7 @@ class GroupSelection {
         }
     }
 
-    // Adds k - whole of the points whole..end to `chosen_`.
+    // Appends k - whole of the points whole..end to `chosen_`.
     void cut(std::int64_t g, std::size_t whole, std::size_t end) {
         const std::size_t count = end - whole;
         const std::size_t wanted = k_ - whole;
@@ -228,7 +229,7 @@ class GroupSelection {
                 batch_.objectives, batch_.minimised};
     }
 
-    // values_: those of some points, larger times `sign` being better.
+    // values_: those of some points, times `sign` if larger is better.
     void orient(const std::size_t* places, std::size_t count, double sign) {
         values_.resize(count * width_);
         for (std::size_t i = 0; i < count; ++i) {
@@ -253,7 +254,7 @@ class GroupSelection {
     std::vector<std::size_t> chosen_;           // places
     std::vector<Scalar> front_;                 // the front that is cut
     std::vector<double> values_;
-    std::vector<std::size_t> rows_;  // of that front
+    std::vector<std::size_t> rows_;  // rows of that front
     std::vector<double> crowds_;
     std::vector<std::int32_t> zeros_;
     std::vector<std::uint8_t> kept_;

@@ -11,9 +11,9 @@ void DimensionSweep::take(const double* sides, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[3 * i + 2]);
     order_.sort();
     boxes_.resize(count);
-    Pace pace;
+    Poller poller;
     for (std::size_t k = 0; k < count; ++k) {
-        pace.step();
+        poller.step();
         const std::uint32_t i = order_.at(k);
         const double* side = sides + 3 * std::size_t{i};
         boxes_[k] = {side[0], side[1], side[2], i};
@@ -41,9 +41,9 @@ double DimensionSweep::volume_2d(const double* sides, std::size_t count) {
     order_.sort();
     double area = 0.0;
     double height = 0.0;
-    Pace pace;
+    Poller poller;
     for (std::size_t k = 0; k < count; ++k) {
-        pace.step();
+        poller.step();
         const double* side = sides + 2 * std::size_t{order_.at(k)};
         if (!(side[1] > height)) continue;
         area += side[0] * (side[1] - height);
@@ -56,9 +56,9 @@ double DimensionSweep::volume_3d(const double* sides, std::size_t count) {
     take(sides, count);
     staircase_.clear();
     double volume = 0.0;
-    Pace pace;
+    Poller poller;
     for (const IndexedBox& row : boxes_) {
-        pace.step();
+        poller.step();
         const StaircaseOfMaxima::Place place = staircase_.first_not_left_of(row.x);
         const StaircaseOfMaxima::Step* cover = staircase_.at(place);
         if (cover && cover->y >= row.y) continue;

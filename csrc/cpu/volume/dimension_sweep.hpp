@@ -18,13 +18,13 @@ class DimensionSweep {
     double volume_2d(const double* sides, std::size_t count);
     double volume_3d(const double* sides, std::size_t count);
 
-    // own[i]: what row i dominates alone. Sweeps that keep what each point on the staircase
-    // dominates alone as boxes, O(n log n); dominated points take from others unless they
-    // are ignored. (Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low
+    // own[i]: the exclusive volume of row i. The sweeps keep the exclusive area of each step of the
+    // staircase as boxes, O(n log n). Dominated points reduce the contributions of others unless
+    // they are ignored. (Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low
     // dimensions: asymptotically optimal algorithm and complexity results".)
     //
-    // To be ignored, a row must be dominated as the point that it was measured from: the sweep asks
-    // `ignorable(cover, row)` about each row that another covers. At the first "no" it gives up and
+    // A row is ignored if its point, before measuring, is dominated: the sweep asks
+    // `ignorable(cover, row)` about each row that another covers. At the first "no" it stops and
     // returns false. Null: nothing is ignored.
     using Ignorable = std::function<bool(std::size_t cover, std::size_t row)>;
     bool contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
@@ -43,12 +43,12 @@ class DimensionSweep {
         std::uint32_t index;
     };
 
-    // Into boxes_, z descending; equal ones in the order of their indices.
+    // Fills boxes_, z descending; equal ones in the order of their indices.
     void take(const double* sides, std::size_t count);
-    // The same, but of equal z those first that could cover another.
+    // The same, but among equal z, boxes that could cover another come first.
     void take_sorted(const double* sides, std::size_t count);
     void sort_ties();
-    // Into ranks_, row by row; equal x, equal ranks.
+    // Fills ranks_, row by row; equal x, equal ranks.
     void rank_by_x(const double* sides, std::size_t count);
 
     std::vector<IndexedBox> boxes_;

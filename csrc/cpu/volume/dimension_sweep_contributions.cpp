@@ -1,9 +1,8 @@
-// What each point of a set of 2 or 3 objectives dominates alone.
+// The exclusive volume of each point of a set of 2 or 3 objectives.
 //
-// The sweep over z keeps, for each point of the staircase, the part of the plane that it alone
-// dominates, as boxes: columns from its own height down to what points above it in z cover. A new
-// point takes over the columns that it covers; each column that closes adds its area times the
-// height that it was open for.
+// The sweep over z keeps the exclusive area of each point of the staircase as boxes: columns from
+// its own height down to the points above it in z. A new point takes over the columns that it
+// covers. Each column that closes adds its area times the height over which it was open.
 //
 // Source: Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low dimensions:
 // asymptotically optimal algorithm and complexity results", EMO.
@@ -21,9 +20,9 @@ bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
     exclusive_.clear(count);
     std::fill_n(own, count, 0.0);
     const auto closed = [own](std::uint32_t index, double volume) { own[index] = volume; };
-    Pace pace;
+    Poller poller;
     for (const auto& [x, y, z, index] : boxes_) {
-        pace.step();
+        poller.step();
         const std::uint32_t cover = exclusive_.first_from(ranks_[index]);
         const ExclusiveStaircase::Step& step = exclusive_[cover];
         if (step.y >= y) {
@@ -32,7 +31,7 @@ bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
                 if (!ignorable(step.index, index)) return false;
                 if (!is_copy) continue;
             }
-            if (exclusive_[step.right].y >= y) continue;  // nobody loses what two dominate
+            if (exclusive_[step.right].y >= y) continue;  // two points cover it: nothing changes
             exclusive_.cut_corner(cover, x, y, z);
             continue;
         }
@@ -54,7 +53,7 @@ void DimensionSweep::rank_by_x(const double* sides, std::size_t count) {
     });
 }
 
-// Boxes of equal x: the highest first.
+// Among boxes of equal x the highest comes first.
 void DimensionSweep::sort_ties() {
     const auto is_before = [](const IndexedBox& a, const IndexedBox& b) {
         return a.y != b.y ? a.y > b.y : a.index < b.index;
@@ -67,8 +66,8 @@ void DimensionSweep::sort_ties() {
     }
 }
 
-// Point k of the front alone owns the rectangle right of its successor and above its predecessor:
-// all of it, or only what lies above the staircase of the points that k dominates.
+// Point k of the front exclusively owns the rectangle to the right of its successor and above its
+// predecessor: all of it, or only the part above the staircase of the points that k dominates.
 bool DimensionSweep::contributions_2d(const double* sides, std::size_t count,
                                       const Ignorable& ignorable, double* own) {
     order_.keys.resize(count);
@@ -87,9 +86,9 @@ bool DimensionSweep::contributions_2d(const double* sides, std::size_t count,
     std::fill_n(own, count, 0.0);
 
     double below = 0.0;
-    Pace pace;
+    Poller poller;
     for (std::size_t k = 0, next = 0; k < count; k = next) {
-        pace.step();
+        poller.step();
         const auto [x, y, z, index] = boxes_[k];
         next = k + 1;
         while (next < count && boxes_[next].y <= y) {

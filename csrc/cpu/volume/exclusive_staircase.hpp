@@ -1,5 +1,5 @@
-// The staircase of a sweep over z that knows, for each of its steps, the part of the plane that the
-// step alone covers, as columns.
+// The staircase of a sweep over z that keeps, for each step, the area that only this step covers,
+// as columns.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace paretopo::cpu {
 
 class ExclusiveStaircase {
   public:
-    // Columns of one step lie side by side; their lower ends descend from left to right, their
-    // upper end is the y of the step.
+    // Columns of one step are adjacent. Their lower ends descend from left to right; their upper
+    // end is the y of the step.
     struct Column {
         double left, right, low, since;  // since: the z at which it opened
     };
@@ -29,10 +29,11 @@ class ExclusiveStaircase {
         std::uint32_t rank = 0;             // of x
         std::uint32_t left = 0, right = 0;  // its neighbours
         std::uint32_t begin = 0, end = 0;   // its columns, from right to left
-        std::uint32_t room = 0;             // where those of another step may begin
+        std::uint32_t room = 0;             // from here on, another step's columns may begin
     };
 
-    // No step, for up to `count` points whose x have the ranks 0..count - 1; equal x, equal ranks.
+    // Starts empty, for up to `count` points whose x have the ranks 0..count - 1; equal x, equal
+    // ranks.
     void clear(std::size_t count) {
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
         const auto beyond = static_cast<std::uint32_t>(count);
@@ -47,13 +48,13 @@ class ExclusiveStaircase {
         ranks_.insert(beyond);
     }
 
-    // The first step whose x has no lower rank; beyond all, one of no height.
+    // The first step whose x has no lower rank; after the last, a step of height 0.
     std::uint32_t first_from(std::uint32_t rank) const { return step_at_[ranks_.first_from(rank)]; }
 
     const Step& operator[](std::uint32_t id) const { return steps_[id]; }
 
-    // Adds a step that none covers; `cover` is first_from(rank). Calls closed(index, volume) for
-    // each step that it covers and so removes.
+    // Adds a step that no other covers; `cover` is first_from(rank). Calls closed(index, volume)
+    // for each step that it covers and therefore removes.
     template <typename Closed>
     void insert(double x, double y, double z, std::uint32_t index, std::uint32_t rank,
                 std::uint32_t cover, const Closed& closed) {
@@ -93,7 +94,7 @@ class ExclusiveStaircase {
         for_each([&](const Step& step) { closed(step.index, close(step, 0.0)); });
     }
 
-    // A point that the step dominates covers everything left of `x` and below `height`.
+    // A point dominated by the step covers everything left of `x` and below `height`.
     void cut_corner(std::uint32_t id, double x, double height, double z) {
         Step& step = steps_[id];
         std::uint32_t c = step.end;  // one beyond the column
@@ -124,7 +125,7 @@ class ExclusiveStaircase {
     }
 
   private:
-    // Stand for the borders of the plane.
+    // Sentinels for the borders of the plane.
     static constexpr std::uint32_t kLeftmost = 0;
     static constexpr std::uint32_t kRightmost = 1;
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -143,7 +144,7 @@ class ExclusiveStaircase {
         return static_cast<std::uint32_t>(steps_.size() - 1);
     }
 
-    // Closes all columns of a step at z; returns all that they ever enclosed.
+    // Closes all columns of a step at z; returns their total volume.
     double close(const Step& step, double z) const {
         double volume = 0.0;
         for (std::uint32_t c = step.end; c-- > step.begin;) {
@@ -152,7 +153,7 @@ class ExclusiveStaircase {
         return step.volume + volume;
     }
 
-    // For so many more columns. Where there is none, those in use are moved together: seldom
+    // Makes room for more columns. If there is none, the columns in use are compacted: rarely
     // enough to cost a new column little, often enough to keep them all in the cache.
     void make_room(std::size_t wanted) {
         if (columns_.size() - used_ >= wanted) return;
@@ -211,11 +212,11 @@ class ExclusiveStaircase {
         step.volume += volume;
     }
 
-    // Puts one column, or none, in the place of those from `first` to `end`.
+    // Replaces the columns from `first` to `end` by one column, or by none.
     void replace(Step& step, std::uint32_t first, std::uint32_t end, bool by_one,
                  const Column& column) {
         if (by_one && first == end && step.end == step.room) {
-            // Twice the room, so that a column moves no more often than others come.
+            // Doubles the room, so that moves take amortised constant time.
             const std::uint32_t size = step.end - step.begin;
             const std::uint32_t before = step.end - end;
             make_room(2 * std::size_t{size} + 2);

@@ -1,4 +1,4 @@
-// expected_hypervolume and hypervolume_advantage: one group after the other, along the grid through
+// expected_hypervolume and hypervolume_advantage: one group after another, along the grid through
 // its points. Small groups go to the lanes.
 #include <algorithm>
 #include <array>
@@ -62,7 +62,7 @@ class Attainment {
         }
     }
 
-    // Over all places.
+    // Integrates over the whole space.
     double total() {
         const Grid grid = this->grid();
         SlabIntegral sweep{grid, levels_.data(), active_.data(), nullptr, 1};
@@ -75,7 +75,7 @@ class Attainment {
         return sum;
     }
 
-    // Over the box of each point, where it came from.
+    // Integrates over the box of each point; results are in the group's order.
     void boxes(const Sides& given, double* integrals) {
         const Grid grid = this->grid();
         in_slab_.resize(given.count);
@@ -117,7 +117,7 @@ std::int32_t count_of(const Batch<Scalar>& batch, std::int64_t g) {
     return batch.points - static_cast<std::int32_t>(std::count(mask, mask + batch.points, 0));
 }
 
-// A guess, in ns, for the choice of threads: mostly the cells of the grid that lie in a box.
+// An estimate, in ns, for the choice of threads: mostly the number of grid cells within some box.
 template <typename Scalar>
 double grid_cost(const Batch<Scalar>& batch) {
     double cells = 1.0;
@@ -125,7 +125,7 @@ double grid_cost(const Batch<Scalar>& batch) {
     return 50.0 + 20.0 * batch.points * batch.objectives + cells;
 }
 
-// Where lanes, which visit all cells, are quicker than one group at a time.
+// True if lanes, which visit all cells, are faster than one group at a time.
 template <typename Scalar>
 bool fits_lanes_of_grids(const Batch<Scalar>& batch) {
     if (batch.objectives == 2) return batch.points >= 1 && batch.points <= kMostMeasuredInLane;
@@ -134,7 +134,7 @@ bool fits_lanes_of_grids(const Batch<Scalar>& batch) {
            batch.groups >= kFewestGroupsInLanes;
 }
 
-// Of every size that a masked group of the batch may have.
+// Weights for every size that a masked group of the batch may have.
 template <typename Scalar, typename Choose>
 std::vector<double> weights_of_sizes(const Batch<Scalar>& batch, std::int32_t k, Choose kind) {
     std::vector<double> weights(kWeightsSize);
@@ -216,7 +216,7 @@ class MarginalAdvantage {
         const MarginalCentring centring = marginal_centring(
             marginals, present, batch_.points, count, std::min(k_, count), centre_, exponent);
         Scalar* out = advantages_ + g * batch_.points;
-        if (!batch_.mask && centring.is_shift()) {  // most often; such a loop becomes vectors
+        if (!batch_.mask && centring.is_shift()) {  // the usual case, vectorised by the compiler
             for (std::int32_t i = 0; i < batch_.points; ++i) {
                 out[i] = static_cast<Scalar>(centring.gap(marginals[i]) * centring.factor);
             }

@@ -6,7 +6,7 @@
 
 #include "cpu/ranking/fronts.hpp"
 #include "cpu/runtime/for_each_group.hpp"
-#include "cpu/runtime/warm.hpp"
+#include "cpu/runtime/thread_scratch.hpp"
 #include "cpu/volume/dimension_sweep.hpp"
 #include "cpu/volume/hypervolume_of_sides.hpp"
 #include "cpu/volume/sides.hpp"
@@ -77,7 +77,8 @@ class GroupContributions {
         return !are_equal || are_copies;
     }
 
-    // Did measuring from the reference keep all points apart? Far from it, sides round to ties.
+    // True if measuring from the reference kept all points distinct. Far from it, sides round to
+    // ties.
     bool keeps_order(std::int64_t g) const {
         if (sides_->exponent != 0) return false;
         const auto width = static_cast<std::size_t>(batch_.objectives);
@@ -93,7 +94,7 @@ class GroupContributions {
         return true;
     }
 
-    // Dominance is that of the points as given.
+    // Dominance is decided on the points as given.
     void drop_dominated(std::int64_t g) {
         const auto width = static_cast<std::size_t>(batch_.objectives);
         given_.count = static_cast<std::int32_t>(sides_->count);
@@ -113,11 +114,11 @@ class GroupContributions {
         sides_->count = count;
     }
 
-    // Point by point: its box, less what limits it. One point does not wait for another, so that
-    // one large set is shared between threads.
+    // Point by point: its box, less the parts covered by others. Points are independent, so that
+    // threads share one large set.
     void by_limits(std::int64_t g) {
-        // Dominance can be looked for among the sides, unless some have become equal: then it is
-        // settled among the points as given, and all that stay count.
+        // Dominance can be decided on sides, unless some have become equal. Then it is decided on
+        // the points as given, and all survivors count.
         const bool ignore = ignore_dominated_ && keeps_order(g);
         if (ignore_dominated_ && !ignore) drop_dominated(g);
         own_.assign(sides_->count, 0.0);
@@ -163,10 +164,10 @@ class GroupContributions {
     bool ignore_dominated_;
     double* contributions_;
     FirstRefused* refused_;
-    Warm<Sides> sides_;
+    ThreadScratch<Sides> sides_;
     Present<Scalar> given_;
     Ranker ranker_;
-    Warm<DimensionSweep> sweep_;
+    ThreadScratch<DimensionSweep> sweep_;
     HypervolumeOfSides volume_;
     std::vector<std::uint8_t> kept_;
     std::vector<std::size_t> row_of_;

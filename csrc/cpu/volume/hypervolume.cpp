@@ -7,7 +7,7 @@
 #include "cpu/lanes/isa.hpp"
 #include "cpu/runtime/compacted.hpp"
 #include "cpu/runtime/for_each_group.hpp"
-#include "cpu/runtime/warm.hpp"
+#include "cpu/runtime/thread_scratch.hpp"
 #include "cpu/volume/dimension_sweep.hpp"
 #include "cpu/volume/hypervolume_of_sides.hpp"
 #include "cpu/volume/sides.hpp"
@@ -23,11 +23,11 @@ bool fits_small_sets(const Batch<Scalar>& batch) {
            (batch.objectives == 4 && batch.groups >= kFewestMeasuredOf4);
 }
 
-// One set per lane; what the lanes leave over, one by one.
+// One set per lane; sets that the lanes leave over are measured one by one.
 template <typename Scalar>
 std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, double* volumes) {
     FirstRefused refused;
-    // One set fills one lane: the narrowest vectors waste least, and all give the same result.
+    // One set fills only one lane: the narrowest vectors waste least, and all give the same result.
     const auto of_one = kernels(Isa::kPortable).group_volumes.of<Scalar>().of_few;
     const auto work = [=, &refused, sides = Sides()](std::int64_t part) mutable {
         const std::int64_t first = part * kMostGroupsMeasured;
@@ -57,7 +57,8 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
         return refused == kNoneRefused ? refused : few.origin(refused);
     }
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Warm<Sides>(), sweep = Warm<DimensionSweep>(),
+    const auto work = [=, &refused, sides = ThreadScratch<Sides>(),
+                       sweep = ThreadScratch<DimensionSweep>(),
                        volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides->measure(batch, g, ref))) return;
         double own = 0.0;

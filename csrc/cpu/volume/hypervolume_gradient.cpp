@@ -1,5 +1,5 @@
-// The derivative of the hypervolume: for each point and objective m the facet that it pushes, which
-// is what it adds in the other objectives to the points that are before it in m.
+// The derivative of the hypervolume: for each point and objective m, the measure of its facet. That
+// is the volume, in the other objectives, that the point adds to the points before it in m.
 //
 // 2 and 3 objectives: O(n log n). From 4: for each wanted point and objective the gain of one point
 // in a set of one objective less.
@@ -11,7 +11,7 @@
 
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
-#include "cpu/runtime/warm.hpp"
+#include "cpu/runtime/thread_scratch.hpp"
 #include "cpu/sorting/key_order.hpp"
 #include "cpu/volume/hypervolume_of_sides.hpp"
 #include "cpu/volume/ranked_staircase.hpp"
@@ -39,7 +39,7 @@ class GroupGradient {
         out_ = gradient_ + g * batch_.points * batch_.objectives;
         std::fill_n(out_, static_cast<std::size_t>(batch_.points) * width, 0.0);
         if (sides_->count == 0) return;
-        // A sweep finds the facets of all points; a few are found sooner one by one, but for 2
+        // A sweep finds the facets of all points. A few are found faster one by one, except with 2
         // objectives, where one facet takes as long as all.
         const bool is_swept = (width == 2 || width == 3) && sides_->exponent == 0;
         if (is_swept && (width == 2 || !wanted_ || count_wanted(g) > kFew)) {
@@ -77,7 +77,7 @@ class GroupGradient {
         for (std::size_t i = 0; i < sides_->count; ++i) count += is_wanted(g, i);
         return count;
     }
-    // Without branches: which points are wanted is nothing that a processor could learn.
+    // Without branches, because the pattern of wanted points is unpredictable.
     template <std::size_t kWidth>
     void clear_unwanted(std::int64_t g) {
         const std::uint8_t* wanted = wanted_ + g * batch_.points;
@@ -101,9 +101,9 @@ class GroupGradient {
         order_->sort();
     }
 
-    // Down the first objective: a row's facet there is what it rises above all before it. Its facet
-    // in the second lasts until the first row that is before it there; a row that meets one already
-    // past has none, so that a single row waits at any time.
+    // Sweeps down the first objective: the facet of a row there is its rise above all rows before
+    // it. Its facet in the second objective lasts until the first later row that is before it
+    // there. A row that is already passed has none, so that at most one row is open at any time.
     void sweep_2d() {
         sort_by(0);
         const std::size_t count = sides_->count;
@@ -116,9 +116,9 @@ class GroupGradient {
         };
         double height = 0.0;
         Row waiting{};
-        Pace pace;
+        Poller poller;
         for (std::size_t k = 0; k < count; ++k) {
-            pace.step();
+            poller.step();
             const std::uint32_t i = order.at(k);
             const Row row{sides[2 * std::size_t{i}], sides[2 * std::size_t{i} + 1], i};
             set_facet(i, 0, row.y > height ? row.y - height : 0.0);
@@ -135,7 +135,8 @@ class GroupGradient {
         set_facet(waiting.index, 1, waiting.x);
     }
 
-    // Down each objective: a row's facet is the area that it adds to the staircase of those before.
+    // Sweeps down each objective: the facet of a row is the area that it adds to the staircase of
+    // earlier rows.
     void sweep_3d() {
         for (std::size_t m = 0; m < 3; ++m) rank_by(m);
         for (std::size_t m = 0; m < 3; ++m) {
@@ -171,8 +172,7 @@ class GroupGradient {
         return other > own || (other == own && j < i);
     }
 
-    // The same strips as in the sweep, in the same order: only what overlaps the row's own
-    // rectangle is looked at.
+    // The same strips as in the sweep, in the same order, restricted to the row's own rectangle.
     double facet_3d(std::size_t i, std::size_t m) {
         const std::size_t a = (m + 1) % 3;
         const std::size_t b = (m + 2) % 3;
@@ -208,7 +208,7 @@ class GroupGradient {
         return floor < y ? area + edge * (y - floor) : area;
     }
 
-    // Values that are larger when better.
+    // The value, oriented so that larger is better.
     double value(std::int64_t g, std::size_t i, std::size_t m) const {
         const std::int64_t at =
             std::int64_t{sides_->index[i]} * batch_.objectives + static_cast<std::int64_t>(m);
@@ -240,14 +240,14 @@ class GroupGradient {
     const double* ref_;
     const std::uint8_t* wanted_;
     double* gradient_;
-    double* out_ = nullptr;  // of the group at hand
+    double* out_ = nullptr;  // of the current group
     FirstRefused* refused_;
     std::vector<double> signs_, signed_ref_, other_ref_, values_;
     std::vector<Row> rows_;
     std::array<std::vector<std::uint32_t>, 3> descending_, ranks_;  // of each objective
     RankedStaircase staircase_;
-    Warm<Sides> sides_;
-    Warm<KeyOrder> order_;
+    ThreadScratch<Sides> sides_;
+    ThreadScratch<KeyOrder> order_;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace paretopo::cpu {
 
 namespace {
 
-// The kernel that this thread used last: its scratch is warm, and a small set pays no allocation.
+// The kernel that this thread used last, kept so that a small set needs no allocation.
 struct Idle {
     Isa isa = Isa::kPortable;
     int objectives = 0;

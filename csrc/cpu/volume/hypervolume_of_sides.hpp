@@ -9,11 +9,11 @@
 
 namespace paretopo::cpu {
 
-// Scratch of one thread: the kernel of the instruction set that was in use at first.
+// Scratch of one thread: the kernel of the instruction set in use at construction.
 class HypervolumeOfSides {
   public:
     explicit HypervolumeOfSides(int objectives);
-    HypervolumeOfSides(const HypervolumeOfSides& other);  // the same objectives, scratch of its own
+    HypervolumeOfSides(const HypervolumeOfSides& other);  // the same objectives, its own scratch
     ~HypervolumeOfSides();
     HypervolumeOfSides& operator=(const HypervolumeOfSides&) = delete;
 
@@ -33,7 +33,7 @@ class HypervolumeOfSides {
     std::unique_ptr<HypervolumeKernel> kernel_;
 };
 
-// A guess, in ns, for the choice of threads.
+// An estimate, in ns, for the choice of threads.
 inline double volume_cost(std::int32_t points, std::int32_t objectives) {
     const double n = points;
     return objectives <= 3 ? 40.0 * n : 20.0 * n * n;

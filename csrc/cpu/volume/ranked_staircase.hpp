@@ -1,5 +1,5 @@
-// The maxima of a growing planar set whose x have ranks that are known beforehand: the steps are
-// linked, and a set of ranks finds the next one without a search.
+// The maxima of a growing planar set whose x have ranks known in advance: the steps are linked, and
+// a set of ranks finds the next one without a search.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace paretopo::cpu {
 
 class RankedStaircase {
   public:
-    // No step, for up to `count` points whose positive x have the ranks 0..count - 1; equal x,
+    // Starts empty, for up to `count` points whose positive x have the ranks 0..count - 1; equal x,
     // equal ranks.
     void clear(std::size_t count) {
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -26,7 +26,7 @@ class RankedStaircase {
         ranks_.insert(rightmost);
     }
 
-    // Returns the area that the point adds: 0 where a step covers it.
+    // Returns the area that the point adds: 0 if a step covers it.
     double add(double x, double y, std::uint32_t rank) {
         const auto cover = static_cast<std::uint32_t>(ranks_.first_from(rank));
         double floor = steps_[cover].y;
@@ -57,7 +57,7 @@ class RankedStaircase {
         std::uint32_t left, right;  // its neighbours
     };
 
-    std::vector<Step> steps_;  // by rank; then what stands for the borders of the plane
+    std::vector<Step> steps_;  // by rank; then sentinels for the borders of the plane
     RankSet ranks_;
 };
 

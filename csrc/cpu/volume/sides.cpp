@@ -61,7 +61,7 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
     return kNoneRefused;
 }
 
-// Where a distance is beyond the largest number, half of it is not.
+// If a distance exceeds the largest double, its half does not.
 template <typename Scalar>
 std::int64_t Sides::measure_in_halves(const Batch<Scalar>& batch, std::int64_t g,
                                       const double* ref) {
@@ -86,8 +86,8 @@ std::int64_t Sides::measure_in_halves(const Batch<Scalar>& batch, std::int64_t g
     return refused;
 }
 
-// Products of sides must neither overflow nor vanish on the way to a result that is representable.
-// Powers of two change no digit, so scaling only when it is needed changes no result.
+// Products of sides must neither overflow nor vanish on the way to a representable result. Scaling
+// by powers of two is exact, so that scaling only when needed changes no result.
 void Sides::scale(std::int32_t objectives) {
     const auto width = static_cast<std::size_t>(objectives);
     exponent = 0;
@@ -113,12 +113,13 @@ void Sides::scale(std::int32_t objectives) {
     }
 }
 
-// Most often no side is too large, and no objective of the first point too small.
+// The usual case: no side is too large, and none of the first point too small.
 bool Sides::is_plainly_safe(std::int32_t objectives) const {
     const double most = std::ldexp(1.0, safe_power(objectives));
     const double least = std::ldexp(1.0, -safe_power(objectives));
     const auto width = static_cast<std::size_t>(objectives);
-    // Of positive doubles the bits are in their order: a difference below 0 is one too large.
+    // The bits of positive doubles are in their order: a negative difference marks a side that is
+    // too large.
     const auto bits_of_most = std::bit_cast<std::int64_t>(most);
     std::int64_t differences = 0;
     for (std::size_t i = 0; i < count * width; ++i) {
@@ -129,8 +130,8 @@ bool Sides::is_plainly_safe(std::int32_t objectives) const {
     return is_safe;
 }
 
-// Does every product of sides of one point stay in the range of doubles? Then so does what is
-// summed, and scaling could only harm: where one point is huge in an objective, others may vanish.
+// True if every product of sides of one point stays in the range of doubles. Then so do all sums,
+// and scaling could only harm: if one point is huge in an objective, others may vanish.
 bool Sides::has_safe_boxes(std::size_t width) const {
     const std::int64_t kMost = 1020 - std::bit_width(count);  // a sum over points grows, too
     for (std::size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// One group as sides: distances from the reference in the better direction, in double; and which
-// value of a batch is refused.
+// One group as sides: distances from the reference in the better direction, in double. Also the
+// first refused value of a batch.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace paretopo::cpu {
 
 struct Sides {
     std::vector<double> values;       // (count, objectives), all positive
-    std::vector<std::int32_t> index;  // where each row came from
+    std::vector<std::int32_t> index;  // the index of each row in its group
     std::size_t count = 0;
     int exponent = 0;  // volumes of `values` are to be multiplied by 2^exponent
 
@@ -23,8 +23,7 @@ struct Sides {
     }
 
     // Keeps the points that are better than `ref` in every objective. Returns the index within the
-    // group of a value that has no place in a volume (NaN, infinity on the better side), or
-    // kNoneRefused.
+    // group of a value that is refused (NaN, infinity on the better side), or kNoneRefused.
     template <typename Scalar>
     std::int64_t measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
 
@@ -38,10 +37,10 @@ struct Sides {
     bool has_safe_boxes(std::size_t width) const;
 };
 
-// The first value of a batch that an operation refuses, whichever thread meets it.
+// The first value of a batch that an operation refuses, independent of the order of the threads.
 class FirstRefused {
   public:
-    // `within`: index of a refused value in group g, or kNoneRefused. Says whether there is one.
+    // `within`: index of a refused value in group g, or kNoneRefused. Returns true if there is one.
     template <typename Scalar>
     bool note(const Batch<Scalar>& batch, std::int64_t g, std::int64_t within) {
         if (within == kNoneRefused) return false;
@@ -54,12 +53,12 @@ class FirstRefused {
 
     std::int64_t index() const {
         const std::int64_t first = first_.load();
-        return first == kNobody ? kNoneRefused : first;
+        return first == kNone ? kNoneRefused : first;
     }
 
   private:
-    static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::max();
-    std::atomic<std::int64_t> first_{kNobody};
+    static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+    std::atomic<std::int64_t> first_{kNone};
 };
 
 }  // namespace paretopo::cpu

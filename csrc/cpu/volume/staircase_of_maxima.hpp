@@ -1,5 +1,5 @@
-// The maxima of a growing planar set: x ascends, y strictly descends. Steps live in short sorted
-// chunks, so that an insertion moves at most one chunk however long the staircase gets.
+// The maxima of a growing planar set: x ascends, y strictly descends. Steps are in short sorted
+// chunks, so that an insertion moves at most one chunk, however long the staircase.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class StaircaseOfMaxima {
         return at({place.chunk + 1, 0});
     }
 
-    // The step left of a place, which becomes its place; null if there is none.
+    // The step left of a position, which becomes the position; null if there is none.
     const Step* before(Place& place) const {
         if (place.step == 0) {
             if (place.chunk == 0) return nullptr;
@@ -78,8 +78,8 @@ class StaircaseOfMaxima {
         return at(place);
     }
 
-    // Adds a step that none covers; `place` is first_not_left_of(step.x). Calls `removed` for the
-    // steps that it covers, from right to left. The neighbours are valid until the next call.
+    // Adds a step that no other covers; `place` is first_not_left_of(step.x). Calls `removed` for
+    // the steps that it covers, from right to left. The neighbours are valid until the next call.
     template <typename Removed>
     Neighbours insert(Place place, const Step& step, Removed removed) {
         if (order_.empty()) {
@@ -168,7 +168,7 @@ class StaircaseOfMaxima {
         chunk.size = chunk.size + to - from;
     }
 
-    // Removes covered steps at the ends of the chunks before c; returns where c is then.
+    // Removes covered steps at the ends of the chunks before c; returns the new index of c.
     template <typename Removed>
     std::size_t drop_covered_before(std::size_t c, double y, Removed removed) {
         std::size_t kept = c;

@@ -1,5 +1,5 @@
-// For each row of one set the least gap to any row of another: a row per lane, the others passed
-// in turn; and rays through boxes. Every lane rounds as it would alone.
+// The least gap from each row of one set to any row of another: one row per lane, and a loop over
+// the other rows. Also rays through boxes. Every lane rounds as scalar code would.
 #include <limits>
 
 #include "cpu/lanes/kernels.hpp"
@@ -9,14 +9,14 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
-constexpr int kTile = 4;  // vectors of rows that meet a row of the other set together
+constexpr int kTile = 4;  // vectors of rows that are compared with a row of the other set at once
 static_assert(kMostRowsAtOnce % (kTile * kLanes) == 0);
 
 constexpr double start_of(Gap gap) {
     return gap == Gap::kExcess ? -std::numeric_limits<double>::infinity() : 0.0;
 }
 
-// The gap of x and y with one more objective.
+// The gap of x and y, extended by one more objective.
 template <Gap kGap>
 PARETOPO_INLINE Doubles widen(Doubles gap, Doubles x, Doubles y) {
     if constexpr (kGap == Gap::kDistance) {
@@ -32,7 +32,7 @@ PARETOPO_INLINE Doubles widen(Doubles gap, Doubles x, Doubles y) {
     }
 }
 
-// kWidth: the objectives, where they are known when compiling, or 0.
+// kWidth: the number of objectives if known at compile time, or 0.
 template <Gap kGap, int kWidth, int kVectors>
 PARETOPO_INLINE void pass(const TwoSets& sets, std::size_t first, double* nearest) {
     const auto width = static_cast<std::size_t>(kWidth > 0 ? kWidth : sets.objectives);
@@ -96,9 +96,9 @@ void find_nearest(Gap gap, const TwoSets& sets, double* nearest) {
 
 // ---- The farthest row ----
 
-constexpr int kNear = 4;  // vectors of columns that a row meets before it may be left
+constexpr int kNear = 4;  // vectors of columns to compare with a row before it may be dropped
 
-// Of the columns in one block, lane by lane the least gap to a row.
+// The least gap to a row over the columns of one block, lane by lane.
 template <Gap kGap, int kWidth>
 PARETOPO_INLINE Doubles nearest_in_block(const TwoSets& sets, std::size_t first,
                                          const double* row) {
@@ -114,15 +114,15 @@ PARETOPO_INLINE Doubles nearest_in_block(const TwoSets& sets, std::size_t first,
     return gap[0];
 }
 
-// A row is left as soon as a column is near enough. The one that was near enough for the row before
-// is tried first, and those that often are come early.
+// A row is dropped as soon as some column is near enough. The column that ended the previous row is
+// tried first, and columns that often end rows move to the front.
 template <Gap kGap, int kWidth>
 double find_farthest_of(const TwoSets& sets, double enough) {
     using V = Lanes<double>;
     constexpr std::size_t kBlock = kNear * kLanes;
     const auto width = static_cast<std::size_t>(sets.objectives);
-    std::size_t first = 0;  // of the block that was near enough last
-    Pace pace;
+    std::size_t first = 0;  // of the block that ended the previous row
+    Poller poller;
     for (std::size_t r = 0; r < sets.row_count; ++r) {
         const double* row = sets.rows + r * width;
         Doubles least = nearest_in_block<kGap, kWidth>(sets, first, row);
@@ -131,7 +131,7 @@ double find_farthest_of(const TwoSets& sets, double enough) {
         bool is_done = false;
         for (std::size_t at = 0; at < sets.stride; at += kBlock) {
             if (at == first) continue;
-            pace.step();
+            poller.step();
             const Doubles gap = nearest_in_block<kGap, kWidth>(sets, at, row);
             if (is_near(gap)) {
                 first = at;

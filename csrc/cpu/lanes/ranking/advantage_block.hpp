@@ -1,4 +1,4 @@
-// Advantages of a block of small groups, in the pass that ranks them: one group per lane.
+// Ranks a block of small groups and computes their advantages in one pass: one group per lane.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
   public:
     explicit AdvantageBlock(const Batch<Scalar>& batch) : Base(batch), all_groups_(batch.groups) {}
 
-    // The values of the block become its advantages, not yet centred. Ranks are known. `first` is
-    // the number of its first group.
+    // Replaces the values of the block by uncentred advantages. The ranks must be known. `first` is
+    // the index of its first group.
     __attribute__((noinline)) void advantages(const Weighting<Scalar>& how, std::int64_t first) {
         F weights[kObjectives ? kObjectives : kMostValuesInLane];
         F largest;
@@ -55,7 +55,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
         }
     }
 
-    // One function: two places call it, and ranks are seldom asked for.
+    // Not inlined: two callers share it, and ranks are seldom requested.
     __attribute__((noinline)) void write_ranks(std::int32_t* ranks) { Base::write_ranks(ranks); }
 
     // Centres the advantages and writes them, group-major.
@@ -81,7 +81,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
     }
 
   private:
-    // What every lane multiplies its group's rewards with.
+    // Reads the weights of each lane's group.
     PARETOPO_INLINE void read_weights(const Weighting<Scalar>& how, std::int64_t first, F* weights,
                                       F& largest) const {
         if (!how.per_group) {
@@ -97,7 +97,8 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
         read(how.largest, 1, &largest);
     }
 
-    // The lowest and the highest sum in the front of each point. Few points: each pair once.
+    // The lowest and the highest sum in the front of each point. For few points: visits each pair
+    // once.
     PARETOPO_INLINE void range_by_pairs(const F* sums, F* low, F* high) const {
         for (int i = 0; i < points(); ++i) {
             const F mine = sums[i];
@@ -117,7 +118,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
         }
     }
 
-    // Many points: front after front, as there are far fewer fronts than points.
+    // For many points: front after front, because there are far fewer fronts than points.
     PARETOPO_INLINE void range_by_fronts(const F* sums, F* low, F* high) const {
         const F infinity = V::all(std::numeric_limits<Scalar>::infinity());
         for (int i = 0; i < points(); ++i) low[i] = high[i] = sums[i];

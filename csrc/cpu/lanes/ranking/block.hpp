@@ -1,4 +1,4 @@
-// A block of groups, one per lane: reading it into columns, and writing columns back.
+// A block of groups, one per lane: reads it into columns, and writes columns back.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// columns[c], lane g: value c of group g. Reads whole vectors, so up to kLanes - 1 values beyond
-// the last group; `last` says that nothing lies there, then the block is copied first.
+// columns[c], lane g: value c of group g. Reads whole vectors, up to kLanes - 1 values beyond the
+// last group. If `last`, no readable memory follows, and the block is copied first.
 template <typename Scalar>
 PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, bool last,
                                   typename Lanes<Scalar>::F* columns) {
@@ -25,7 +25,7 @@ PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, b
         std::fill(copy + groups * width, copy + kLanes * width + kLanes, Scalar(0));
         values = copy;
     } else {
-        constexpr int kAhead = 2048;  // bytes; worth up to a factor of two from main memory
+        constexpr int kAhead = 2048;  // bytes; up to twice as fast from main memory
         const char* next = reinterpret_cast<const char*>(values) + kAhead;
         const int bytes = kLanes * width * static_cast<int>(sizeof(Scalar));
         for (int b = 0; b < bytes; b += 64) __builtin_prefetch(next + b);
@@ -45,8 +45,8 @@ PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, b
     }
 }
 
-// values[g * width + c] = lane g of columns[c], for `groups` groups. kWidth is `width`, where that
-// is known when compiling, or 0.
+// values[g * width + c] = lane g of columns[c], for `groups` groups. kWidth is `width` if known at
+// compile time, or 0.
 template <typename Scalar, int kWidth>
 PARETOPO_INLINE void write_columns(const typename Lanes<Scalar>::F* columns, int width, int groups,
                                    Scalar* values) {
@@ -63,8 +63,8 @@ PARETOPO_INLINE void write_columns(const typename Lanes<Scalar>::F* columns, int
             return;
         }
     }
-    // A row may spill over into those behind it, which are written later; so the last columns go
-    // first, and where nothing of the block follows only the row's own part is written.
+    // A row may spill over into the rows after it, which are written later. So the last columns are
+    // written first. If nothing of the block follows, only the row's own part is written.
     for (int first = (width - 1) / kLanes * kLanes; first >= 0; first -= kLanes) {
         const int count = std::min(kLanes, width - first);
         F rows[kLanes] = {};

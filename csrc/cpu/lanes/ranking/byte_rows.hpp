@@ -17,7 +17,7 @@ struct ByteRows {
 
 #if defined(__AVX512F__)
     using Mask = __mmask64;
-    static PARETOPO_INLINE Mask meets(B a, B b) {
+    static PARETOPO_INLINE Mask test_bits(B a, B b) {
         return _mm512_test_epi8_mask((__m512i)a, (__m512i)b);
     }
     static PARETOPO_INLINE bool any(Mask mask) { return mask != 0; }
@@ -25,13 +25,13 @@ struct ByteRows {
         return (B)_mm512_mask_sub_epi8((__m512i)counts, mask, (__m512i)counts,
                                        _mm512_set1_epi8(-1));
     }
-    // Bit i of byte i of a row, where the mask holds.
+    // Bit i of byte i of a row, if the mask is set.
     static PARETOPO_INLINE B diagonal_where(Mask mask) {
         return (B)_mm512_maskz_mov_epi8(mask, (__m512i)diagonal());
     }
 #else
     using Mask = B;
-    static PARETOPO_INLINE Mask meets(B a, B b) { return (B)((a & b) != 0); }
+    static PARETOPO_INLINE Mask test_bits(B a, B b) { return (B)((a & b) != 0); }
     static PARETOPO_INLINE bool any(Mask mask) {
         return Lanes<double>::any((typename Lanes<double>::I)mask);
     }
@@ -58,7 +58,7 @@ struct ByteRows {
 
   private:
     static PARETOPO_INLINE B diagonal() { return (B)(0x8040201008040201 - Row{}); }
-    // For a byte shuffle, which picks within 16 bytes.
+    // Indices for a byte shuffle, which picks within 16 bytes.
     static PARETOPO_INLINE B first_of_row() {
         Row picks = Row{};
         for (int r = 1; r < kVectorBytes / 8; r += 2) picks[r] = 0x0808080808080808;

@@ -1,4 +1,4 @@
-// Who dominates whom, and the ranks that follow, in a block of small groups: one group per lane.
+// The dominance relation within a block of small groups, and the ranks: one group per lane.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ class DominanceBlock {
         if (is_masked_) read_mask(first, groups);
     }
 
-    // For ranks of numbers that were rounded to Scalar, which keeps their order but for ties.
-    // False: there are ties, or numbers that are not finite, and nothing is known.
+    // Ranks numbers that were rounded to Scalar, which keeps their order except for ties. False if
+    // there are ties or numbers that are not finite; the results are then undefined.
     PARETOPO_INLINE bool find_dominators_of_rounded() {
         if constexpr (kPoints) return compare_rounded();
         return compare_rounded_out_of_line();
@@ -103,8 +103,8 @@ class DominanceBlock {
     Mask present_[kCapacity];
 
   private:
-    // The steps are inlined where the shape is known at compile time. Elsewhere each is one
-    // function for all that take it, because that much code takes long to compile.
+    // Steps are inlined if the shape is known at compile time. Otherwise each is one shared
+    // function, because so much code takes long to compile.
     __attribute__((noinline)) bool compare_rounded_out_of_line() { return compare_rounded(); }
     __attribute__((noinline)) void compare_out_of_line() { compare(); }
     __attribute__((noinline)) void peel_out_of_line() { peel(); }
@@ -150,7 +150,7 @@ class DominanceBlock {
         }
     }
 
-    // The values as numbers of which more is better, -0 as +0; false if one is NaN or infinite.
+    // The values as numbers, larger is better, -0 as +0; false if one is NaN or infinite.
     PARETOPO_INLINE bool to_maximised_numbers(F* numbers) const {
         I not_finite{};
 #pragma GCC unroll 32
@@ -159,7 +159,7 @@ class DominanceBlock {
             numbers[c] = flip ? V::all(0) - columns_[c] : columns_[c] + V::all(0);
             not_finite |= (I)(numbers[c] - numbers[c]);
         }
-        return !V::any(V::meets(not_finite, not_finite));
+        return !V::any(V::test_bits(not_finite, not_finite));
     }
 
     void read_mask(std::int64_t first, int groups) {
@@ -167,11 +167,12 @@ class DominanceBlock {
         for (int i = 0; i < points(); ++i) {
             I in{};
             for (int g = 0; g < groups; ++g) in[g] = mask[g * points() + i];
-            present_[i] = V::meets(in, in);
+            present_[i] = V::test_bits(in, in);
         }
     }
 
-    // Of equal points the first stays: lanes hold few, and the columns are still at hand.
+    // Keeps only the first of equal points. There are few per lane, and their columns are still in
+    // cache.
     void drop_repeats(std::uint8_t* nondominated) const {
         for (int i = 1; i < points(); ++i) {
             I repeats{};

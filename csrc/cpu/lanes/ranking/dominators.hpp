@@ -1,5 +1,5 @@
-// Who dominates whom in a block of small groups, one bit a pair, and the ranks that follow from it.
-// Both classes do the same; bytes are the quicker way for groups of up to eight points.
+// The dominance relation in a block of small groups, one bit per pair, and the ranks computed from
+// it. Both classes do the same; the byte version is faster for groups of up to eight points.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// Points a group may have where their number is only known at run time: few, unless they have few
+// Maximum points of a group if their number is only known at run time: few, unless there are few
 // objectives.
 inline constexpr int kMostPoints = kMostInLane;
 inline constexpr int kMostFlatPoints = 128;
@@ -21,7 +21,7 @@ static_assert(kTuning.most_ranked_in_lanes <= kMostFlatPoints &&
 // The capacity of a block whose groups have kPoints points; 0 if that is only known at run time.
 constexpr int capacity_of(int points) { return points ? points : kMostPoints; }
 
-// Of each lane: does the first point dominate the second, or the second the first?
+// For each lane: does the first point dominate the second, or the second the first?
 template <typename Scalar>
 struct Verdict {
     typename Lanes<Scalar>::Mask first;
@@ -49,7 +49,7 @@ class WordDominators {
 #pragma GCC unroll 2
             for (int w = 0; w < words(); ++w) sets_[i][w] = I{};
         }
-        // What belongs to point i stays in registers while the others pass by.
+        // Point i stays in registers during the loop over the others.
         for (int i = 1; i < points(); ++i) {
             const auto point = pairwise(i);
             const I own_bit = bit_of(i);
@@ -71,7 +71,7 @@ class WordDominators {
         }
     }
 
-    // Absent points are dominated by nobody.
+    // Clears the dominators of absent points.
     void keep(const Mask* present) {
         for (int i = 0; i < points(); ++i) {
             for (int w = 0; w < words(); ++w) {
@@ -80,8 +80,8 @@ class WordDominators {
         }
     }
 
-    // Peels front after front. A point that leaves never comes back, so ranks count the rounds.
-    // `present` may be null: then every point is.
+    // Peels front after front. A point that leaves never returns, so that ranks count the rounds.
+    // `present` may be null: then every point is present.
     PARETOPO_INLINE void rank(const Mask* present, I* ranks) const {
         I alive[kWords];
         all_points(present, alive);
@@ -96,9 +96,9 @@ class WordDominators {
                 const int end = points() < (w + 1) * kBits ? points() : (w + 1) * kBits;
 #pragma GCC unroll 16
                 for (int i = w * kBits; i < end; ++i) {
-                    Mask dominated = V::meets(sets_[i][0], alive[0]);
+                    Mask dominated = V::test_bits(sets_[i][0], alive[0]);
                     for (int v = 1; v < words(); ++v) {
-                        dominated = V::either(dominated, V::meets(sets_[i][v], alive[v]));
+                        dominated = V::either(dominated, V::test_bits(sets_[i][v], alive[v]));
                     }
                     ranks[i] = V::add_where(dominated, ranks[i], V::all_int(1));
                     dominated_here = V::or_where(dominated, dominated_here, bit);
@@ -107,19 +107,19 @@ class WordDominators {
                 next[w] = dominated_here;
                 left |= dominated_here;
             }
-            if (!V::any(V::meets(left, left))) return;
+            if (!V::any(V::test_bits(left, left))) return;
             for (int w = 0; w < words(); ++w) alive[w] = next[w];
         }
     }
 
-    // Which lanes have a present point that dominates point i?
+    // Marks the lanes in which a present point dominates point i.
     PARETOPO_INLINE void dominated(const Mask* present, Mask* by_point) const {
         I alive[kWords];
         all_points(present, alive);
         for (int i = 0; i < points(); ++i) {
             I found = sets_[i][0] & alive[0];
             for (int w = 1; w < words(); ++w) found |= sets_[i][w] & alive[w];
-            by_point[i] = V::meets(found, found);
+            by_point[i] = V::test_bits(found, found);
         }
     }
 
@@ -156,7 +156,7 @@ class ByteDominators {
     using Mask = typename V::Mask;
     using Rows = ByteRows;
     static constexpr int kBytes = static_cast<int>(sizeof(Int));
-    static constexpr int kWords = 8 / kBytes;  // of a lane that make a row
+    static constexpr int kWords = 8 / kBytes;  // words that make up a row
     static_assert(kPoints > 0 && kPoints <= 8);
 
   public:
@@ -208,7 +208,7 @@ class ByteDominators {
             some = false;
 #pragma GCC unroll 2
             for (int w = 0; w < kWords; ++w) {
-                const typename Rows::Mask dominated = Rows::meets(dominators[w], alive[w]);
+                const typename Rows::Mask dominated = Rows::test_bits(dominators[w], alive[w]);
                 counts[w] = Rows::count_where(dominated, counts[w]);
                 alive[w] = Rows::spread(Rows::diagonal_where(dominated));
                 some |= Rows::any(dominated);

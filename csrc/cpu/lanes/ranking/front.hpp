@@ -1,10 +1,10 @@
-// One front of a large set: answers "does anybody here dominate this point?" for points that come
-// in lexicographic order, so that objective 0 is settled by the order of arrival.
+// One front of a large set. Answers whether any of its points dominates a given point. Points come
+// in lexicographic order, so that objective 0 never needs a comparison.
 //
-// Points are kept in buckets by a coarse code of their other objectives. A few instructions tell
-// which buckets can hold a dominator, and which hold nothing else; only the rest is searched, one
-// vector of points at a time. Efficient non-dominated sort after Zhang et al., 2015; buckets in the
-// spirit of the trees of Gustavsson and Syberfeldt, 2018, laid flat.
+// Points are kept in buckets by a coarse code of their other objectives. A few instructions find
+// the buckets that may hold a dominator, and the buckets that hold only dominators. Only the former
+// are searched, one vector of points at a time. Efficient non-dominated sort after Zhang et al.,
+// 2015; buckets after the trees of Gustavsson and Syberfeldt, 2018, in a flat layout.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// How coarse codes are made: `fields` objectives of `bits` bits each, a guard bit above each field.
+// The layout of coarse codes: `fields` objectives of `bits` bits each, with a guard bit above each.
 struct Coarse {
     int fields;
     int bits;
@@ -26,7 +26,7 @@ struct Coarse {
     std::vector<std::int64_t> scale;  // code * scale >> 32 is the field
 
     Coarse(std::int32_t distinct, int objectives) {
-        constexpr int kMostBits = 9;  // buckets of a front stay few enough to be looked through
+        constexpr int kMostBits = 9;  // a front then has few enough buckets to scan
         const int rest = objectives - 1;
         const int total = std::clamp(
             static_cast<int>(std::bit_width(static_cast<unsigned>(distinct))) - 4, 2, kMostBits);
@@ -60,7 +60,7 @@ struct Coarse {
     }
 };
 
-// A point that asks, or enters: its codes without objective 0, in both forms.
+// A point being queried or inserted: its codes for objectives 1 and up, as scalars and as vectors.
 struct Query {
     using V = Lanes<float>;
 
@@ -123,7 +123,7 @@ class Front {
             buckets_.emplace_back();
             bucket_codes_.push_back(query.bucket);
             if (b % kLanes == 0) {
-                // Lanes without a bucket get the highest first field: nobody is above it.
+                // Lanes without a bucket get the highest first field, which no point exceeds.
                 codes_.push_back(V::all_int((1 << query.coarse_.bits) - 1));
             }
             codes_.back()[static_cast<int>(b % kLanes)] = static_cast<std::int32_t>(query.bucket);
@@ -157,7 +157,7 @@ class Front {
         }
 
       private:
-        std::vector<I> blocks_;  // [block][objective]; empty lanes dominate nobody
+        std::vector<I> blocks_;  // [block][objective]; empty lanes dominate no point
         std::size_t size_ = 0;
     };
 

@@ -22,7 +22,7 @@ void each_block(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end
     }
 }
 
-// Calls work(block, first group) with blocks of the groups first..end that know who dominates whom.
+// Calls work(block, first group) for blocks of the groups first..end with their dominators found.
 template <typename Scalar, int kPoints, int kObjectives, int kCapacity, typename Work>
 void each_dominance(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
                     const Work& work) {
@@ -54,8 +54,8 @@ void with_objectives(const Batch<Scalar>& batch, const Run& run) {
     run.template operator()<0, 0, kMostPoints>();
 }
 
-// Calls run.operator()<kPoints, kObjectives, kCapacity>(). The shapes that rollout groups most
-// often have are compiled for; others take the general way.
+// Calls run.operator()<kPoints, kObjectives, kCapacity>(). The most common shapes of rollout groups
+// have their own code; other shapes use the general version.
 template <typename Scalar, typename Run>
 void with_shape(const Batch<Scalar>& batch, const Run& run) {
     const auto is = [&](int points, int objectives) {

@@ -1,4 +1,4 @@
-// Ranks and filter of one large set with 3 objectives or more, and a quick way to thin out a set.
+// Ranks and filters one large set with 3 objectives or more, and thins out a set quickly.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -25,10 +25,10 @@ Coarse coarse_of(const CodeColumns& set) {
     return coarse;
 }
 
-// Compares a block of points, one a lane, with every point before them: quadratic, but in a few
-// instructions for as many pairs as two-byte codes have lanes. kRest: objectives but the first,
-// which the order of the points settles; 0 if only known at run time, and then filled up with zeros
-// to a multiple of kTogether.
+// Compares a block of points, one per lane, with every earlier point: quadratic, but a few
+// instructions handle as many pairs as there are lanes of two-byte codes. kRest: the number of
+// objectives but the first, which the order of the points settles. It is 0 if only known at run
+// time; rows are then padded with zeros to a multiple of kTogether.
 template <int kRest>
 class Pairs {
     using V = ShortCodes;
@@ -46,12 +46,12 @@ class Pairs {
         for (std::int32_t first = 0; first < set_.points; first += V::kLanes) {
             check_interrupt();
             take(first);
-            I above{};  // the most fronts that a dominator so far is the last of
+            I above{};  // the number of fronts up to the last one with a dominator
             const std::int32_t* row = rows_;
             for (std::int32_t j = 0; j < first; ++j, row += width()) {
                 above = V::larger_where(reached(row, V::all_lanes()), above, V::all(row[rest()]));
             }
-            // Points of the block one after the other: a lane is complete when its turn comes.
+            // Visits the points of the block in turn: a lane is complete when its turn comes.
             const int here = std::min(V::kLanes, set_.points - first);
             for (int lane = 0; lane < here; ++lane) {
                 std::int32_t* const own = add_row(first + lane);
@@ -65,14 +65,14 @@ class Pairs {
     }
 
     void find_nondominated(std::uint8_t* nondominated) {
-        constexpr std::int32_t kUnasked = 16;
+        constexpr std::int32_t kPollInterval = 16;
         for (std::int32_t first = 0; first < set_.points; first += V::kLanes) {
             check_interrupt();
             take(first);
             Mask dominated = V::none();
             const std::int32_t* row = rows_;
             for (std::int32_t j = 0; j < count_ && !V::every(dominated);) {
-                const std::int32_t end = std::min(j + kUnasked, count_);
+                const std::int32_t end = std::min(j + kPollInterval, count_);
                 for (; j < end; ++j, row += width()) {
                     dominated = V::either(dominated, reached(row, V::all_lanes()));
                 }
@@ -93,7 +93,7 @@ class Pairs {
     PARETOPO_INLINE int rest() const { return kRest != 0 ? kRest : rest_; }
     PARETOPO_INLINE std::size_t width() const { return static_cast<std::size_t>(rest()) + 1; }
 
-    // A block, a point a lane. Lanes without one hold the best codes, and nobody asks for them.
+    // A block, one point per lane. Empty lanes hold the best codes; their results are not used.
     PARETOPO_INLINE void take(std::int32_t first) {
         const int here = std::min(V::kLanes, set_.points - first);
         for (int k = 0; k < rest(); ++k) own_[k] = I{};
@@ -106,7 +106,7 @@ class Pairs {
         }
     }
 
-    // What later points are compared with: codes, and room for one more.
+    // Rows that later points are compared with: codes, with room for one more.
     PARETOPO_INLINE std::int32_t* add_row(std::int32_t d) {
         std::int32_t* const row = rows_ + static_cast<std::size_t>(count_++) * width();
         for (int k = 0; k < rest(); ++k) {
@@ -115,7 +115,7 @@ class Pairs {
         return row;
     }
 
-    // Which lanes of `among` are nowhere better than a row?
+    // Lanes of `among` that are nowhere better than the row.
     PARETOPO_INLINE Mask reached(const std::int32_t* row, Mask among) const {
         constexpr int kStep = kRest != 0 ? kRest : kTogether;
         for (int first = 0; first < rest(); first += kStep) {
@@ -162,9 +162,9 @@ void rank_distinct(CodeColumns set, std::int32_t* ranks) {
     const Coarse coarse = coarse_of(set);
     Query query(coarse, set.objectives - 1);
     std::vector<Front> fronts;
-    Pace pace;
+    Poller poller;
     for (std::int32_t d = 0; d < set.points; ++d) {
-        pace.step();
+        poller.step();
         query.take(set, d);
         // If front f dominates a point, so do all fronts before it.
         std::size_t low = 0;
@@ -190,9 +190,9 @@ void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated) {
     const Coarse coarse = coarse_of(set);
     Query query(coarse, set.objectives - 1);
     Front front;
-    Pace pace;
+    Poller poller;
     for (std::int32_t d = 0; d < set.points; ++d) {
-        pace.step();
+        poller.step();
         query.take(set, d);
         nondominated[d] = !front.dominates(query);
         if (nondominated[d] != 0) front.add(query);

@@ -1,5 +1,5 @@
-// Ranks and filter of one set of up to kMostInRows points after the other, of any number of
-// objectives: a point per lane, and for each point a row with a bit for every other.
+// Ranks and filters sets of up to kMostInRows points, one after another, with any number of
+// objectives: one point per lane, and for each point a row with a bit for every other.
 #include <cstdint>
 #include <cstring>
 
@@ -31,7 +31,7 @@ PARETOPO_INLINE std::uint64_t word_of(typename Lanes<Scalar>::Mask mask) {
 #endif
 }
 
-// The points of a group that count, by their places; null: all of them, in order.
+// The indices of the present points of a group; null: all, in order.
 struct Places {
     std::uint16_t at[kMostInRows];
     int count = 0;
@@ -84,7 +84,7 @@ class Keys {
 // words.
 template <int kWords>
 class BitRows {
-    using W = Lanes<double>;  // eight bytes a lane
+    using W = Lanes<double>;  // eight bytes per lane
 
   public:
     // Peels front after front; ranks count the rounds that a point does not survive.
@@ -105,7 +105,7 @@ class BitRows {
                     std::memcpy(&own, dominators_[w] + v * W::kLanes, sizeof own);
                     met |= own & W::all_int(static_cast<std::int64_t>(alive[w]));
                 }
-                const typename W::Mask beaten = W::meets(met, met);
+                const typename W::Mask beaten = W::test_bits(met, met);
                 rounds[v] = W::add_where(beaten, rounds[v], W::all_int(1));
                 const int at = v * W::kLanes;
                 next[at / kWord] |= word_of<double>(beaten) << at % kWord;
@@ -120,7 +120,7 @@ class BitRows {
         return fronts;
     }
 
-    // Is point i dominated by none, and, unless equal points are all kept, the first of its kind?
+    // True if no point dominates point i and, unless keep_weakly, i is the first among equals.
     __attribute__((noinline)) bool is_kept(int i, bool keep_weakly) const {
         for (int w = 0; w < words_; ++w) {
             std::uint64_t others = rows_[w][i];
@@ -142,7 +142,7 @@ class BitRows {
     int words_ = 0;
 
   private:
-    // At least as good, and not the other way round.
+    // True if at least as good, and not the other way round.
     PARETOPO_INLINE void find_dominators() {
         const int room = count_ <= 16 ? 16 : count_ <= 32 ? 32 : words_ * kWord;
         for (int w = 0; w < words_; ++w) {
@@ -187,7 +187,7 @@ class BitRows {
     alignas(64) std::uint64_t dominators_[kWords][kMost];
 };
 
-// The rows of points with values of one kind: what makes them.
+// The rows of points with values of one type.
 template <typename Scalar, int kWords>
 class RowsOf : public BitRows<kWords> {
     using V = Lanes<Scalar>;
@@ -250,7 +250,7 @@ class RowsOf : public BitRows<kWords> {
         if (v < vectors) compare_block<kObjectives, 1>(v);
     }
 
-    // All points with those of the vectors v..v + kVectors.
+    // Compares all points with those of the vectors v..v + kVectors.
     template <int kObjectives, int kVectors>
     __attribute__((noinline)) void compare_block(int v) {
         constexpr int kWidth = kVectors * kLanes;
@@ -279,7 +279,7 @@ class RowsOf : public BitRows<kWords> {
     Keys<Scalar, Base::kMost> keys_[kTogether];
 };
 
-// Calls work(rows) with rows of as few words as a set of that many points needs.
+// Calls work(rows) with the narrowest rows that fit the number of points.
 template <typename Scalar, typename Work>
 PARETOPO_INLINE auto with_rows(int points, const Work& work) {
     if (points <= kWord) {

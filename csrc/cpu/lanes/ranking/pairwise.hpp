@@ -1,4 +1,4 @@
-// Two points of a group against each other, in every lane: which dominates?
+// Compares two points of a group in every lane: which dominates?
 #pragma once
 
 #include <type_traits>
@@ -10,9 +10,8 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 
 // pairwise(i)(j) is the Verdict of points i and j. values[i * objectives + m] are keys or finite
-// numbers of which more is better, and -0 does not occur. kObjectives is 0 if only known at run
-// time. Where ties are watched for, a zero in `closest` says that two points of that lane are equal
-// in some objective.
+// numbers with larger being better, without -0. kObjectives is 0 if only known at run time. With
+// kWatchesTies, a zero in `closest` means that two points of that lane are equal in some objective.
 template <typename Scalar, typename Vector, int kObjectives, bool kWatchesTies = false>
 struct Pairwise {
     using V = Lanes<Scalar>;
@@ -28,7 +27,7 @@ struct Pairwise {
     int objectives;
     U* closest = nullptr;
 
-    // Point i, in registers where their number is known.
+    // Point i, in registers if the number of objectives is known.
     struct Point {
         const Pairwise& pairwise;
         Vector own[kObjectives ? kObjectives : 1];

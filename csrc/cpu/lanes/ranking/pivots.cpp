@@ -1,4 +1,4 @@
-// Quick passes over one large set, beside a few good points of it: which points may be
+// Fast passes that compare one large set with a few good points of it: which points may be
 // non-dominated?
 #include <algorithm>
 #include <cstdint>
@@ -50,7 +50,7 @@ std::int32_t promising_of(const Scalar* values, std::int32_t first, std::int32_t
         }
     }
     std::int32_t count = 0;
-    std::int64_t i = first;  // may pass the last int32
+    std::int64_t i = first;  // int64, as it may exceed the last int32
     for (; i + V::kLanes <= end; i += V::kLanes) {
         F point[kObjectives];
         read_points<Scalar, kObjectives>(values + i * kObjectives, flips, point);
@@ -73,7 +73,7 @@ std::int32_t promising_of(const Scalar* values, std::int32_t first, std::int32_t
     return count;
 }
 
-// Best of each mixture a * x + b * y (+ c * z), on the scale of the sample.
+// The best of each weighted sum a * x + b * y (+ c * z), on the scale of the sample.
 template <typename Scalar, int kObjectives>
 void pick(const Scalar* sample, std::int32_t count, const bool* flips, Scalar* pivots) {
     constexpr Scalar kMixtures2[kPivots][2] = {{15, 1}, {13, 3}, {11, 5}, {9, 7},
@@ -99,13 +99,13 @@ void pick(const Scalar* sample, std::int32_t count, const bool* flips, Scalar* p
     Scalar highest[kPivots];
     for (Scalar& sum : highest) sum = -kFinite;
     for (std::int32_t i = 0; i < count; ++i) {
-        for (int p = 0; p < kPivots; ++p) {  // side by side, in lanes
+        for (int p = 0; p < kPivots; ++p) {  // in parallel, in lanes
             Scalar sum = 0;
             for (int m = 0; m < kObjectives; ++m) {
                 const Scalar weight = kObjectives == 2 ? kMixtures2[p][m % 2] : kMixtures3[p][m];
                 sum += weight * (scale[m] * sample[i * kObjectives + m]);
             }
-            const bool is_higher = sum > highest[p];  // never of NaN
+            const bool is_higher = sum > highest[p];  // false for NaN
             highest[p] = is_higher ? sum : highest[p];
             chosen[p] = is_higher ? Int{i} : chosen[p];
         }
@@ -143,7 +143,7 @@ std::int32_t drop_dominated(const Scalar* values, std::int32_t points, std::int3
     std::int32_t count = 0;
     typename V::F columns[kMostValuesInLane + kLanes];
     I point[kMostValuesInLane];
-    for (std::int64_t first = 0; first < points; first += kLanes) {  // may pass the last int32
+    for (std::int64_t first = 0; first < points; first += kLanes) {  // may exceed the last int32
         const auto here = static_cast<int>(std::min<std::int64_t>(kLanes, points - first));
         const bool last =
             (first + kLanes) * objectives + kLanes > std::int64_t{points} * objectives;

@@ -1,7 +1,7 @@
-// Ranks of groups of doubles, found among floats wherever that gives the same: twice the lanes.
+// Ranks groups of doubles as floats if that gives the same ranks: twice the lanes.
 //
-// Rounding keeps the order of numbers but for ties. So the ranks are right if every number is a
-// float to begin with, or if no two numbers of a group became equal; otherwise doubles are ranked.
+// Rounding keeps the order of numbers except for ties. The ranks are correct if every number is
+// exactly a float, or if no two numbers of a group became equal; otherwise doubles are ranked.
 #pragma once
 
 #include <algorithm>
@@ -39,10 +39,11 @@ PARETOPO_INLINE bool round_to_floats(const double* numbers, int count, float* fl
         floats[k] = static_cast<float>(numbers[k]);
         all_exact = all_exact && static_cast<double>(floats[k]) == numbers[k];
     }
-    return all_exact && !Lanes<double>::any(Lanes<double>::meets(inexact, inexact));
+    return all_exact && !Lanes<double>::any(Lanes<double>::test_bits(inexact, inexact));
 }
 
-// As DominanceBlock, for what follows from ranks alone. A block has one group per lane of floats.
+// Like DominanceBlock, for results that depend only on ranks. A block has one group per lane of
+// floats.
 template <typename Scalar, int kPoints, int kObjectives, int kCapacity = capacity_of(kPoints)>
 class RoundedBlock {
   public:
@@ -55,13 +56,13 @@ class RoundedBlock {
         groups_ = groups;
     }
 
-    // Calls work(block, first group) with blocks that know who dominates whom; groups count from
-    // the first one read.
+    // Calls work(block, first group) with blocks whose dominators are found; groups count from the
+    // first one read.
     template <typename Work>
     PARETOPO_INLINE void with_dominators(const Work& work) {
         const int width = batch_.points * batch_.objectives;
         const bool is_exact = round_to_floats(batch_.group(first_), groups_ * width, floats_);
-        // Twice the groups: what lies beyond may be read.
+        // Twice the groups: memory beyond them is readable.
         const Batch<float> rounded{floats_,       batch_.group_mask(first_), 2 * kLanes,
                                    batch_.points, batch_.objectives,         batch_.minimised};
         DominanceBlock<float, kPoints, kObjectives, kCapacity> block(rounded);

@@ -21,8 +21,8 @@ struct ShortCodes {
         std::memcpy(to, &vector, sizeof vector);
     }
 
-    // A code in both halves of a word: words are broadcast from memory in one instruction, codes
-    // in two.
+    // A code in both halves of a word, because words are broadcast from memory in one instruction
+    // and two-byte codes in two.
     static PARETOPO_INLINE std::int32_t twice(std::int32_t code) { return code << 16 | code; }
     static PARETOPO_INLINE I all(std::int32_t twice) { return (I)Lanes<float>::all_int(twice); }
 
@@ -34,7 +34,7 @@ struct ShortCodes {
         return _mm512_mask_cmpge_epi16_mask(mask, (__m512i)a, (__m512i)b);
     }
     static PARETOPO_INLINE bool every(Mask mask) { return mask == all_lanes(); }
-    static PARETOPO_INLINE I larger_where(Mask mask, I a, I b) {  // otherwise a
+    static PARETOPO_INLINE I larger_where(Mask mask, I a, I b) {  // a in the other lanes
         return (I)_mm512_mask_max_epi16((__m512i)a, mask, (__m512i)a, (__m512i)b);
     }
     static PARETOPO_INLINE bool holds(Mask mask, int lane) { return (mask >> lane & 1) != 0; }
@@ -47,7 +47,7 @@ struct ShortCodes {
     static PARETOPO_INLINE bool every(Mask mask) {
         return Lanes<float>::every((Lanes<float>::I)mask);
     }
-    static PARETOPO_INLINE I larger_where(Mask mask, I a, I b) {  // of numbers from 0
+    static PARETOPO_INLINE I larger_where(Mask mask, I a, I b) {  // for numbers from 0
         const I other = b & mask;
         return a > other ? a : other;
     }

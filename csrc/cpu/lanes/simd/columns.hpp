@@ -1,4 +1,4 @@
-// Sides by objective instead of by point: what vector instructions read.
+// Sides grouped by objective instead of by point, in columns for vector instructions.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// Memory that only grows; contents do not survive growth. (No std::vector here: its code would be
-// compiled for this instruction set and then shared with the whole program by the linker.)
+// Memory that only grows; contents do not survive growth. (No std::vector here: the linker would
+// share its code, compiled for this instruction set, with the whole program.)
 template <typename Number>
 class Buffer {
   public:
@@ -52,7 +52,7 @@ struct Columns {
     PARETOPO_INLINE double* operator[](int m) const {
         return data + static_cast<std::size_t>(m) * stride;
     }
-    // Restores the zeros behind the rows.
+    // Restores the zeros after the rows.
     PARETOPO_INLINE void close(int objectives) const {
         for (int m = 0; m < objectives; ++m) {
             std::memset((*this)[m] + count, 0, kPadding * sizeof(double));
@@ -66,7 +66,7 @@ PARETOPO_INLINE Columns columns_in(Buffer<double>& buffer, int objectives, std::
     return {buffer.of(stride * static_cast<std::size_t>(objectives)), stride, 0};
 }
 
-// Columns that keep their rows while they grow.
+// Growing columns that keep their rows.
 class GrowingColumns {
   public:
     Columns rows;
@@ -74,7 +74,8 @@ class GrowingColumns {
     void need_one_more(int objectives) {
         if (rows.count < room_) return;
         const std::size_t room = 2 * room_ + 64;
-        Columns grown = columns_in(memory_[side_ ^ 1], objectives, room);  // or all stays as it was
+        // If this throws, nothing has changed.
+        Columns grown = columns_in(memory_[side_ ^ 1], objectives, room);
         for (int m = 0; m < objectives && rows.count > 0; ++m) {
             std::memcpy(grown[m], rows[m], rows.count * sizeof(double));
         }

@@ -1,6 +1,6 @@
-// A few doubles at once, under short names, with what the volume algorithms need beyond
-// Lanes<double>. Every operation acts on each lane alone or picks lanes in ascending order, so that
-// results do not depend on how many lanes there are.
+// A few doubles at once, under short names, with the operations that the volume algorithms need
+// beyond Lanes<double>. Every operation acts on each lane separately or picks lanes in ascending
+// order, so that results do not depend on the number of lanes.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 
 inline constexpr int kLanes = Lanes<double>::kLanes;
-inline constexpr std::size_t kPadding =
-    8;  // columns are followed by this many zeros, on every path
+inline constexpr std::size_t kPadding = 8;  // zeros after each column, for every instruction set
 
 using Doubles = Lanes<double>::F;
 using Words = Lanes<double>::I;
@@ -51,7 +50,7 @@ PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_add_pd(a, mask, a, b);
 }
-// Writes the chosen lanes side by side; what follows them, up to kLanes, is arbitrary.
+// Writes the chosen lanes next to each other; the values after them, up to kLanes, are arbitrary.
 PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
     store(to, _mm512_maskz_compress_pd(mask, a));
 }
@@ -112,7 +111,7 @@ PARETOPO_INLINE double largest(Doubles a) {
     return two[0] > two[1] ? two[0] : two[1];
 }
 
-// Eight doubles on every path, so that their sum is taken in one order everywhere.
+// Eight doubles for every instruction set, so that their sum has the same order everywhere.
 inline constexpr int kEight = 8;
 inline constexpr int kParts = kEight / kLanes;
 

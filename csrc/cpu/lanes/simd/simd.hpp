@@ -1,6 +1,5 @@
-// Vectors, as wide as the instruction set has them, and masks of their lanes. Algorithms are
-// written once against Lanes<float> and Lanes<double>; a file that includes this is compiled once
-// per instruction set.
+// Vectors of the native width, and masks of their lanes. Algorithms are written once against
+// Lanes<float> and Lanes<double>; a file that includes this is compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +46,7 @@ struct Lanes {
     static PARETOPO_INLINE I all_int(Int value) { return value - I{}; }
     static PARETOPO_INLINE F to_floats(I numbers) { return __builtin_convertvector(numbers, F); }
 
-    // ---- Masks: one bit a lane with AVX-512, otherwise all bits of a lane ----
+    // ---- Masks: one bit per lane with AVX-512, otherwise all bits of a lane ----
 #if defined(__AVX512F__)
     using Mask = std::conditional_t<sizeof(Scalar) == 4, __mmask16, __mmask8>;
 
@@ -71,13 +70,13 @@ struct Lanes {
         else
             return _mm512_cmpeq_epi64_mask((__m512i)a, (__m512i)b);
     }
-    static PARETOPO_INLINE Mask meets(I a, I b) {  // is a & b anything?
+    static PARETOPO_INLINE Mask test_bits(I a, I b) {  // lanes where (a & b) != 0
         if constexpr (sizeof(Scalar) == 4)
             return _mm512_test_epi32_mask((__m512i)a, (__m512i)b);
         else
             return _mm512_test_epi64_mask((__m512i)a, (__m512i)b);
     }
-    // Is a >= b, too, where `mask` holds?
+    // `mask`, and a >= b.
     static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) {
         if constexpr (sizeof(Scalar) == 4)
             return _mm512_mask_cmpge_epi32_mask(mask, (__m512i)a, (__m512i)b);
@@ -117,7 +116,7 @@ struct Lanes {
         else
             return (I)_mm512_mask_add_epi64((__m512i)a, mask, (__m512i)a, (__m512i)b);
     }
-    static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {  // otherwise b
+    static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {  // b in the other lanes
         if constexpr (sizeof(Scalar) == 4)
             return (F)_mm512_mask_min_ps((__m512)b, mask, (__m512)a, (__m512)b);
         else
@@ -144,7 +143,7 @@ struct Lanes {
     static PARETOPO_INLINE Mask greater(F a, F b) { return a > b; }
     static PARETOPO_INLINE Mask negative(I a) { return a < 0; }
     static PARETOPO_INLINE Mask equal(I a, I b) { return a == b; }
-    static PARETOPO_INLINE Mask meets(I a, I b) { return (a & b) != 0; }
+    static PARETOPO_INLINE Mask test_bits(I a, I b) { return (a & b) != 0; }
     static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) { return mask & ~greater(b, a); }
     static PARETOPO_INLINE Mask and_at_least(Mask mask, F a, F b) { return mask & (I)(a >= b); }
     static PARETOPO_INLINE Mask both(Mask a, Mask b) { return a & b; }
@@ -176,7 +175,7 @@ struct Lanes {
     }
     static PARETOPO_INLINE I add_where(Mask mask, I a, I b) { return a + (b & mask); }
     static PARETOPO_INLINE I or_where(Mask mask, I a, I b) { return a | (b & mask); }
-    // Where the mask is off, a becomes NaN and so loses.
+    // If the mask is off, a becomes NaN, and the result is b.
     static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {
         return smaller((F)((I)a | ~mask), b);
     }
@@ -187,9 +186,9 @@ struct Lanes {
 
     static PARETOPO_INLINE Mask at_least(F a, F b) { return and_at_least(all_lanes(), a, b); }
 
-    // Exactly `a < b ? a : b` and `a > b ? a : b`: one instruction each, by its name where it has
-    // one, because g++ looks through chains of conditions again and again (half the time of a
-    // build).
+    // Exactly `a < b ? a : b` and `a > b ? a : b`: one instruction each, as an intrinsic if there
+    // is one. g++ re-analyses chains of conditions so often that they take half the time of a
+    // build.
 #if defined(__AVX512F__)
     static PARETOPO_INLINE F smaller(F a, F b) {
         if constexpr (sizeof(Scalar) == 4)
@@ -224,7 +223,7 @@ struct Lanes {
     static PARETOPO_INLINE I larger(I a, I b) { return a > b ? a : b; }
     static PARETOPO_INLINE U smaller(U a, U b) { return a < b ? a : b; }
 
-    // Lane k of the first half of a beside lane k of the first half of b, and so on.
+    // Interleaves the first halves: lane k of a is followed by lane k of b.
     static PARETOPO_INLINE F zip_first(F a, F b) {
         return zip_from(a, b, std::make_integer_sequence<int, kLanes>(),
                         std::integral_constant<int, 0>());
@@ -234,7 +233,7 @@ struct Lanes {
                         std::integral_constant<int, kLanes / 2>());
     }
 
-    // The even lanes of a, then those of b; and the odd ones: what undoes a zip.
+    // The even lanes of a, then those of b; and the odd lanes: the inverse of a zip.
     static PARETOPO_INLINE F unzip_first(F a, F b) {
         return unzip_from(a, b, std::make_integer_sequence<int, kLanes>(),
                           std::integral_constant<int, 0>());
@@ -244,7 +243,7 @@ struct Lanes {
                           std::integral_constant<int, 1>());
     }
 
-    // As doubles, in one vector or two, and back.
+    // Converts to doubles, in one vector or two, and back.
     static constexpr int kDoubles = static_cast<int>(sizeof(double) / sizeof(Scalar));
     typedef double D __attribute__((vector_size(kVectorBytes)));
     static PARETOPO_INLINE void to_doubles(F a, D* doubles) {
@@ -304,13 +303,13 @@ PARETOPO_INLINE typename Lanes<Scalar>::I ordered(typename Lanes<Scalar>::F valu
     return (keys & ~is_nan) | (V::all_int(kLowest) & is_nan);
 }
 
-// As Lanes<Scalar>, for numbers that are finite: compares by the signs of differences, because with
-// AVX-512 a comparison into a mask register holds the others up. Distinct numbers never have the
-// difference zero.
+// Like Lanes<Scalar>, for finite numbers. Compares by the signs of differences, because with
+// AVX-512 comparisons into mask registers cause stalls. Distinct numbers never have the difference
+// zero.
 template <typename Scalar>
 struct LanesBySign {
     using V = Lanes<Scalar>;
-    using Mask = typename V::I;  // negative in the lanes where it does not hold
+    using Mask = typename V::I;  // negative in lanes that are false
 
     static PARETOPO_INLINE Mask all_lanes() { return Mask{}; }
     static PARETOPO_INLINE Mask and_at_least(Mask mask, typename V::F a, typename V::F b) {

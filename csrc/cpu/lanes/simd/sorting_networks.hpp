@@ -12,8 +12,8 @@ namespace paretopo::cpu::PARETOPO_LANES {
 template <int kPoints>
 inline constexpr SortingNetwork<kPoints> kNetwork{};
 
-// Calls exchange(k) for the pairs 0, 1, ... of a network, of rows of kWidth numbers. Without a loop
-// narrow rows take half the time, and wide ones no less, but long to compile.
+// Calls exchange(k) for the pairs 0, 1, ... of a network of rows of kWidth numbers. Without a loop
+// narrow rows take half the time; wide ones gain nothing and take long to compile.
 template <int kPoints, int kWidth, typename Exchange>
 PARETOPO_INLINE void for_each_pair(const Exchange& exchange) {
     constexpr std::size_t kSize = kNetwork<kPoints>.size;
@@ -46,8 +46,8 @@ PARETOPO_INLINE void sort_points(Doubles* points) {
     });
 }
 
-// Sorts rows of kWidth numbers by the first, ascending, in every lane; `moved`, if not null, gets
-// which lanes exchanged them, pair by pair.
+// Sorts rows of kWidth numbers by the first, ascending, in every lane. `moved`, if not null,
+// receives the lanes that exchanged them, pair by pair.
 template <int kPoints, int kWidth>
 PARETOPO_INLINE void sort_rows(Doubles* rows, Mask* moved) {
     for_each_pair<kPoints, kWidth>([=](std::size_t at) __attribute__((always_inline)) {
@@ -66,7 +66,7 @@ PARETOPO_INLINE void sort_rows(Doubles* rows, Mask* moved) {
     });
 }
 
-// Brings what belongs to rows that `sort_rows` moved back to where they came from.
+// Moves values that belong to rows back to the positions that the rows had before `sort_rows`.
 template <int kPoints>
 PARETOPO_INLINE void unsort_values(Doubles* values, const Mask* moved) {
     constexpr std::size_t kSize = kNetwork<kPoints>.size;

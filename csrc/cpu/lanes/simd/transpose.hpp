@@ -1,4 +1,4 @@
-// From one vector a column to one vector a row, and back.
+// Transposes one vector per column to one vector per row, and back.
 #pragma once
 
 #include "cpu/lanes/simd/simd.hpp"
@@ -6,7 +6,7 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 
 #if defined(__AVX512F__)
-// As many instructions as in the general way, but quicker ones: they move whole quarters of a
+// As many instructions as the general version, but faster ones: they move whole quarters of a
 // register, or stay within them.
 PARETOPO_INLINE void transpose(typename Lanes<double>::F* rows) {
     __m512d pairs[8];  // of rows: their even columns, their odd ones
@@ -28,7 +28,8 @@ PARETOPO_INLINE void transpose(typename Lanes<double>::F* rows) {
     }
 }
 #elif defined(__AVX2__)
-// Half the instructions of the general way, which crosses the middle of a register in each round.
+// Half the instructions of the general version, which crosses the middle of a register in each
+// round.
 PARETOPO_INLINE void transpose(typename Lanes<double>::F* rows) {
     const __m256d a = _mm256_permute2f128_pd(rows[0], rows[2], 0x20);
     const __m256d b = _mm256_permute2f128_pd(rows[1], rows[3], 0x20);
@@ -63,8 +64,8 @@ PARETOPO_INLINE void transpose(typename Lanes<float>::F* rows) {
 }
 #endif
 
-// Makes columns of groups group-major: lane g of column c becomes element g * kColumns + c of all
-// the rows together. kColumns is a power of two; with as many columns as lanes this transposes.
+// Makes columns of groups group-major: lane g of column c becomes element g * kColumns + c of the
+// concatenated rows. kColumns is a power of two; with as many columns as lanes this transposes.
 template <typename Scalar, int kColumns>
 PARETOPO_INLINE void rotate_addresses(typename Lanes<Scalar>::F* columns) {
     using V = Lanes<Scalar>;

@@ -1,12 +1,12 @@
-// Sorts integer keys by networks: words of 32 bits, the highest bits of a key above its position,
-// so that all words differ and sorting moves nothing else. There are no branches on the data: every
-// order of the keys takes the same time.
+// Sorts integer keys by networks: words of 32 bits, with the highest bits of a key above its
+// position, so that all words differ and sorting moves nothing else. There are no branches on the
+// data: every order of the keys takes the same time.
 //
-// Columns of as many words as lanes are sorted first, and turned into sorted runs of one vector
-// each; then runs are merged two by two. Sources: Batcher, 1968, "Sorting networks and their
-// applications" (bitonic merge); Inoue et al., 2007, "AA-Sort: a new parallel sorting algorithm for
-// multi-core SIMD processors" (columns first); Bramas, 2017, "A novel hybrid quicksort algorithm
-// vectorized using AVX-512 on Intel Skylake" (bitonic merges between registers).
+// Columns of kLanes words are sorted first and transposed into sorted runs of one vector each. Then
+// runs are merged in pairs. Sources: Batcher, 1968, "Sorting networks and their applications"
+// (bitonic merge); Inoue et al., 2007, "AA-Sort: a new parallel sorting algorithm for multi-core
+// SIMD processors" (columns first); Bramas, 2017, "A novel hybrid quicksort algorithm vectorized
+// using AVX-512 on Intel Skylake" (bitonic merges between registers).
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -53,8 +53,8 @@ PARETOPO_INLINE Words reverse(Words words, std::integer_sequence<int, k...>) {
     return __builtin_shufflevector(words, words, (kLanes - 1 - k)...);
 }
 
-// As `exchange`, of two vectors that both ascend: the words of `high`, then in reverse, do not
-// ascend any more.
+// Like `exchange`, for two vectors that both ascend: the words of `high`, afterwards reversed, are
+// no longer ascending.
 PARETOPO_INLINE void exchange_reversed(Words& low, Words& high) {
     high = reverse(high, std::make_integer_sequence<int, kLanes>());
     exchange(low, high);
@@ -66,9 +66,9 @@ PARETOPO_INLINE void zip(Words& a, Words& b) {
     a = first;
 }
 
-// Sorts each of two vectors whose words ascend and then descend, or the other way around. Each zip
-// turns the address of a word, its vector and lane, by one bit: words half a vector apart come to
-// lie in the same lane, then those a quarter apart, until all are back.
+// Sorts each of two vectors whose words ascend and then descend, or the reverse. Each zip rotates
+// the address of a word, its vector and lane, by one bit. Words at a distance of half a vector meet
+// in the same lane, then those at a quarter, until all are back.
 PARETOPO_INLINE void merge_within(Words& a, Words& b) {
 #pragma GCC unroll 4
     for (int distance = kLanes / 2; distance > 0; distance /= 2) {
@@ -78,7 +78,7 @@ PARETOPO_INLINE void merge_within(Words& a, Words& b) {
     zip(a, b);
 }
 
-// kLanes columns become sorted, and then rows.
+// Sorts kLanes columns, then transposes them to rows.
 PARETOPO_INLINE void sort_columns(Words* rows) {
     static constexpr SortingNetwork<kLanes> kNetwork{};
     [=]<std::size_t... kAt>(std::index_sequence<kAt...>) __attribute__((always_inline)) {
@@ -93,7 +93,7 @@ PARETOPO_INLINE void sort_columns(Words* rows) {
     for (int k = 0; k < kLanes; ++k) rows[k] = (Words)columns[k];
 }
 
-// Sorts each vector of a block; `width` words lie side by side in a row, the others are dropped.
+// Sorts each vector of a block; the first `width` words of each row are kept, the others dropped.
 PARETOPO_INLINE void sort_block(std::uint32_t* words, std::size_t width) {
     Words lane;
     for (int k = 0; k < kLanes; ++k) lane[k] = static_cast<std::uint32_t>(k);
@@ -127,7 +127,7 @@ struct FourVectors {
     }
 };
 
-// Makes one run of four.
+// Merges four vectors into one run.
 PARETOPO_INLINE void merge_four(std::uint32_t* words) {
     FourVectors four(words);
     exchange_reversed(four.at[0], four.at[1]);
@@ -140,9 +140,9 @@ PARETOPO_INLINE void merge_four(std::uint32_t* words) {
     four.store_to(words);
 }
 
-// Merges the run of `run` vectors from `first` and the one after it, which ends at `end`. Runs are
-// of a power of two of vectors, from four on; the second may lack some, a multiple of four: as if
-// there were larger words, which stay where they are.
+// Merges the run of `run` vectors from `first` and the one after it, which ends at `end`. The
+// length of a run is a power of two, from four on. The second run may be shorter by a multiple of
+// four: the merge treats missing vectors as larger words.
 PARETOPO_INLINE void merge(std::uint32_t* words, std::size_t first, std::size_t run,
                            std::size_t end) {
     const auto at = [words](std::size_t vector) { return words + vector * kLanes; };
@@ -202,7 +202,7 @@ static_assert(kTuning.most_keys_in_words <= kMostInWords);
 KeyRange measure_keys(const std::uint64_t* keys, std::size_t size) {
     using U = Lanes<double>::U;
     constexpr std::size_t kWide = Lanes<double>::kLanes;
-    constexpr std::size_t kUnasked = std::size_t{1} << 18;
+    constexpr std::size_t kPollInterval = std::size_t{1} << 18;
     const U first = keys[0] - U{};
     U least = first;
     U most = first;
@@ -211,7 +211,7 @@ KeyRange measure_keys(const std::uint64_t* keys, std::size_t size) {
     std::size_t i = 0;
     for (std::size_t stop = 0; i + kWide < size;) {
         if (i > 0) check_interrupt();
-        stop = size - i > kUnasked ? i + kUnasked : size;
+        stop = size - i > kPollInterval ? i + kPollInterval : size;
         for (; i + kWide < stop; i += kWide) {
             const U own = load<U>(keys + i);
             least = own < least ? own : least;
@@ -267,10 +267,10 @@ std::size_t find_agreeing_keys(const std::uint64_t* packed, std::size_t size, st
     using Pairs = Lanes<double>;
     constexpr std::size_t kWide = Pairs::kLanes;
     constexpr std::size_t kStep = 4 * kWide;
-    Pace pace;
+    Poller poller;
     std::size_t k = from;
     for (; k + kStep < size; k += kStep) {
-        pace.step();
+        poller.step();
         Pairs::Mask agree = Pairs::none();
 #pragma GCC unroll 4
         for (std::size_t v = k; v < k + kStep; v += kWide) {

@@ -1,4 +1,4 @@
-// The members of an archive and their sides, kept from one addition to the next.
+// The members of an archive and their sides, kept between additions.
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
 #include "cpu/lanes/volume/sorted_rows.hpp"
@@ -26,8 +26,8 @@ class Archive final : public ArchiveMembers {
 
     int objectives_;
     Hypervolume volume_;
-    GrowingColumns sides_;    // of the members better than the reference
-    GrowingColumns members_;  // and, as a last column, their arrivals
+    GrowingColumns sides_;    // of the members that are better than the reference
+    GrowingColumns members_;  // with their arrivals as the last column
 };
 
 bool Archive::covers(const double* point) const {
@@ -50,7 +50,7 @@ double Archive::gain(const double*, const double* side) {
 void Archive::add(const double* point, const double* side, std::int64_t arrival) {
     const int columns = objectives_ + 1;
     members_.need_one_more(columns);
-    sides_.need_one_more(objectives_);  // lest a member come whose sides find no room
+    sides_.need_one_more(objectives_);  // so that the sides of a new member always find room
     Columns& rows = members_.rows;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < rows.count; i += kLanes) {
@@ -77,7 +77,7 @@ void Archive::add(const double* point, const double* side, std::int64_t arrival)
 void Archive::add_side(const double* side) {
     std::size_t high = 0;
     const Doubles key = all(side[objectives_ - 1]);
-    for (;;) {  // sides are positive: the zeros behind the rows stop it
+    for (;;) {  // ends at the zeros after the rows, because sides are positive
         const int reach = count(reaches(load(sides_.rows[objectives_ - 1] + high), key));
         high += static_cast<std::size_t>(reach);
         if (reach < kLanes) break;

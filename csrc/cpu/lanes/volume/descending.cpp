@@ -1,4 +1,4 @@
-// Orders keys, largest first: counting ranks for the few rows of a recursion, buckets for many.
+// Sorts keys in descending order: counting ranks for the few rows of a recursion, buckets for many.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kCounted = 64;  // keys
 constexpr std::size_t kFewInBucket = 16;
 
-// As many buckets as keys, by linear interpolation (Dobosiewicz, 1978); then bucket by bucket.
+// As many buckets as keys, by linear interpolation (Dobosiewicz, 1978); then sorts each bucket.
 void distribute(const double* keys, std::size_t count, std::uint32_t* order,
                 Buffer<std::uint32_t>& buckets) {
     const auto is_before = [keys](std::uint32_t a, std::uint32_t b) {
@@ -43,7 +43,7 @@ void distribute(const double* keys, std::size_t count, std::uint32_t* order,
     }
     std::size_t first = 0;
     for (std::size_t b = 0; b < count && first < count; ++b) {
-        const std::size_t end = start[b];  // moved there by the items
+        const std::size_t end = start[b];  // advanced to its end by the items
         if (end > first + kFewInBucket) {
             // Limited rows share their largest value.
             if (!std::is_sorted(order + first, order + end, is_before)) {

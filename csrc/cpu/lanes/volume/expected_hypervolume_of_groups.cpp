@@ -1,7 +1,7 @@
-// Small groups as grids, one group per lane: points in ascending order of the first objective by a
-// network, then every row of the grid, without a branch that depends on the points beyond the one
-// for rows without height. The same sums in the same order as formulas/attainment.hpp; padding and
-// points outside are zeros, and meet rows and steps of no extent.
+// Small groups as grids, one group per lane. A network sorts points by the first objective, then
+// every row of the grid is visited. Only rows of height 0 are skipped by a branch on the points.
+// The sums and their order are those of formulas/attainment.hpp. Padding and points outside are
+// zeros, so that they only appear in rows and steps of width 0.
 #include <cstring>
 
 #include "cpu/lanes/kernels.hpp"
@@ -20,8 +20,8 @@ PARETOPO_INLINE bool has_extent(Doubles height) { return bits(above(height, all(
 template <int kPoints, int kObjectives>
 struct Grids {
     Doubles* points;            // ascending in the first objective
-    Doubles rows[2 * kPoints];  // of 3: ascending in the second, with the last
-    Doubles slabs[kPoints];     // the last objective alone, ascending
+    Doubles rows[2 * kPoints];  // with 3 objectives: the second, ascending, and the last
+    Doubles slabs[kPoints];     // only the last objective, ascending
     Mask moved[kNetwork<kPoints>.size];
 
     explicit Grids(Doubles* given) : points(given) {
@@ -37,8 +37,9 @@ struct Grids {
         if constexpr (kObjectives == 3) sort_rows<kPoints, 2>(rows, nullptr);
     }
 
-    // One row along the first objective: `reaching` of its points reach it, and `counting` is the
-    // state of the weights for their number. Adds to `own` of each, and returns the whole.
+    // Integrates one row along the first objective: `reaching` of its points reach it, and
+    // `counting` is the state of the weights for their number. Adds to `own` of each point, and
+    // returns the whole.
     template <bool kOwn, typename Weights, typename Reach>
     PARETOPO_INLINE Doubles row(const Weights& weights, Words counting, Doubles area, Reach reach,
                                 Doubles* own) const {
@@ -56,7 +57,8 @@ struct Grids {
         return area * sum;
     }
 
-    // Every slab: over the box of each point, in the order given, or over all places.
+    // Visits every slab: integrates over the box of each point, in the given order, or over the
+    // whole region.
     template <bool kOwn, typename Weights>
     Doubles measure(const Weights& weights, Doubles* boxes) const {
         Doubles total = all(0.0);
@@ -112,7 +114,7 @@ struct Grids {
     }
 };
 
-// What to do with the tiles of a part, and where the results go.
+// The operation for the tiles of a part, and the destination of its results.
 template <int kObjectives, typename Scalar>
 class PartOfGrids {
   public:
@@ -170,7 +172,7 @@ class PartOfGrids {
         for (int lane = 0; lane < lanes_; ++lane) how_.totals[sets_[lane]] = totals[lane];
     }
 
-    // The k-th of them belongs to the k-th point that counts.
+    // The k-th result belongs to the k-th present point.
     PARETOPO_INLINE void hand_out(const Doubles* boxes) {
         const int points = part_.batch.points;
         if (!part_.batch.mask) return hand_out_rows(boxes, points);

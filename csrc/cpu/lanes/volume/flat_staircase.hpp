@@ -1,5 +1,5 @@
-// A planar staircase of maxima in flat arrays: x descends, y ascends. For the sets that remain
-// after limiting, a few dozen steps at most as a rule.
+// A planar staircase of maxima in flat arrays: x descends, y ascends. For sets that remain after
+// limiting, which usually have a few dozen steps at most.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct FlatStaircase {
     double* y;
     std::size_t size = 0;
 
-    // What a new point took, and the run of steps that it covers.
+    // The area that a new point took, and the run of steps that it covers.
     struct Taken {
         double area;
         std::size_t first, end;
@@ -53,7 +53,7 @@ struct FlatStaircase {
     }
 
   private:
-    static constexpr std::size_t kWalk = 24;  // steps; up to here a walk beats a binary search
+    static constexpr std::size_t kWalk = 24;  // up to here a linear scan beats a binary search
 
     std::size_t find(double px) const {
         std::size_t first = 0;

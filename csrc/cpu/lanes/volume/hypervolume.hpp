@@ -25,10 +25,10 @@ class Hypervolume final : public HypervolumeKernel {
     void nondominated(const double* sides, std::size_t count, int objectives,
                       std::uint8_t* kept) override;
 
-    // The same of columns in descending order of their last objective; `high`, 0 before, counts the
-    // rows that reach the last objective of the point.
+    // The same for columns in descending order of their last objective. `high`, initially 0, counts
+    // the rows that reach the last objective of the point.
     double exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
-    // The same without cancellation, where exclusive_of may suffer from it.
+    // The same without cancellation, for points where exclusive_of may suffer from it.
     double exact_exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
 
   private:
@@ -36,10 +36,10 @@ class Hypervolume final : public HypervolumeKernel {
         double x, y, z;
     };
 
-    static constexpr std::size_t kUnasked = 64;    // rows between two looks for an interrupt
-    static constexpr std::size_t kMostDense = 64;  // hits; beyond, O(hits^2) columns cost more
+    static constexpr std::size_t kPollInterval = 64;  // rows between two polls
+    static constexpr std::size_t kMostDense = 64;     // hits; for more, O(hits^2) columns cost more
 
-    // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no
+    // Scratch for one number of objectives. The recursion only goes to fewer objectives, so that no
     // level is entered twice.
     struct Level {
         Buffer<double> prefix, limited, block, gains, vectors, corners;
@@ -64,8 +64,8 @@ class Hypervolume final : public HypervolumeKernel {
     Level& level(int objectives) { return levels_[objectives]; }
 
     int most_objectives_;
-    Pace pace_;
-    double latest_box_ = 0.0;  // that exclusive_limited took a volume from
+    Poller poller_;
+    double latest_box_ = 0.0;  // the box of the last difference in exclusive_limited
     bool is_exact_ = false;    // no sweep may subtract
     Level* levels_;
     Buffer<double> steps_, all_, keys_;

@@ -1,5 +1,5 @@
-// What a point adds to a volume, as a sum of positive terms: where a box less what limits it would
-// lose its digits.
+// The exclusive volume of a point as a sum of positive terms, for points where the difference of a
+// box and the covered part would cancel.
 #include <utility>
 
 #include "cpu/lanes/volume/hypervolume.hpp"
@@ -8,15 +8,15 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
-// With less of a box left, its volume is summed up instead: rounding errors are then below 1e-9 of
-// what is left.
+// If less of a box than this is left, the volume is computed as a sum instead: rounding errors then
+// stay below 1e-9 of it.
 constexpr double kSafe = 0x1p-13;
 
-// How many rows reach the last objective of `row`.
+// The number of rows that reach the last objective of `row`.
 std::size_t rows_above(const double* row, Columns rows, int objectives) {
     std::size_t high = 0;
     const Doubles key = all(row[objectives - 1]);
-    for (;;) {  // sides are positive: the zeros behind the rows stop it
+    for (;;) {  // ends at the zeros after the rows, because sides are positive
         const int reach = count(reaches(load(rows[objectives - 1] + high), key));
         high += static_cast<std::size_t>(reach);
         if (reach < kLanes) return high;
@@ -25,15 +25,15 @@ std::size_t rows_above(const double* row, Columns rows, int objectives) {
 
 }  // namespace
 
-// A difference of volumes keeps the digits that the box has beyond it. Where hardly any are left,
-// the box is cut into slices along the last objective, each with what the point adds there: a sum
-// of positive terms.
+// A difference of volumes loses the digits that it has fewer than the box. If hardly any are left,
+// the box is cut into slices along the last objective, each with the volume that the point adds
+// there: a sum of positive terms.
 double Hypervolume::exact_exclusive_of(int objectives, const double* point, Columns rows,
                                        std::size_t& high) {
     latest_box_ = 0.0;
     const double gain = exclusive_of(objectives, point, rows, high);
     if (objectives == 1 || gain > kSafe * latest_box_) return gain;
-    if (latest_box_ == 0.0) return gain;  // nothing was taken away
+    if (latest_box_ == 0.0) return gain;  // nothing was subtracted
     const bool before = std::exchange(is_exact_, true);
     const double sum = exclusive_by_slices(objectives, point, rows);
     is_exact_ = before;
@@ -43,7 +43,7 @@ double Hypervolume::exact_exclusive_of(int objectives, const double* point, Colu
 double Hypervolume::exclusive_by_slices(int objectives, const double* point, Columns rows) {
     const int rest = objectives - 1;
     Level& mine = level(objectives);
-    // Rows that reach above the point are as good as those that reach its top.
+    // Rows that reach above the point are equivalent to rows that reach its top.
     double* top = mine.vectors.of(static_cast<std::size_t>(2 * objectives));
     double* row = top + objectives;
     for (int m = 0; m < objectives; ++m) top[m] = point[m];
@@ -54,7 +54,7 @@ double Hypervolume::exclusive_by_slices(int objectives, const double* point, Col
     double volume = 0.0;
     for (std::size_t i = 0;;) {
         for (; i < rows.count && (last[i] >= level || last[i] == 0.0); ++i) {
-            if (last[i] == 0.0) continue;  // a row that has been taken out
+            if (last[i] == 0.0) continue;  // a removed row
             for (int m = 0; m < rest; ++m) row[m] = rows[m][i] < top[m] ? rows[m][i] : top[m];
             if (some_row_covers(row, prefix, rest)) continue;
             insert(prefix, row, rest, rows_above(row, prefix, rest));

@@ -1,9 +1,9 @@
-// Hypervolumes of many small sets, one set per lane. Points are sorted by networks and swept by
-// insertion, without a branch that depends on them; padding is a point of zeros.
+// Hypervolumes of many small sets, one set per lane. Networks sort the points, and insertion sweeps
+// them, without a branch that depends on the points; padding is a point of zeros.
 //
-// Every sum runs over differences of neighbours in a sorted order, so that equal coordinates, whose
-// order a network does not fix, meet a factor of zero: the result depends on the set alone and not
-// on the lanes beside it.
+// Every sum runs over differences of neighbours in a sorted order. A network does not fix the order
+// of equal coordinates, but their factor is zero: the result depends only on the set, not on other
+// lanes.
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/sorting_networks.hpp"
 #include "cpu/lanes/volume/part.hpp"
@@ -36,7 +36,7 @@ Doubles volume_of(Doubles* points, int count) {
     return volume_of<32, kObjectives>(points, count);
 }
 
-// Leaves out points that others cover: the sweep is cubic.
+// Drops points that others cover, because the sweep is cubic.
 template <typename Scalar>
 void thin_out(Part<Scalar>& part, const double* ref) {
     Tile<4, Scalar> tile(part.batch, {ref, false});
@@ -56,7 +56,7 @@ void thin_out(Part<Scalar>& part, const double* ref) {
                 present &= chosen;
                 continue;
             }
-            std::uint32_t kept = 0;  // the k-th of them is the k-th bit that is set
+            std::uint32_t kept = 0;  // the k-th kept point is the k-th bit that is set
             std::uint32_t left = present;
             for (int k = 0; left != 0; ++k, left &= left - 1) {
                 kept |= (chosen >> k & 1) * (left & -left);
@@ -73,7 +73,7 @@ void volumes_of(const Part<Scalar>& part, const double* ref, double* volumes,
     for (std::int64_t start = 0; start < part.batch.groups; start += kLanes) {
         std::int64_t sets[kLanes];
         part.take(start, sets);
-        if constexpr (kObjectives < 4) part.fetch(start + kLanes);  // of 4, they were read before
+        if constexpr (kObjectives < 4) part.fetch(start + kLanes);  // with 4, already read
         const int count = tile.read(sets, part.present);
         const unsigned sound = tile.sound();
         tile.drop_outside(count);

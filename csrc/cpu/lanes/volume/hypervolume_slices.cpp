@@ -1,7 +1,7 @@
-// Hypervolume from 4 objectives: a sweep over the last objective, best first. Each point adds what
-// it alone dominates of the slice; the slice is the non-dominated part of the points before it.
-// What a point dominates alone is its box, shrunk to its tightest lower corner, less what the
-// slice dominates of the box, which is a hypervolume of fewer, limited points.
+// Hypervolume from 4 objectives: a sweep over the last objective, best first. Each point adds its
+// exclusive volume within the slice, which is the non-dominated part of the points before it. The
+// exclusive volume is the point's box, shrunk to its tightest lower corner, less the part that the
+// slice dominates. That part is a hypervolume of fewer, limited points.
 //
 // Sources: While, Bradstreet and Barone, 2012, "A fast way of calculating exact hypervolumes"
 // (limiting, slicing); Guerreiro and Fonseca, 2018, "Computing and updating hypervolume
@@ -61,7 +61,7 @@ double Hypervolume::sorted(int objectives, Columns rows) {
     }
 }
 
-// The rows that share the best last objective, swept as one set of one objective less: limiting
+// Sweeps the rows that share the best last objective as one set with one objective less. Limiting
 // makes about half of all rows share it.
 Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied, double& volume) {
     const int rest = objectives - 1;
@@ -83,7 +83,7 @@ Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied,
     double* gains = rest == 3 ? mine.gains.of(tied) : nullptr;
     if (gains) volume = volume_3d(block, gains);
     for (std::size_t i = 0; i < tied; ++i) {
-        if (i % kUnasked == kUnasked - 1) check_interrupt();
+        if (i % kPollInterval == kPollInterval - 1) check_interrupt();
         for (int m = 0; m < rest; ++m) point[m] = block[m][i];
         if (gains ? gains[i] > 0.0 : !some_row_covers(point, prefix, rest))
             append(prefix, point, rest);
@@ -93,7 +93,7 @@ Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied,
 }
 
 double Hypervolume::by_slices(int objectives, Columns rows) {
-    pace_.step();
+    poller_.step();
     const int rest = objectives - 1;
     const double* last = rows[rest];
     std::size_t i = 1;
@@ -112,7 +112,7 @@ double Hypervolume::by_slices(int objectives, Columns rows) {
     }
     volume *= last[0];
     while (i < rows.count) {
-        const std::size_t end = rows.count - i > kUnasked ? i + kUnasked : rows.count;
+        const std::size_t end = rows.count - i > kPollInterval ? i + kPollInterval : rows.count;
         for (; i < end; ++i) {
             for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
             std::size_t high = 0;
@@ -156,7 +156,7 @@ double Hypervolume::exclusive_limited(int objectives, const double* point, Colum
     Doubles* corners = kObjectives > 0 ? corners_here : reinterpret_cast<Doubles*>(scratch);
     double* corner = kObjectives > 0 ? corner_here : scratch + width * kLanes;
 
-    // A row that falls short of the point in one objective only cuts the box there.
+    // A row that is below the point in only one objective cuts the box there.
     for (int m = 0; m < width; ++m) corners[m] = all(0.0);
     constexpr unsigned kAll = (1U << kLanes) - 1;
     for (std::size_t i = 0; i < rows.count; i += kLanes) {
@@ -236,8 +236,8 @@ void Hypervolume::contributions(const double* sides, std::size_t count, int obje
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t i = first; i < end; ++i) {
-        pace_.step();
-        // A row of zeros limits nothing: so a point is not compared with itself.
+        poller_.step();
+        // A row of zeros limits nothing, so that a point is not compared with itself.
         for (int m = 0; m < objectives; ++m) {
             point[m] = rows[m][i];
             rows[m][i] = 0.0;
@@ -260,7 +260,7 @@ void Hypervolume::nondominated(const double* sides, std::size_t count, int objec
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t k = 0; k < count; ++k) {
-        pace_.step();
+        poller_.step();
         for (int m = 0; m < objectives; ++m) point[m] = rows[m][k];
         bool is_dominated = false;
         for (std::size_t i = 0; i < count && !is_dominated; i += kLanes) {

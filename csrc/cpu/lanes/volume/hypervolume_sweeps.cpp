@@ -1,5 +1,5 @@
-// Volumes of 2 and 3 objectives, and what one point adds to a volume of 3: staircases in flat
-// memory, filled through vector comparisons.
+// Volumes of 2 and 3 objectives, and the volume that one point adds to a set of 3: staircases in
+// flat memory, searched by vector comparisons.
 //
 // Sources: Fonseca, Paquete and Lopez-Ibanez, 2006, "An improved dimension-sweep algorithm for the
 // hypervolume indicator"; Guerreiro and Fonseca, 2018, for the contribution by delimiters.
@@ -24,7 +24,7 @@ double Hypervolume::volume_3d(Columns rows, double* gains) {
     FlatStaircase staircase{steps, steps + rows.count + 2};
     double volume = 0.0;
     for (std::size_t i = 0; i < rows.count; ++i) {
-        if (i % kUnasked == kUnasked - 1) check_interrupt();
+        if (i % kPollInterval == kPollInterval - 1) check_interrupt();
         const double x = rows[0][i];
         const double y = rows[1][i];
         const FlatStaircase::Taken taken = staircase.take(x, y, 0.0, 0.0);
@@ -43,8 +43,8 @@ struct DelimitedBox {
 };
 
 // The free volume of the columns `first` to `first` + 8 * kBlocks, one lane each: from the x of a
-// hit to the next x on the left. Down the levels the free part of a column, above all hits at least
-// as wide, only shrinks.
+// hit to the next x on the left. The free part of a column is above all hits at least as wide, and
+// only shrinks from level to level.
 template <int kBlocks>
 PARETOPO_INLINE double columns_of(const double* x, const double* y, const double* z,
                                   std::size_t hits, std::size_t first, const DelimitedBox& box) {
@@ -65,7 +65,7 @@ PARETOPO_INLINE double columns_of(const double* x, const double* y, const double
         const Doubles drop = all(z[k] - z[k + 1]);
         const int earlier = k > first ? static_cast<int>(k - first) : 0;
         for (int p = 0; p < kAll; ++p) {
-            // Of equal columns all but the last are empty.
+            // Among equal columns all but the last are empty.
             const Mask reached = reaches(column[p], qx);
             const Mask narrower = above(column[p], qx);
             const Mask ends = either(narrower, both(reached, lanes_before(earlier - p * kLanes)));
@@ -162,7 +162,7 @@ double Hypervolume::exclusive_3d(const double* point, Columns rows, std::size_t&
     return volume + (px - widest) * (py - below) * (pz - floor);
 }
 
-// The same for many hits, one after the other: the free area shrinks by what each takes.
+// The same for many hits, one after another: each shrinks the free area.
 double Hypervolume::by_staircase(const double* x, const double* y, const double* z,
                                  std::size_t hits, const Corner& point, Corner corner) {
     double* memory = levels_[3].gains.of(2 * (hits + 2));

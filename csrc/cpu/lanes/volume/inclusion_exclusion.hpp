@@ -1,5 +1,6 @@
-// The volume of a few rows by inclusion and exclusion: the boxes that rows have in common, each a
-// product of minima, eight subsets of rows at a time. Rows may cover each other.
+// The volume of a few rows by inclusion and exclusion over the boxes that rows have in common. Each
+// box is a product of minima; eight subsets of rows are handled at a time. Rows may cover each
+// other.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// Twice the work for one row more, and terms of both signs: their rounding errors, 2^kFewRows of
-// them at most, stay below 1e-13 of the volume.
+// Each row doubles the work, and terms have both signs: the rounding errors of at most 2^kFewRows
+// terms stay below 1e-13 of the volume.
 inline constexpr std::size_t kFewRows = 8;
 
 // Lane s of eight stands for a subset of the first three rows, the bits of s.
@@ -20,12 +21,12 @@ alignas(64) inline constexpr double kOutside[3][kEight] = {
     {kNone, kNone, kNone, kNone, 0.0, 0.0, 0.0, 0.0}};
 alignas(64) inline constexpr double kSign[kEight] = {-1.0, 1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0};
 
-// Adds, with its sign, what the rows of each subset of the first 3 + kMore have in common with a
-// box `cap`; without one, the empty subset is left out.
+// Adds, with its sign, the volume of the common box of each subset of the first 3 + kMore rows and
+// the box `cap`; without a cap, the empty subset is left out.
 template <int kMore>
 PARETOPO_INLINE void add_common(Columns rows, int objectives, const double* cap, bool is_odd,
                                 Doubles* sums) {
-    constexpr int kSubsets = 1 << kMore;  // of the rows behind the first three
+    constexpr int kSubsets = 1 << kMore;  // of the rows after the first three
     for (int p = 0; p < kParts; ++p) {
         Doubles outside[3];
         for (int k = 0; k < 3; ++k) outside[k] = load(kOutside[k] + p * kLanes);
@@ -53,7 +54,7 @@ PARETOPO_INLINE void add_common(Columns rows, int objectives, const double* cap,
     }
 }
 
-// Of 3 to kFewRows rows. `cap`: room for a number per objective.
+// For 3 to kFewRows rows. `cap`: room for a number per objective.
 inline double volume_of_few(Columns rows, int objectives, double* cap) {
     Doubles sums[kParts];
     for (int p = 0; p < kParts; ++p) sums[p] = all(0.0);
@@ -69,7 +70,7 @@ inline double volume_of_few(Columns rows, int objectives, double* cap) {
             break;
         default:
             add_common<3>(rows, objectives, nullptr, false, sums);
-            const unsigned subsets = 1U << (rows.count - 6);  // of the rows behind the first six
+            const unsigned subsets = 1U << (rows.count - 6);  // of the rows after the first six
             for (unsigned s = 1; s < subsets; ++s) {
                 for (int m = 0; m < objectives; ++m) {
                     const double* more = rows[m] + 6;

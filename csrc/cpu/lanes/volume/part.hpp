@@ -1,4 +1,4 @@
-// A part of a batch of small sets, ordered so that sets of like size share a tile.
+// A part of a batch of small sets, ordered so that sets of similar size share a tile.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace paretopo::cpu::PARETOPO_LANES {
 template <typename Scalar>
 struct Part {
     Batch<Scalar> batch;
-    std::uint32_t present[kMostGroupsMeasured];  // a bit for each point that counts
-    std::int64_t order[kMostGroupsMeasured];     // sets of like size side by side: few lanes wait
+    std::uint32_t present[kMostGroupsMeasured];  // a bit for each present point
+    std::int64_t order[kMostGroupsMeasured];     // sets of similar size adjacent: few lanes idle
 
     Part(const Batch<Scalar>& whole, std::int64_t first, std::int64_t end) : batch(whole) {
         batch.values = whole.group(first);
@@ -31,7 +31,7 @@ struct Part {
         }
     }
 
-    // Bit i is set where byte i is not zero.
+    // Bit i is set if byte i is not zero.
     static std::uint32_t bits_of(const std::uint8_t* mask, int points) {
         constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
         std::uint32_t bits = 0;
@@ -52,8 +52,7 @@ struct Part {
         for (int g = 0; g < batch.groups; ++g) order[place[__builtin_popcount(present[g])]++] = g;
     }
 
-    // Asks for the sets of a tile ahead of their turn. (Inlined: GCC drops calls that only do
-    // that.)
+    // Prefetches the sets of a tile. (Inlined, because GCC drops calls that only prefetch.)
     PARETOPO_INLINE void fetch(std::int64_t start) const {
         constexpr int kLine = 64 / static_cast<int>(sizeof(Scalar));
         for (std::int64_t k = start; k < start + kLanes && k < batch.groups; ++k) {
@@ -63,7 +62,7 @@ struct Part {
         }
     }
 
-    // The sets of one tile; the last one stands in for those missing.
+    // The sets of one tile; the last one replaces missing ones.
     void take(std::int64_t start, std::int64_t* sets) const {
         for (int lane = 0; lane < kLanes; ++lane) {
             const std::int64_t k = start + lane < batch.groups ? start + lane : batch.groups - 1;

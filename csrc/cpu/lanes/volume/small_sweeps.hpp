@@ -19,8 +19,8 @@ PARETOPO_INLINE Doubles swept_2d(const Doubles* points, int count) {
     return area;
 }
 
-// A point on its way to its place in a staircase of descending x, and the area of what it has
-// passed, itself included.
+// A point on its way to its position in a staircase of descending x, and the area of the steps that
+// it has passed, itself included.
 struct Insertion {
     Doubles x, y;
     Doubles area = all(0.0);
@@ -45,8 +45,8 @@ struct Insertion {
     }
 };
 
-// points: last side descending. Two points are on their way at once: one waits for nothing that the
-// other computes at the same step.
+// points: last side descending. Inserts two points at once, because neither needs a result that the
+// other computes in the same step.
 inline __attribute__((noinline)) Doubles swept_3d(const Doubles* points, int count) {
     Doubles x[kMostMeasuredInLane + 1];
     Doubles y[kMostMeasuredInLane + 1];
@@ -104,11 +104,12 @@ inline __attribute__((noinline)) Doubles swept_4d(const Doubles* points, int cou
     return volume;
 }
 
-// As bits of a double, 2^i for point i: the points that no other covers; of equal ones the first.
+// As bits of a double, 2^i for point i: the points that no other covers; among equal ones the
+// first.
 inline __attribute__((noinline)) Doubles uncovered_4d(const Doubles* points, int count) {
-    // Doubles that are not negative are in the order of their bits: a difference of bits is
-    // negative where a double is smaller.
-    Words stays[kMostMeasuredInLane];  // negative in lanes where the point is to stay
+    // Non-negative doubles are in the order of their bits: a difference of bits is negative if the
+    // first double is smaller.
+    Words stays[kMostMeasuredInLane];  // negative in lanes that keep the point
     const auto side = [points](int i, int m) __attribute__((always_inline)) {
         return (Words)points[4 * i + m];
     };

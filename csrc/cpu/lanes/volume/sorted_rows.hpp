@@ -1,4 +1,4 @@
-// Rows that none covers, in columns, with their last objective in descending order.
+// Rows that do not cover each other, in columns, with their last objective in descending order.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ PARETOPO_INLINE void append(Columns& rows, const double* point, int objectives) 
     rows.close(objectives);
 }
 
-// Drops the rows that `point` covers and puts it in its place, behind the `high` rows that reach
-// its last objective.
+// Drops the rows that `point` covers, and inserts it after the `high` rows that reach its last
+// objective.
 template <int kObjectives>
 PARETOPO_INLINE void insert_in(Columns& rows, const double* point, int objectives,
                                std::size_t high) {
@@ -34,7 +34,7 @@ PARETOPO_INLINE void insert_in(Columns& rows, const double* point, int objective
     const double* last = rows[width - 1];
     std::size_t place = high;
     while (place > 0 && last[place - 1] == point[width - 1]) --place;
-    // Covered rows lie behind this place.
+    // Covered rows come after this position.
     const auto kept_at = [&](std::size_t i) {
         Mask covered = reaches(all(point[0]), load(rows[0] + i));
         for (int m = 1; m < width; ++m) {

@@ -13,7 +13,7 @@ namespace paretopo::cpu::PARETOPO_LANES {
 
 inline constexpr int kMostObjectives = 4;
 
-// What turns a value into a side, and which sides need no scaling.
+// The transformation of values into sides, and the range of sides that need no scaling.
 struct Frame {
     double sign[kMostObjectives];
     double most, least;
@@ -25,11 +25,11 @@ struct Frame {
         }
         most = 1.0;
         for (int k = 0; k < safe_power(batch.objectives); ++k) most *= 2.0;
-        least = kMostMeasuredInLane / most;  // of a sum; its largest term is at least 1 / most then
+        least = kMostMeasuredInLane / most;  // of a sum; its largest term is then at least 1 / most
     }
 };
 
-// Collects one tile: kLanes sets, a lane each.
+// Collects one tile: kLanes sets, one per lane.
 template <int kObjectives, typename Scalar>
 class Tile {
   public:
@@ -39,8 +39,8 @@ class Tile {
         }
     }
 
-    // `groups`: kLanes indices; `present`: by group, a bit for each point that counts. Those lie
-    // side by side in each lane; returns how many the fullest lane has.
+    // `groups`: kLanes indices; `present`: by group, a bit for each present point. Present points
+    // become adjacent in each lane; returns the number in the fullest lane.
     PARETOPO_INLINE int read(const std::int64_t* groups, const std::uint32_t* present) {
         int most = 0;
         Doubles sizes;
@@ -56,7 +56,8 @@ class Tile {
         }
         for (int m = 0; m < kObjectives; ++m) sum_[m] = all(0.0);
         if (ref_.per_group) take_corners(groups);
-        // kObjectives vectors hold kLanes points: the objective of a column is known here.
+        // kObjectives vectors hold kLanes points: the objective of a column is a compile-time
+        // constant here.
         for (int c = 0; c < width; c += kObjectives * kLanes) {
 #pragma GCC unroll 4
             for (int part = 0; part < kObjectives; ++part) {
@@ -71,7 +72,7 @@ class Tile {
                 }
                 rotate_addresses<double, kLanes>(rows);
 #pragma GCC unroll 8
-                for (int k = 0; k < kLanes; ++k) {  // behind `width` there is room for a vector
+                for (int k = 0; k < kLanes; ++k) {  // there is room for a vector after `width`
                     const int point = c / kObjectives + (part * kLanes + k) / kObjectives;
                     values[first + k] = side_of(rows[k], (part * kLanes + k) % kObjectives,
                                                 above(sizes, all(point)));
@@ -81,7 +82,7 @@ class Tile {
         return most;
     }
 
-    // A point that is not better than the reference everywhere becomes a point of zeros.
+    // Sets the sides of a point to zeros unless it is better than the reference in every objective.
     PARETOPO_INLINE void drop_outside(int count) {
         for (int i = 0; i < count; ++i) {
             Doubles* point = values + i * kObjectives;
@@ -92,7 +93,7 @@ class Tile {
         }
     }
 
-    // Lanes that hold numbers only, with products in the range of doubles.
+    // Lanes without NaN or infinity, and with products in the range of doubles.
     PARETOPO_INLINE unsigned sound() const {
         Mask good = opposite(none());
         for (int m = 0; m < kObjectives; ++m) {
@@ -109,8 +110,8 @@ class Tile {
   private:
     typedef Scalar Packed __attribute__((vector_size(kLanes * sizeof(Scalar))));
 
-    // The points of group g that count, in the batch itself if they lie there side by side, with
-    // room behind them; otherwise copied.
+    // The present points of group g: in the batch itself if they are adjacent and have room after
+    // them, otherwise as a copy.
     PARETOPO_INLINE const Scalar* side_by_side(std::int64_t g, std::uint32_t present,
                                                Scalar* copy) {
         const Scalar* from = batch_.group(g);
@@ -132,7 +133,7 @@ class Tile {
         }
     }
 
-    // 0 where the point does not count.
+    // 0 if the point is absent.
     PARETOPO_INLINE Doubles side_of(Doubles value, int m, Mask counts) {
         const Doubles difference = value * all(frame_.sign[m]) - corner_[m];
         const Doubles side = where(counts, larger(all(0.0), difference));  // NaN stays NaN

@@ -6,7 +6,7 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// Of groups of any size: `row` of each lane is an offset into the table.
+// Weights for groups of any size: `row` of each lane is an offset into the table.
 class WeightsInMemory {
   public:
     WeightsInMemory(const double* table, const int* sizes) : table_(table) {
@@ -14,9 +14,9 @@ class WeightsInMemory {
             rows_[lane] = static_cast<std::int64_t>(weights_at(sizes[lane], 0));
         }
     }
-    // The state that stands for so many points.
+    // The state for the given number of points.
     PARETOPO_INLINE Words counting(Words points) const { return rows_ + points; }
-    PARETOPO_INLINE Doubles at(Words state) const {  // masked: GCC warns of the others
+    PARETOPO_INLINE Doubles at(Words state) const {  // masked: GCC warns about the other gathers
 #if defined(__AVX512F__)
         return _mm512_mask_i64gather_pd(all(0.0), 0xff, (__m512i)state, table_, 8);
 #elif defined(__AVX2__)
@@ -32,13 +32,13 @@ class WeightsInMemory {
 };
 
 #if defined(__AVX512F__)
-// Of groups of one size up to kPoints, in registers.
+// Weights for groups of one size up to kPoints, in registers.
 template <int kPoints>
 class WeightsInRegisters {
   public:
     WeightsInRegisters(const double* table, int size) {
         constexpr int kSize = 8 * kVectors;
-        alignas(kVectorBytes) double turned[kSize];  // so that kSize itself is at 0
+        alignas(kVectorBytes) double turned[kSize];  // rotated so that index kSize itself is at 0
         for (int c = 1; c <= kSize; ++c) turned[c % kSize] = table[weights_at(size, c)];
         for (int v = 0; v < kVectors; ++v) vectors_[v] = load(turned + 8 * v);
     }

@@ -1,5 +1,5 @@
-// Scratch that a thread keeps from call to call: fresh memory costs a set of 10,000 points as much
-// as its sweep.
+// Scratch memory that a thread keeps between calls. Fresh memory costs a set of 10,000 points as
+// much as its sweep.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 
 namespace paretopo::cpu {
 
-// Owns a Scratch from its first use on, the one that this thread used last if nobody has it. A copy
-// has scratch of its own.
+// Owns a Scratch from the first use on. It reuses this thread's idle one if there is one. A copy
+// has its own scratch.
 template <typename Scratch>
-class Warm {
+class ThreadScratch {
   public:
-    Warm() = default;
-    Warm(const Warm&) {}
-    Warm& operator=(const Warm&) = delete;
-    ~Warm() {
+    ThreadScratch() = default;
+    ThreadScratch(const ThreadScratch&) {}
+    ThreadScratch& operator=(const ThreadScratch&) = delete;
+    ~ThreadScratch() {
         if (own_ && own_->bytes() <= kMostIdleBytes) idle_ = std::move(own_);
     }
 
-    // As of a pointer: what it points to is not const where the pointer is.
+    // const like a pointer's operator: the target is not const.
     Scratch& operator*() const {
         if (!own_) own_ = idle_ ? std::move(idle_) : std::make_unique<Scratch>();
         return *own_;
