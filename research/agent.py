@@ -1,7 +1,7 @@
 """A training of a tabular policy: the real controller, the real rewards, exact evaluations.
 
-What a language model would do by sampling text, a softmax over ways to answer does here; from the
-rewards on, everything is what the other backends run.
+A softmax over ways to answer replaces a language model that samples text. Everything from the
+rewards on is the code that the other backends run.
 
 >>> from paretopo.config import METHODS
 >>> from research.tasks import TASKS
@@ -142,12 +142,12 @@ class TabularRun:
         return moves
 
     def _lengths(self, chosen: NDArray[np.int64]) -> Floats:
-        """An answer is as long as what it costs, and one more."""
+        """Return the lengths of answers: their costs plus one."""
         lengths: Floats = 1.0 + self.task.cost_of_answers(chosen).sum(axis=-1)
         return lengths
 
     def evaluate(self, step: int) -> dict[str, Any]:
-        """The rows of a report; the controller hears of the outcome, too."""
+        """Evaluate the policy for a report, and pass the outcome to the controller."""
         task, policy = self.task, self.policy()
         accuracy, economy = task.outcome(policy, step)
         saved = np.einsum("kw,kwc->c", policy[self._rows], task.saved) / len(self._rows)
@@ -165,13 +165,13 @@ class TabularRun:
 
 @dataclass(frozen=True)
 class _Answers:
-    """What is known of the answers of a step, and one of their costs.
+    """The answers of a step, and one of their costs.
 
     Attributes:
-        costs: (kinds, questions, group) as they are charged.
-        right: Alike, the share of each answer that is right.
+        costs: (kinds, questions, group) charges.
+        right: (kinds, questions, group) share of each answer that is right.
         step: From 0 on.
-        budget: What is left of so much is paid; None pays the negated cost.
+        budget: The reward is the rest of this budget; None: the negated cost.
     """
 
     costs: Floats
@@ -288,7 +288,7 @@ class _ByFewest:
         economy, rewards = make_economy(objective), config.rewards
         assert economy is not None
         self._economy = economy
-        # Of each question; one that was never solved counts with the most calls.
+        # Per question; a question that was never solved counts with the most calls.
         self._fewest = np.full((len(task.policy_rows), PER_KIND), float(task.cost[..., 0].max()))
         self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
 

@@ -1,9 +1,9 @@
-"""The claims of the paper, held against the records of a study.
+"""The claims of the paper, checked against the records of a study.
 
-All differences that verdicts rest on are tested together: p is corrected for how many there are,
-and what is smaller than a margin fixed beforehand is as good as nothing. A claim is refuted only by
-an interval that says so; what cannot be decided is "unknown". What the paper says of calls is asked
-of whatever a task is paid for.
+All differences that decide verdicts are tested together: p is corrected for their number. A
+difference below a margin that was fixed in advance counts as no difference. Only an interval that
+excludes a claim refutes it; an undecided claim is "unknown". Claims about calls are applied to the
+unit in which a task is charged.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Finding:
 
     Attributes:
         claim: The claim in words.
-        task: That on which it was tested.
+        task: The task on which it was tested.
         verdict: "reproduced", "the opposite", "no difference" within the margins, "not reproduced"
             where the interval rules the claim out, "unknown", or "too few seeds"; "by means: yes"
-            or "by means: no" of what is not tested.
+            or "by means: no" if only means are compared.
         numbers: The measurements that the verdict follows from.
         tested: The comparisons among them.
     """
@@ -49,12 +49,12 @@ class _Claim:
     """A claim, and how it is checked.
 
     Attributes:
-        text: In words; {cost} stands for the unit that the task is paid in.
-        methods: Who must have been tried.
-        measure: (results, task) → the differences that it is about, by name: accuracy, the unit
-            of the cost, or response tokens. Empty where it is about something else.
-        decide: From the verdicts on these to that on the claim.
-        about: What the differences are of.
+        text: In words; {cost} stands for the unit that the task is charged in.
+        methods: Methods that the study must contain.
+        measure: (results, task) → the relevant differences by name: accuracy, the unit of the
+            cost, or response tokens. Empty if the claim is about something else.
+        decide: Maps the verdicts on these differences to the verdict on the claim.
+        about: A description of the differences.
     """
 
     text: str
@@ -122,14 +122,14 @@ def format_claims(results: Results) -> list[str]:
 
 
 def _describe_margins(results: Results, found: Sequence[Finding]) -> str:
-    """What is as good as no difference, in words."""
+    """Describe the margins below which a difference counts as none."""
     tasks = dict.fromkeys(one.task for one in found)
     costs = {results.unit(task): _margin(results, task, results.unit(task)) for task in tasks}
-    told = [f"{100 * ACCURACY_MARGIN:g} points of accuracy"]
-    told += [f"{margin:g} {unit}" for unit, margin in costs.items()]
+    margins = [f"{100 * ACCURACY_MARGIN:g} points of accuracy"]
+    margins += [f"{margin:g} {unit}" for unit, margin in costs.items()]
     if any(_RESPONSE in one.numbers for one in found):
-        told.append(f"{_RESPONSE_MARGIN:g} {_RESPONSE}")
-    return f"{', '.join(told[:-1])} and {told[-1]}"
+        margins.append(f"{_RESPONSE_MARGIN:g} {_RESPONSE}")
+    return f"{', '.join(margins[:-1])} and {margins[-1]}"
 
 
 def _margin(results: Results, task: str, name: str) -> float:
@@ -158,7 +158,7 @@ _OF_MORE = {
 
 
 def _verdicts(found: Sequence[Comparison]) -> list[str]:
-    """Those that p does not contradict; a claim is not refuted by an interval that p denies."""
+    """Replace verdicts that p contradicts by "unknown": such an interval refutes no claim."""
     return [
         "unknown" if one.is_contradictory and one.verdict != "equal" else one.verdict
         for one in found
@@ -228,7 +228,7 @@ def _leaner_at_end(text: str, method: str) -> _Claim:
 
 
 def _shorter_at_end(text: str, method: str) -> _Claim:
-    """Responses shorten where they are not what is paid."""
+    """Responses shorten, on tasks that are not charged by tokens."""
 
     def measure(results: Results, task: str) -> dict[str, Floats]:
         if results.unit(task) == "tokens" or not results.is_measured(task, method, "response"):
@@ -258,13 +258,13 @@ def _find_most_calls(results: Results, task: str) -> Finding:
     calls = {m: results.read(task, m, "cost").mean() for m in results.methods(task)}
     right = {m: results.read(task, m, "accuracy").mean() for m in results.methods(task)}
     most = max(calls, key=lambda method: calls[method])
-    behind = max(right.values()) - right[ACCURACY]
+    gap = max(right.values()) - right[ACCURACY]
     return Finding(
         f"accuracy only: near the highest accuracy, most {unit}",
         task,
-        _by_means(most == ACCURACY and behind <= ACCURACY_MARGIN),
+        _by_means(most == ACCURACY and gap <= ACCURACY_MARGIN),
         f"{calls[ACCURACY]:.2f} {unit}, most has `{most}` with {calls[most]:.2f}; "
-        f"{100 * behind:.2f} points of accuracy below the best",
+        f"{100 * gap:.2f} points of accuracy below the best",
     )
 
 

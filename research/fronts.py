@@ -1,8 +1,8 @@
-"""Whole fronts of tabular policies: one that is given a preference, or one for each preference.
+"""Whole fronts of tabular policies: one conditioned on the preference, or one per preference.
 
-A policy that is given a preference has logits that are linear in its weights, as those of the best
-policies at a temperature are: what is learnt for one preference tells about the others. Policies
-with fixed weights know nothing of each other, and share the steps among them.
+The logits of a conditioned policy are linear in the preference's weights, like those of the best
+policies at a temperature. Training on one preference therefore also improves the others. Policies
+with fixed weights are independent and share the number of steps.
 
 >>> from research.tasks import TASKS
 >>> steerable = {"paretopo.preference": "given"}
@@ -57,9 +57,9 @@ def train_tabular_front(
         every: Steps in all between evaluations; a multiple of ``preferences``.
 
     Returns:
-        A row per evaluation: step (in all), hypervolume of the front and preference, the mean value
-        by what was asked for, each as a share of the best policies'; accuracy, economy and cost are
-        means over the preferences.
+        A row per evaluation: step (in all), hypervolume of the front, and preference, the mean
+        value under each policy's own preference. Both are shares of the best policies' scores.
+        Accuracy, economy and cost are means over the preferences.
     """
     method = with_economy(overrides, "saving")
     given = preference_grid(preferences)
@@ -81,7 +81,7 @@ def train_tabular_front(
 
     rows = [evaluate(0)]
     for step in range(1, steps + 1):
-        # One step of the only run; or, each time that all could have one, one of each.
+        # The only run takes every step; several runs each take one step in the same iteration.
         due = runs if step % len(runs) == 0 else []
         for run, optimiser in zip(due, optimisers if due else [], strict=True):
             factor, gradient = run.step(step // len(runs))
@@ -94,14 +94,14 @@ def train_tabular_front(
 def score_policies(
     task: TabularTask, policies: Sequence[Floats], preferences: Sequence[Preference]
 ) -> dict[str, float]:
-    """What the policies of a front are worth together, and each by what it was asked for.
+    """Score the policies of a front together, and each under its own preference.
 
-    Hypervolumes begin at the point of a policy that takes every way alike.
+    The reference point of hypervolumes is the outcome of the uniform policy.
 
     Args:
         task: The questions.
         policies: (rows, ways) for each preference.
-        preferences: Weights of being right, and of what is saved where it is.
+        preferences: Weights of a right answer, and of the savings of right answers.
     """
     weights = np.linspace(0.0, 1.0, _WEIGHTINGS + 1)
     best = np.array([_point(task, _best(task, (one, 1.0 - one))) for one in weights])
@@ -146,7 +146,7 @@ def _fixed_run(
 
 
 class _SteerableRun(TabularRun):
-    """A policy with logits (rows, ways, objectives), of which a preference takes the weighted sum.
+    """A policy with logits (rows, ways, objectives), summed with the weights of a preference.
 
     Args:
         task: The questions.

@@ -1,7 +1,7 @@
-"""Tasks that are tables: how often an answer of some way is right, and what it costs.
+"""Tabular tasks: the probability that each way to answer is right, and its costs.
 
-A policy for such a task is a table too, so what it is worth is an exact expectation, and a training
-takes a second.
+A policy for such a task is a table, too. Its score is therefore an exact expectation, and a
+training takes a second.
 
 >>> task = make_calling_task("sums", "", needed=[0, 2], right=[0.9, 0.8], guess=[0.0, 0.3])
 >>> corner = task.best_policy("hypervolume")
@@ -24,22 +24,22 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Measure = Literal["hypervolume", "preference"]
-RIGHT, SAVED = 0.6, 0.4  # the preference that is stated to every method
-CHANGE = 200  # the last step before a task that changes does
-_MOST_POLICIES = 10**6  # that are looked through for the best
+RIGHT, SAVED = 0.6, 0.4  # the preference that every method gets
+CHANGE = 200  # the last step before the change of a task that changes
+_MOST_POLICIES = 10**6  # limit of the exhaustive search for the best
 GROUP = 8  # answers to a question, as in the paper
 
 
 @dataclass(frozen=True)
 class Unit:
-    """From a cost as the table has it to what an answer is charged.
+    """Converts a cost of the table to the charge of an answer.
 
     Attributes:
         base: Charged for every answer.
         slope: Charged for each unit of the table; one number, or one for each cost.
-        noise: "normal" in units of the table, or "lognormal" around the charge; neither moves the
-            mean, but for charges below 0, which become 0.
-        sigma: Of the noise.
+        noise: "normal" in units of the table, or "lognormal" around the charge. Both keep the mean,
+            except that charges below 0 become 0.
+        sigma: Standard deviation of the noise.
     """
 
     base: float = 0.0
@@ -64,23 +64,23 @@ class TabularTask:
 
     Attributes:
         name: Its key among the tasks.
-        about: What it isolates, in one line.
+        about: The effect that it isolates, in one line.
         success: (kinds, ways) probability that an answer of that way is right.
         cost: (ways, costs) of an answer of that way, or (kinds, ways, costs) where kinds differ.
-        most: (costs,) cost of which nothing is saved, or (kinds, costs); the greatest of the table,
-            or of the kind, if not given.
-        units: In what the costs are charged: the first, or one of several as the seed has it.
-        counted: Costs are counts: the policy is paid the paper's economy where a method asks for
-            no other; else the charge itself, negated.
-        budget: What is left of so much is paid, in place of the negated charge.
+        most: (costs,) or (kinds, costs), the cost at which nothing is saved. Default: the greatest
+            cost of the table, or of the kind.
+        units: Units of the charges; the seed chooses one if there are several.
+        counted: True if costs are counts: the reward is then the paper's economy unless a method
+            sets another. Otherwise it is the negated charge.
+        budget: The reward is the rest of this budget instead of the negated charge.
         scaled: Charges are times a power of ten, from a thousandth to a thousand, that the seed
             draws.
-        later: (kinds, ways) the success from step `CHANGE` on, where it changes.
-        rows: (kinds,) the row of the policy that answers a kind, where kinds share one.
+        later: (kinds, ways) the success after step `CHANGE`, if it changes.
+        rows: (kinds,) the row of the policy that answers a kind, if kinds share rows.
         start: (ways,) logits that the policy starts from, before the seed's noise.
         group: Answers to each question.
-        parts: An answer has so many parts, each right with the probability of the table; its
-            reward is the share of parts that are right.
+        parts: Number of parts of an answer. Each is right with the probability of the table; the
+            reward is the share of right parts.
     """
 
     name: str
@@ -105,7 +105,7 @@ class TabularTask:
 
     @property
     def ways(self) -> int:
-        """In how many ways a question can be answered."""
+        """Number of ways to answer a question."""
         return int(self.cost.shape[-2])
 
     @property
@@ -161,15 +161,15 @@ class TabularTask:
         return float((chosen * self.costs[..., 0]).sum(axis=1).mean())
 
     def score(self, policy: ArrayLike, measure: Measure, step: int = 0) -> float:
-        """What a policy is worth, as a share of the best policy's.
+        """Return the score of a policy as a share of the best policy's.
 
         Args:
             policy: (rows, ways) probabilities.
-            measure: "hypervolume": the volume between the outcome and (accuracy of a policy that
-                always answers the cheapest way, no economy), what paying adds; with several costs,
-                the expected volume of one answer. "preference": ``E[right * (0.6 + 0.4 * share
-                saved)]``, the mean over several costs, which is what every method is told to want.
-            step: Of the training, for tasks that change.
+            measure: "hypervolume": the volume between the outcome and a reference, with the
+                accuracy of the cheapest way and no economy. With several costs it is the expected
+                volume of one answer. "preference": ``E[right * (0.6 + 0.4 * share saved)]``, the
+                preference that every method gets; the mean over several costs.
+            step: Training step, for tasks that change.
         """
         chosen = np.asarray(policy, np.float64)
         return self._value(chosen, measure, step) / self._best(measure, self._is_later(step))[1]
@@ -237,23 +237,23 @@ def make_calling_task(
     group: int = GROUP,
     parts: int = 1,
 ) -> TabularTask:
-    """A task whose kinds need so many of at most five calls.
+    """Make a task whose kinds need given numbers of calls, five at most.
 
     Args:
         name: Its key.
-        about: What it isolates.
+        about: The effect that it isolates.
         needed: (kinds,) calls that an answer needs.
         right: (kinds,) probability of being right with them.
         guess: (kinds,) probability of being right with fewer.
-        later: (kinds,) what they need once the task has changed.
+        later: (kinds,) calls that an answer needs after the change of the task.
         harm: Share of the probability that each needless call takes away.
-        unit: What calls are charged in, or units to choose one from; None pays for their count.
-        budget: See `TabularTask`, as the next two.
-        scaled: Likewise.
-        rows: Likewise.
-        start: Likewise.
-        group: Likewise.
-        parts: Likewise.
+        unit: Unit of the charges, or units to choose from; None charges the number of calls.
+        budget: See `TabularTask`, also for the parameters below.
+        scaled: See `TabularTask`.
+        rows: See `TabularTask`.
+        start: See `TabularTask`.
+        group: See `TabularTask`.
+        parts: See `TabularTask`.
     """
     calls = np.arange(6)
 
@@ -297,7 +297,7 @@ def make_task(
     group: int = GROUP,
     parts: int = 1,
 ) -> TabularTask:
-    """A task from what can be turned into its arrays; see `TabularTask`."""
+    """Make a task from array-likes; see `TabularTask`."""
     costs = np.array(cost, np.float64)
     return TabularTask(
         name,

@@ -24,7 +24,7 @@ from research.tables import (
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What the calling tasks of one set have in common, and the units they are paid in."""
+    """The common numbers of the calling tasks of one set, and the units of their charges."""
 
     needed: tuple[int, ...]
     later: tuple[int, ...]
@@ -46,13 +46,13 @@ class _AnyStart:
     Attributes:
         steps: (ways,) how often a kind of factor 1 is answered rightly, by the price.
         factors: (kinds,) on that.
-        price: (ways,) of which the first is free.
-        far: (ways,) prices of which the last is many times what is needed.
-        needed: (kinds,) calls that an answer needs, where calls beyond are wasted.
+        price: (ways,) prices; the first is 0.
+        far: (ways,) prices; the last is many times the price that is needed.
+        needed: (kinds,) calls that an answer needs; further calls are wasted.
         right: (kinds,) probability of being right with them.
         lucky: (kinds,) probability of being right with fewer.
-        rare: (kinds,) probability of being right with them, where hardly any answer is.
-        scale: (kinds,) by how much one kind is dearer than another.
+        rare: (kinds,) probability of being right with them, for tasks on which few answers are.
+        scale: (kinds,) factors on the costs of each kind.
         saved: (ways, 4) shares of four costs that are saved.
         accuracy: (kinds, ways) of these ways.
         units: of the second and third cost.
@@ -83,7 +83,7 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
     saved, accuracy = np.array(numbers.saved), np.array(numbers.accuracy)
 
     def start(way: int, share: float, ways: int = 6) -> Sequence[float]:
-        """Logits of which one way has that share of the answers."""
+        """Return logits that give one way this share of the answers."""
         logits = np.zeros(ways)
         logits[way] = np.log(share * (ways - 1) / (1.0 - share))
         return logits.tolist()
@@ -91,7 +91,7 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
     return [
         make_task(
             f"{prefix}cheap_start",
-            "the start hardly ever pays, and what is paid makes answers right",
+            "the start hardly ever pays, and only paying makes answers right",
             rising,
             price,
             units=[unit],
@@ -113,7 +113,7 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
         ),
         make_task(
             f"{prefix}dear_start",
-            "the start pays many times what is needed",
+            "the start pays many times the price that is needed",
             rising,
             far,
             units=[unit],
@@ -181,7 +181,7 @@ def _make_calling_tasks(prefix: str, numbers: _Numbers) -> list[TabularTask]:
         lucky(f"{prefix}heavy_tail", "lucky, paid in tokens with a heavy tail", unit=numbers.heavy),
         lucky(
             f"{prefix}offset",
-            "lucky, paid in what is left of a budget",
+            "lucky, paid by the rest of a budget",
             unit=dollars,
             budget=numbers.budget,
         ),
@@ -274,7 +274,7 @@ def _make_judged_tasks() -> list[TabularTask]:
         ),
         make_calling_task(
             "aliased",
-            "kinds that the policy cannot tell apart",
+            "kinds that the policy cannot distinguish",
             needed=(1, 2, 0, 1, 3, 0),
             right=(0.85, 0.75, 0.90, 0.80, 0.70, 0.25),
             guess=(0.25, 0.2, 0.0, 0.15, 0.1, 0.0),

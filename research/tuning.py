@@ -6,7 +6,7 @@ from paretopo.study.analysis import Results
 
 
 def choose_settings(results: Results, measure: str) -> dict[str, str]:
-    """Of each method's variants, ``method+switch+...``, that of the best worst case on average.
+    """Choose each method's variant, ``method+switch+...``, with the best mean worst case.
 
     Args:
         results: Of a study whose methods are such variants; the first named wins among equals.

@@ -1,7 +1,7 @@
-"""What an answer is worth: a function for each objective that is not measured without one."""
+"""Rewards: a function for each objective that paretopo does not measure itself."""
 
 
 def correct(completions, answer, **_):
-    """1 where what is written last is the right option."""
+    """Return 1 for each completion that ends with the right option, else 0."""
     said = [text.strip()[-1:] for text in completions]
     return [float(one == right) for one, right in zip(said, answer, strict=True)]
