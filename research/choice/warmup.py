@@ -4,7 +4,7 @@ import itertools
 
 
 def demonstrate(random, digits, **_):
-    """Write the remainder by 3 after each digit; the last one is the answer."""
+    """What is left by 3 after each digit; the last is the answer."""
     left = list(
         itertools.accumulate([0, *digits], lambda before, digit: (10 * before + digit) % 3)
     )[1:]

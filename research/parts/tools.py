@@ -1,4 +1,4 @@
-"""Prices of spare parts from an old catalogue, which often errs, and the shop, which never does."""
+"""What a spare part costs: an old catalogue, which often errs, and the shop, which never does."""
 
 import hashlib
 
