@@ -1,4 +1,4 @@
-"""Box decompositions of what a front dominates and leaves, and what candidates improve there."""
+"""Box decompositions of the dominated and the undominated region, and improvement in boxes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paretopo_core.hypervolume import (
     turn_slopes,
 )
 
-_LEAST_SURE = 2.0**-900  # of a sum of squares that has lost no digit that counts
+_LEAST_SURE = 2.0**-900  # larger sums of squares have lost no significant digit
 _MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
 
 
@@ -33,8 +33,8 @@ class Boxes(NamedTuple):
         lower: shape (..., boxes, objectives), float64, the corners with the smaller numbers, in the
             objectives' units.
         upper: the same of the larger numbers.
-        counts: shape (...), int64, how many boxes each set has. Those behind are padding, of no
-            volume: both corners are the reference.
+        counts: shape (...), int64, how many boxes each set has. Padding follows, boxes of no
+            volume with both corners at the reference.
 
     >>> lower, upper, counts = dominated_boxes([[[1, 2], [2, 1]], [[3, 3], [1, 1]]], ref=0)
     >>> counts
@@ -52,13 +52,13 @@ class Boxes(NamedTuple):
 def nondominated_boxes(
     points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> Boxes:
-    """Divide what no point dominates above the reference into boxes that do not overlap.
+    """Partition the region above the reference that no point dominates into disjoint boxes.
 
-    A new point improves the hypervolume by what it dominates of these boxes, which is what expected
-    hypervolume improvement integrates: see :func:`hypervolume_improvement`. Corners are coordinates
-    of points and of the reference, exactly, and infinite where nothing bounds a box on the better
-    side. Which of many divisions is found depends on the order of the objectives, never on that of
-    the points.
+    A new point improves the hypervolume by the volume that it dominates in these boxes. Expected
+    hypervolume improvement integrates this volume: see :func:`hypervolume_improvement`. Corners are
+    exact coordinates of points and of the reference, and infinite if no point bounds a box on the
+    better side. The partition depends on the order of the objectives, but not on that of the
+    points.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
@@ -74,7 +74,7 @@ def nondominated_boxes(
     Returns:
         ``lower`` and ``upper``, shape (..., boxes, objectives), float64, padded to the set with
         the most boxes; ``counts``, shape (...), int64, how many each set has. Same library as
-        ``points``; no derivative. Without points it is one box, from the reference on.
+        ``points``; no derivative. Without points it is one box that begins at the reference.
 
     Raises:
         ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
@@ -88,8 +88,8 @@ def nondominated_boxes(
     sphere 101, 280, 863 and 2,390 with 3, 4, 5 and 6 objectives, in 15, 30, 100 and 600 µs.
 
     Source: local upper bounds after Lacour, Klamroth and Fonseca (2017), "A box decomposition
-    algorithm to compute the hypervolume indicator", Comput. Oper. Res. 79, one objective swept;
-    what a point is the first to dominate is undominated before: docs/mathematics.md.
+    algorithm to compute the hypervolume indicator", Comput. Oper. Res. 79, with one objective
+    swept: docs/mathematics.md.
 
     >>> boxes = nondominated_boxes([[1, 2], [2, 1]], ref=0)
     >>> boxes.lower.tolist(), boxes.upper.tolist()
@@ -105,10 +105,10 @@ def nondominated_boxes(
 def dominated_boxes(
     points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> Boxes:
-    """Divide what the points dominate above the reference into boxes that do not overlap.
+    """Partition the region that the points dominate above the reference into disjoint boxes.
 
-    Their volumes add up to the :func:`paretopo_core.hypervolume`, whose integrals over a density
-    they make as simple as those over a box.
+    Their volumes add up to the :func:`paretopo_core.hypervolume`. An integral of a density over the
+    dominated region becomes a sum of integrals over boxes.
 
     Args:
         points: shape (..., points, objectives), as for :func:`nondominated_boxes`.
@@ -138,22 +138,22 @@ def dominated_boxes(
 def hypervolume_improvement(
     boxes: Any, candidates: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> Any:
-    """Measure what q candidates together would add to the hypervolume of a front.
+    """Compute the joint hypervolume improvement of q candidates over a front.
 
-    It is HV(front and candidates) - HV(front), measured as the volume that they dominate in the
-    boxes of the undominated region: a sum of positive terms and no difference of two volumes, so
-    that small improvements keep their digits. With q = 1 it is the improvement of one candidate;
-    many of them at once are ``candidates[:, None]``, all in the same boxes.
+    It is HV(front and candidates) - HV(front), computed as the volume that they dominate in the
+    boxes of the undominated region. As a sum of positive terms, not a difference of two volumes, it
+    keeps the digits of small improvements. With q = 1 it is the improvement of one candidate; pass
+    ``candidates[:, None]`` for many single candidates in the same boxes.
 
     Args:
         boxes: from :func:`nondominated_boxes`, or any boxes that do not overlap, as (lower, upper):
-            shape (..., boxes, objectives) each. (Of :func:`dominated_boxes` it measures what the
-            candidates dominate of that region.)
+            shape (..., boxes, objectives) each. (With :func:`dominated_boxes`, the result is the
+            volume that the candidates dominate within that region.)
         candidates: shape (..., q, objectives), any real dtype; a NumPy array, a list, or a torch
             tensor on the CPU. The leading dimensions of boxes and candidates are broadcast. For
-            tensors the result has a first derivative in the candidates: at ties the one from
-            below, of candidates with the same value the first takes all, as
-            :func:`paretopo_core.hypervolume_gradient` has it.
+            tensors the result has a first derivative in the candidates. At ties this is the left
+            derivative; among equal candidates the first receives the whole gradient, as in
+            :func:`paretopo_core.hypervolume_gradient`.
         maximise: whether larger is better, as the boxes were made with.
         mask: shape (..., q), bool; False marks padding.
 
@@ -162,14 +162,14 @@ def hypervolume_improvement(
 
     Raises:
         ValueError: wrong shape of an argument; a candidate that is NaN, or infinite on the better
-            side; a corner that is NaN, or infinite on the worse side, as where ``maximise`` is not
-            what the boxes were made with; candidates on a GPU.
+            side; a corner that is NaN, or infinite on the worse side, for example if ``maximise``
+            differs from that of the boxes; candidates on a GPU.
         TypeError: ``candidates`` or ``boxes`` are not real numbers, ``mask`` or ``maximise`` not
             bool.
 
     Cost: O(boxes · objectives) for one candidate, about 1 ns for each; for q of them O(boxes · q ·
-    objectives), and the hypervolume of those that reach into a box. The derivative: for each box,
-    objective and candidate that ends there, what it adds to the others with one objective less.
+    objectives), and the hypervolume of those that reach into a box. The derivative costs, for each
+    box, objective and candidate that ends there, a contribution with one objective less.
 
     Source: Yang, Emmerich, Deutz and Bäck (2019), J. Glob. Optim. 75; Daulton, Balandat and Bakshy
     (2020), "Differentiable expected hypervolume improvement", NeurIPS, arXiv 2006.05078, for q
@@ -197,11 +197,12 @@ def weighted_hypervolume(
     mask: Any = None,
     **wrong: Never,
 ) -> Any:
-    """Hypervolume under a density that is constant in boxes, and 0 outside of them.
+    """Compute the hypervolume under a density that is constant in boxes and 0 outside of them.
 
-    Σ over boxes of weight · volume of what the points dominate of the box above the reference.
-    Where boxes overlap, their weights add up. With boxes where two algorithms' attainment differs,
-    it says where a user prefers to be good (moocore's ``whv_rect``, for any number of objectives).
+    The result is the sum over boxes of the weight times the volume that the points dominate in the
+    box above the reference. The weights of overlapping boxes add up. Boxes in which the attainment
+    of two algorithms differs express where a user prefers good points. (This is moocore's
+    ``whv_rect`` for any number of objectives.)
 
     Args:
         points: shape (..., points, objectives), as for :func:`paretopo_core.hypervolume`.
@@ -273,7 +274,7 @@ def _compose_weighted(
 
 
 def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> np.ndarray:
-    """The ends of boxes, but where they are behind the corner that corner."""
+    """Clip the ends of boxes at the corner."""
     higher: np.ndarray = np.maximum(ends, corner) if any(senses) else ends
     if all(senses):
         return higher
@@ -284,12 +285,12 @@ def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> 
 def uncrowded_contributions(
     points: ArrayT, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> ArrayT:
-    """Measure what each point adds to the hypervolume, or else how far it is from adding any.
+    """Compute each point's hypervolume contribution, or minus its distance from contributing.
 
-    A point that nobody dominates, and that is better than the reference, has its contribution. For
-    all others that is 0, a plateau that tells an optimiser nothing; here they have their distance
-    from what is undominated above the reference, negative. So the way to a larger value leads
-    straight to the gaps of the front.
+    A non-dominated point that is better than the reference gets its contribution. For all others
+    the contribution is 0, a plateau without a gradient. They get minus their distance from the
+    undominated region above the reference instead. Ascending this value leads straight to the gaps
+    of the front.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
@@ -300,11 +301,11 @@ def uncrowded_contributions(
 
     Returns:
         shape (..., points), float64; a volume where it is positive, minus a Euclidean distance
-        where it is negative; same library as ``points``. Points on the border of what others
-        dominate, and equal points, get 0.0; infinity on the worse side is infinitely far. For
-        tensors it has a first derivative in ``points`` and ``ref``: of a contribution that of
-        :func:`paretopo_core.hv_contributions`; of a distance one unit towards the gap, and as much
-        away from it for the points that bound it there.
+        where it is negative; same library as ``points``. Points on the border of the region that
+        others dominate, and equal points, get 0.0; infinity on the worse side is infinitely far.
+        For tensors it has a first derivative in ``points`` and ``ref``. For a contribution it is
+        that of :func:`paretopo_core.hv_contributions`. For a distance it is a unit vector towards
+        the gap, and the opposite for the points that bound the gap there.
 
     Raises:
         ValueError, TypeError, MemoryError: as :func:`nondominated_boxes`.
@@ -334,7 +335,7 @@ def _compute_uncrowded(points: Any, maximise: Maximise, mask: Any, ref: Any) -> 
 
 
 def _compute_nearest(points: Any, maximise: Maximise, mask: Any, ref: Any) -> Any:
-    """The place nearest to each point that none dominates, (..., points, objectives)."""
+    """Find the undominated location nearest to each point, (..., points, objectives)."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
     return batch.beside(_nearest_undominated(batch, points, ref, maximise, mask)[0])
 
@@ -342,7 +343,7 @@ def _compute_nearest(points: Any, maximise: Maximise, mask: Any, ref: Any) -> An
 def _nearest_undominated(
     batch: Batch, points: Any, ref: Any, maximise: Maximise, mask: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What is undominated and nearest, in float64, and how far it is; padding stays where it is."""
+    """Find the nearest undominated locations, in float64, and distances; padding stays in place."""
     numbers = np.asarray(batch.values, dtype=np.float64)
     if batch.signs is not None:
         numbers = numbers * batch.signs
@@ -352,7 +353,7 @@ def _nearest_undominated(
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
     apart = []
-    # What another thread writes meanwhile may be infinite: no warnings of it.
+    # Values that another thread writes at the same time may be infinite: no warnings.
     with np.errstate(invalid="ignore", over="ignore"):
         for m in range(batch.objectives):
             value = numbers[..., m, None]
@@ -396,8 +397,8 @@ def _lengths(gaps: list[np.ndarray]) -> np.ndarray:
 
 def _slopes_of_uncrowded(points: Any, senses: str, mask: Any, ref: Any) -> Any:
     torch = sys.modules["torch"]
-    # Minus a distance grows by as much as the point comes nearer, and shrinks by as much as what
-    # bounds the undominated there moves away: the point that would dominate, one step back.
+    # Minus a distance grows as the point comes nearer. It shrinks as the bound of the undominated
+    # region moves away: the point that would dominate, one step back.
     device = points.device
     signs = torch.tensor(
         [1.0 if each == "+" else -1.0 for each in senses], dtype=torch.float64, device=device
@@ -451,17 +452,17 @@ def _broadcast(
 
 
 def corners_of(boxes: Any) -> tuple[Any, Any]:
-    """Take the corners out of what was given as boxes."""
+    """Return the lower and upper corners of the boxes argument."""
     if isinstance(boxes, (tuple, list)) and len(boxes) in (2, 3):
         return boxes[0], boxes[1]
     raise TypeError(
-        "boxes must be what nondominated_boxes returns, or a tuple (lower, upper), got "
+        "boxes must be a result of nondominated_boxes, or a tuple (lower, upper), got "
         f"{type(boxes).__name__}"
     )
 
 
 def _turned(lower: np.ndarray, upper: np.ndarray, signs: np.ndarray) -> tuple[Any, Any]:
-    """Corners of the points times their signs, and back."""
+    """Convert corners between the caller's senses and larger is better."""
     turns = signs < 0
     return np.where(turns, -upper, lower), np.where(turns, -lower, upper)
 
@@ -483,7 +484,7 @@ def _refuse_point(refused: Refused) -> None:
     raise MemoryError(
         f"the boxes of points of shape {tuple(refused.batch.values.shape)}, padded to the set with "
         f"the most, would take more than {_MOST_BYTES / 2**30:.3g} GiB: take fewer "
-        "points, objectives or sets at once (a volume alone needs no boxes: hypervolume)"
+        "points, objectives or sets at once (hypervolume measures a volume without boxes)"
     )
 
 

@@ -1,4 +1,4 @@
-"""What so many percent of several runs attain: the empirical attainment function."""
+"""Empirical attainment function: the region that a given fraction of runs attains."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from paretopo_core.indicators import refuse_place
 
 
 class AttainmentSurfaces(NamedTuple):
-    """Where so many percent of the runs reach.
+    """The attainment surfaces of several runs.
 
     Attributes:
         points: shape (rows, objectives), float64, in the objectives' units: for each percentile the
-            most demanding goals that so many runs attain, best first in the first objective.
+            best goals that this share of the runs attains, best first in the first objective.
         percentiles: shape (rows,), float64, the percentile of each row, ascending.
 
     >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
@@ -35,18 +35,18 @@ class AttainmentSurfaces(NamedTuple):
 def eaf(
     points: Any, sets: Any, *, percentiles: Any = None, maximise: Maximise = True, **wrong: Never
 ) -> AttainmentSurfaces:
-    """Empirical attainment function: what at least so many percent of the runs attain.
+    """Compute the empirical attainment function: the surfaces that given shares of runs attain.
 
-    A run attains a goal if one of its points is at least as good in every objective. The goals that
-    at least k of n runs attain are bounded by the k-th attainment surface: its corners are what is
-    returned. The median surface (percentile 50) is to sets what the median is to numbers.
+    A run attains a goal if one of its points is at least as good in every objective. The k-th
+    attainment surface bounds the goals that at least k of n runs attain; its corners are returned.
+    The median surface (percentile 50) is the analogue of the median of numbers.
 
     Args:
         points: shape (points, objectives), 2 or 3 objectives, any real dtype, finite: the points of
             all runs; a NumPy array, a list, or a torch tensor on the CPU.
         sets: shape (points,), the run of each: numbers or names, in any order.
-        percentiles: shape (levels,), from 0 to 100; p stands for the least number of runs that is
-            at least p percent, 0 for one run. None: all of 100 k / n.
+        percentiles: shape (levels,), from 0 to 100; p means the smallest number of runs that is at
+            least p percent, 0 means one run. None: 100 k / n for every k.
         maximise: whether larger is better; one bool, or one per objective.
 
     Returns:
@@ -59,8 +59,8 @@ def eaf(
         TypeError: ``points`` are not real numbers, ``sets`` neither numbers nor names, or one
             requires a gradient.
 
-    Cost: a point costs O(levels · log points) and what it changes of the surfaces, at worst all of
-    them. Memory for the surfaces.
+    Cost: O(levels · log points) per point, plus its changes of the surfaces, at worst all of them.
+    Memory for the surfaces.
 
     Source: Grunert da Fonseca, Fonseca and Hall (2001), "Inferential performance assessment of
     stochastic optimisers and the attainment function", EMO; three objectives swept as in Fonseca,
@@ -110,7 +110,7 @@ def eaf(
 def attained_corners(
     points: np.ndarray, runs: np.ndarray, run_count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All surfaces of runs with numbers from 0, smaller is better, and how many attain each row."""
+    """Compute all surfaces, smaller is better, and the number of runs that attain each row."""
     _refuse_infinite(Batch.of(points), points)
     return _core_eaf(points, runs, run_count, run_count)
 
@@ -118,7 +118,7 @@ def attained_corners(
 def count_attaining(
     points: np.ndarray, runs: np.ndarray, run_counts: tuple[int, int], corners: np.ndarray
 ) -> np.ndarray:
-    """How many of the first runs, and of the others, attain each corner: of 2 objectives."""
+    """Count the first runs, and the others, that attain each corner, with 2 objectives."""
     values, corners = np.ascontiguousarray(points), np.ascontiguousarray(corners)
     runs = np.ascontiguousarray(runs, dtype=np.int64)
     return _core.count_attaining(values, runs, sum(run_counts), run_counts[0], corners)
@@ -139,7 +139,7 @@ def _core_eaf(
 
 
 def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
-    """How many runs each percentile takes, ascending."""
+    """Convert percentiles to numbers of runs, ascending."""
     if percentiles is None:
         wanted = np.arange(1.0, runs + 1) * (100.0 / max(runs, 1))
         return list(range(1, runs + 1)), wanted
@@ -148,6 +148,6 @@ def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
         raise ValueError(f"percentiles must be from 0 to 100, got {percentiles!r}")
     if runs == 0:
         return [], np.empty(0)
-    # A percentile that came from dividing is not to take one run more for its rounding.
+    # Rounding of a percentile that was computed by a division must not require one more run.
     counts = np.ceil(wanted * (runs / 100.0) - 1e-9).astype(int).clip(1, runs)
     return counts.tolist(), wanted

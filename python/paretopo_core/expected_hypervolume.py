@@ -25,21 +25,21 @@ def expected_hypervolume(
 ) -> Any:
     """Measure the expected hypervolume of k points drawn from each set, without replacement.
 
-    It is the mean of :func:`paretopo_core.hypervolume` over all subsets of k points, and so the
-    unbiased estimate of what k new samples from the same source would cover together: of one
-    objective the estimate of "max at k", of many points and k = 1 the mean volume of a point. No
-    subset is visited: with n points, c of which attain a place (are at least as good there in every
-    objective), the place counts with the chance 1 - C(n - c, k) / C(n, k) that one of k draws does.
+    It is the mean of :func:`paretopo_core.hypervolume` over all subsets of k points, and therefore
+    an unbiased estimate of the volume that k new samples from the same source would dominate
+    together. With one objective it estimates "max at k"; with k = 1 it is the mean volume of a
+    point. No subset is visited. A location that c of n points dominate has the weight
+    1 - C(n - c, k) / C(n, k), the probability that one of k draws dominates it.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, a torch
             tensor on CPU or CUDA, or another array on a GPU. Units are the objectives' own.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one to each set. A point that is not better than it in *every*
-            objective adds nothing, but can be drawn. One for each set belongs beside the points,
-            on their device, or a GPU has to wait for it.
-        k: how many points are drawn, from 1 to ``points``. A set with fewer points that count is
-            drawn whole.
+            objective adds nothing, but can be drawn. References per set should be on the device of
+            the points, or a GPU has to wait for them.
+        k: how many points are drawn, from 1 to ``points``. A set with fewer present points is drawn
+            whole.
         maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
             the same sense.
         mask: shape (..., points), bool; False marks padding, which cannot be drawn.
@@ -60,7 +60,7 @@ def expected_hypervolume(
     Cost: the cells of the grid through the points' coordinates, C(points + objectives - 1,
     objectives) of them, about 1 ns each: 36 for 8 points with 2 objectives, 0.8 million for 64 with
     4. Objectives with few distinct values cost less. Sets of up to 32 points and 2 objectives, or
-    16 and 3, are computed side by side, one set per SIMD lane.
+    16 and 3, are computed in parallel, one set per SIMD lane.
 
     Source: docs/hvk.md; one objective: Walder and Karkhanis (2025), PKPO, arXiv
     2505.15201.
@@ -89,27 +89,27 @@ def hypervolume_advantage(
 
         (k / n) · Σ_i A_i ∇ log π(rollout i)
 
-    is an unbiased estimate of its gradient (k / n is left to the learning rate). A_i is what
-    rollout i adds to k - 1 of the others on average, m_i, less what one more rollout would: an
-    average over swaps of rollout i for another one. For k = 1 it is the volume of the rollout's
-    own box less the mean volume of the others.
+    is an unbiased estimate of its gradient (k / n is left to the learning rate). m_i is the mean
+    contribution of rollout i to k - 1 of the others. A_i is m_i less the mean contribution of
+    another rollout: an average over swaps of rollout i for another one. For k = 1 it is the volume
+    of the rollout's own box less the mean volume of the others.
 
-    ``ref`` is the preference. A rollout that does not beat it in every objective has no volume, so
-    that with the reference 0 economy counts for nothing without success; the further the reference
-    lies below in an objective, the less that objective weighs. k > 1 rewards covering the front,
-    and equal rollouts share.
+    ``ref`` is the preference. A rollout that does not beat it in every objective has no volume.
+    With reference 0, economy therefore counts only together with success. The further the reference
+    lies below the rewards in an objective, the less that objective weighs. k > 1 rewards covering
+    the front, and equal rollouts share.
 
     Args:
         rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy array, a
             list, a torch tensor on CPU or CUDA, or another array on a GPU.
         ref: the reference point, finite, in the rewards' units: a number, shape (objectives,), or
-            (..., objectives) for one to each group. One for each group belongs beside the rewards,
-            on their device, or a GPU has to wait for it.
-        k: from 1 to ``points``. In a group with fewer rollouts that count, all of them.
-        centre: what is subtracted from m_i:
+            (..., objectives) for one to each group. References per group should be on the device of
+            the rewards, or a GPU has to wait for them.
+        k: from 1 to ``points``. In a group with fewer present rollouts, all of them.
+        centre: the baseline subtracted from m_i:
 
-            - ``"exact"``: what keeps the gradient unbiased; the advantages of a group sum to 0. A
-              group of k rollouts has none left to compare with: nothing is subtracted.
+            - ``"exact"``: keeps the gradient unbiased; the advantages of a group sum to 0. A
+              group of k rollouts has no other to compare with: nothing is subtracted.
             - ``"none"``: nothing; unbiased too, with more variance.
             - ``"mean"``: the mean of m. Biased for k > 1.
             - ``"loo"``: the mean of m of the *other* rollouts; the same as "exact" for k = 1.
@@ -120,13 +120,13 @@ def hypervolume_advantage(
     Returns:
         shape (..., points), float32 for float32 and half precision, otherwise float64, in the
         product of the objectives' units (none for "std"); same library and device as ``rewards``.
-        Equal rollouts get equal advantages, and a group of equal ones exact zeros where anything is
-        subtracted. Sums run in double; bit for bit the same on every backend.
+        Equal rollouts get equal advantages. A group of equal rollouts gets exact zeros unless
+        nothing is subtracted. Sums run in double; bit for bit the same on every backend.
 
     Raises:
         ValueError, TypeError: as :func:`expected_hypervolume`, or an unknown ``centre``. A
-            derivative is refused when it is asked for (NotImplementedError): advantages are
-            constants of the gradient that they weigh.
+            derivative of this result raises NotImplementedError: advantages are constants of the
+            gradient that they weigh.
 
     Cost: that of :func:`expected_hypervolume`.
 
@@ -147,7 +147,7 @@ def hypervolume_advantage(
 
 
 def _check_k(batch: Batch, k: Any, name: str = "points") -> int:
-    """The number of points to draw, checked; and whether the grid can be walked in seconds."""
+    """Check the number of points to draw and the size of the grid, and return the number."""
     points, objectives = batch.points, batch.objectives
     drawn = whole_number(k, "k", 1, max(points, 1), ", the points of a group")
     cells = math.comb(points + objectives - 1, objectives) if points else 0
@@ -161,9 +161,9 @@ def _check_k(batch: Batch, k: Any, name: str = "points") -> int:
 
 def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -> Any:
     torch = sys.modules["torch"]
-    # A point that moves in one objective pushes its facet, in the other objectives: there it adds,
-    # averaged over draws, what it would in a set where only the points before it in that objective
-    # have volume. Those get a side of 1 there, all others 0.
+    # A point that moves in one objective moves its facet in the other objectives. Averaged over
+    # draws, the facet is the point's contribution to a set in which only the points before it in
+    # that objective have volume. These points get a side of 1 in that objective, all others 0.
     objectives, count = points.shape[-1], points.shape[-2]
     device = points.device
     signs = torch.tensor(

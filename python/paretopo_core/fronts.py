@@ -23,9 +23,9 @@ def pareto_rank(
 ) -> ArrayT:
     """Rank the points of each set by non-dominated sorting.
 
-    Front 0 holds the points nobody in the set dominates, front 1 those that only front 0
-    dominates, and so on. Point a dominates point b when a is at least as good in every
-    objective and better in one.
+    Front 0 holds the points that no other point in the set dominates, front 1 those that only
+    points of front 0 dominate, and so on. Point a dominates point b if a is at least as good in
+    every objective and better in one.
 
     Args:
         points: shape (..., points, objectives), any real dtype, dimensionless; a NumPy array,
@@ -35,13 +35,12 @@ def pareto_rank(
             and pygmo minimise: pass ``maximise=False`` for their meaning.)
         strict: whether only a point that is better in *every* objective takes another one to a
             later front: front 0 then holds all weakly Pareto-optimal points.
-        violation: shape (..., points), numbers: by how much each point violates constraints, as
-            the sum of what it lacks in each. 0 and less is feasible, and NaN violates more than
-            every number. Constrained domination: feasible points are ranked among themselves;
-            behind their last front stand the others, by their violation alone, whatever their
-            objectives, and equal violations share a rank.
-        n_below: stop where at least that many points of each set have a rank, in whole fronts;
-            all others share the next rank. Any number of points by default.
+        violation: shape (..., points), numbers: the total constraint violation of each point. 0
+            and less is feasible, and NaN violates more than every number. Constrained domination:
+            feasible points are ranked among themselves. The others follow after their last front,
+            ranked only by their violation; equal violations share a rank.
+        n_below: stop once whole fronts hold at least this many points of each set; all others
+            share the next rank. Any number of points by default.
         mask: shape (..., points), bool; False marks padding, which gets rank -1.
 
     Returns:
@@ -56,11 +55,11 @@ def pareto_rank(
     Cost: O(points² · objectives) per set, a row of bits for each point, up to 64 points with 2
     objectives, 128 with 3 and 256 with more, and on a GPU always; larger sets on the CPU O(n log n)
     with 2 objectives, O(n log² n) typically with 3, and O(n · fronts-searched · objectives) from 4,
-    at worst O(n² · objectives). On a GPU the work is queued on the current stream, and nothing
-    waits for it. ``strict`` sorts by each objective three times first; ``violation`` adds the ranks
-    of one objective. ``n_below`` saves time where a few fronts hold that many: of 4,000 points and
-    3 objectives or more, on the CPU, up to a quarter is found by a filter
-    (:func:`is_nondominated`) for each front.
+    at worst O(n² · objectives). On a GPU the work is queued on the current stream, and the host
+    does not wait for it. ``strict`` first sorts by each objective three times; ``violation`` adds
+    the ranks of one objective. ``n_below`` saves time if a few fronts hold that many points. From
+    4,000 points and 3 objectives, on the CPU, a filter (:func:`is_nondominated`) finds each front
+    until they hold a quarter of the points.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
@@ -99,7 +98,7 @@ def is_nondominated(
     mask: Any = None,
     **wrong: Never,
 ) -> ArrayT:
-    """Tell which points of each set nobody in the set dominates.
+    """Mark the points of each set that no other point in the set dominates.
 
     Args:
         points: shape (..., points, objectives), as for :func:`pareto_rank`.
@@ -107,18 +106,17 @@ def is_nondominated(
         keep_weakly: whether all of several equal points are kept (then the result equals
             ``pareto_rank(points) == 0``), or only the first of them. (moocore's default is
             False.)
-        strict: whether only a point that is better in *every* objective takes another one out. What
-            stays are the weakly Pareto-optimal points, which a step to the better leaves in one
-            objective at least; ``keep_weakly`` goes on to say which of equal ones.
+        strict: whether only a point that is better in *every* objective removes another one. Keeps
+            the weakly Pareto-optimal points. ``keep_weakly`` still decides among duplicates.
         violation: shape (..., points), numbers; 0 and less is feasible. Constrained domination,
-            as for :func:`pareto_rank`: where no point is feasible, those with the least violation
+            as for :func:`pareto_rank`: if no point is feasible, those with the least violation
             are kept, and are equal.
-        epsilon: divide objective space into boxes with sides of that length, in the units of the
+        epsilon: divide objective space into boxes with sides of this length, in the units of the
             objectives: a number, or one per objective, larger than 0. One point is kept in each
-            box that no other's box dominates: the nearest to the box's best corner, measured in
-            sides; of those as near the one better in the first objective that differs; then the
-            first. ``keep_weakly`` has no say. Boxes are counted from 0, and a point between two
-            is the best of the worse one.
+            box that no other box dominates: the nearest to the box's best corner, measured in
+            sides; among equally near ones the better in the first objective that differs; then the
+            first. ``keep_weakly`` has no effect. Boxes are counted from 0. A point on the border
+            of two boxes belongs to the worse one.
         mask: shape (..., points), bool; False marks padding, for which the answer is False.
 
     Returns:

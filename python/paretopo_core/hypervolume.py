@@ -1,4 +1,4 @@
-"""Hypervolume and what each point contributes to it."""
+"""Hypervolume and the contribution of each point to it."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def hypervolume(
     Raises:
         ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
             infinite on the better side (its volume would be infinite); or, with a reference to each
-            set, one so far from it that float64 cannot hold the distance. On a GPU, where telling
-            would make the host wait, the volume of its set is NaN in all these cases. There sets
-            from 4 objectives have a largest size: 8 objectives take 185 points.
+            set, one so far from it that float64 cannot hold the distance. On a GPU, where an error
+            would make the host wait, the volume of its set is NaN in all these cases. Sets of 4 or
+            more objectives have a size limit there: 185 points with 8 objectives.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
-    Cost: O(n log n) for 2 and 3 objectives, O(n²) for 4 as a rule; above, a recursion over what
-    limits each point, exponential in the number of objectives at worst. Sets of up to 32 points
-    and 2 to 4 objectives are computed side by side, one set per SIMD lane; with 4 objectives and
-    fewer than 4 sets one by one, so that last digits may differ between the two. On a GPU O(n²) up
-    to 3 objectives, O(n³) for 4, and the same recursion above, one warp per point.
+    Cost: O(n log n) for 2 and 3 objectives, usually O(n²) for 4. Above, a recursion over the points
+    that limit each point, exponential in the number of objectives at worst. Sets of up to 32
+    points and 2 to 4 objectives are computed in parallel, one set per SIMD lane. With 4 objectives
+    and fewer than 4 sets they are computed one by one; last digits may then differ. On a GPU O(n²)
+    up to 3 objectives, O(n³) for 4, and the same recursion above, one warp per point.
 
     Source: Zitzler and Thiele (1998), PPSN V; sweeps after Fonseca, Paquete and López-Ibáñez
     (2006), CEC; from 4 objectives While, Bradstreet and Barone (2012), IEEE Trans. Evol. Comput.
@@ -73,29 +73,29 @@ def hypervolume_gradient(
     wanted: Any = None,
     **wrong: Never,
 ) -> ArrayT:
-    """Measure what the hypervolume of each set gains for each unit that a value grows.
+    """Compute the gradient of each set's hypervolume with respect to its points.
 
-    For objective m of point p that is the volume, in the other objectives, of the facet that p
-    pushes outwards: what p dominates there that no point before it in objective m does. Dominated
-    points, and those that do not beat the reference, have 0. Where several points have the same
-    value in an objective, the hypervolume has a kink; the earlier point counts as before then, so
-    that the sum over them is right for moving all of them together.
+    For objective m of point p, the derivative is the volume of p's facet in the other objectives:
+    the region that p dominates there and no point before it in objective m does. It is 0 for
+    dominated points and for those that do not beat the reference. The hypervolume has a kink where
+    several points share a value in an objective. The earlier point then counts as before, so that
+    the sum over these points is the derivative for moving them together.
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume`.
         ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
-        wanted: shape (..., points), bool; points with False count as all others do, and get 0.0:
-            what is not asked for costs nothing, as the fixed front behind a few candidates.
+        wanted: shape (..., points), bool; points with False shape the volume as all others do, but
+            get 0.0. Their derivatives cost nothing: useful for a few candidates and a fixed front.
 
     Returns:
         shape (..., points, objectives), float64, in volume per unit of the objective, negative
         where it is minimised; same library and device as ``points``.
 
     Raises:
-        ValueError, TypeError: as :func:`hypervolume`. A derivative is refused when it is asked for
-            (NotImplementedError): hypervolumes have first derivatives only.
+        ValueError, TypeError: as :func:`hypervolume`. A derivative of this result raises
+            NotImplementedError: hypervolumes have first derivatives only.
 
     Cost: O(n log n) up to 3 objectives; from 4 on, for each wanted point and objective a
     contribution with one objective less: for small sets, or for few wanted points.
@@ -127,7 +127,7 @@ def hv_contributions(
     mask: Any = None,
     **wrong: Never,
 ) -> ArrayT:
-    """Measure what each point alone adds to the hypervolume of its set.
+    """Compute each point's contribution to the hypervolume of its set.
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume`.
@@ -141,16 +141,16 @@ def hv_contributions(
 
     Returns:
         shape (..., points), float64; same library and device as ``points``. Equal points get
-        0.0 each: without one of them nothing is lost. For tensors it has a first derivative in
+        0.0 each: removing one of them loses nothing. For tensors it has a first derivative in
         ``points`` and ``ref``, at the cost of one :func:`hypervolume_gradient` for each point.
 
     Raises:
         ValueError, TypeError: as :func:`hypervolume`.
 
-    Cost: O(n log n) for 2 and 3 objectives; otherwise O(n² · objectives) for finding what limits
-    each point, plus the hypervolume of what limits it; the points of one large set are shared
-    between threads. Never the difference of two hypervolumes of
-    whole sets, so that small contributions keep their digits at any scale.
+    Cost: O(n log n) for 2 and 3 objectives; otherwise O(n² · objectives) to find the points that
+    limit each point, plus the hypervolume of these. Threads share the points of one large set. A
+    contribution is never the difference of two hypervolumes of whole sets, so that small ones keep
+    their digits at any scale.
 
     Source: Emmerich and Fonseca (2011), "Computing hypervolume contributions in low
     dimensions", EMO; While, Bradstreet and Barone (2012).
@@ -166,7 +166,7 @@ def hv_contributions(
 
 
 def refuse_value(refused: Refused) -> None:
-    """Name the value that has no place in a volume."""
+    """Raise an error that names the refused value."""
     name, value = refused.name, refused.value
     why = f"is {value}, an infinite volume"
     if value != value:
@@ -180,7 +180,7 @@ def refuse_value(refused: Refused) -> None:
 
 
 def turn_slopes(batch: Batch, slopes: Any) -> Any:
-    """Slopes in the values that the caller gave."""
+    """Flip derivatives to the senses of the caller's values."""
     return slopes if batch.signs is None else batch.library.apply_signs(slopes, batch.signs)
 
 

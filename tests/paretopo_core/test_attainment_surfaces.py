@@ -192,7 +192,7 @@ def test_wrong_boxes_and_weights():
         pp.weighted_hypervolume(points, boxes, [1.0, np.inf], 0)
     with pytest.raises(ValueError, match="boxes must have lower and upper corners"):
         pp.weighted_hypervolume(points, (boxes[0], boxes[1][:1]), [1.0, 1.0], 0)
-    with pytest.raises(TypeError, match="boxes must be what nondominated_boxes returns"):
+    with pytest.raises(TypeError, match="boxes must be a result of nondominated_boxes"):
         pp.weighted_hypervolume(points, boxes[0], [1.0, 1.0], 0)
     with pytest.raises(ValueError, match=r"weights of shape .* cannot be broadcast"):
         pp.weighted_hypervolume(points, np.zeros((2, 3, 4, 2)).tolist(), np.ones((2, 4)), 0)

@@ -250,7 +250,7 @@ def test_errors():
     several = pp.nondominated_boxes(np.ones((3, 1, 2)), 0)
     with pytest.raises(ValueError, match="leading dimensions that cannot be broadcast"):
         pp.hypervolume_improvement(several, np.ones((2, 1, 2)))
-    with pytest.raises(TypeError, match="boxes must be what nondominated_boxes returns"):
+    with pytest.raises(TypeError, match="boxes must be a result of nondominated_boxes"):
         pp.hypervolume_improvement(boxes.lower, [[1.0, 1.0]])
     with pytest.raises(TypeError, match=r"boxes.lower must be real numbers"):
         pp.hypervolume_improvement(("low", "high"), [[1.0, 1.0]])
