@@ -36,12 +36,10 @@ def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what :func:`save` wrote; whether it makes sense is not looked at."""
+    """Read a file that :func:`save` wrote, without a check of its contents."""
     source = Path(path)
     ending = _ending_of(source)
-    data = (
-        source.read_bytes()
-    )  # what the disk refuses is an OSError, and the rest of the file's kind
+    data = source.read_bytes()  # errors of the disk are OSError, all others depend on the format
     try:
         state = json.loads(data) if ending == ".json" else _state_of(io.BytesIO(data))
     except Exception as error:  # of a file of another kind, cut short or made to hurt, any

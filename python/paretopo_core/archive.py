@@ -19,16 +19,16 @@ from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
-_ROUNDING = 1e-6  # of a sum of gains against the hypervolume from scratch, relative
+_ROUNDING = 1e-6  # relative, of a sum of gains compared with the hypervolume from scratch
 _SHOWN, _WIDTH = 10, 60  # members and characters of a payload in a notebook
 _KEEPS = ("contribution", "crowding")
 
 
 class Additions(NamedTuple):
-    """What :meth:`~paretopo_core.ParetoArchive.extend` says of each point, in their order."""
+    """The result of :meth:`~paretopo_core.ParetoArchive.extend`, in the order of the points."""
 
     gains: np.ndarray  # (points,), float64
-    joined: np.ndarray  # (points,), bool: became a member, be it that a later one dominates it
+    joined: np.ndarray  # (points,), bool: became a member, even if a later point dominates it
 
 
 class ParetoArchive:
@@ -38,36 +38,36 @@ class ParetoArchive:
     leave. Neither changes the hypervolume, so the archive measures all points ever added.
     A point that is not better than ``ref`` in every objective can be a member, but spans nothing.
 
-    ``len(archive)`` counts the members, iteration gives them in the order of their arrival, and
-    ``point in archive`` tells whether a point is one; :meth:`items` gives them with their payloads.
-    Archives are equal that have the same reference, senses, bounds and members.
+    ``len(archive)`` counts the members, iteration yields them in the order of their arrival, and
+    ``point in archive`` tests for membership; :meth:`items` yields them with their payloads.
+    Archives are equal if they have the same reference, senses, bounds and members.
 
-    Threads may share one. Each call is done as a whole, and what it returns, or iterates over, is
-    the archive as it was between two additions: others that add meanwhile change nothing in it.
+    Threads may share an archive. Each call is atomic. Its result, or iterator, is a snapshot
+    between two additions, which later additions do not change.
 
-    An archive can be bounded, in one way or in both:
+    An archive can be bounded in one or both of two ways:
 
-    * ``capacity``: where one member more would come than that, one of them all leaves: with
-      ``keep="contribution"`` the one that adds the least hypervolume to the others
-      (:func:`hv_contributions`), so that the hypervolume never falls; with ``keep="crowding"`` the
-      one with the least :func:`crowding_distance`, so that the members lie apart evenly. Of equal
-      ones the last to arrive leaves, be it the new one, which then did not join.
-    * ``epsilon``: objective space is divided into boxes with sides of that length, and each box has
-      one member. Who is in a box that another's box dominates stays out, or leaves; of two in one
-      box stays who is nearer to its best corner, measured in sides; of those as near who is better
-      in the first objective that differs. So the members are those of
-      ``is_nondominated(points, epsilon=epsilon)`` of all points ever added, whatever their order.
+    * ``capacity``: an addition beyond it drops one member. With ``keep="contribution"`` this is the
+      one with the smallest hypervolume contribution (:func:`hv_contributions`), so that the
+      hypervolume never falls. With ``keep="crowding"`` it is the one with the smallest
+      :func:`crowding_distance`, so that the members are evenly spaced. Among equal ones the last to
+      arrive leaves. If that is the new point, it has not joined.
+    * ``epsilon``: objective space is divided into boxes with sides of this length, with one member
+      per box. Points in a box that another member's box dominates stay out, or leave. In one box,
+      the point nearer to its best corner stays, measured in sides; of two equally near points, the
+      one better in the first objective that differs. The members are therefore those of
+      ``is_nondominated(points, epsilon=epsilon)`` of all points ever added, in any order.
 
-    The hypervolume is then that of the members alone, and :meth:`add` returns by how much it
-    changed, which may be less than 0 but for ``keep="contribution"`` alone. ``reference.archive``
+    The hypervolume is then that of only the members, and :meth:`add` returns its change. The change
+    can be negative, except with ``keep="contribution"`` and no ``epsilon``. ``reference.archive``
     in this package is the definition in plain NumPy.
 
     Args:
         ref: the reference point, shape (objectives,), finite.
         maximise: whether larger is better; one bool, or one per objective.
         keep_history: whether every point ever added is kept, 8 bytes a number.
-        capacity: how many members there may be; None for any number.
-        keep: by which rule a full archive chooses.
+        capacity: the largest number of members; None for any number.
+        keep: the rule by which a full archive drops a member.
         epsilon: the sides of the boxes, in the units of the objectives: a number, or one per
             objective, larger than 0; None for no boxes.
 
@@ -153,18 +153,18 @@ class ParetoArchive:
 
     @property
     def maximise(self) -> list[bool]:
-        """Whether larger is better, per objective."""
+        """True per objective if larger is better."""
         senses: list[bool] = (self._sign > 0).tolist()
         return senses
 
     @property
     def capacity(self) -> int | None:
-        """How many members there may be; None for any number."""
+        """The largest number of members; None for any number."""
         return self._capacity
 
     @property
     def keep(self) -> str:
-        """Which rule a full archive chooses by, "contribution" or "crowding"."""
+        """The rule by which a full archive drops a member, "contribution" or "crowding"."""
         return self._keep
 
     @property
@@ -181,14 +181,14 @@ class ParetoArchive:
     def indices(self) -> np.ndarray:
         """How many points had been added before each member, shape (members,), int64.
 
-        With it, what belongs to a point (decision variables, a model) is found beside the archive:
-        the members of ``archive.extend(objectives_of(x))`` are ``x[archive.indices]``.
+        Use it to look up data of a point (decision variables, a model) outside the archive: the
+        members after ``archive.extend(objectives_of(x))`` belong to ``x[archive.indices]``.
         """
         return self._core.contents()[1]
 
     @property
     def payloads(self) -> list[Any]:
-        """What was given with each member, in the order of their arrival; None without."""
+        """The payload of each member, in the order of their arrival; None without."""
         return self._contents()[1]
 
     def items(self) -> Iterator[tuple[np.ndarray, Any]]:
@@ -249,7 +249,7 @@ class ParetoArchive:
         return sorted(self.points.tolist()) == sorted(other.points.tolist())
 
     def _frame(self) -> dict[str, Any]:
-        """What an archive is made with, but its history."""
+        """The arguments that make this archive, except keep_history."""
         return {
             "ref": self._ref.tolist(),
             "maximise": self.maximise,
@@ -290,8 +290,9 @@ class ParetoArchive:
     def add(self, point: Any, payload: Any = None) -> float:
         """Add a point; return by how much it raises the hypervolume.
 
-        That is 0.0 or more, or of a bounded archive, where another member may leave for the point,
-        less. A member beyond the reference gains 0.0, too: :meth:`extend` tells who joined.
+        The result is 0.0 or more. It can be negative for a bounded archive, in which another member
+        may leave for the point. A member beyond the reference also gains 0.0; the result of
+        :meth:`extend` shows which points joined.
 
         Args:
             point: shape (objectives,), finite.
@@ -303,10 +304,10 @@ class ParetoArchive:
                 hold the distance; the archive is unchanged then.
 
         Cost: O(log members) with 2 objectives, about a microsecond, and a step for each member
-        that leaves; O(members) with 3, microseconds for 1,000 members; from 4 the hypervolume of
-        what limits the new point comes on top. The gain is computed directly, not as the
-        difference of two hypervolumes. Of a bounded archive: O(members · objectives), and where
-        somebody leaves that the point does not cover, the hypervolume of the members, with
+        that leaves; O(members) with 3, microseconds for 1,000 members; from 4 additionally the
+        hypervolume of the points that limit the new one. The gain is computed directly, not as the
+        difference of two hypervolumes. A bounded archive costs O(members · objectives). If a member
+        leaves that the point does not dominate, the members' hypervolume is added, with
         ``keep="contribution"`` their contributions.
         """
         gain = self._core.add(point, payload)
@@ -316,7 +317,7 @@ class ParetoArchive:
         return float(gain)  # type: ignore[arg-type]
 
     def extend(self, points: Any, payloads: Sequence[Any] | None = None) -> Additions:
-        """Add many points, one after the other; tell of each what :meth:`add` would, and more.
+        """Add many points, one after another, and return each gain and whether the point joined.
 
         Args:
             points: shape (points, objectives), finite.
@@ -329,7 +330,7 @@ class ParetoArchive:
         Raises:
             ValueError: wrong shape, NaN or infinity anywhere, a point too far from ``ref``, or
                 another number of payloads; the archive is unchanged then. After Ctrl-C it holds
-                the points up to some place: :attr:`additions` tells how many.
+                the first points: :attr:`additions` is their number.
 
         >>> archive = ParetoArchive(ref=[0.0, 0.0])
         >>> archive.extend([[1, 3], [0.5, 0.5], [3, 1], [-1, 9]]).joined
@@ -346,9 +347,9 @@ class ParetoArchive:
         return Additions(*self._core.extend(rows, things))
 
     def gain(self, points: Any) -> Any:
-        """Tell by how much each point, added alone, would raise the hypervolume; add none.
+        """Compute the gain of each point as if it were the only addition; add none.
 
-        Of a bounded archive: by how much it would change, as :meth:`add` says.
+        For a bounded archive it is the change of the hypervolume, see :meth:`add`.
 
         Args:
             points: one point, shape (objectives,), or many, shape (points, objectives); finite.
@@ -373,7 +374,7 @@ class ParetoArchive:
         return self._core.gains(self._rows(numbers, "points"))
 
     def remove(self, point: Any) -> None:
-        """Remove a member and its payload. What it kept out, or drove out, does not come back.
+        """Remove a member and its payload. Points that it kept out or displaced do not return.
 
         Args:
             point: shape (objectives,).
@@ -425,10 +426,9 @@ class ParetoArchive:
 
         Raises:
             ValueError: a key is missing, the state belongs to another reference, sense or bound, or
-                what it holds cannot be the state of an archive: points of another width, not
-                finite or dominated, more than its capacity or two in a box, indices that are not
-                ascending, a hypervolume that is not theirs, another number of payloads. The archive
-                is unchanged then.
+                it is inconsistent: points of another width, not finite or dominated, more than its
+                capacity or two in a box, indices that are not ascending, a hypervolume that is not
+                theirs, another number of payloads. The archive is unchanged then.
             TypeError: points or the hypervolume are not real numbers.
         """
         frame = self._frame()
@@ -523,11 +523,11 @@ class ParetoArchive:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ParetoArchive:
-        """Make an archive of what :meth:`save` wrote.
+        """Make an archive from a file that :meth:`save` wrote.
 
         Raises:
-            ValueError: another ending than ``.npz`` or ``.json``, not a file of an archive, or
-                what it holds cannot be one, as :meth:`load_state_dict` says.
+            ValueError: another ending than ``.npz`` or ``.json``, not a file of an archive, or an
+                inconsistent state, as for :meth:`load_state_dict`.
             OSError: the file cannot be read.
         """
         from paretopo_core import _archive_files

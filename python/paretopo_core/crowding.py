@@ -21,7 +21,7 @@ def crowding_distance(
     mask: Any = None,
     **wrong: Never,
 ) -> ArrayT:
-    """Measure how far each point's neighbours on its own front lie apart.
+    """Compute crowding distances: the gaps between each point's neighbours on its own front.
 
     The fronts are those of :func:`paretopo_core.pareto_rank`. Within a front and for each
     objective, a point gets the distance between its two neighbours, divided by the span of the
@@ -32,9 +32,8 @@ def crowding_distance(
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a
             torch tensor on CPU or CUDA.
         maximise: whether larger is better; one bool, or one per objective.
-        ranks: shape (..., points), integers: the fronts, where they are known already, as
-            ``pareto_rank`` gives them for the same points, senses and mask; they are not found
-            again then.
+        ranks: shape (..., points), integers: the fronts if they are already known, from
+            ``pareto_rank`` for the same points, senses and mask. They are not computed again.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
@@ -44,7 +43,7 @@ def crowding_distance(
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
         TypeError: ``points`` are not real numbers, ``ranks`` not integers, ``mask`` or ``maximise``
-            not bool. A derivative is refused when it is asked for (NotImplementedError).
+            not bool. A derivative of this result raises NotImplementedError.
 
     Cost: that of the ranks, unless given, and O(objectives · n log n); on a GPU O(objectives · n²).
 

@@ -1,4 +1,4 @@
-"""Hypervolumes that are estimated, with how far off they may be."""
+"""Estimated hypervolumes, with standard errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from paretopo_core.hypervolume import refuse_value
 
 
 class HypervolumeEstimate(NamedTuple):
-    """A hypervolume that was estimated, and how far off that may be.
+    """An estimated hypervolume and its standard error.
 
     Attributes:
         volume: shape (...), float64; its mean, over seeds, is the hypervolume.
-        error: shape (...), float64, the standard error of ``volume``, itself estimated from 32
-            replicates: true to about an eighth of it. The hypervolume is within two errors for 19
-            of 20 seeds.
+        error: shape (...), float64, the standard error of ``volume``, estimated from 32 replicates
+            and accurate to about an eighth of it. The hypervolume is within two errors for 19 of 20
+            seeds.
 
     >>> estimate = hypervolume_approx([[1, 3], [2, 2], [3, 1]], ref=0)
     >>> abs(estimate.volume - 6) < 4 * estimate.error
@@ -42,13 +42,13 @@ def hypervolume_approx(
 ) -> HypervolumeEstimate:
     """Estimate the hypervolume from random directions, with its standard error.
 
-    For 8 objectives and more, where :func:`paretopo_core.hypervolume` may take minutes. Without
-    bias: the mean over seeds is the hypervolume. Every direction is that of a random point in the
-    box of a point chosen by its volume; along it the distance is integrated exactly, so that a
-    sample is max r_i^m / Σ r_i^m of the sum of the boxes, r_i the distance at which box i ends. A
-    sample lies between the mean box and the sum of all; one point is exact. Directions are lattices
-    moved at random (32 of them), which is more precise than independent ones, and leaves the spread
-    of the replicates as an honest error.
+    Use it for 8 objectives and more, for which :func:`paretopo_core.hypervolume` may take minutes.
+    The estimate is unbiased: its mean over seeds is the hypervolume. A direction points to a random
+    point in the box of a point, chosen with probability proportional to its volume. The distance is
+    integrated exactly along it: a sample is max r_i^m / Σ r_i^m times the sum of the boxes, with
+    r_i the distance at which box i ends. A sample lies between the mean box and the sum of all; for
+    a single point it is exact. The directions form 32 randomly shifted lattices. These are more
+    precise than independent directions, and the spread of the replicates gives the error.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
@@ -57,10 +57,10 @@ def hypervolume_approx(
         ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
         samples: how many directions, at least 1; rounded up to a multiple of 32. The error falls
             at least as fast as one over the root of it.
-        seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers on any number of threads; a
-            set has the same estimate alone and in a batch, so that two similar sets are compared
-            more precisely than either is measured. (A mean over many sets does not average errors
-            away: for that, take other seeds.)
+        seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers on any number of threads. A
+            set has the same estimate in a batch and by itself, so that two similar sets are
+            compared more precisely than either is measured. (A mean over many sets therefore does
+            not average errors away, unless they use different seeds.)
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
 
@@ -71,11 +71,11 @@ def hypervolume_approx(
     Raises:
         ValueError: as :func:`paretopo_core.hypervolume`; ``samples`` below 1; ``seed`` out of
             range; points on a GPU.
-        TypeError: as there; ``samples`` or ``seed`` not a whole number. A derivative is refused
-            when it is asked for (NotImplementedError).
+        TypeError: as there; ``samples`` or ``seed`` not a whole number. A derivative of this result
+            raises NotImplementedError.
 
     Cost: O(samples · n · objectives) for n undominated points, about 0.3 ns for each on AVX-512,
-    and what it takes to find these; replicates are shared between threads.
+    plus the cost of finding these points; threads share the replicates.
 
     Source: boxes chosen by volume after Karp and Luby (1983), as Bringmann and Friedrich (2010),
     Comput. Geom. 43, use them for hypervolumes; distances integrated along directions as Deng and

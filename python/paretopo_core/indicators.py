@@ -1,6 +1,6 @@
 """How good a set of points is: distances to a reference set, and R2.
 
-Names and definitions are moocore's where it has them; it minimises unless told otherwise, this
+Names and definitions are moocore's where it has them; it minimises by default, this
 package maximises: ``maximise=False`` is moocore's default.
 """
 

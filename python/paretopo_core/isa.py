@@ -10,8 +10,8 @@ from paretopo_core import _core
 def get_isa() -> str:
     """Return the instruction set in use: ``"portable"``, ``"avx2"`` or ``"avx512"``.
 
-    At first: the environment variable ``PARETOPO_ISA``, else the best that the machine has and the
-    build was compiled for.
+    The default is the environment variable ``PARETOPO_ISA``, or else the best instruction set that
+    both the machine and the build support.
 
     >>> get_isa() in ("portable", "avx2", "avx512")
     True
@@ -23,11 +23,11 @@ def set_isa(name: str) -> None:
     """Choose the instruction set; results are the same, bit for bit, only speed differs.
 
     Args:
-        name: ``"portable"``, ``"avx2"`` or ``"avx512"``, one that the machine has and the build
-            was compiled for: of a source build, the best of its machine, and ``"portable"``.
+        name: ``"portable"``, ``"avx2"`` or ``"avx512"``; machine and build must support it. A
+            source build supports the best one of its machine, and ``"portable"``.
 
     Raises:
-        ValueError: an unknown name, or more than this machine or build can do.
+        ValueError: an unknown name, or one that this machine or build does not support.
 
     >>> before = get_isa()
     >>> set_isa("portable")
@@ -38,11 +38,11 @@ def set_isa(name: str) -> None:
     _set(name, "the instruction set")
 
 
-def _set(name: str, what: str) -> None:
+def _set(name: str, setting: str) -> None:
     if name not in _core.ISAS:
         raise ValueError(
-            f"{what} must be one of {', '.join(_core.ISAS)}, what this machine has and this build "
-            f"was compiled for (PARETOPO_BUILD_ISAS=ALL compiles for all), got {name!r}"
+            f"{setting} must be one of {', '.join(_core.ISAS)}, which this machine and this build "
+            f"support (PARETOPO_BUILD_ISAS=ALL compiles for all), got {name!r}"
         )
     _core.set_isa(_core.ISAS.index(name))
 

@@ -1,4 +1,4 @@
-"""The range of a front, points in its units, and where it bends most."""
+"""The range of a front, points scaled to it, and knees."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ def nadir_point(
 
     Returns:
         shape (..., objectives), in the units of the objectives; as that of :func:`ideal_point`. NaN
-        is worse than every number, so that one in a non-dominated point is the result; of no points
-        it is NaN.
+        is worse than every number, so that a NaN in a non-dominated point is the result. Without
+        points it is NaN.
 
     Raises:
         ValueError, TypeError: as :func:`ideal_point`.
 
     Cost: that of :func:`is_nondominated`.
 
-    Source: Miettinen (1999), "Nonlinear Multiobjective Optimization", section 2.4: of the points
-    given, which for more than 2 objectives are not those of each objective's own best alone.
+    Source: Miettinen (1999), "Nonlinear Multiobjective Optimization", section 2.4, for the given
+    points. A payoff table, which uses only the best point of each objective, can differ from it.
 
     >>> nadir_point([[3, 1], [1, 2], [0, 0]])
     array([1., 1.])
@@ -143,19 +143,19 @@ def normalise(
     mask: Any = None,
     **wrong: Never,
 ) -> ArrayT:
-    """Scale each objective so that ideal and nadir point are 0 and 1 apart.
+    """Scale each objective so that its ideal and nadir values become 0 and 1.
 
-    The smaller of the two becomes 0 and the larger one 1. Every objective keeps its sense, and what
-    lies beyond stays beyond: below 0 or above 1.
+    The smaller of the two becomes 0 and the larger one 1. Every objective keeps its sense. Values
+    beyond the two become negative or larger than 1.
 
     Args:
         points: shape (..., points, objectives), as for :func:`ideal_point`.
         ideal: shape (objectives,), or (..., objectives) for one to each set, finite; by default
             :func:`ideal_point` of the points.
-        nadir: likewise; by default :func:`nadir_point` of the points.
+        nadir: the same shapes; by default :func:`nadir_point` of the points.
         maximise: whether larger is better; one bool, or one per objective. Counts only for an
             ``ideal`` or ``nadir`` that is not given.
-        mask: shape (..., points), bool; False marks padding, which has no say in them.
+        mask: shape (..., points), bool; False marks padding, which does not affect them.
 
     Returns:
         shape (..., points, objectives), dimensionless; float32 or float64, as the points are
@@ -190,13 +190,12 @@ def normalise(
 def knee_points(
     points: ArrayT, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> ArrayT:
-    """Tell which point of each set lies where its front bends most.
+    """Mark the knee of each set's front, the point at which it bends most.
 
     That is the non-dominated point farthest from the plane through the ends of the front, on the
-    side of the ideal point. The ends are where one objective has its nadir and the others have
-    their ideal: with objectives scaled by :func:`normalise`, the plane on which the distances from
-    the ideal point in each objective add up to 1, and the knee the point where they add up to the
-    least.
+    side of the ideal point. At an end, one objective has its nadir value and the others have their
+    ideal values. With objectives scaled by :func:`normalise`, distances from the ideal point add up
+    to 1 on this plane. The knee is the point with the smallest sum.
 
     Args:
         points: shape (..., points, objectives), as for :func:`ideal_point`. A point with NaN or
@@ -205,8 +204,8 @@ def knee_points(
         mask: shape (..., points), bool; False marks padding, for which the answer is False.
 
     Returns:
-        shape (..., points), bool; same library and device as ``points``. One point in each set, but
-        for equal distances; on a flat front rounding decides.
+        shape (..., points), bool; same library and device as ``points``. One point in each set,
+        unless distances are equal; on a flat front rounding decides.
 
     Raises:
         ValueError, TypeError: as :func:`ideal_point`.
@@ -280,15 +279,15 @@ def _normalise(frame: Frame, ideal: Any, nadir: Any) -> Any:
     other = _nadir(frame, columns) if nadir is None else _corner(frame, nadir, "nadir")
     least, most = library.minimum(one, other)[..., None], library.maximum(one, other)[..., None]
     overflows = library.isinf(columns - least) | library.isinf(most - least)
-    part = library.where(overflows, 0.5, library.ones_like(columns))  # halves do not
+    part = library.where(overflows, 0.5, library.ones_like(columns))  # halves do not overflow
     span = most * part - least * part
-    is_flat = (most == least) | (span == 0)  # where both are infinite, too
+    is_flat = (most == least) | (span == 0)  # also if both are infinite
     scaled = (columns * part - least * part) / library.where(is_flat, part, span)
     return _swapped(frame, scaled)
 
 
 def _swapped(frame: Frame, values: Any) -> Any:
-    """Objectives before points, or back again; rows as short as a point make NumPy slow."""
+    """Swap points and objectives, because NumPy is slow on rows as short as a point."""
     swapped = frame.library.swapaxes(values, -1, -2)
     return swapped if frame.is_tensor else np.ascontiguousarray(swapped)
 
@@ -307,7 +306,7 @@ def _nadir(frame: Frame, columns: Any) -> Any:
 
 
 def _turned(frame: Frame, columns: Any) -> Any:
-    """Larger is better in every objective."""
+    """Flip signs so that larger is better in every objective."""
     return columns * frame.signs(columns.dtype)[:, None]
 
 

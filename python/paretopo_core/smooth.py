@@ -117,7 +117,7 @@ def _values(points: Any) -> tuple[Any, Any]:
 
 
 def _forces_wait(values: Any, library: Any) -> bool:
-    """Whether asking for a value makes the host wait for a GPU, or cannot be traced."""
+    """Return True if reading a value would make the host wait for a GPU, or cannot be traced."""
     if library is np:
         return False
     from paretopo_core._torch_calls import is_tracing

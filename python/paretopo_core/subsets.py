@@ -1,4 +1,4 @@
-"""Which points of a set to keep: subsets of large hypervolume, and environmental selection."""
+"""Selection of points: subsets of large hypervolume, and environmental selection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SelectionMethod = Literal["crowding", "crowding_removal", "hypervolume", "refere
 
 _SUBSET_METHODS = {name: _core.SUBSET_METHODS.index(name) for name in get_args(SubsetMethod)}
 _SELECTION_METHODS = {name: _core.CUTS.index(name) for name in get_args(SelectionMethod)}
-_MOST_PLANE_OBJECTIVES = 1_000  # their plane is found by elimination
+_MOST_PLANE_OBJECTIVES = 1_000  # elimination finds the plane
 _MOST_DIRECTIONS = 1_000_000
 
 
@@ -44,25 +44,26 @@ def hypervolume_subset(
         k: how many points to choose, from 1 to ``points``.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one to each set.
-        method: how they are found.
+        method: the algorithm.
 
-            - ``"greedy"``: one point after the other, each time the one that adds most. Its volume
-              is at least 1 - 1/e = 63 % of the largest; as a rule 95 % and more.
-            - ``"greedy_removal"``: from the whole set, the point that adds least is removed, again
-              and again, as SMS-EMOA reduces its population.
+            - ``"greedy"``: adds one point after another, always the one with the largest gain. The
+              volume is at least 1 - 1/e = 63 % of the largest; usually 95 % and more.
+            - ``"greedy_removal"``: starts from the whole set and repeatedly removes the point with
+              the smallest contribution, as SMS-EMOA reduces its population.
             - ``"exact"``: the subset of the largest volume; for 1 and 2 objectives.
         maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
             the same sense.
         mask: shape (..., points), bool; False marks padding, which is never chosen.
 
     Returns:
-        shape (..., k), int64, indices of points; same library as ``points``. With "greedy" in the
-        order in which they were added, so that the first j are the answer to j; otherwise
-        ascending. A set with fewer than k points that count is chosen whole, and -1 stands behind.
+        shape (..., k), int64, indices of points; same library as ``points``. "greedy" lists them in
+        the order of their addition, so that the first j are the result for k = j; the other methods
+        list them in ascending order. A set with fewer than k present points is chosen whole, padded
+        with -1.
 
-        Of points that add the same the first is added, and the last removed, so that earlier ones
-        stay. Where volumes differ by rounding alone, either may win; of several best subsets
-        "exact" finds one, the same each time.
+        Among points with equal gains, the first is added and the last removed, so that earlier ones
+        stay. If volumes differ only by rounding, either may win. If several subsets are best,
+        "exact" always finds the same one.
 
     Raises:
         ValueError: wrong shape of an argument; ``k`` out of range; an unknown ``method``, or
@@ -72,9 +73,9 @@ def hypervolume_subset(
             bool.
         MemoryError: "exact" would need more than 4 GiB: 4 bytes for each of k · (n - k) choices.
 
-    Cost: what a point adds is measured again only where it could be the next one. With 2 objectives
-    O(n log n) for each of the greedy ones as a rule, O(n · k) for "exact"; with more, for each
-    point measured the hypervolume of what limits it, see :func:`paretopo_core.hv_contributions`.
+    Cost: the gain of a point is measured again only if it could be the next one. With 2 objectives
+    usually O(n log n) for each greedy method, O(n · k) for "exact". With more, each measurement
+    costs a contribution, see :func:`paretopo_core.hv_contributions`.
 
     Source: greedy subsets after Guerreiro, Fonseca and Paquete (2016), "Greedy hypervolume subset
     selection in low dimensions", Evol. Comput. 24(3), and lazily after Chen, Ishibuchi and Shang
@@ -112,18 +113,19 @@ def select(
     """Choose the k survivors of each set, as evolutionary algorithms do at the end of a generation.
 
     The fronts of :func:`paretopo_core.pareto_rank` survive, one after the other, as long as they
-    fit. Of the next one, ``method`` says who does:
+    fit. ``method`` chooses the survivors of the next front:
 
-    - ``"crowding"``: those with the largest :func:`paretopo_core.crowding_distance`, as in NSGA-II.
-    - ``"crowding_removal"``: the one with the smallest distance leaves, the distances of its
-      neighbours grow, and so on: gaps stay even where several neighbours are crowded.
-    - ``"hypervolume"``: the one that adds least to the hypervolume leaves, and so on, as in
-      SMS-EMOA; that is :func:`hypervolume_subset` with "greedy_removal".
+    - ``"crowding"``: the points with the largest :func:`paretopo_core.crowding_distance`, as in
+      NSGA-II.
+    - ``"crowding_removal"``: repeatedly removes the point with the smallest distance and updates
+      its neighbours' distances. Gaps stay even if several neighbours are crowded.
+    - ``"hypervolume"``: repeatedly removes the point with the smallest hypervolume contribution, as
+      in SMS-EMOA; that is :func:`hypervolume_subset` with "greedy_removal".
     - ``"reference_directions"``: NSGA-III. Points are measured from the ideal point, in units of
-      where the plane through the extreme points of the first front cuts the axes (where there is
-      none: of the span of that front); each belongs to the direction it is nearest to. The
-      direction with the fewest survivors gets the next one: its nearest point if it has none yet,
-      one drawn at random otherwise. Directions that tie are drawn from, too.
+      the intercepts of the plane through the extreme points of the first front (without intercepts:
+      of the span of that front). Each point belongs to its nearest direction. The direction with
+      the fewest survivors gets the next one: its nearest point if it has none yet, otherwise a
+      random one. Ties between directions are broken at random, too.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
@@ -132,20 +134,19 @@ def select(
         method: see above.
         ref: the reference point of "hypervolume", finite, in the objectives' units: a number,
             shape (objectives,), or (..., objectives) for one to each set. Not for other methods.
-        directions: those of "reference_directions", shape (directions, objectives): none negative,
-            none all zero; of any length, as only where they point counts. For all sets alike, and
-            in distances from the ideal point, whatever ``maximise`` says. See
-            :func:`reference_directions`.
-        seed: of what is drawn at random, from 0 to 2⁶³ - 1; each set draws anew from it, so that
-            its survivors are those that it has alone.
+        directions: for "reference_directions", shape (directions, objectives): none negative, none
+            all zero; of any length. All sets share them. They are distances from the ideal point in
+            the worse direction, for either sense. See :func:`reference_directions`.
+        seed: of the random numbers, from 0 to 2⁶³ - 1. Each set starts from it, so that a set has
+            the same survivors in a batch and in a call of its own.
         maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
             the same sense.
         mask: shape (..., points), bool; False marks padding, which never survives.
 
     Returns:
         shape (..., k), int64, indices of the survivors, ascending; same library as ``points``. A
-        set with fewer than k points that count survives whole, and -1 stands behind. Of equally
-        crowded points, and of those that add the same, the earlier ones survive.
+        set with fewer than k present points survives whole, padded with -1. Among equally crowded
+        points, and among points with equal contributions, the earlier ones survive.
 
     Raises:
         ValueError: wrong shape of an argument; ``k`` or ``seed`` out of range; an unknown
@@ -184,13 +185,13 @@ def select(
 def reference_directions(objectives: int, partitions: int) -> np.ndarray:
     """List the points of a simplex whose coordinates are multiples of 1 / partitions.
 
-    They are spread evenly over all proportions of the objectives: what NSGA-III aims at, and what
-    decomposition weighs objectives with. With many objectives two layers need fewer, as in
+    They are spread evenly over all proportions of the objectives. NSGA-III uses them as targets,
+    decomposition as weights. With many objectives two layers need fewer, as in
     ``np.concatenate([outer, (inner + 1 / objectives) / 2])``, each with few partitions.
 
     Args:
         objectives: at least 1.
-        partitions: into how many parts each axis is divided, at least 1.
+        partitions: the number of parts of each axis, at least 1.
 
     Returns:
         shape (directions, objectives), float64, each row with the sum 1; there are
@@ -228,7 +229,7 @@ def reference_directions(objectives: int, partitions: int) -> np.ndarray:
 
 def simplex_lattice(objectives: int, divisions: int) -> np.ndarray:
     """List all vectors of multiples of 1 / divisions with the sum 1, in ascending order."""
-    # Bars between stars: what lies between two of them is a coordinate.
+    # Stars and bars: the number of stars between two bars is a coordinate.
     places = divisions + objectives - 1
     bars = np.array(list(combinations(range(places), objectives - 1)), dtype=np.int64)
     edges = np.full((len(bars), objectives + 1), -1)
@@ -238,11 +239,11 @@ def simplex_lattice(objectives: int, divisions: int) -> np.ndarray:
 
 
 def _check_given(argument: Any, name: str, method: str, wants_it: str) -> None:
-    """Check that an argument is there for the one method that takes it, and for no other."""
+    """Check that an argument is given for the only method that takes it, and for no other."""
     if method == wants_it and argument is None:
         raise ValueError(f"method {wants_it!r} takes {name}=, got none")
     if method != wants_it and argument is not None:
-        raise ValueError(f"{name} belongs to method {wants_it!r} alone: leave it out, or pass that")
+        raise ValueError(f"{name} is only for method {wants_it!r}: leave it out, or pass that")
 
 
 def _check_directions(batch: Batch, directions: Any) -> np.ndarray | None:
@@ -298,7 +299,7 @@ def _refuse_choices(refused: Refused) -> None:
 def _refuse_point(refused: Refused) -> None:
     if refused.arguments[3] is not None and math.isinf(refused.value):
         raise ValueError(
-            f"points must be finite where directions count, but points{list(refused.place)} is "
+            f"points must be finite for reference directions, but points{list(refused.place)} is "
             f"{refused.value}; leave such points out with mask="
         )
     refuse_value(refused)
