@@ -37,7 +37,7 @@ def pareto_advantage(
     where q is its weighted reward, scaled to 0..1 within its front (1/2 where all weighted
     rewards of a front are equal). Then the group is centred:
 
-    - ``"mean"``: A - mean(A). A group whose rollouts are all alike gets zeros.
+    - ``"mean"``: A - mean(A). A group of equal rollouts gets zeros.
     - ``"none"``: A as it is, the paper's literal form; always positive.
     - ``"std"``: (A - mean(A)) / (std(A) + 1e-6), std with n - 1, as in GRPO.
     - ``"loo"``: A minus the mean of the *other* rollouts.
@@ -49,7 +49,7 @@ def pareto_advantage(
         weights: shape (objectives,), or (..., objectives) for those of each group, finite; only
             their proportions within a front matter. On a GPU at most 64, and in host memory, or the
             host has to wait for them.
-        beta: from 0 to 1; how much the weights count beside the ranks. At 1 neighbouring
+        beta: from 0 to 1, the influence of the weights relative to the ranks. At 1 neighbouring
             fronts can tie.
         centre: see above.
         mask: shape (..., points), bool; False marks padding, which gets 0.0 and rank -1.
@@ -96,7 +96,7 @@ def pareto_advantage(
 
 
 def _rows_of(batch: Batch, weights: Any) -> Any:
-    """Weights as the core takes them: one row for all groups, or the place of each group's row."""
+    """Convert weights for the core: one row for all groups, or the address of each group's row."""
     given = numbers_of(weights, "weights")
     if given.ndim < 2:
         vector = vector_of(given, batch.objectives, "weights", scalar=False)
@@ -108,10 +108,10 @@ def _rows_of(batch: Batch, weights: Any) -> Any:
 
 
 def bound_weights(weights: np.ndarray, dtype: str) -> np.ndarray:
-    """(..., objectives + 1): weights that ``dtype`` can hold, and where rewards saturate.
+    """Scale weights to the range of ``dtype``, and append the value at which rewards saturate.
 
-    Weights far from 1 are brought there by a power of two: only their proportions matter. Below
-    the largest reward no weighted sum overflows.
+    The result has shape (..., objectives + 1). Weights far from 1 are scaled by a power of two,
+    because only their proportions matter. Rewards below that value give no sum that overflows.
     """
     heaviest = reduce(np.maximum, np.moveaxis(np.abs(weights), -1, 0))  # quicker than max(axis=-1)
     is_far = (heaviest > 2.0**32) | ((heaviest > 0.0) & (heaviest < 2.0**-32))

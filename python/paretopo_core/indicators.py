@@ -1,4 +1,4 @@
-"""How good a set of points is: distances to a reference set, and R2.
+"""Quality indicators of a set of points: distances to a reference set, and R2.
 
 Names and definitions are moocore's where it has them; it minimises by default, this
 package maximises: ``maximise=False`` is moocore's default.
@@ -34,11 +34,11 @@ def igd(
     reference_mask: Any = None,
     **wrong: Never,
 ) -> Any:
-    """Inverted generational distance: how far a reference point lies from the nearest point.
+    """Inverted generational distance: mean distance from reference points to the nearest point.
 
     The mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power mean
-    ``(Σ d(r)^p / |R|)^(1/p)``. It is no matter which sense objectives have, and a better set may
-    have a larger one: see :func:`igd_plus`.
+    ``(Σ d(r)^p / |R|)^(1/p)``. It does not depend on the senses of the objectives, and a better set
+    may have a larger value: see :func:`igd_plus`.
 
     Args:
         points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
@@ -90,9 +90,9 @@ def igd_plus(
 ) -> Any:
     """IGD+: by how much, on average, the nearest point falls short of a reference point.
 
-    As :func:`igd`, with the distance of the values alone in which a point is worse than the
-    reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ where larger is better, max(a - r, 0) where
-    smaller is. It never grows when the set gets better.
+    As :func:`igd`, with a distance that counts only the objectives in which a point is worse than
+    the reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ if larger is better, max(a - r, 0) if smaller
+    is. It never grows when the set gets better.
 
     Arguments, result, errors and cost are those of :func:`igd`.
 
@@ -119,7 +119,7 @@ def gd(
     reference_mask: Any = None,
     **wrong: Never,
 ) -> Any:
-    """Generational distance: how far a point lies from the nearest reference point.
+    """Generational distance: the mean distance from a point to the nearest reference point.
 
     The mean over the points of min over the reference set of ‖a - r‖₂, or the power mean: as
     :func:`igd` with the sets exchanged. A set of one good point has the best value, so use another
@@ -177,8 +177,8 @@ def avg_hausdorff_dist(
 ) -> Any:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
 
-    Arguments, result and errors are those of :func:`igd`; ``p`` is of both power means, and with
-    ``math.inf`` it is the distance of Hausdorff. The cost is twice that of :func:`igd`.
+    Arguments, result and errors are those of :func:`igd`. ``p`` applies to both power means;
+    ``math.inf`` gives the Hausdorff distance. The cost is twice that of :func:`igd`.
 
     Source: Schütze, Esquivel, Lara and Coello Coello (2012), "Using the averaged Hausdorff
     distance as a performance measure", IEEE Trans. Evol. Comput. 16(4).
@@ -207,8 +207,8 @@ def epsilon_additive(
 
     Arguments but ``p``, result and errors are those of :func:`igd`.
 
-    Cost: O(points · reference points · objectives) at worst; a reference point is done as soon as
-    it is no farther than another one is for certain.
+    Cost: O(points · reference points · objectives) at worst. A reference point is finished as soon
+    as it cannot raise the maximum.
 
     Source: Zitzler, Thiele, Laumanns, Fonseca and Grunert da Fonseca (2003), "Performance
     assessment of multiobjective optimizers", IEEE Trans. Evol. Comput. 7(2).
@@ -241,7 +241,7 @@ def epsilon_mult(
     reference must be above 0, and no subnormal number; the result has no unit.
 
     Raises:
-        ValueError: a value that is not above 0; more than 64 objectives of which one is minimised.
+        ValueError: a value that is not above 0; more than 64 objectives with one minimised.
 
     Cost: as :func:`epsilon_additive`. Ratios are products with an inverse, exact to 1e-15.
 
@@ -357,7 +357,7 @@ def r2(
     mask: Any = None,
     **wrong: Never,
 ) -> Any:
-    """R2 of weighted Tchebycheff utilities: how far the points stay from the ideal one, on average.
+    """R2 of weighted Tchebycheff utilities: the mean weighted distance from the ideal point.
 
     The mean over weight vectors w of min over points a of max over objectives m of
     w[m] · gap[m](a), where gap is the distance from the ideal point in the worse direction (a value
@@ -440,13 +440,13 @@ def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
 
 
 def _divisions_of(weights: Any) -> int | None:
-    """Give the divisions of a lattice, or None where weights are no whole number."""
+    """Return the divisions of a lattice, or None if weights are not a whole number."""
     is_whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, bool)
     return int(weights) if is_whole else None
 
 
 def _lattice(divisions: int, objectives: int) -> np.ndarray:
-    """All vectors of multiples of 1 / divisions with the sum 1."""
+    """List all vectors of multiples of 1 / divisions with the sum 1."""
     if divisions < 1:
         raise ValueError(f"weights must be at least 1 division, got {divisions}")
     count = math.comb(divisions + objectives - 1, objectives - 1)

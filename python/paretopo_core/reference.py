@@ -1,7 +1,7 @@
-"""Each operation as its definition, in plain NumPy: slow, short, and never optimised.
+"""The definition of each operation in plain NumPy: slow, short, and never optimised.
 
-The tests hold every backend to these functions; the docs link to them as the meaning. They take
-float32 or float64 arrays of shape (..., points, objectives) and trust their caller.
+The tests compare every backend with these functions; the docs link to them as definitions. They
+take float32 or float64 arrays of shape (..., points, objectives) and do not check arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def pareto_rank(
     n_below: int | None = None,
     mask: Array | None = None,
 ) -> Array:
-    """Peel off the undominated points of each set until none is left, or enough have a rank."""
+    """Peel off the non-dominated points of each set until none is left, or enough have a rank."""
 
     def rank(group: Array) -> Array:
         dominates = _dominates_within(group, maximise, strict=strict)
@@ -38,7 +38,7 @@ def pareto_rank(
             ranks[rivals if is_enough else rivals & ~beaten] = front
         return ranks
 
-    return _each_set(rank, _beside(points, violation), mask, np.int32, missing=-1)
+    return _each_set(rank, _append_violation(points, violation), mask, np.int32, missing=-1)
 
 
 def is_nondominated(
@@ -51,9 +51,9 @@ def is_nondominated(
     epsilon: float | Sequence[float] | None = None,
     mask: Array | None = None,
 ) -> Array:
-    """Keep the points nobody dominates; of equal points the first, unless keep_weakly.
+    """Keep the points that no other dominates; of equal points the first, unless keep_weakly.
 
-    With boxes, keep of each box that no other's dominates the best by ``_key_in_box``.
+    With boxes, keep the best point by ``_key_in_box`` in each non-dominated box.
     """
 
     def filtered(group: Array) -> Array:
@@ -75,7 +75,7 @@ def is_nondominated(
                 kept[i] = not beaten[i] and best == i
         return np.asarray(kept if keep_weakly and epsilon is None else kept & first)
 
-    return _each_set(filtered, _beside(points, violation), mask, np.bool_, missing=False)
+    return _each_set(filtered, _append_violation(points, violation), mask, np.bool_, missing=False)
 
 
 def ideal_point(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
@@ -96,7 +96,7 @@ def ideal_point(points: Array, *, maximise: Maximise = True, mask: Array | None 
 
 
 def nadir_point(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
-    """Take the worst value of each objective among the points nobody dominates."""
+    """Take the worst value of each objective among the non-dominated points."""
     senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
 
     def worst(column: Array, is_maximised: bool) -> float:
@@ -140,7 +140,7 @@ def normalise(
 
 
 def knee_points(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
-    """Add up how far each non-dominated point is from the ideal point, in parts of the range."""
+    """Sum each non-dominated point's distances from the ideal point, relative to the range."""
 
     def knees(group: Array) -> Array:
         result = np.zeros(len(group), dtype=bool)
@@ -169,7 +169,7 @@ def archive(
     keep: str = "contribution",
     epsilon: float | Sequence[float] | None = None,
 ) -> Array:
-    """Add the points one after the other; the indices of those who are members then."""
+    """Add the points one after another, and return the indices of the members."""
     members: list[int] = []
     for i in range(len(points)):
         rivals = [*members, i]
@@ -238,9 +238,9 @@ def hypervolume_gradient(
     mask: Array | None = None,
     wanted: Array | None = None,
 ) -> Array:
-    """Leave out one objective: there a point pushes what it adds to those before it in that one.
+    """Compute, without one objective, the contribution to the points before it in that objective.
 
-    Of equal values the earlier point is before. Points that are not wanted get 0.
+    Among equal values the earlier point is before. Points that are not wanted get 0.
     """
     signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), 1.0, -1.0)
 
@@ -285,7 +285,7 @@ def expected_hypervolume(
 def hypervolume_advantage(
     rewards: Array, ref: Array, *, k: int = 1, centre: str = "exact", mask: Array | None = None
 ) -> Array:
-    """Take what each point adds to k - 1 others, less what one more would: means over subsets."""
+    """Average over subsets: a point's contribution to k - 1 others, less that of another point."""
 
     def advantages(group: Array, corner: Array) -> Array:
         n, drawn = len(group), min(k, len(group))
@@ -350,7 +350,7 @@ def hypervolume_improvement(
 def uncrowded_contributions(
     points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
 ) -> Array:
-    """Take what a point contributes, or minus its distance from the nearest undominated cell."""
+    """Take a point's contribution, or minus its distance from the nearest undominated cell."""
     lower, upper, counts = nondominated_boxes(points, ref, maximise=maximise, mask=mask)
     result = np.zeros(points.shape[:-1])
     corners = _corners(points, ref).reshape(*points.shape[:-2], points.shape[-1])
@@ -376,7 +376,7 @@ def hypervolume_subset(
     maximise: Maximise = True,
     mask: Array | None = None,
 ) -> Array:
-    """Add what gains most, remove what loses least, or try all subsets; of equals the first stays.
+    """Add by largest gain, remove by smallest loss, or try all subsets; on ties the first stays.
 
     Each -1 stands for a point that a set does not have.
     """
@@ -413,7 +413,7 @@ def select(
     maximise: Maximise = True,
     mask: Array | None = None,
 ) -> Array:
-    """Take front after front; of the one that does not fit, what its method keeps.
+    """Take front after front; the method selects from the one that does not fit.
 
     Each -1 stands for a point that a set does not have.
     """
@@ -451,7 +451,7 @@ def select(
 
 
 def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
-    """Add up, objective by objective, how far the neighbours on the own front lie apart."""
+    """Add up, objective by objective, the gaps between the neighbours on the same front."""
 
     def distances(group: Array) -> Array:
         ranks = pareto_rank(group)
@@ -551,8 +551,8 @@ def _centred(advantages: Array, centre: str) -> Array:
     return np.asarray(gaps.astype(np.float64) / deviation).astype(scalar)
 
 
-def _beside(points: Array, violation: Array | None) -> Array:
-    """The points with their violations as one column more; 0 without."""
+def _append_violation(points: Array, violation: Array | None) -> Array:
+    """Append the violations to the points as a last column; 0 without violations."""
     shape = points.shape[:-1]
     column = np.broadcast_to(0.0 if violation is None else violation, shape)[..., None]
     return np.concatenate([points.astype(np.float64), column], axis=-1)
@@ -678,7 +678,7 @@ def indicator(
     signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
 
     def gaps(rows: Array, references: Array) -> Array:
-        """What separates each row (first axis) from each reference point."""
+        """Compute the gap between each row (first axis) and each reference point."""
         a, r = rows[:, None].astype(np.float64), references[None].astype(np.float64)
         if name == "epsilon_mult":
             return np.asarray(np.where(signs > 0, a / r, r / a).max(axis=-1))
@@ -738,9 +738,9 @@ def r2(
 def eaf(
     points: Array, sets: Array, *, maximise: Maximise = True
 ) -> list[tuple[int, tuple[float, ...]]]:
-    """Look at every place of the grid: how many runs attain it, and whether no better one has that.
+    """Find the grid locations with as many attaining runs as no better location.
 
-    Returns pairs of a number of runs and a corner of the surface of that many.
+    Returns pairs of a number of runs and a corner of the surface of that number.
     """
     signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
     values = points.astype(np.float64) * signs
@@ -772,7 +772,7 @@ def weighted_hypervolume(
         worse = np.where(is_larger_better, np.maximum(lower, ref), np.minimum(upper, ref))
         better = np.where(is_larger_better, upper, lower)
         if ((worse < better) != is_larger_better).any():
-            continue  # behind the reference
+            continue  # not better than the reference
         cut = np.where(is_larger_better, np.minimum(points, better), np.maximum(points, better))
         total = total + weight * hypervolume(cut, worse, maximise=maximise, mask=mask)
     return np.asarray(total)
@@ -781,7 +781,7 @@ def weighted_hypervolume(
 def _niche(
     values: Array, kept: int, leading: int, wanted: int, directions: Array, seed: int
 ) -> list[int]:
-    """Fill the emptiest niches with rows behind the first `kept`; smaller is better.
+    """Fill the emptiest niches with rows after the first `kept`; smaller is better.
 
     Niches are normalised by the extreme points of the first front, the first `leading` rows.
     """
@@ -828,7 +828,7 @@ def _niche(
 
 
 def _draws(seed: int) -> Callable[[int], int]:
-    """Draw one of 0..count-1 by splitmix64; where there is one only, nothing is drawn."""
+    """Draw one of 0..count-1 by splitmix64; with count 1, draw no number."""
     state, words = seed, 2**64
 
     def draw(count: int) -> int:
@@ -859,7 +859,7 @@ def _each_choice(
     mask: Array | None,
     corners: Array,
 ) -> Array:
-    """Choose k points of each set by their indices, -1 where it has fewer that count."""
+    """Choose k points of each set by their indices, padded with -1 if fewer are present."""
     result = np.full((math.prod(points.shape[:-2]), k), -1, dtype=np.int64)
     for out, (group, keep), corner in zip(result, _sets(points, mask), corners, strict=True):
         rows = choose(group[keep], corner)
@@ -894,7 +894,7 @@ def _corners(points: Array, ref: Array) -> Array:
 
 
 def _sets(points: Array, mask: Array | None) -> list[tuple[Array, Array]]:
-    """The points of each set, and which of them count."""
+    """List the points of each set, and the mask of the present ones."""
     count = math.prod(points.shape[:-2])
     masks = np.broadcast_to(True if mask is None else mask, points.shape[:-1])
     groups = points.reshape(count, *points.shape[-2:])
@@ -908,7 +908,7 @@ def _each_set(
     dtype: Any,
     missing: float,
 ) -> Array:
-    """Apply an operation to the points of each set that count."""
+    """Apply an operation to the present points of each set."""
     result = np.full(points.shape[:-1], missing, dtype=dtype)
     count, size = math.prod(points.shape[:-2]), points.shape[-2]
     for out, (group, keep) in zip(result.reshape(count, size), _sets(points, mask), strict=True):

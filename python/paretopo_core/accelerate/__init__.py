@@ -1,4 +1,4 @@
-"""Other libraries' own code on this core, from one call until it is undone."""
+"""Acceleration of other libraries: their slow functions run on this core until undone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
-# The versions whose own tests pass with it, and whose answers were compared: scripts/test_hosts.sh.
+# The versions whose own tests pass with it, with compared results: scripts/test_hosts.sh.
 VERSIONS = {
     "pymoo": ("0.6.2",),
     "optuna": ("5.0.0",),
@@ -18,7 +18,7 @@ VERSIONS = {
 
 
 class Replacement(NamedTuple):
-    """What a name of a module, or of a class, is to be."""
+    """A replacement for a name of a module or of a class."""
 
     owner: Any
     name: str
@@ -26,15 +26,15 @@ class Replacement(NamedTuple):
 
 
 class Acceleration:
-    """What :func:`~paretopo_core.accelerate` has replaced in a host, and how it is undone.
+    """The replacements of :func:`~paretopo_core.accelerate` in a host; ``undo`` reverts them.
 
-    A ``with`` statement ends what it began: where the host was accelerated before, it still is
-    afterwards.
+    A ``with`` statement undoes only its own replacements: a host that was accelerated before still
+    is afterwards.
 
     Attributes:
         host: the library's name.
         version: its version.
-        replaced: what is replaced, as dotted names.
+        replaced: the replaced names, dotted.
     """
 
     def __init__(self, host: str, version: str, replaced: Sequence[str], began: bool) -> None:
@@ -44,7 +44,7 @@ class Acceleration:
         self._began = began
 
     def undo(self) -> None:
-        """Give the host its own code back; nothing happens where it has it.
+        """Restore the host's own code; does nothing if it is already restored.
 
         Raises:
             RuntimeError: something else has replaced a name since, which is left as it is; the
@@ -77,7 +77,7 @@ class Acceleration:
 
 
 class _Original:
-    """A name of the host, what it was, and what stands there now."""
+    """A name of the host, its original value and its replacement."""
 
     def __init__(self, replacement: Replacement) -> None:
         self._owner, self._name, self._value = replacement
@@ -96,7 +96,7 @@ class _Original:
         setattr(self._owner, self._name, self._value)
 
     def restore(self) -> bool:
-        """Give the name back; False where something else stands there by now."""
+        """Restore the name; False if something else has replaced it since."""
         if vars(self._owner).get(self._name) is not self._value:
             return False
         if self._was is _INHERITED:
@@ -112,25 +112,25 @@ _lock = threading.Lock()
 
 
 def accelerate(host: str) -> Acceleration:
-    """Let another library compute on this core, where its own code would take longer.
+    """Run the slow inner functions of another library on this core.
 
-    Nothing of the caller's own changes: the slow inner functions of the library are replaced, in
-    this process, until :meth:`~paretopo_core.accelerate.Acceleration.undo`, or the end of a
-    ``with`` statement. Answers are the library's own; where ties or the last digits can differ,
-    docs/hosts.md says so and why. A second call changes nothing.
+    The caller's code does not change. The replacement lasts, in this process, until
+    :meth:`~paretopo_core.accelerate.Acceleration.undo` or the end of a ``with`` statement. Results
+    equal those of the library; docs/hosts.md lists the cases in which ties or last digits can
+    differ. A second call changes nothing.
 
     Args:
         host: "pymoo" (0.6.2), "optuna" (5.0.0), "botorch" (0.18.1) or "deap" (1.4.4). It is
             imported by this call, not by ``import paretopo_core``.
 
     Returns:
-        what was replaced, with ``undo()``; a context manager.
+        the replacements, with ``undo()``; a context manager.
 
     Raises:
         ValueError: another library.
         ModuleNotFoundError: it is not installed.
-        RuntimeError: it is installed in a version that this was not tested with. What is replaced
-            are private names, of which another version may mean something else.
+        RuntimeError: it is installed in a version that this was not tested with. The replaced names
+            are private, and their meaning may differ between versions.
 
     Cost: the import of the library; nothing per call of it.
 

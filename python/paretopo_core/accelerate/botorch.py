@@ -1,7 +1,7 @@
-"""What BoTorch computes in Python loops over points, on this core.
+"""BoTorch's Python loops over points, on this core.
 
-A partitioning that is made while this is in effect becomes one of the classes below, and stays one
-when it is undone, copied or pickled: its box decomposition, and what updates it, belong together.
+A partitioning made while this is in effect becomes one of the classes below. It stays one after
+``undo``, and when copied or pickled, because its box decomposition and its update belong together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def replacements() -> list[Replacement]:
 
 
 class _Compiled(box_decomposition.FastPartitioning):
-    """A partitioning whose boxes are compiled, and are made anew when points come."""
+    """A partitioning with boxes from the compiled core, computed again for new points."""
 
     def _partition_space(self) -> None:
         self._get_partitioning()
@@ -70,17 +70,17 @@ _COMPILED = {
 
 
 def partition(self: Partitioning) -> None:
-    """Make a partitioning one of the classes above, and its boxes."""
+    """Convert a partitioning to one of the classes above, and compute its boxes."""
     compiled = _COMPILED.get(type(self))
     if compiled is None or len(self.batch_shape) > 0 or not _is_finite(self):
-        _partition_any(self)  # a subclass of someone's own, or what BoTorch refuses
+        _partition_any(self)  # a user's subclass, or arguments that BoTorch refuses
         return
     self.__class__ = compiled
     self._partition_space()
 
 
 def measure(self: Hypervolume, pareto_Y: torch.Tensor) -> float:
-    """Measure what the points dominate above the reference."""
+    """Measure the volume that the points dominate above the reference."""
     points, ref = pareto_Y.detach().cpu(), self.ref_point.detach().cpu()
     if pareto_Y.shape[-1] != len(ref) or pareto_Y.ndim != 2 or not torch.isfinite(points).all():
         value: float = _measure_any(self, pareto_Y)
@@ -93,6 +93,6 @@ def _on_host(partitioning: box_decomposition.FastPartitioning) -> tuple[torch.Te
 
 
 def _is_finite(partitioning: box_decomposition.FastPartitioning) -> bool:
-    """Infinite references and outcomes are BoTorch's own matter."""
+    """Return False for infinite references or outcomes, which BoTorch's own code handles."""
     front, ref = partitioning._neg_pareto_Y, partitioning._neg_ref_point
     return bool(torch.isfinite(front).all() and torch.isfinite(ref).all())

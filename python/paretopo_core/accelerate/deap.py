@@ -1,4 +1,4 @@
-"""What DEAP computes in Python loops over individuals, on this core.
+"""DEAP's Python loops over individuals, on this core.
 
 ``deap.tools`` is looked up by toolboxes that register afterwards, ``deap.tools.emo`` by DEAP's own
 selection operators, whenever they were registered. Lists of individuals come back in DEAP's order,
@@ -43,8 +43,7 @@ def sort_standard(
 ) -> list[list[Any]]:
     """Sort into fronts until k individuals are in one, as DEAP's ``sortNondominated``.
 
-    In a front after the first DEAP has individuals in the order in which the last of those that
-    dominate them was met in the front before.
+    DEAP orders individuals of later fronts by their last dominator in the previous front.
     """
     if k == 0:
         return []
@@ -90,7 +89,7 @@ def sort_log(individuals: Sequence[Any], k: int, first_front_only: bool = False)
 
 
 def least_contribution(front: Sequence[Any], **kargs: Any) -> np.intp:
-    """Return the index of the individual without which the least hypervolume is lost."""
+    """Return the index of the individual with the smallest hypervolume contribution."""
     values = np.array([one.fitness.wvalues for one in front])
     ref = kargs.get("ref")
     below = values.min(axis=0) - 1 if ref is None else -np.asarray(ref, dtype=float)
@@ -98,9 +97,9 @@ def least_contribution(front: Sequence[Any], **kargs: Any) -> np.intp:
 
 
 def _distinct(individuals: Sequence[Any]) -> tuple[list[list[Any]], np.ndarray]:
-    """Individuals of each distinct fitness, in the order met, and the weighted values of each.
+    """Group individuals by fitness, in their order, and return the weighted values of each group.
 
-    There are no values where some have another number of objectives, as without a valid fitness.
+    There are no values if numbers of objectives differ, as without a valid fitness.
     """
     members: defaultdict[tuple[float, ...], list[Any]] = defaultdict(list)
     for one in individuals:
@@ -110,7 +109,7 @@ def _distinct(individuals: Sequence[Any]) -> tuple[list[list[Any]], np.ndarray]:
 
 
 def _is_odd(values: np.ndarray) -> bool:
-    """Nobody, or fitness that is NaN or of one objective, is DEAP's own matter."""
+    """Return True for cases that DEAP's own code handles: no individuals, NaN, one objective."""
     return values.ndim != 2 or values.shape[1] < 2 or bool(np.isnan(values).any())
 
 

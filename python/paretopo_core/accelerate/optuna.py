@@ -1,8 +1,8 @@
-"""What Optuna computes in Python loops over trials, on this core.
+"""Optuna's Python loops over trials, on this core.
 
-Replaced are the innermost functions, which Optuna's modules look up where they are defined: those
-who import the functions above them by name are served, too, and Optuna's own checks, orders and
-special cases stay.
+It replaces the innermost functions, which Optuna's modules look up in the defining module. Code
+that imports the functions above them by name is therefore accelerated, too. Optuna's own checks,
+orders and special cases stay.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def replacements() -> list[Replacement]:
 
 
 def rank(loss_values: np.ndarray, *, n_below: int | None = None) -> np.ndarray:
-    """Rank trials; those behind the front that completes the n_below best all get the next rank.
+    """Rank trials; those after the front that completes the n_below best all get the next rank.
 
     Equal trials count once towards n_below, as in Optuna.
     """
@@ -50,12 +50,12 @@ def rank(loss_values: np.ndarray, *, n_below: int | None = None) -> np.ndarray:
 
 
 def is_first_nondominated(unique_lexsorted_loss_values: np.ndarray) -> np.ndarray:
-    """Tell which trials nobody dominates; of equal ones the first."""
+    """Mark the trials that no other dominates; of equal ones the first."""
     return pp.is_nondominated(unique_lexsorted_loss_values, maximise=False, keep_weakly=False)
 
 
 def measure(sorted_loss_vals: np.ndarray, reference_point: np.ndarray) -> float:
-    """Measure what the trials dominate; infinite where a loss is, as the caller makes of NaN."""
+    """Measure the volume that trials dominate; infinite if a loss is (the caller converts NaN)."""
     if not np.isfinite(sorted_loss_vals).all():
         return float("inf")
     return float(pp.hypervolume(sorted_loss_vals, ref=reference_point, maximise=False))
@@ -67,7 +67,7 @@ def select(
     subset_size: int,
     reference_point: np.ndarray,
 ) -> np.ndarray:
-    """Choose greedily, each time the trial that adds most to the hypervolume of those chosen."""
+    """Choose trials greedily, always the one with the largest hypervolume gain."""
     if (
         subset_size == len(rank_i_indices)
         or not (np.isfinite(rank_i_loss_vals).all() and np.isfinite(reference_point).all())
@@ -85,6 +85,6 @@ def select(
 
 
 def divide(sorted_pareto_sols: np.ndarray, ref_point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Divide what no trial dominates into boxes; another division than Optuna's, of the same."""
+    """Partition the undominated region into boxes, which may differ from Optuna's."""
     boxes = pp.nondominated_boxes(sorted_pareto_sols, ref=ref_point, maximise=False)
     return boxes.lower, boxes.upper

@@ -1,6 +1,6 @@
-"""What pymoo computes with moocore, or over all pairs in NumPy, on this core.
+"""pymoo's calls of moocore and its NumPy code over all pairs, on this core.
 
-Its modules import moocore's functions by name, and call them with moocore's signatures: each of
+Its modules import moocore's functions by name and call them with moocore's signatures. Each of
 these names gets the function of :mod:`paretopo_core.compat.moocore`.
 """
 
@@ -51,7 +51,7 @@ def replacements() -> list[Replacement]:
 
 
 def average(self: DistanceIndicator, F: np.ndarray) -> float:
-    """Average the distances from the points to the nearest of the front: GD and GD+."""
+    """Average the distances from the points to their nearest points of the front: GD and GD+."""
     measure = _FROM_POINTS.get(self.dist_func)
     if measure is None or self.axis != 0 or self.norm_by_dist or not _are_finite(F, self.pf):
         own: float = _average_any(self, F)
@@ -60,7 +60,7 @@ def average(self: DistanceIndicator, F: np.ndarray) -> float:
 
 
 def _of_numbers(ours: Callable[..., float], own: Callable[..., float]) -> Callable[..., float]:
-    """Ours, and moocore's where a value is NaN or infinite."""
+    """Return a function that uses moocore's code if a value is NaN or infinite, else ours."""
 
     def measure(points: np.ndarray, /, ref: np.ndarray, **keywords: Any) -> float:
         return (ours if _are_finite(points, ref) else own)(points, ref=ref, **keywords)

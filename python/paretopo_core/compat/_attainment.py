@@ -1,4 +1,4 @@
-"""What several runs attain, and where two algorithms differ in it, as moocore has it.
+"""Attainment of several runs, and differences between two algorithms, in moocore's conventions.
 
 Public as names of :mod:`paretopo_core.compat.moocore`.
 """
@@ -18,7 +18,7 @@ from paretopo_core.eaf import attained_corners, count_attaining
 
 
 def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] = ()) -> np.ndarray:
-    """Find what each number of sets attains; the last column is the percentile.
+    """Compute the attainment surface of each number of sets; the last column is the percentile.
 
     >>> eaf([[1, 3], [3, 1], [2, 2]], [0, 0, 1], percentiles=[100])
     array([[  2.,   3., 100.],
@@ -35,8 +35,8 @@ def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] =
 def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> dict[str, object]:
     """Find the attainment surface whose hypervolume is nearest to the mean of the runs.
 
-    Its percentile is Vorob'ev's threshold, as moocore finds it: by halving 0..100 until the volume
-    stays the same. Source: Binois, Ginsbourger and Roustant (2015), Eur. J. Oper. Res. 243(2).
+    Its percentile is Vorob'ev's threshold. Like moocore, it halves 0..100 until the volume stays
+    the same. Source: Binois, Ginsbourger and Roustant (2015), Eur. J. Oper. Res. 243(2).
 
     >>> answer = vorob_t([[1, 3], [3, 1], [2, 2]], [0, 0, 1], ref=[4, 4])
     >>> answer["threshold"], answer["avg_hyp"], answer["ve"].tolist()
@@ -64,7 +64,7 @@ def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> dict[st
 def vorob_dev(
     points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike, ve: ArrayLike | None = None
 ) -> float:
-    """Average the hypervolume of what either a run or Vorob'ev's expectation attains, not both.
+    """Average the volume of the symmetric difference between a run and Vorob'ev's expectation.
 
     >>> vorob_dev([[1, 3], [3, 1], [2, 2]], [0, 0, 1], ref=[4, 4])
     1.5
@@ -93,12 +93,13 @@ def eafdiff(
     maximise: Senses = False,
     rectangles: bool = False,
 ) -> np.ndarray:
-    """Find where one algorithm attains more than another: 2 objectives, the last column the run.
+    """Compute where one algorithm attains more than another, for 2 objectives.
 
-    Rows are corners of the attainment surfaces of all runs together or, as ``rectangles``, two
-    corners of what lies between two surfaces; the last column is the share of the runs of x that
-    attain it less that of y, times ``intervals``: by default as many as there are runs of each, so
-    that it counts runs. (Where x and y have different numbers of runs, moocore halves them all.)
+    The last column of x and y is the run. Rows of the result are corners of the attainment surfaces
+    of all runs together. With ``rectangles``, they are pairs of corners of the areas between two
+    surfaces. The last column is the share of the runs of x that attain it less that of y, times
+    ``intervals``. The default is the number of runs of each, so that it counts runs. (If x and y
+    have different numbers of runs, moocore halves their sum.)
 
     >>> eafdiff([[1, 2, 0], [2, 1, 0]], [[2, 2, 0]])
     array([[1., 2., 1.],
@@ -118,14 +119,14 @@ def eafdiff(
         raise ValueError(f"intervals must be a whole number from 1 on, got {intervals!r}")
     points = np.concatenate([one[:, :2], other[:, :2]]) * signs
     runs = np.concatenate([runs_of_x, runs_of_y + of_x])
-    by_first = points[:, 0].argsort()  # what comes in order is sorted soon, twice
+    by_first = points[:, 0].argsort()  # two later sorts are faster on sorted input
     points, runs = points[by_first], runs[by_first]
     corners, levels = attained_corners(points, runs, of_x + of_y)
     if rectangles:
         ends = np.searchsorted(levels, np.arange(2, of_x + of_y + 1))
         corners = np.concatenate([_between(*pair) for pair in pairwise(np.split(corners, ends))])
     counts = count_attaining(points, runs, (of_x, of_y), corners[:, :2])
-    ahead = counts[:, 0] * of_y - counts[:, 1] * of_x  # whole: whether it is an interval is exact
+    ahead = counts[:, 0] * of_y - counts[:, 1] * of_x  # integers, so that comparisons are exact
     scaled = min(int(intervals), most) * ahead / (of_x * of_y)
     rows = np.column_stack([corners, scaled])
     turns = [*signs, *signs, 1.0] if rectangles else [*signs, 1.0]
@@ -205,11 +206,11 @@ def largest_eafdiff(
     intervals: int = 5,
     ideal: ArrayLike | None = None,
 ) -> tuple[tuple[int, int], float]:
-    """Find the two algorithms of which each is most ahead of the other somewhere.
+    """Find the pair of algorithms with the largest mutual differences.
 
-    Each item of x has the run in its last column. The value of a pair is the area, between ideal
-    and ref, where the one attains more by an interval at least, or that of the other if it is
-    smaller. Source: Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
+    Each item of x has the run in its last column. For each algorithm of a pair, take the area
+    between ideal and ref in which it attains more by at least one interval. The value of the pair
+    is the smaller of both areas. Source: Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
 
     >>> first, second, third = [[1, 2, 0]], [[2, 1, 0]], [[3, 3, 0]]
     >>> largest_eafdiff([first, second, third], ref=[4, 4])
@@ -251,7 +252,7 @@ def _with_runs(data: ArrayLike, name: str) -> np.ndarray:
 
 
 def _numbered(names: np.ndarray) -> tuple[int, np.ndarray]:
-    """How many runs there are, and of each point the number of its run."""
+    """Number the runs, and return their count and the number of each point's run."""
     found, numbers = np.unique(names, return_inverse=True)
     return len(found), numbers
 
@@ -263,13 +264,13 @@ def _volumes_of_runs(rows: np.ndarray, sets: ArrayLike, corner: np.ndarray) -> n
 
 
 def _surfaces(points: np.ndarray, of_run: np.ndarray) -> list[np.ndarray]:
-    """The attainment surface of each number of runs, best first in the first objective."""
+    """Compute the attainment surface of each number of runs, sorted by the first objective."""
     corners, percentiles = pp.eaf(points, of_run, maximise=False)
     return [corners[percentiles == each] for each in np.unique(percentiles)]
 
 
 def _between(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
-    """Rectangles of what the one staircase attains and the other does not, from the top down."""
+    """Cover the region that only the better staircase attains by rectangles, from the top down."""
     heights = np.unique(np.concatenate([better[:, 1], worse[:, 1]]))[::-1]
 
     def left_at(staircase: np.ndarray) -> np.ndarray:
