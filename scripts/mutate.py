@@ -164,7 +164,7 @@ MUTANTS = (
     ),
     Mutant(
         "Holm's correction stops at the first",
-        "python/paretopo/evaluation/statistics.py",
+        "python/paretopo/run/statistics.py",
         "(len(p_values) - place) * p_values[at]",
         "len(p_values) * p_values[at]",
         "tests/paretopo/evaluation/test_statistics.py tests/paretopo/evaluation",

@@ -367,6 +367,8 @@ class Session:
             row["seconds"] = seconds
         if self._writes:
             self.run.append_evaluation(row)
+            if self.preferences is None:
+                self.run.write_questions(step, self._values_by_question(ordered))
             answers = self._scores.latest_answers()
             if answers is not None:
                 self.run.append_answers({"step": step} | answers)
@@ -511,9 +513,23 @@ class Session:
             "rollouts": len(rollouts),
             "solved": _share_solved(rollouts),
             "measured": self._measured(rollouts),
+            "applies": {name: len(_values(name, rollouts)) for name in self.objectives},
             "error": self._errors(rollouts),
             "rewards": rewards,
         }
+
+    def _values_by_question(
+        self, rollouts: Sequence[Rollout]
+    ) -> dict[str, dict[str, float | None]]:
+        """Return the values of the objectives by question, numbered if several share a name."""
+        seen = Counter[str]()
+        found = {}
+        for one in rollouts:
+            seen[one.prompt_id] += 1
+            again = f" ({seen[one.prompt_id]})" if seen[one.prompt_id] > 1 else ""
+            values = {name: one.reward_components.get(name) for name in self.objectives}
+            found[one.prompt_id + again] = values
+        return found
 
     def _measured(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
         """The mean of each objective in its unit; None where it applies to none."""

@@ -213,6 +213,9 @@ def test_means_come_with_their_number_and_standard_error(tmp_path):
     )
     [row] = session.run.evaluations()
     assert row["rollouts"] == 4
+    assert row["applies"] == {"correct": 4, "polite": 3}
+    kept = session.run.questions()["last"]
+    assert kept["measured"]["3"] == {"correct": 1.0, "polite": None}
     assert row["error"] == {"correct": 0.0, "polite": pytest.approx(1 / 3)}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from paretopo.evaluation.folder import AnsweredQuestion
 from paretopo.evaluation.published import Method, question_counts
 from paretopo.evaluation.results import Result, group_by_datasource, question_grades, question_means
-from paretopo.evaluation.statistics import (
+from paretopo.run.statistics import (
     holm,
     mcnemar_exact,
     sign_flip_interval,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo.evaluation.folder import AnsweredQuestion, EvaluationFolder
-from paretopo.evaluation.statistics import t_interval, wilson_interval
+from paretopo.run.statistics import t_interval, wilson_interval
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
     outcomes.json       the outcomes of all evaluations as they score today, where that has changed
+    questions.json      the values of each held-out question in the first and the last evaluation
     answers.jsonl       costs and success of all held-out answers, where they may be scored again
     trajectories.jsonl  one row per prompt whose rollouts were kept
     checkpoints/        what a resumed run continues from
@@ -374,6 +375,28 @@ class RunFolder(Folder):
             for row, outcome in zip(rows, kept["outcomes"], strict=False):
                 row |= dict(zip(kept["objectives"], outcome, strict=True))
         return rows
+
+    def write_questions(self, step: int, measured: Mapping[str, Mapping[str, Any]]) -> None:
+        """Keep each question's values of an evaluation, for the first and the last one.
+
+        Args:
+            step: Of the evaluation.
+            measured: Values of the objectives by the name of the question.
+        """
+        short = {
+            name: {key: value and float(f"{value:.6g}") for key, value in values.items()}
+            for name, values in measured.items()
+        }
+        part = {"step": step, "measured": short}
+        kept = self.questions()
+        kept |= {"first": part} if step == 0 or not kept else {}
+        text = json.dumps(files.to_json(kept | {"last": part}), separators=(",", ":"))
+        files.write_bytes(self.path / "questions.json", text.encode())
+
+    def questions(self) -> Row:
+        """Return the content of ``questions.json``; empty if there is none."""
+        path = self.path / "questions.json"
+        return files.parse_object(path.read_bytes()) or {} if path.exists() else {}
 
     def append_answers(self, row: Mapping[str, Any]) -> None:
         """Add a row to ``answers.jsonl``; it must say its ``step``."""

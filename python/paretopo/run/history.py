@@ -25,6 +25,7 @@ Series = NDArray[np.float64]
 
 _PER_QUESTION = "per question"
 _DECIMALS = {"calls": 2, "tokens": 1, "turns": 2, "seconds": 2, "dollars": 5}
+_Z95 = 1.96  # standard errors of a 95 % interval
 _DIGITS = 4  # of a reward whose size nobody said
 
 
@@ -98,6 +99,22 @@ class Measure:
         if self.better is None or not gained or math.isnan(gained):
             return ""
         return "better" if gained > 0.0 else "worse"
+
+    def read_errors(self, rows: Iterable[Row]) -> Series:
+        """(rows,) float64 standard errors of :meth:`read`, NaN where a row does not have them."""
+        if self.of_objective:
+            return read_column([row.get("error") or {} for row in rows], self.key) * self.scale
+        if self.key != "solved":
+            return np.full(len(list(rows)), np.nan)
+        shares = [(_to_number(row.get("solved")), row.get("rollouts") or 0) for row in rows]
+        errors = [math.sqrt(p * (1 - p) / (n - 1)) if n > 1 else math.nan for p, n in shares]
+        return np.array(errors) * self.scale
+
+    def count(self, row: Row) -> int | None:
+        """Return the number of rollouts to which it applies; None if a row does not have it."""
+        applies = row.get("applies") or {} if self.of_objective else {}
+        found: int | None = applies.get(self.key, row.get("rollouts"))
+        return found
 
     def read(self, rows: Iterable[Row]) -> Series:
         """(rows,) float64 in the shown unit, NaN where a row does not have it."""
@@ -176,12 +193,30 @@ class Comparison:
         kind: The kind of question, "" for all.
         before: Its mean then; NaN where it is not known.
         after: And at the end.
+        errors: Standard errors of both; NaN where they are not known.
+        counts: Numbers of rollouts of both; None where they are not known.
     """
 
     measure: Measure
     kind: str
     before: float
     after: float
+    errors: tuple[float, float] = (math.nan, math.nan)
+    counts: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def count(self) -> str:
+        """The numbers of rollouts, as they are written; "" where they are not known."""
+        before, after = self.counts
+        if before == after or after is None or before is None:
+            return str(after or before or "")
+        return f"{before}, {after}"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Both means with their standard errors, as they are written."""
+        both = zip((self.before, self.after), self.errors, strict=True)
+        return tuple(_write(self.measure, *one) for one in both)  # type: ignore[return-value]
 
     @property
     def change(self) -> str:
@@ -190,7 +225,9 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """As :meth:`Measure.judge`."""
+        """As :meth:`Measure.judge`; "" for a change within 1.96 standard errors."""
+        if abs(self.after - self.before) <= _Z95 * math.hypot(*self.errors):  # NaN is never
+            return ""
         return self.measure.judge(self.before, self.after)
 
 
@@ -236,11 +273,14 @@ def compare_ends(history: History) -> list[Comparison]:
     by_kind = [
         (kind, [(row.get("by_kind") or {}).get(kind) or {} for row in ends]) for kind in kinds
     ]
-    compared = [
-        Comparison(measure, kind, *measure.read(rows).tolist())
-        for kind, rows in [("", list(ends)), *by_kind]
-        for measure in measures
-    ]
+    compared = []
+    for kind, rows in [("", list(ends)), *by_kind]:
+        for measure in measures:
+            (before, after), errors = measure.read(rows), measure.read_errors(rows).tolist()
+            counts = measure.count(rows[0]), measure.count(rows[1])
+            compared.append(
+                Comparison(measure, kind, float(before), float(after), tuple(errors), counts)
+            )
     return [one for one in compared if not (math.isnan(one.before) and math.isnan(one.after))]
 
 
@@ -293,6 +333,11 @@ def find_front(values: Series, senses: Sequence[float]) -> NDArray[np.bool_]:
 def read_column(rows: Iterable[Mapping[str, Any]], key: str) -> Series:
     """(rows,) float64 of an entry; NaN where a row does not have it."""
     return np.array([_to_number(row.get(key)) for row in rows], np.float64)
+
+
+def _write(measure: Measure, value: float, error: float) -> str:
+    spread = "" if math.isnan(error) else f" ± {measure.format(error)}"
+    return f"{measure.format(value)}{spread}" if not math.isnan(value) else "unknown"
 
 
 def _to_number(value: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from paretopo.run.folder import RunFolder
 from paretopo.run.history import (
-    Comparison,
     History,
     compare_ends,
     describe_moment,
@@ -20,6 +20,7 @@ from paretopo.run.history import (
 )
 from paretopo.run.plots import draw_dynamics, draw_front
 from paretopo.run.preferences import draw_preferences, tabulate_preferences
+from paretopo.run.questions import PairedTest, compare_questions
 from paretopo.run.summary import summarise_runs
 from paretopo.run.viewer.report_page import render_report_page
 
@@ -94,7 +95,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     (out / "report.html").write_text(page, encoding="utf-8")
     parts = ["# Training report", "", "[The same as a page](report.html)", ""]
     if len(histories) > 1:
-        parts += [*_tabulate_runs(histories), ""]
+        parts += [*_tabulate_runs(histories), "", *_tabulate_pairs(histories)]
     for label, history in histories.items():
         parts += [f"## {label}", "", *_describe_run(history), "", *_tabulate_ends(history), ""]
         parts += tabulate_preferences(history)
@@ -129,27 +130,79 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
 def _tabulate_ends(history: History) -> list[str]:
     """Every measure before and after, with direction and unit."""
     title, *rows = _rows_of_ends(history)
-    return [_join_cells(title), "|---|---|---|---:|---:|---:|", *map(_join_cells, rows)]
+    numbers = "---:|" * (len(title) - 3)
+    lines = [_join_cells(title), f"|---|---|---|{numbers}", *map(_join_cells, rows)]
+    return [*lines, "", _ERRORS] if _COUNT in title else lines
 
 
 def _rows_of_ends(history: History) -> list[list[str]]:
     before, after = (describe_moment(history.evaluations[at]) for at in (0, -1))
-    rows = [["objective", "better", "unit", before, after, "change"]]
-    for one in compare_ends(history):
+    compared = compare_ends(history)
+    counted = [_COUNT] if any(one.count for one in compared) else []
+    rows = [["objective", "better", "unit", *counted, before, after, "change"]]
+    for one in compared:
         measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
-        ends = (_write_number(one, value) for value in (one.before, one.after))
-        rows.append(
-            [f"{kind}{measure.name}", measure.better or "", measure.unit, *ends, one.change]
-        )
+        head = [f"{kind}{measure.name}", measure.better or "", measure.unit]
+        rows.append([*head, *([one.count] if counted else []), *one.ends, one.change])
     return rows
+
+
+_COUNT = "n"
+_ERRORS = (
+    "n: number of held-out answers; ±: standard error of their mean. report.html colours a change "
+    "only beyond 1.96 standard errors."
+)
+
+
+def _tabulate_pairs(histories: Mapping[str, History]) -> list[str]:
+    """Tests of every two runs on the questions that both answered; no lines without any."""
+    tests = compare_questions(histories)
+    if not tests:
+        return []
+    rows = [
+        [
+            one.measure.label,
+            one.first,
+            one.second,
+            str(one.questions),
+            f"{one.measure.format(one.difference, sign=True)} {_write_interval(one)}",
+            f"{one.p:.2g}",
+            f"{one.holm:.2g}",
+        ]
+        for one in tests
+    ]
+    title = ["objective", "first", "second", "questions", "first - second", "p", "p (Holm)"]
+    lines = [_join_cells(title), "|---|---|---|---:|---:|---:|---:|", *map(_join_cells, rows)]
+    return [
+        "## Question by question",
+        "",
+        *lines,
+        "",
+        "The last evaluations of two runs, on the questions that both answered. p: random signs of "
+        "the differences; in brackets the 95 % interval that these signs do not reject, which "
+        f"needs 6 questions. Holm's correction for {len(tests)} tests. Training has further "
+        "randomness, which only several seeds show.",
+        "",
+    ]
+
+
+def _write_interval(one: PairedTest) -> str:
+    if not all(map(math.isfinite, one.interval)):
+        return ""
+    low, high = (one.measure.format(end, sign=True) for end in one.interval)
+    return f"[{low}, {high}]"
 
 
 def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
     """A row for each run and each method, a column for each measure."""
     title, *rows = _rows_of_runs(histories)
     lines = [_join_cells(title), f"|---|---:|{'---:|' * (len(title) - 2)}", *map(_join_cells, rows)]
-    told = "bold: the mean of a method's runs ± their standard deviation, where there are several"
-    return [*lines, "", f"Before → after (change); {told}."]
+    return [
+        *lines,
+        "",
+        "Before → after (change), of a run ± the standard error over its questions; bold: the mean "
+        "of a method's runs ± their standard deviation, where there are several.",
+    ]
 
 
 def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
@@ -164,10 +217,6 @@ def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
 
 def _join_cells(cells: Sequence[str]) -> str:
     return f"| {' | '.join(map(_escape_cell, cells))} |"
-
-
-def _write_number(one: Comparison, value: float) -> str:
-    return one.measure.format(value) or "unknown"
 
 
 def _describe_run(history: History) -> list[str]:

@@ -25,7 +25,8 @@ class Summary:
         seeds: Of the runs, each once.
         of_method: Is it a method's?
         means: By key of a measure, the mean over the runs that have it.
-        spreads: Alike, the standard deviations over runs before and after training; NaN of one run.
+        spreads: Of a method, the standard deviations over runs before and after training, NaN for
+            one run; of a run, the standard errors over its questions.
     """
 
     name: str
@@ -94,8 +95,13 @@ def _summarise(
             [one for one in column if not math.isnan(one)] for column in zip(*ends, strict=True)
         ]
         before, after = (statistics.fmean(one) if one else math.nan for one in columns)
-        means[key] = Comparison(measure, "", before, after)
+        if not of_method:
+            [own] = [row[key] for _, row in runs]
+            means[key], spreads[key] = own, own.errors
+            continue
         low, high = (statistics.stdev(one) if len(one) > 1 else math.nan for one in columns)
+        errors = low / math.sqrt(len(ends)), high / math.sqrt(len(ends))
+        means[key] = Comparison(measure, "", before, after, errors)
         spreads[key] = low, high
     seeds = tuple(dict.fromkeys(seed for seed, _ in runs))
     return Summary(name, seeds, of_method, means, spreads)

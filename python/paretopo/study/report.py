@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from paretopo.config import ConfigError
-from paretopo.evaluation.statistics import t_interval
+from paretopo.run.statistics import t_interval
 from paretopo.study import plots
 from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results
 from paretopo.study.plan import Plan

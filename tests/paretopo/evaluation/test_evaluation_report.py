@@ -15,8 +15,8 @@ from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
 from paretopo.evaluation.fronts import Panel, Point, find_front, make_panels
 from paretopo.evaluation.report import write_report
 from paretopo.evaluation.results import summarise_folder
-from paretopo.evaluation.statistics import mcnemar_exact, sign_flips
 from paretopo.evaluation.tables import paper_table
+from paretopo.run.statistics import mcnemar_exact, sign_flips
 
 # ---- the paper's numbers -------------------------------------------------------------------------
 

@@ -14,13 +14,16 @@ from paretopo.config import RunConfig, loads
 from paretopo.run import plots
 from paretopo.run.folder import RunFolder
 from paretopo.run.history import (
+    Comparison,
     Measure,
     compare_ends,
     find_front,
     merge_objectives,
     read_history,
 )
+from paretopo.run.questions import compare_questions
 from paretopo.run.report import label_runs, write_report
+from paretopo.run.statistics import sign_flips
 from paretopo.run.summary import summarise_runs
 
 
@@ -124,6 +127,47 @@ def test_a_method_is_the_mean_of_its_seeds(tmp_path):
     assert told[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0)"
     assert told[4] == told[2] == "50.0 → 80.0 (+30.0)"
     assert rows[3].describe(measures[2]).endswith("→ unknown")
+
+
+def answer(run, values):
+    """Add a last evaluation that says each question's calls."""
+    errors = {"correct": 0.0, "calls": float(np.std(values, ddof=1) / len(values) ** 0.5)}
+    row = {"step": 9, "rollouts": len(values), "applies": {"correct": 8, "calls": len(values)}}
+    row |= {"measured": {"correct": 1.0, "calls": float(np.mean(values))}, "error": errors}
+    run.append_evaluation(row)
+    measured = {str(at): {"correct": 1.0, "calls": one} for at, one in enumerate(values)}
+    run.write_questions(9, measured)
+
+
+def test_means_have_a_number_and_an_error_and_noise_is_no_change(tmp_path):
+    run = tell(tmp_path)
+    answer(run, [1.0, 3.0, 1.0, 3.0])
+    assert "| calls | fewer | per question | 4 | 2.00 | 2.00 ± 0.58 |" in write_report(
+        [run]
+    ).read_text(encoding="utf-8")
+    calls = Measure("calls", "calls", better="fewer")
+    for change, verdict in ((-0.5, ""), (-1.0, "better"), (1.0, "worse")):
+        one = Comparison(calls, "", 2.0, 2.0 + change, (0.3, 0.3))
+        assert one.verdict == verdict
+    assert Comparison(calls, "", 2.0, 1.5).verdict == "better"  # old records have no errors
+
+
+def test_runs_on_the_same_questions_are_compared_by_question(tmp_path):
+    runs = [tell(tmp_path, recipe=one) for one in ("recommended", "paper")]
+    other = tell(tmp_path, seed=1)  # with questions of its own
+    for run, more in ((runs[0], 0.0), (runs[1], 0.5), (other, 0.0)):
+        answer(run, [1.0 + more, 2.0 + more, 3.0 + more, 4.0, 5.0, 1.0 + more, 2.0, 3.0])
+    histories = {label: read_history(run) for label, run in label_runs([*runs, other]).items()}
+    correct, calls = compare_questions(histories)
+    assert (correct.difference, correct.p) == (0.0, 1.0)
+    assert (calls.first, calls.second) == ("recommended, seed 0", "paper, seed 0")
+    assert (calls.questions, calls.difference) == (8, -0.25)
+    assert calls.p == sign_flips([-0.5] * 4) == 0.125
+    assert calls.holm == 0.25
+    text = write_report(runs).read_text(encoding="utf-8")
+    assert "| 8 | -0.25 [" in text
+    runs[0].append_evaluation({"step": 12, "measured": {"correct": 1.0, "calls": 1.0}})
+    assert compare_questions({"a": read_history(runs[0]), "b": read_history(runs[1])}) == []
 
 
 def test_seeds_require_identical_settings(tmp_path):

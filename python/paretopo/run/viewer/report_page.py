@@ -152,8 +152,9 @@ def _describe_comparison(one: Comparison) -> Row:
         "kind": one.kind,
         "better": measure.better or "",
         "unit": measure.unit,
-        "before": measure.format(one.before) or "unknown",
-        "after": measure.format(one.after) or "unknown",
+        "count": one.count,
+        "before": one.ends[0],
+        "after": one.ends[1],
         "change": one.change,
         "verdict": one.verdict,
     }

@@ -1,6 +1,6 @@
 "use strict";
 
-const COLUMNS = ["objective", "better", "unit", "before", "after", "change"];
+const COLUMNS = ["objective", "better", "unit", "n", "before", "after", "change"];
 
 // A run's objectives at both ends of its training; kinds of question are folded up.
 function tableOf(run) {
@@ -42,10 +42,12 @@ function summaryOf({ columns, rows }) {
 }
 
 function rowsOf(rows, name) {
+  const counted = rows.some((row) => row.count); // records of old runs have no numbers
   const cells = (row) => [
     element("th", { scope: "row" }, row.name),
     element("td", {}, row.better),
     element("td", {}, row.unit),
+    ...(counted ? [element("td", { class: "number" }, row.count)] : []),
     ...[row.before, row.after].map((value) => element("td", { class: "number" }, value)),
     element(
       "td",
@@ -54,7 +56,8 @@ function rowsOf(rows, name) {
       ...(row.verdict ? [" ", element("span", { class: "verdict" }, row.verdict)] : []),
     ),
   ];
-  return scrolled(name, COLUMNS, element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
+  const columns = COLUMNS.filter((column) => counted || column !== "n");
+  return scrolled(name, columns, element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
 }
 
 // A table that is as wide as it needs to be, inside what scrolls alone.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.evaluation.statistics import (
+from paretopo.run.statistics import (
     fisher_exact,
     holm,
     least_sign_flip_p,
