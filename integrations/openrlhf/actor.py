@@ -1,4 +1,4 @@
-"""The policy's process on each GPU: OpenRLHF's, with a factor on the learning rate, and LoRA."""
+"""The policy's process on each GPU: OpenRLHF's class, with learning-rate factor and LoRA."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class ParetoPolicyActor(unwrap_actor(ppo_actor.PolicyModelActor)):  # type: igno
     _factor = 1.0
 
     def scale_learning_rate(self, factor: float) -> None:
-        """Multiply the scheduled learning rate of the next update, and of that one only."""
+        """Multiply the scheduled learning rate of the next update only."""
         self._factor = factor
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
-        """Update on what was appended."""
-        # The scheduler sets the rate anew after the optimiser's step, so factors never pile up.
+        """Update the policy on the experiences of the buffer."""
+        # The scheduler sets the rate again after each optimiser step, so factors do not accumulate.
         rates = self.actor_scheduler.get_last_lr()
         for group, rate in zip(self.actor_optim.param_groups, rates, strict=True):
             group["lr"] = rate * self._factor

@@ -1,4 +1,4 @@
-"""Agents on OpenRLHF: the executor that sees to stop texts, the response's budget and deadlines.
+"""Agents on OpenRLHF: the executor handles stop texts, the token budget and timeouts.
 
 An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
 
@@ -35,15 +35,15 @@ from paretopo.integrations.openrlhf.rollouts import (
 )
 from paretopo.rollout import BadRollout
 
-_NOTHING = torch.tensor(0.0)  # what OpenRLHF takes for the reward: the session's comes later
+_NOTHING = torch.tensor(0.0)  # OpenRLHF's reward; the session replaces it later
 
 
 class _EngineFailed(Exception):
-    """Not the agent's fault."""
+    """The engine failed, not the agent."""
 
 
 class _Aside(AgentInstanceBase):
-    """An agent as OpenRLHF sees it: what it does happens in its thread, within the time of a turn.
+    """An agent in OpenRLHF's interface; its code runs in its thread, with a timeout for each turn.
 
     Args:
         agent: The agent.
@@ -55,11 +55,11 @@ class _Aside(AgentInstanceBase):
         self._agent, self._thread, self._timeout = agent, thread, timeout
 
     async def reset(self, states: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """OpenRLHF begins a rollout."""
+        """Begin a rollout for OpenRLHF."""
         return {"observation": states["observation"]}
 
     async def step(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """OpenRLHF hands over a turn."""
+        """Take a turn from OpenRLHF."""
         text = state_dict["action_text"]
         turn = await self._thread.run(self._agent.take(text), self._timeout)
         return {
@@ -75,10 +75,10 @@ class _Aside(AgentInstanceBase):
 
 
 class _Turns:
-    """An engine that ends each turn where the agent wants it to.
+    """An engine that ends each turn at the agent's stop texts.
 
     Attributes:
-        cut: Did the last turn end for want of tokens? OpenRLHF tells from 0.11.1 on only.
+        cut: True if the last turn ran out of tokens; only OpenRLHF from 0.11.1 on reports it.
     """
 
     def __init__(self, engine: Any, agent: ToolAgent) -> None:
@@ -104,15 +104,16 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
     """Runs rollouts of `agent`: stop texts, response budget, truncation, the same keys for all.
 
     Attributes:
-        agent: Their class.
+        agent: The agent's class.
     """
 
     agent: ClassVar[type[ToolAgent]]
 
     def __init__(self) -> None:
-        super().__init__(_Aside)  # made anew for each rollout
+        super().__init__(_Aside)  # a new agent for each rollout
         self._config = loads(os.environ[CONFIG_VARIABLE])
-        # Each rollout's event loop takes three open files, and there can be a thousand at a time.
+        # Each rollout's event loop takes three open files, and a thousand rollouts can run
+        # together.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
@@ -126,8 +127,8 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         llm_engine: Any,
         images: Any = None,
     ) -> dict[str, Any]:
-        """One rollout, as OpenRLHF asks for it."""
-        # The rollouts of a group share one object, and OpenRLHF writes into it.
+        """Run one rollout for OpenRLHF."""
+        # Copy: the rollouts of a group share one object, and OpenRLHF writes into it.
         params = copy.deepcopy(sampling_params)
         length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
         budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
@@ -138,7 +139,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
             agent = await thread.run(self._make_agent(hf_tokenizer, fields), timeout)
             turns = _Turns(llm_engine, agent)
             aside = _Aside(agent, thread, timeout)
-            self.agent_instance_cls = lambda: aside  # asked for before the next await
+            self.agent_instance_cls = lambda: aside  # read before the next await
             response: dict[str, Any] = await super().execute(
                 prompt, label, params, budget, hf_tokenizer, turns, images
             )
@@ -147,18 +148,18 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         except Overdue as error:
             raise BadRollout(
                 f"the agent hung on prompt {prompt_id(prompt, label)!r}: a turn took more than "
-                f"openrlhf.turn_timeout = {timeout:g} seconds; give what it waits for a limit of "
-                "its own, or raise turn_timeout"
+                f"openrlhf.turn_timeout = {timeout:g} seconds; set a shorter timeout for its own "
+                "calls, or raise turn_timeout"
             ) from error
         except Exception as error:
-            # Not the error itself: Ray could not send one whose class only the agent file knows.
+            # Ray cannot send the error itself if only the agent file knows its class.
             raise BadRollout(
                 f"the agent failed on prompt {prompt_id(prompt, label)!r}: "
                 f"{type(error).__name__}: {error}"
             ) from error
         finally:
             thread.end()
-        if not response["action_ranges"]:  # the prompt left no room: the agent had no turn
+        if not response["action_ranges"]:  # the prompt filled the context: no turn
             response["extra_logs"] = {
                 REWARD_COMPONENTS: agent.measured,
                 FINISHED: 0.0,
@@ -167,7 +168,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         components.setdefault("seconds", time.perf_counter() - began)
         finished = response["extra_logs"].get(FINISHED, 0.0)
         response["truncated"] = turns.cut or not finished
-        # Numbers of one type for all rollouts; the scores are replaced when the group is whole.
+        # All rollouts have numbers of one type; the scores are replaced when the group is complete.
         solved = components.get(self._config.objectives[0].name)
         response["reward"] = response["scores"] = float(solved or 0.0)
         return response

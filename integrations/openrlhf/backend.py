@@ -29,14 +29,14 @@ BACKEND = Backend(
         Limit(
             "optimiser.learn_from",
             ("rewards",),
-            "fine-tune on TRL, or with OpenRLHF's own train_sft, and give the result as model.path",
+            "fine-tune on TRL, or with OpenRLHF's own train_sft, and set model.path to the result",
         ),
         Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
         Limit(
             "openrlhf.zero_stage",
             (0, 1, 2),
-            "with model.lora, adapters are added to whole matrices when engines get them",
+            "with model.lora, the engines get whole matrices with the adapters added",
             lambda config: config.model.lora.rank > 0,
         ),
         Limit(
@@ -56,8 +56,8 @@ BACKEND = Backend(
         Limit(
             "tool.search_url",
             (),
-            "with openrlhf.nodes above 1: a server that a run starts is for its own machine; give "
-            "the address of one, paretopo serve-search --host ADDRESS",
+            "with openrlhf.nodes above 1: a server that a run starts serves only its machine; give "
+            "the address of a server, paretopo serve-search --host ADDRESS",
             lambda config: _serves_one_machine(config) and config.tool.search_url == NONE,
         ),
     ),

@@ -1,4 +1,4 @@
-"""Advantages: scored rollouts go to the session, its numbers to every token of a rollout."""
+"""Advantages: the session computes them, and every token of a rollout gets its number."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from paretopo.integrations.openrlhf.rollouts import (
 )
 from paretopo.rollout import Rollout
 
-# The estimator's name in OpenRLHF's arguments. OpenRLHF knows no such name, so it neither subtracts
-# a baseline nor whitens; the per-token part goes by `_PER_TOKEN`, one number for all tokens.
+# The estimator's name in OpenRLHF's arguments. OpenRLHF does not know the name, so it neither
+# subtracts a baseline nor whitens. `_PER_TOKEN` gives all tokens of a rollout one number.
 ESTIMATOR, _PER_TOKEN = "paretopo", "group_norm"
 
 
@@ -32,17 +32,17 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
 
     @torch.no_grad()
     def compute_advantages_and_returns(self, experiences: list[Any]) -> list[Any]:
-        """Let OpenRLHF give every token its rollout's advantage, and keep the logged rewards.
+        """Make OpenRLHF give every token its rollout's advantage, and keep the logged rewards.
 
-        The advantages travel in the place of the rewards. Logged rewards are put back afterwards:
-        OpenRLHF overwrites them with what travelled.
+        OpenRLHF carries the advantages in the field of the rewards, and overwrites the logged
+        rewards with them. This method restores the logged rewards afterwards.
         """
         order, groups = self._group_rollouts(experiences)
-        # Ray hands arrays over read-only, and torch wants its own.
+        # Ray's arrays are read-only, and torch needs writable ones.
         advantages = ray.get(self._session.advantages.remote(groups))
         given: Any = torch.tensor(np.array(advantages))
         rewards = [experience.rewards for experience in experiences]
-        # OpenRLHF logs one spread: that of the first objective, the gate where there is one.
+        # OpenRLHF logs the spread of one objective: the first, which is the gate if there is one.
         first = torch.tensor([[one.rewards[0] for one in group] for group in groups])
         spread: Any = first.std(dim=-1, keepdim=True).expand_as(first)
         sizes = [len(experience.index) for experience in experiences]
@@ -59,7 +59,7 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         return experiences
 
     def _group_rollouts(self, experiences: list[Any]) -> tuple[torch.Tensor, list[list[Rollout]]]:
-        """Number of every sample in the order of the experiences; the rollouts by prompt group."""
+        """Return the index of every sample in order of the experiences, and rollouts by group."""
         order = [number for experience in experiences for number in experience.index]
         points = self.args.rollout.n_samples_per_prompt
         kept = self.args.paretopo.trajectories * points

@@ -22,25 +22,25 @@ _NAMES = {
 
 
 def explain_failure(error: BaseException, run: str) -> Exception:
-    """The exception to raise in the place of Ray's.
+    """Return the exception to raise in place of Ray's.
 
     Args:
-        error: What `ray.get` raised, with the tracebacks of all processes on the way.
+        error: The error of `ray.get`, with the tracebacks of all processes on the way.
         run: The run folder.
     """
     text = re.sub(r"\x1b\[[0-9;]*m", "", f"{type(error).__name__}: {error}")
     for kind in _OURS:
-        told = re.findall(rf"{kind.__name__}: (.*)", text)
-        if told:
-            return kind(told[-1].strip())
+        messages = re.findall(rf"{kind.__name__}: (.*)", text)
+        if messages:
+            return kind(messages[-1].strip())
     short = re.search(
         r"OutOfMemoryError: .*?running low on memory.*? was ([\d.]+ ?\wB / [\d.]+ ?\wB)", text
     )
     if short:
         return RuntimeError(
             f"the machine ran low on memory ({short.group(1)} in use), and Ray ended a process: "
-            "give it more, or lower optimiser.micro_batch or prompts_per_step; go on from the last "
-            f"checkpoint with: paretopo train --resume {run}"
+            "give it more, or lower optimiser.micro_batch or prompts_per_step; resume from the "
+            f"last checkpoint with: paretopo train --resume {run}"
         )
     born_dead = re.search(r"raised in its creation task, .*?ray::(\w+)\.__init__", text, re.DOTALL)
     if born_dead:
@@ -52,8 +52,8 @@ def explain_failure(error: BaseException, run: str) -> Exception:
     if "ActorDiedError" in text or "ActorUnavailableError" in text:
         name = _name(dead.group(1)) if dead else "an unnamed process"
         return RuntimeError(
-            f"{name} died: killed, out of memory, or crashed (its own output is above); go on from "
-            f"the last checkpoint with: paretopo train --resume {run}"
+            f"{name} died: killed, out of memory, or crashed (its own output is above); resume "
+            f"from the last checkpoint with: paretopo train --resume {run}"
         )
     return RuntimeError(f"OpenRLHF failed: {_last_line(text, error)}")
 

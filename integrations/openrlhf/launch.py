@@ -1,4 +1,4 @@
-"""OpenRLHF's command line, run as it is: only the classes that it starts are ours."""
+"""Run OpenRLHF's own command; only the classes that it starts are ours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMMAND = "openrlhf.cli.train_ppo_ray"
 
 
 def start_session(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
-    """The session's actor, on this machine, where the run folder is; keep the handle."""
+    """Start the session's actor on this machine, which has the run folder; return its handle."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -37,16 +37,16 @@ def start_session(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
     session = actor.remote(
         RunFolder(run.path.resolve(), run.config),
         prompts=prompts,
-        # OpenRLHF drops the prompts that do not fill a last batch.
+        # OpenRLHF drops prompts that do not fill a last batch.
         steps_per_epoch=prompts // run.config.optimiser.prompts_per_step,
         warmed_up=starts_warmed_up(run.config),
     )
-    ray.get(session.steps_done.remote())  # its errors belong here
+    ray.get(session.steps_done.remote())  # raises the session's errors here
     return session
 
 
 def name_session(run: RunFolder) -> str:
-    """Name of the session's actor."""
+    """Return the name of the session's actor."""
     return f"paretopo {run.path.name}"
 
 
@@ -60,10 +60,10 @@ def run_command(
     resuming: bool,
     rehearsal: bool,
 ) -> None:
-    """Train: OpenRLHF's own command, with our trainer, estimator and `policy` process.
+    """Train with OpenRLHF's own command, and our trainer, estimator and `policy` process.
 
     Raises:
-        RayError: Something failed or died; of several that died, what Ray says of the first.
+        RayError: An actor failed or died; if several died, Ray's message for the first.
     """
     from openrlhf.trainer import ppo_trainer, ppo_trainer_async
     from openrlhf.trainer.ray import ppo_actor
@@ -74,7 +74,7 @@ def run_command(
     ppo_trainer.PPOTrainer = ray.remote(ParetoPPOTrainer)
     ppo_trainer_async.PPOTrainerAsync = ray.remote(ParetoPPOTrainerAsync)
     ppo_actor.PolicyModelActor = ray.remote(num_gpus=1)(policy)
-    own = load_own_rewards(config)  # its errors belong here, before anything starts
+    own = load_own_rewards(config)  # raises before anything starts
     settings = SimpleNamespace(
         session=name_session(run),
         steps=config.optimiser.steps,
@@ -99,7 +99,7 @@ def run_command(
 
 
 def _with_whole_path(config: RunConfig) -> RunConfig:
-    """The configuration with the path of its reward functions as another process finds it."""
+    """Return the configuration with its reward functions' absolute path, for other processes."""
     if config.rewards.file == NONE:
         return config
     file = str(Path(config.rewards.file).resolve())
@@ -108,7 +108,7 @@ def _with_whole_path(config: RunConfig) -> RunConfig:
 
 @contextmanager
 def _show_progress(steps: int, session: Any) -> Iterator[None]:
-    """A bar of training steps while OpenRLHF holds the main thread."""
+    """Show a bar of training steps while OpenRLHF occupies the main thread."""
     over = threading.Event()
 
     def show() -> None:
@@ -118,7 +118,7 @@ def _show_progress(steps: int, session: Any) -> Iterator[None]:
                 try:
                     done, words = ray.get(session.progress.remote(), timeout=_BAR_SECONDS)
                 except ray.exceptions.RayError:
-                    continue  # the main thread tells what went wrong
+                    continue  # the main thread reports the error
                 if (done, words) != shown:
                     shown = done, words
                     bar.n = done
@@ -144,7 +144,7 @@ def _use_arguments(words: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _join_settings(settings: SimpleNamespace) -> Iterator[None]:
-    """OpenRLHF turns its parsed options into a tree and hands that to every process: join it."""
+    """Add these settings to OpenRLHF's parsed options, which every process gets as a tree."""
     from openrlhf.utils import config as openrlhf_config
 
     from paretopo.integrations.openrlhf.experience import ESTIMATOR
@@ -154,7 +154,7 @@ def _join_settings(settings: SimpleNamespace) -> Iterator[None]:
     def with_settings(parsed: Any) -> Any:
         tree = original(parsed)
         tree.paretopo = settings
-        tree.algo.advantage.estimator = ESTIMATOR  # not among the choices of the command line
+        tree.algo.advantage.estimator = ESTIMATOR  # not a choice of the command line
         return tree
 
     openrlhf_config.hierarchize = with_settings

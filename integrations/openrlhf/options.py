@@ -1,4 +1,4 @@
-"""A run's configuration in OpenRLHF's options."""
+"""Convert a run's configuration to OpenRLHF's options."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.run.folder import RunFolder
 
 _PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
-_NOT_CLIPPED = 1e9  # OpenRLHF clips what travels as reward, and advantages travel so
+_NOT_CLIPPED = 1e9  # OpenRLHF clips rewards, and carries advantages as rewards
 
 # The configuration travels to the engines in this variable, so that they need no shared files.
 CONFIG_VARIABLE = "PARETOPO_CONFIG"
 
-# OpenRLHF would give its workers these, were it the one to start Ray.
+# OpenRLHF would set these for its workers if it started Ray itself.
 _VARIABLES = {
     "TOKENIZERS_PARALLELISM": "true",
-    "TQDM_DISABLE": "1",  # a bar for each of the many processes would bury ours
+    "TQDM_DISABLE": "1",  # the bars of many processes would hide ours
     "NCCL_DEBUG": "WARN",
     "RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1",
 }
@@ -33,10 +33,10 @@ class Files:
     """Files that a run's options point to.
 
     Attributes:
-        model: Folder or name of the policy as it starts.
+        model: Folder or name of the initial policy.
         agent: Python file of the environment.
-        prompts: Training prompts, with their number.
-        held_out: Held-out prompts, with their number.
+        prompts: Training prompts: file and number.
+        held_out: Held-out prompts: file and number.
     """
 
     model: str
@@ -48,12 +48,12 @@ class Files:
 
 
 def longest_sequence(config: RunConfig) -> int:
-    """Tokens of the longest prompt and response together."""
+    """Return the longest sequence in tokens, prompt and response together."""
     return config.openrlhf.max_length or config.optimiser.max_completion_tokens + _PROMPT_ROOM
 
 
 def micro_batch(config: RunConfig) -> int:
-    """Rollouts per forward and backward pass on each GPU."""
+    """Return the number of rollouts per forward and backward pass on each GPU."""
     return config.optimiser.micro_batch_of(
         _policy_gpus(config),
         "openrlhf.nodes * gpus_per_node",
@@ -64,17 +64,17 @@ def micro_batch(config: RunConfig) -> int:
 def openrlhf_options(
     config: RunConfig, run: RunFolder, files: Files, version: tuple[int, ...], *, resume: bool
 ) -> list[str]:
-    """The options that make OpenRLHF do what the configuration says.
+    """Return OpenRLHF's options for a configuration.
 
     Args:
         config: The configuration.
-        run: Where checkpoints and the model go.
-        files: What was prepared.
+        run: Folder of checkpoints and model.
+        files: The prepared files.
         version: The installed OpenRLHF.
         resume: Load the last checkpoint.
 
     Raises:
-        ConfigError: The configuration asks for what OpenRLHF cannot do.
+        ConfigError: OpenRLHF does not support a setting.
     """
     words = [
         *_model_options(config, run, files),
@@ -92,7 +92,7 @@ def openrlhf_options(
 
 
 def gpus_needed(words: Sequence[str]) -> int:
-    """GPUs that OpenRLHF asks Ray for, by its options; where one comes twice, the last counts.
+    """Count the GPUs that OpenRLHF will request from Ray; of repeated options the last counts.
 
     >>> gpus_needed("--actor.num_nodes 2 --actor.num_gpus_per_node=8 --vllm.num_engines 4".split())
     20
@@ -134,7 +134,7 @@ def _data_options(config: RunConfig, files: Files) -> list[str]:
     optimiser, cluster = config.optimiser, config.openrlhf
     rollouts, size = optimiser.prompts_per_step * optimiser.group_size, micro_batch(config)
     passes = -(-optimiser.steps // optimiser.steps_per_epoch(files.prompt_count)) + 1
-    # Dropped groups eat prompts: enough passes for 19 dropped of 20, after which the run fails.
+    # Dropped groups use up prompts: the passes suffice for 19 dropped of 20; beyond, the run fails.
     passes *= 20 if cluster.dynamic_sampling else 1
     longest = longest_sequence(config)
     words = ["--data.prompt_dataset", str(files.prompts), "--eval.dataset", str(files.held_out)]
@@ -145,7 +145,7 @@ def _data_options(config: RunConfig, files: Files) -> list[str]:
     words += ["--rollout.temperature", str(optimiser.temperature)]
     words += ["--rollout.micro_batch_size", str(size), "--train.micro_batch_size", str(size)]
     words += ["--train.batch_size", str(rollouts)]
-    # Our evaluations: OpenRLHF's come after the checkpoint and know neither calls nor step 0.
+    # Evaluate ourselves: OpenRLHF does it after the checkpoint, without calls and without step 0.
     words += ["--eval.steps", "-1", "--eval.n_samples_per_prompt", "1"]
     words += ["--eval.temperature", str(config.evaluation.temperature)]
     return words
@@ -196,10 +196,10 @@ def _policy_gpus(config: RunConfig) -> int:
 
 
 def worker_variables(config: RunConfig) -> dict[str, str]:
-    """Environment variables that every worker process of a run gets; those set already win.
+    """Return the environment variables of every worker process; variables already set win.
 
-    A cluster that runs already has those of its own start: what trackers, the Hub and NCCL read
-    here goes along.
+    A running cluster has the variables of its own start, so this adds those that trackers, the Hub
+    and NCCL read here.
     """
     defaults = {name: os.environ.get(name, value) for name, value in _VARIABLES.items()}
     here = {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
@@ -207,7 +207,7 @@ def worker_variables(config: RunConfig) -> dict[str, str]:
 
 
 def _with_absolute_paths(config: RunConfig) -> RunConfig:
-    """Workers run elsewhere: to them a relative path is another file."""
+    """Make paths absolute: workers run elsewhere, where a relative path is another file."""
     if config.task.tools == NONE:
         return config
     return replace(config, task=replace(config.task, tools=str(Path(config.task.tools).resolve())))

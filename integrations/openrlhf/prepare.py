@@ -1,4 +1,4 @@
-"""Files that a run needs before Ray starts: the policy, the prompts, the agent's file."""
+"""Prepare a run's files before Ray starts: the policy, the prompts, the agent's file."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
 
 _LEAST_HEAD = 32  # of vLLM's attention on a CPU
-_MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
+_MOST_SMALL_ROWS = 64  # rows of a data file for a small model
 
 
 def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) -> Files:
-    """Make, or find again, what the options point to.
+    """Create the files that the options point to, or find them again.
 
     Args:
-        config: What to run.
-        run: Gets the prompts, and a tiny policy where that is wanted.
-        interrupted: Asked during the warm-up; True stops it.
+        config: The configuration.
+        run: The run folder, which keeps the prompts, and a tiny policy if the configuration asks
+            for one.
+        interrupted: Called during the warm-up; True stops it.
 
     Raises:
         ConfigError: A file is missing or has a wrong row, the tokenizer cannot be loaded, or the
             tiny policy does not suit the engines.
-        KeyboardInterrupt: `interrupted` said so.
+        KeyboardInterrupt: `interrupted` returned True.
     """
     cluster = config.openrlhf
     agent = Path(cluster.agent)
@@ -64,16 +65,16 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         _write_rows(run, name, _rows(config, tokenizer, name, source, task, asked[name]))
         for name, source in given.items()
     )
-    _check_apart(prompts, held_out, cluster)
+    _check_disjoint(prompts, held_out, cluster)
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
 
 
 def check_step(config: RunConfig) -> None:
-    """Refuse a step that prompts or GPUs do not fit, before a rehearsal makes it a small one.
+    """Refuse a step that does not fit its prompts or GPUs, before a rehearsal makes it smaller.
 
     Raises:
-        ConfigError: There are not as many prompts, GPUs or micro-batches do not divide the
-            rollouts, or the prompts cannot be read.
+        ConfigError: There are too few prompts, GPUs or micro-batches do not divide the rollouts, or
+            the prompts cannot be read.
     """
     source = config.openrlhf.prompts
     prompts = make_task(config).training if source == FROM_TASK else _read("prompts", source)
@@ -82,18 +83,18 @@ def check_step(config: RunConfig) -> None:
 
 
 def check_agent(path: Path) -> None:
-    """Import an agent's file: in a worker, an error at the start would hang for ever.
+    """Import an agent's file: in a worker, an import error would hang forever.
 
     Raises:
-        ConfigError: It fails, or has no class AgentExecutor.
+        ConfigError: The import fails, or the file has no class AgentExecutor.
     """
     module = load_module("openrlhf.agent", path)
     if not isinstance(getattr(module, "AgentExecutor", None), type):
         raise ConfigError(f"openrlhf.agent: {path} has no class AgentExecutor")
 
 
-def _check_apart(prompts: Path, held_out: Path, cluster: OpenRLHFConfig) -> None:
-    """Files of the user's own must not share a prompt; a task has seen to its own."""
+def _check_disjoint(prompts: Path, held_out: Path, cluster: OpenRLHFConfig) -> None:
+    """Refuse the user's own files if they share a prompt; a task's files never do."""
     if FROM_TASK in (cluster.prompts, cluster.held_out):
         return
     trained, asked = (
@@ -116,7 +117,7 @@ def _rows(
     task: Task,
     questions: Iterable[Question],
 ) -> list[dict[str, Any]]:
-    """The prompts as OpenRLHF reads them: text and label, ready for the tokenizer."""
+    """Return the prompts as OpenRLHF reads them: text and label, ready for the tokenizer."""
     if source == FROM_TASK:
         rows = [_row_of(tokenizer, task, question) for question in questions]
     else:
@@ -184,7 +185,7 @@ def _row(tokenizer: Any, row: Any, where: str, config: RunConfig) -> dict[str, A
         prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     if not isinstance(prompt, str):
         raise ConfigError(f"{where}: prompt must be a text when openrlhf.chat_template is false")
-    if isinstance(label, Mapping):  # rows of `paretopo prepare` have these beside the label
+    if isinstance(label, Mapping):  # rows of `paretopo prepare` have these next to the label
         beside = {"id": row.get("id"), "kind": row.get("datasource")}
         label = {name: value for name, value in beside.items() if value is not None} | dict(label)
     if not isinstance(label, str):

@@ -1,4 +1,4 @@
-"""Rollouts out of OpenRLHF's samples, and the checks of what agents say of them."""
+"""Read rollouts from OpenRLHF's samples, and check the measurements of agents."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from paretopo.integrations.agents.responses import write_completion
 from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout, Rollout, digest_prompt, format_answer, split_tokens
 
-# Every agent gives it in the extra_logs of its last turn: a number for each objective, by name.
+# Every agent returns it in the extra_logs of its last turn: a number for each objective, by name.
 REWARD_COMPONENTS = "reward_components"
 FINISHED = "finished"
-# Under these names numbers travel in an Experience's info: what was measured, what it is worth.
+# Prefixes of the numbers in an Experience's info: measurements, and rewards.
 _MEASURED, _PAID, _GATED = "measured/", "rewards/", "gated/"
 _SOLVED, _INFORMATIVE = "solved/", "informative/"
-# Two values that are no numbers: one does not apply, another was not told.
+# Two values that are not numbers: "does not apply" and "not given".
 _NOT_APPLICABLE, _NOT_TOLD = math.inf, math.nan
 
 # Our name in steps.jsonl, OpenRLHF's in its status.
@@ -39,11 +39,11 @@ _FROM_STATUS = {
 
 
 class UnexpectedOpenRLHF(RuntimeError):
-    """OpenRLHF handed over something else than releases 0.10.2 to 0.11.2 do."""
+    """OpenRLHF's data differ from those of releases 0.10.2 to 0.11.2."""
 
 
 def label_fields(label: Any) -> dict[str, Any]:
-    """The label as a JSON object; ``{"answer": label}`` where it is none.
+    """Return the label as a JSON object; ``{"answer": label}`` if it is not one.
 
     >>> label_fields('{"id": "q7", "answer": "42"}')["id"], label_fields("42")
     ('q7', {'answer': '42'})
@@ -58,7 +58,7 @@ def label_fields(label: Any) -> dict[str, Any]:
 
 
 def prompt_id(prompt: str, label: Any) -> str:
-    """The prompt's name, in the minima of calls and in error messages: the label's, or a digest."""
+    """Return the prompt's name, for minima of calls and for errors: the label's, or a digest."""
     name = label_fields(label).get("id")
     return str(name) if name is not None else digest_prompt(prompt)
 
@@ -67,10 +67,10 @@ _OF_A_RESPONSE = ("prompt", "label", "observation_tokens", "action_ranges")
 
 
 def check_response(response: Any) -> None:
-    """Refuse what is no rollout, from an executor that is not derived from ours.
+    """Refuse a malformed response, from an executor that is not derived from ours.
 
     Raises:
-        BadRollout: it is no mapping, or lacks what a rollout has.
+        BadRollout: The response is not a mapping, or lacks a field of a rollout.
     """
     there = response if isinstance(response, Mapping) else {}
     if any(name not in there for name in _OF_A_RESPONSE):
@@ -81,16 +81,17 @@ def check_response(response: Any) -> None:
 
 
 def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str, float | None]:
-    """The ``reward_components`` in a rollout's extra_logs.
+    """Return the ``reward_components`` in a rollout's extra_logs.
 
     Raises:
-        BadRollout: there are none, or one is no finite number; names prompt, key and value.
+        BadRollout: They are missing, or one is not a finite number; the message names prompt, key
+            and value.
     """
     name, given = prompt_id(prompt, label), logs.get(REWARD_COMPONENTS)
     if not isinstance(given, Mapping):
         raise BadRollout(
             f"the agent's rollout of prompt {name!r} has no {REWARD_COMPONENTS!r} in its "
-            "extra_logs: its last turn must say them, a mapping of names to numbers; got "
+            "extra_logs: its last turn must set them, a mapping of names to numbers; got "
             f"{given!r} and keys {sorted(logs)}"
         )
     components: dict[str, float | None] = {}
@@ -102,7 +103,7 @@ def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str,
         if not isinstance(key, str) or (number is not None and not math.isfinite(number)):
             raise BadRollout(
                 f"the agent's rollout of prompt {name!r} has {key!r} = {value!r} in its "
-                f"{REWARD_COMPONENTS}, expected a finite number, or None where it does not apply"
+                f"{REWARD_COMPONENTS}, expected a finite number, or None if it does not apply"
             )
         components[key] = number
     return components
@@ -111,17 +112,17 @@ def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str,
 def put_components(
     experience: Any, components: Mapping[str, float | None], objectives: Sequence[str]
 ) -> None:
-    """Write what a rollout measured into the `Experience` of that one rollout.
+    """Write the measurements of a rollout into its own `Experience`.
 
-    All rollouts get the same keys, so that OpenRLHF can put their experiences together.
+    All rollouts get the same keys, so that OpenRLHF can concatenate their experiences.
 
     Args:
-        experience: Of one row.
-        components: What was measured.
-        objectives: Those of the run.
+        experience: The experience, of one row.
+        components: The measurements.
+        objectives: The objectives of the run.
 
     Raises:
-        BadRollout: a name is neither an objective nor measured here.
+        BadRollout: A name is neither an objective nor measured here.
     """
     known = dict.fromkeys([*objectives, *MEASURES])
     for name, value in components.items():
@@ -129,7 +130,7 @@ def put_components(
             [prompt], [label] = experience.prompts, experience.labels
             raise BadRollout(
                 f"the agent's rollout of prompt {prompt_id(prompt, label)!r} has {name!r} = "
-                f"{value!r} in its {REWARD_COMPONENTS}, which is no objective; "
+                f"{value!r} in its {REWARD_COMPONENTS}, which is not an objective; "
                 f"{nearest(name, known)}"
             )
     for name in known:
@@ -144,17 +145,17 @@ def measure_own(
     objectives: Sequence[str],
     further: Mapping[str, Any],
 ) -> None:
-    """Add what the user's rewards say to the `Experience`s of one rollout each.
+    """Add the values of the user's rewards to the `Experience`s of one rollout each.
 
     Args:
         own: The rewards.
-        experiences: What they see together.
-        tokenizer: Reads what the policy wrote.
-        objectives: Those of the run.
-        further: What else the functions may ask for.
+        experiences: The experiences of one call of the rewards.
+        tokenizer: Decodes the policy's tokens.
+        objectives: The objectives of the run.
+        further: Further arguments of the functions.
 
     Raises:
-        BadRollout: as :meth:`~paretopo.rewards.own.OwnRewards.measure`.
+        BadRollout: As :meth:`~paretopo.rewards.own.OwnRewards.measure`.
     """
     labels = [label_fields(one.labels[0]) for one in experiences]
     asked = [label.get("columns") or {} for label in labels]
@@ -176,16 +177,16 @@ def measure_own(
 
 
 def _response(experience: Any) -> tuple[list[int], list[bool]]:
-    """Tokens of the response, and for each whether the policy wrote it."""
-    own = experience.action_mask[0].bool().tolist()  # of every token but the first
+    """Return the tokens of the response, and for each whether the policy wrote it."""
+    own = experience.action_mask[0].bool().tolist()  # for every token except the first
     tokens = experience.sequences[0].tolist()[1:]
-    there = int(experience.attention_mask[0].sum()) - 1  # padding stands on the right
+    there = int(experience.attention_mask[0].sum()) - 1  # padding is on the right
     start = own.index(True) if any(own) else there
     return tokens[start:there], own[start:there]
 
 
 def put_rewards(experience: Any, scored: Rollout) -> None:
-    """Write what the session says of a rollout into its own `Experience`."""
+    """Write the session's rewards of a rollout into its own `Experience`."""
     for at, (reward, gated) in enumerate(zip(scored.rewards, scored.gated, strict=True)):
         _put(experience, f"{_PAID}{at}", reward)
         _put(experience, f"{_GATED}{at}", gated)
@@ -200,10 +201,11 @@ def _put(experience: Any, name: str, number: float) -> None:
 
 
 def drop_numbers(experience: Any) -> None:
-    """Take what travelled out of an `Experience`, once it is read.
+    """Remove our numbers from an `Experience` after reading it.
 
-    OpenRLHF logs the mean of everything in its info, which what does not apply makes infinite. The
-    session's own means, over the rollouts to which an objective applies, are logged instead.
+    OpenRLHF logs the mean of every number in its info, and an objective that does not apply would
+    make that infinite. The session's own means, over the rollouts to which an objective applies,
+    are logged instead.
     """
     ours = (_MEASURED, _PAID, _GATED, _SOLVED, _INFORMATIVE)
     for key in [key for key in experience.info if key.startswith(ours)]:
@@ -211,7 +213,7 @@ def drop_numbers(experience: Any) -> None:
 
 
 def read_rollouts(experience: Any) -> list[Rollout]:
-    """The rollouts of an OpenRLHF `Experience`, one per row, with rewards where it is scored."""
+    """Return the rollouts of an OpenRLHF `Experience`, one per row, with rewards if scored."""
     info = experience.info
     measured = {
         key.removeprefix(_MEASURED): info[key].tolist() for key in info if key.startswith(_MEASURED)
@@ -253,17 +255,17 @@ def read_rollouts(experience: Any) -> list[Rollout]:
 
 
 def _read_solved(solved: Sequence[float] | None, row: int) -> bool | None:
-    """False before it is scored; None where no objective says so."""
+    """Return False for an unscored rollout, None if no objective measures success."""
     if solved is None:
         return False
     return None if math.isnan(solved[row]) else bool(solved[row])
 
 
 def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Rollout:
-    """The rollout of a row of an OpenRLHF `Experience`, with its text."""
-    own = experience.action_mask[row].bool().tolist()  # of every token but the first
+    """Return the rollout of a row of an OpenRLHF `Experience`, with its text."""
+    own = experience.action_mask[row].bool().tolist()  # for every token except the first
     tokens = experience.sequences[row].tolist()[1:]
-    there = int(experience.attention_mask[row].sum()) - 1  # padding stands on the right
+    there = int(experience.attention_mask[row].sum()) - 1  # padding is on the right
     start = own.index(True) if any(own) else there
     return replace(
         rollout,
@@ -276,7 +278,7 @@ def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Ro
 
 
 def measured(status: Mapping[str, Any], learning_rate_factor: float) -> dict[str, float]:
-    """OpenRLHF's numbers of a step under the names of our records.
+    """Return OpenRLHF's numbers of a step under the names of our records.
 
     >>> measured({"policy_loss": 0.5, "actor_lr": 1e-6, "reward": 1.0}, 0.5)
     {'loss': 0.5, 'learning_rate': 5e-07}

@@ -1,8 +1,8 @@
-"""Generation: groups are scored as they come, and dropped where their rewards teach nothing.
+"""Generation: score groups as they finish, and drop those whose rewards teach nothing.
 
-OpenRLHF filters by the mean of `scores`, so a group that is all right is lost even if its calls
-differ. Here the scores of a finished group are set to what makes that filter keep or drop it, so
-that OpenRLHF's own refilling, which never lets an engine wait, stays in charge.
+OpenRLHF filters by the mean of `scores`, so it would drop a group whose answers are all right even
+if its calls differ. This module sets the scores of a finished group so that OpenRLHF's filter keeps
+or drops it correctly. OpenRLHF's own refilling, which keeps the engines busy, stays in use.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = init_logger(__name__)
 
 
 class ParetoSamplesGenerator(SamplesGenerator):
-    """OpenRLHF's generator with the session's scores; ends after `steps` batches, all full."""
+    """OpenRLHF's generator with the session's scores; it ends after `steps` full batches."""
 
     def __init__(self, strategy: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(strategy, *args, **kwargs)
@@ -44,23 +44,23 @@ class ParetoSamplesGenerator(SamplesGenerator):
         self._own: OwnRewards | None = None
 
     def generate_samples(self, **kwargs: Any) -> Any:
-        """One full training batch, or none."""
-        if self._batches is None:  # a resumed run has done some
+        """Return one full training batch, or nothing."""
+        if self._batches is None:  # a resumed run has used some batches
             self._batches = int(ray.get(self._session.steps_done.remote()))
         if self._batches >= self._steps:
             return [], None, 0, True
         samples, rate, consumed, exhausted = super().generate_samples(**kwargs)
         rollout = self.args.rollout
         if len(samples) < rollout.batch_size * rollout.n_samples_per_prompt:
-            # A part of a batch would leave gradients behind without an optimiser step.
+            # An incomplete batch would leave gradients without an optimiser step.
             if samples:
-                logger.info(f"{len(samples)} rollouts at the end of a pass, no whole step: dropped")
+                logger.info(f"dropped {len(samples)} rollouts at the end of a pass: no whole step")
             return [], rate, consumed, exhausted
         self._batches += 1
         return samples, rate, consumed, exhausted
 
     def generate_eval_samples(self, **kwargs: Any) -> Any:
-        """All held-out rollouts; these are scored when all are there."""
+        """Return all held-out rollouts; they are scored once all are finished."""
         self._evaluating = True
         try:
             samples = super().generate_eval_samples(**kwargs)
@@ -73,7 +73,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
         check_response(response)
         logs = dict(response.get("extra_logs") or {})
         components = components_of(response["prompt"], response["label"], logs)
-        # OpenRLHF takes numbers alone.
+        # OpenRLHF accepts only numbers.
         response = {
             **response,
             "extra_logs": {k: v for k, v in logs.items() if k != REWARD_COMPONENTS},
@@ -88,14 +88,14 @@ class ParetoSamplesGenerator(SamplesGenerator):
         return experience
 
     def _measure_own(self, experiences: list[Any]) -> None:
-        """Add what the user's rewards say of experiences of one rollout each."""
+        """Add the values of the user's rewards to experiences of one rollout each."""
         settings = self.args.paretopo
         if not settings.rewards:
             return
         if self._own is None:
             self._own = OwnRewards(loads(settings.rewards))
         further = {
-            # As TRL tells them; OpenRLHF has no table of completions.
+            # The same arguments as on TRL; OpenRLHF has no table of completions.
             "trainer_state": SimpleNamespace(
                 global_step=self._batches or 0, max_steps=settings.steps
             ),
@@ -118,11 +118,11 @@ class ParetoSamplesGenerator(SamplesGenerator):
         for experience, one in zip(group, scored.rollouts, strict=True):
             put_components(experience, one.reward_components, self.args.paretopo.objectives)
             put_rewards(experience, one)
-            # OpenRLHF logs this: the user's reward, not the agent's own grade.
+            # OpenRLHF logs this score: the user's reward, not the agent's own grade.
             experience.rewards = torch.tensor([one.reward_components.get(first) or 0.0])
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])
 
 
 def _log(name: str, value: Any) -> None:
-    """What a reward function logs becomes a line of the log."""
+    """Write a value that a reward function logs as a line of the log."""
     logger.info(f"reward: {name} = {value!r:.200}")

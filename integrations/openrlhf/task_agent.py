@@ -1,4 +1,4 @@
-"""The agents of the tasks, as OpenRLHF loads them from their path."""
+"""The agents of the tasks; OpenRLHF loads this file by its path."""
 
 from __future__ import annotations
 

@@ -29,18 +29,18 @@ def train(
     """Run a configuration to its end; records, checkpoints and the model go to the run folder.
 
     Args:
-        config: What to do.
-        run: Where it is kept; on a cluster, a folder that every machine sees.
-        resume: Go on from OpenRLHF's last checkpoint (or from the beginning).
-        options: Further options of OpenRLHF, which win over the configuration.
+        config: The configuration of the run.
+        run: The run folder; on a cluster, every machine must see it.
+        resume: Continue from OpenRLHF's last checkpoint (or from the beginning).
+        options: Further options of OpenRLHF; they override the configuration.
 
     Raises:
-        ConfigError: The installed OpenRLHF does not fit, a file is missing or wrong, or the
-            configuration asks for what OpenRLHF cannot do.
+        ConfigError: The installed OpenRLHF does not fit, a file is missing or wrong, or OpenRLHF
+            does not support a setting.
         BadRollout: The agent failed, hung, or returned no finite reward; names the prompt.
         RuntimeError: Training ended before its last step.
     """
-    # Ray's workers run where Ray was started: to them a relative path is another folder.
+    # Ray's workers run in the folder where Ray was started, where a relative path differs.
     run = RunFolder(run.path.resolve(), run.config)
     version = openrlhf_version()
     rehearsal = bool(run.manifest.get("rehearsal"))
@@ -74,8 +74,8 @@ def _run(
 ) -> None:
     import ray
 
-    # An engine starts processes below its own. Killed, it could not end them, and they would keep a
-    # GPU's memory: Ray is to see to it. Read where Ray itself is started.
+    # An engine starts processes of its own. A killed engine cannot end them, and they would keep a
+    # GPU's memory, so Ray has to end them. Ray reads this setting at its start.
     os.environ.setdefault("RAY_process_group_cleanup_enabled", "true")
     if rehearsal:
         start_ray(gpus_needed(words), worker_variables(config))
@@ -86,7 +86,7 @@ def _run(
     else:
         ray.init(runtime_env={"env_vars": worker_variables(config)})
         known = int(ray.cluster_resources().get("GPU", 0))
-        if known < gpus_needed(words):  # OpenRLHF would wait for them without a word
+        if known < gpus_needed(words):  # OpenRLHF would wait for them silently
             ray.shutdown()
             raise ConfigError(
                 f"openrlhf: the run needs {gpus_needed(words)} GPUs, and Ray knows of {known}; "
@@ -98,7 +98,7 @@ def _run(
     from paretopo.integrations.openrlhf.launch import run_command, start_session
 
     try:
-        with terminate_as_interrupt():  # ray.init has put a handler of its own in the place of ours
+        with terminate_as_interrupt():  # ray.init has replaced our handler
             session = start_session(run, prompts, rehearsal=rehearsal)
             run_command(words, config, run, policy, session, resuming=resume, rehearsal=rehearsal)
             done = ray.get(session.steps_done.remote())

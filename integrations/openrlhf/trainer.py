@@ -1,7 +1,7 @@
-"""The trainer: OpenRLHF's, with evaluations that reach the session and a state that is kept.
+"""OpenRLHF's trainer, with evaluations by the session and a saved session state.
 
-An evaluation is due before the first step, every `evaluation.every` steps and after the last. It
-comes before the checkpoint of its step, so that a resumed run knows its outcome.
+Evaluations run before the first step, every `evaluation.every` steps and after the last. Each runs
+before the checkpoint of its step, so that a resumed run has its result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STATE = "paretopo"  # name of our part of OpenRLHF's checkpoint
 
 
 def unwrap_actor(remote: Any) -> Any:
-    """The class that `ray.remote` was applied to."""
+    """Return the class that `ray.remote` was applied to."""
     return remote.__ray_metadata__.modified_class
 
 
@@ -41,7 +41,7 @@ class ParetoTraining:
     eval_dataloader: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # OpenRLHF looks these names up when its trainer is made, in this very process.
+        # OpenRLHF looks these names up in this process when it creates its trainer.
         ppo_trainer.RemoteExperienceMaker = ParetoExperienceMaker
         ppo_trainer.SamplesGenerator = ParetoSamplesGenerator
         super().__init__(*args, **kwargs)
@@ -49,7 +49,7 @@ class ParetoTraining:
         self._restored = False
 
     def restore_best_checkpoint_state(self, checkpoint_states: Any) -> None:
-        """Where OpenRLHF has loaded its checkpoint, or found none: begin, or go on."""
+        """Begin or resume the session, after OpenRLHF has looked for a checkpoint."""
         super().restore_best_checkpoint_state(checkpoint_states)  # type: ignore[misc]
         if self._restored:
             return
@@ -62,7 +62,7 @@ class ParetoTraining:
         self._evaluate_now(0)
 
     def ppo_train(self, *args: Any, **kwargs: Any) -> Any:
-        """Update the policy, at the learning rate that the controller wants."""
+        """Update the policy, at the learning rate that the controller sets."""
         if self.args.paretopo.scales_learning_rate:
             factor = ray.get(self._session.learning_rate_factor.remote())
             group = self.actor_model_group  # type: ignore[attr-defined]
@@ -72,7 +72,7 @@ class ParetoTraining:
     def save_logs_and_checkpoints(
         self, global_step: int, logs_dict: Any = None, client_states: Any = None
     ) -> None:
-        """Record the step, evaluate if it is time, then log and save as OpenRLHF does."""
+        """Record the step, evaluate if it is due, then log and save as OpenRLHF does."""
         logs = dict(logs_dict or {})
         factor = ray.get(self._session.learning_rate_factor.remote())
         numbers = measured(logs, factor)
@@ -107,7 +107,7 @@ class ParetoTraining:
         )
 
     def _read(self, samples: list[Any]) -> list[Rollout]:
-        """Held-out rollouts, those of the same few questions each time with their text."""
+        """Return the held-out rollouts; the same few questions each time have their text."""
         rollouts = [one for sample in samples for one in read_rollouts(sample)]
         names = (one.prompt_id for one in rollouts)
         chosen = choose_recorded(names, self.args.paretopo.trajectories)
@@ -119,7 +119,7 @@ class ParetoTraining:
         ]
 
     def _record_weights(self, step: int) -> None:
-        """A rehearsal compares what is trained with what the engines compute with."""
+        """Record trained weights and engine weights, for a rehearsal to compare."""
         group = self.actor_model_group  # type: ignore[attr-defined]
         policy = ray.get(group.async_run_method(method_name="weight_digest"))[0]
         engines = ray.get([engine.weight_digest.remote() for engine in self.vllm_engines])  # type: ignore[attr-defined]
@@ -128,7 +128,7 @@ class ParetoTraining:
             file.write(json.dumps({"step": step, "policy": policy, "engines": engines}) + "\n")
 
     def _sampling_options(self) -> dict[str, Any]:
-        """Keyword arguments of generation."""
+        """Return the keyword arguments of generation."""
         sampling: dict[str, Any] = self.generate_kwargs  # type: ignore[attr-defined]
         return sampling
 

@@ -1,7 +1,7 @@
-"""The asynchronous trainer: one process generates, another trains; both talk to the one session.
+"""The asynchronous trainer: one process generates, another trains; both use one session.
 
-Evaluations are made by the training process, between two of its updates, so that the policy of a
-step is what is evaluated. OpenRLHF's own asynchronous evaluation runs beside the next update.
+The training process evaluates between two of its updates, so the evaluated policy is the policy of
+that step. OpenRLHF's own asynchronous evaluation overlaps with the next update.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TrainingActor(ParetoTraining, unwrap_actor(ppo_trainer_async.TrainingActor
         )
 
     def _evaluate_now(self, step: int) -> None:
-        # Without the lock, the other process could fill the engines with training rollouts first.
+        # The lock stops the other process from filling the engines with training rollouts first.
         ray.get(self.vllm_lock.acquire.remote())
         try:
             super()._evaluate_now(step)
@@ -55,7 +55,7 @@ class ParetoPPOTrainerAsync(unwrap_actor(ppo_trainer_async.PPOTrainerAsync)):  #
     """Starts both processes."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # The names are looked up in this process.
+        # OpenRLHF looks the names up in this process.
         names = ("do_sample", "max_len", "max_new_tokens", "temperature", "top_p")
         generation = {name: kwargs[name] for name in names if name in kwargs}
         training = ray.remote(TrainingActor)
@@ -65,11 +65,11 @@ class ParetoPPOTrainerAsync(unwrap_actor(ppo_trainer_async.PPOTrainerAsync)):  #
 
 
 class _With:
-    """A remote class with some of its arguments given already."""
+    """A remote class with some arguments already bound."""
 
     def __init__(self, remote: Any, **given: Any) -> None:
         self._remote, self._given = remote, given
 
     def remote(self, *args: Any, **kwargs: Any) -> Any:
-        """Make the actor."""
+        """Create the actor."""
         return self._remote.remote(*args, **kwargs, **self._given)

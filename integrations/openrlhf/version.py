@@ -1,14 +1,14 @@
-"""Which releases of OpenRLHF the hooks of this package fit, and what they call differently."""
+"""The releases of OpenRLHF that this package supports, and the names in which they differ."""
 
 from __future__ import annotations
 
 from paretopo.config import ConfigError
 from paretopo.run.provenance import check_release
 
-OLDEST, NEWEST = (0, 10, 2), (0, 11, 2)  # every release between them was run
+OLDEST, NEWEST = (0, 10, 2), (0, 11, 2)  # every release in this range was run
 
-# Both corrections mask outside [0.5, 5] and weigh what is left by the token's own ratio, in every
-# release. Before 0.11.2 they went by the names of the methods that they come from.
+# In every release, both corrections mask tokens outside [0.5, 5] and weight the rest by the token's
+# own ratio. Before 0.11.2 they had the names of the methods that they come from.
 _NEW_OPTIONS = (0, 11, 2)
 _CORRECTION_LEVELS = {"off": "off", "token": "token", "sequence": "seq"}
 _CORRECTION_TYPES = {"token": "icepop", "sequence": "seq-mask-tis"}
@@ -16,7 +16,7 @@ _LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean"}
 
 
 def openrlhf_version() -> tuple[int, ...]:
-    """The installed release, refused outside the range that was run.
+    """Return the installed release; refuse releases outside the tested range.
 
     Raises:
         ConfigError: OpenRLHF is not installed, or it is an older or newer release.
@@ -57,7 +57,7 @@ def loss_options(version: tuple[int, ...], loss: str, correction: str) -> list[s
     if loss != "dapo":
         raise ConfigError(
             f'optimiser.loss = "{loss}" needs openrlhf {_format_version(_NEW_OPTIONS)}, got '
-            f"{_format_version(version)}; pip install openrlhf=={_format_version(NEWEST)}, or take "
+            f"{_format_version(version)}; pip install openrlhf=={_format_version(NEWEST)}, or use "
             '"dapo"'
         )
     if correction == "off":

@@ -1,7 +1,7 @@
-"""The processes that OpenRLHF starts, watched: one that dies ends the run.
+"""Watch the processes that OpenRLHF starts, and end the run if one dies.
 
-OpenRLHF notices a dead process where it asks that one for something. In between others can wait for
-it for ever: a policy for an engine that died while it started, to form a group with it.
+OpenRLHF notices a dead process only at the next call to it. Until then other processes can wait for
+it forever: for example, a policy that forms a group with an engine that died at its start.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _SECONDS = 2.0
 
 
 class Watch:
-    """Kills all actors when one of them has died, so that nobody waits for any of them.
+    """Kills all actors when one of them has died, so that no process waits for another.
 
     Attributes:
-        death: What Ray says of the first that died; None while all live.
+        death: Ray's error of the first death; None while all actors live.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Watch:
         self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
 
     def add(self, actors: Sequence[Any]) -> None:
-        """Watch these, too."""
+        """Watch these actors as well."""
         self._actors += actors
 
     def __enter__(self) -> Watch:
@@ -42,7 +42,7 @@ class Watch:
         self._thread.join(2 * _SECONDS)
 
     def _look(self) -> None:
-        asked: dict[Any, Any] = {}  # an actor that starts or works answers later
+        asked: dict[Any, Any] = {}  # a busy actor answers later
         while not self._over.wait(_SECONDS):
             waiting = set(map(id, asked.values()))
             for actor in [one for one in self._actors if id(one) not in waiting]:
@@ -55,7 +55,7 @@ class Watch:
                 try:
                     ray.get(answer)
                 except ray.exceptions.ActorUnavailableError:
-                    continue  # it may come back
+                    continue  # it may restart
                 except ray.exceptions.RayActorError as error:
                     self.death = error
                     end_at_once(self._actors)
@@ -63,13 +63,13 @@ class Watch:
 
 
 class _Noted:
-    """A remote class whose actors are told of."""
+    """A remote class that reports the actors it creates."""
 
     def __init__(self, remote: Any, note: Callable[[Any], None]) -> None:
         self._remote, self._note = remote, note
 
     def remote(self, *args: Any, **kwargs: Any) -> Any:
-        """Make the actor."""
+        """Create the actor."""
         actor = self._remote.remote(*args, **kwargs)
         self._note(actor)
         return actor
@@ -77,7 +77,7 @@ class _Noted:
 
 @contextmanager
 def watch_openrlhf() -> Iterator[Watch]:
-    """A watch over what OpenRLHF's command starts meanwhile: engines, models, the trainer."""
+    """Watch the processes of OpenRLHF's command: engines, models, the trainer."""
     from openrlhf.trainer import ppo_trainer, ppo_trainer_async
     from openrlhf.trainer import ray as starting
     from openrlhf.trainer.ray.launcher import RayActorGroup
@@ -110,13 +110,13 @@ def watch_openrlhf() -> Iterator[Watch]:
     finally:
         starting.create_vllm_engines, RayActorGroup._initiate_actors = create_engines, start_group
         ppo_trainer.PPOTrainer, ppo_trainer_async.PPOTrainerAsync = trainer, trainer_async
-        # When Ray ends them they are about to let their own handles go, and print that they could
-        # not. Engines have processes of their own to end.
+        # Actors that Ray ends now would try to release their own handles, and print that they
+        # failed. Engines have processes of their own to end.
         end_at_once(ended_at_once)
 
 
 def end_at_once(actors: Sequence[Any]) -> None:
-    """Kill actors, those that are dead already included."""
+    """Kill actors, including dead ones."""
     for actor in actors:
         with suppress(ray.exceptions.RayError, ValueError):
             ray.kill(actor)

@@ -1,8 +1,8 @@
-"""The weights that engines get: the policy's own, or with LoRA adapters added to what they adapt.
+"""The weights sent to engines: the policy's own, or the sums of matrices and LoRA adapters.
 
-OpenRLHF sends a policy's parameters under the names that PEFT gives them, which no engine knows.
-Here the sum of each matrix and its adapter is made anew for every transfer and sent under the
-matrix's own name; the policy itself is not touched, so nothing drifts by merging back and forth.
+OpenRLHF sends a policy's parameters under PEFT's names, which engines do not know. Here each
+transfer computes the sum of a matrix and its adapter and sends it under the matrix's own name. The
+policy does not change, so repeated merging cannot accumulate errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WRAPPED, _LAYER, _ADAPTER = "base_model.model.", ".base_layer", ".lora_"
 
 
 def merged_parameters(model: Any) -> Iterator[tuple[str, Any]]:
-    """Name and value of every parameter as an engine knows it."""
+    """Yield name and value of every parameter as an engine knows it."""
     if not hasattr(model, "peft_config"):
         yield from model.named_parameters()
         return
@@ -37,7 +37,7 @@ def merged_parameters(model: Any) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def merged_weights(trainer: Any) -> Iterator[None]:
-    """Let OpenRLHF's transfer see `merged_parameters` while entered."""
+    """Make OpenRLHF's transfer read `merged_parameters` inside the context."""
     actor = trainer.actor
     model = actor.model.module
     if not hasattr(model, "peft_config"):

@@ -1,8 +1,8 @@
 """Hugging Face TRL: several objectives inside `GRPOTrainer`, and the bundled training run.
 
-`ParetoGRPOTrainer` with a `ScriptSession` is for a script of your own: docs/objectives.md.
-`train` in `paretopo.integrations.trl.train` is what `paretopo train` calls. Importing this package
-imports neither TRL nor torch; its names do.
+`ParetoGRPOTrainer` with a `ScriptSession` is for your own script: docs/objectives.md. `paretopo
+train` calls `paretopo.integrations.trl.train.train`. Importing this package imports neither TRL nor
+torch; using its names does.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Learning from right answers, without rewards: TRL's `SFTTrainer`, evaluated as any run."""
+"""Learning from right answers, without rewards: TRL's `SFTTrainer` with our evaluations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, TiedWeights
 
 
 class AnswerTrainer(TiedWeights, SFTTrainer):
-    """`SFTTrainer` whose evaluations are rollouts with the tool.
+    """`SFTTrainer` whose evaluations generate rollouts with the tools.
 
     Args:
         *args: As for `SFTTrainer`.
-        sampler: Makes and scores the rollouts of evaluations, with the same model; it never trains.
+        sampler: Generates and scores the rollouts of evaluations with the same model; it never
+            trains.
         **kwargs: As for `SFTTrainer`.
     """
 
@@ -23,9 +24,9 @@ class AnswerTrainer(TiedWeights, SFTTrainer):
         self._sampler = sampler
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """The sampler's evaluation, at the step that this trainer is at."""
+        """Run the sampler's evaluation at this trainer's step."""
         self._sampler.state.global_step = self.state.global_step
         self._sampler.state.max_steps = self.state.max_steps
         metrics: dict[str, float] = self._sampler.evaluate()
-        self.control.should_evaluate = False  # done; or the end of the last pass does it again
+        self.control.should_evaluate = False  # else the end of the last pass repeats it
         return metrics

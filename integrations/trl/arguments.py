@@ -1,4 +1,4 @@
-"""A run's configuration in the words of TRL's trainers."""
+"""Convert a run's configuration to the arguments of TRL's trainers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 def make_rollout_arguments(
     config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool, held_out: int
 ) -> GRPOConfig:
-    """For learning from rewards, and for the rollouts of evaluations, of so many questions."""
+    """Return the arguments for learning from rewards, and for evaluations of some questions."""
     optimiser = config.optimiser
     rollouts = optimiser.prompts_per_step * optimiser.group_size
     at_once = optimiser.micro_batch or rollouts
@@ -29,7 +29,7 @@ def make_rollout_arguments(
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=rollouts // at_once,
         per_device_eval_batch_size=min(
-            # With fewer questions in the file the batch stays what it was: sampling goes by it.
+            # Keep the batch size even if the file has fewer questions: sampling depends on it.
             max(config.evaluation.prompts, held_out),
             rollouts if optimiser.micro_batch else max(rollouts, _EVALUATED_AT_ONCE),
         ),
@@ -42,14 +42,14 @@ def make_rollout_arguments(
         epsilon=optimiser.clip_low,
         epsilon_high=optimiser.clip_high,
         beta=optimiser.kl,
-        shuffle_dataset=False,  # the rows are in the order of the schedule already
+        shuffle_dataset=False,  # the rows already have the order of the schedule
     )
 
 
 def make_answer_arguments(
     config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
 ) -> SFTConfig:
-    """For learning from right answers."""
+    """Return the arguments for learning from right answers."""
     answers = config.optimiser.prompts_per_step
     at_once = math.gcd(answers, config.optimiser.micro_batch)  # all of them without micro-batches
     return SFTConfig(

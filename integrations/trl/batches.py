@@ -1,6 +1,6 @@
 """Micro-batches without columns of padding.
 
-TRL pads all rollouts of a step to the longest of them, and every micro-batch is computed at that
+TRL pads all rollouts of a step to the longest of them, and computes every micro-batch at that
 width.
 """
 
@@ -25,7 +25,7 @@ _PER_TOKEN = (  # of responses
 
 
 def trim(batch: Batch) -> Batch:
-    """A micro-batch without the columns in which no row has a token.
+    """Remove the columns of a micro-batch in which no row has a token.
 
     >>> ids, mask = torch.tensor([[0, 0, 5], [0, 6, 7]]), torch.tensor([[0, 0, 1], [0, 1, 1]])
     >>> trim({"prompt_ids": ids, "prompt_mask": mask})["prompt_ids"].tolist()
@@ -47,15 +47,15 @@ def trim(batch: Batch) -> Batch:
 
 
 def sort_rows(batches: Sequence[Batch], count_tokens: Callable[[Batch], int]) -> list[Batch]:
-    """The micro-batches of an optimiser step, sorted so that few tokens are computed.
+    """Sort the rows of an optimiser step's micro-batches to compute fewer tokens.
 
     Rows are sorted by length, or by prompt and then by length, whichever costs less. Sums over the
-    step are the same. Where a value is neither of a row nor of the whole step, as those of images,
-    the batches stay as they are.
+    step do not change. The order stays if a value belongs neither to a row nor to the whole step,
+    as with images.
 
     Args:
-        batches: As TRL splits them.
-        count_tokens: Of a micro-batch, how many are computed.
+        batches: The micro-batches as TRL splits them.
+        count_tokens: Counts the computed tokens of a micro-batch.
     """
     first = batches[0]
     rows = len(first["completion_mask"])

@@ -1,4 +1,4 @@
-"""Callbacks beside the session's own: learning rate, checkpoints, the bar."""
+"""Callbacks next to the session's own: learning rate, checkpoints, progress bar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOGS_KEPT = 100  # rows of the trainer's own log
 class LearningRateFactor(TrainerCallback):
     """Multiplies the scheduled learning rate by the controller's factor, step by step.
 
-    The scheduler sets the rate anew after every step, so factors never pile up.
+    The scheduler sets the rate again after every step, so factors do not accumulate.
     """
 
     def __init__(self, trainer: ParetoGRPOTrainer) -> None:
@@ -39,9 +39,9 @@ class WholeCheckpoints(TrainerCallback):
     """Completes each checkpoint of the trainer with the session's state, and stops after Ctrl-C.
 
     Args:
-        checkpoints: Where they are.
-        session: Its state is kept.
-        interrupt: Asked after every step.
+        checkpoints: The run's checkpoints.
+        session: The session whose state is saved.
+        interrupt: Checked after every step.
     """
 
     def __init__(self, checkpoints: Checkpoints, session: Session, interrupt: Interrupt) -> None:
@@ -50,15 +50,15 @@ class WholeCheckpoints(TrainerCallback):
         self._interrupt = interrupt
 
     def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
-        """After Ctrl-C: keep this step and stop, whatever the schedule of checkpoints says."""
-        # Each checkpoint would hold the whole log once more; the session's records have it.
+        """After Ctrl-C, save this step and stop, whatever the schedule of checkpoints says."""
+        # Each checkpoint would repeat the whole log; the session's records already have it.
         del state.log_history[:-_LOGS_KEPT]
         if self._interrupt.came:
             control.should_save = True
             control.should_training_stop = True
 
     def on_save(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """The trainer's files are written: add ours, then the marker."""
+        """Add our state to the trainer's files, then the marker."""
         if torch.distributed.is_initialized():
             torch.distributed.barrier()  # the other processes write their random states
         if state.is_world_process_zero:
@@ -66,16 +66,16 @@ class WholeCheckpoints(TrainerCallback):
 
 
 class Interruptions(TrainerCallback):
-    """Keeps what a training has reached when Ctrl-C gives up what is being generated.
+    """Saves the last whole step when Ctrl-C drops a generation.
 
-    The state is that of the last whole step. Where its evaluation is missing, as after Ctrl-C in
-    the middle of one, that comes first when the run goes on.
+    If the evaluation of that step is missing, as after Ctrl-C in the middle of one, the resumed run
+    begins with it.
 
     Args:
-        trainer: Trains; a checkpoint is made of it.
-        checkpoints: Where they are.
-        session: Its state is kept.
-        owed: The checkpoint that a resumed run goes on from, if its evaluation is missing.
+        trainer: The trainer to save.
+        checkpoints: The run's checkpoints.
+        session: The session whose state is saved.
+        owed: The checkpoint from which the run resumes, if its evaluation is missing.
     """
 
     def __init__(
@@ -83,19 +83,19 @@ class Interruptions(TrainerCallback):
     ) -> None:
         self._trainer, self._checkpoints, self._session = trainer, checkpoints, session
         self._owed = owed
-        self._random: Any = None  # as a checkpoint of the last whole step would hold it
+        self._random: Any = None  # the random state of the last whole step
 
     def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """The missing evaluation samples what it would have sampled."""
+        """Restore the random state, so that the missing evaluation draws the same samples."""
         if self._owed is not None:
             self._trainer._load_rng_state(str(self._checkpoints.path(self._owed)))
 
     def on_step_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """A step is whole; its evaluation may follow."""
+        """Record the random state of a whole step; its evaluation may follow."""
         self._random = _random_state()
 
     def on_evaluate(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """It did: the missing one becomes part of its checkpoint."""
+        """Add the missing evaluation to its checkpoint."""
         self._random = _random_state()
         if self._owed is not None:
             self._trainer._save_rng_state(str(self._checkpoints.path(self._owed)))
@@ -103,7 +103,7 @@ class Interruptions(TrainerCallback):
             self._owed = None
 
     def keep(self) -> None:
-        """Make a checkpoint of the last whole step, if there is none."""
+        """Save a checkpoint of the last whole step, unless there is one."""
         trainer = self._trainer
         step = trainer.state.global_step
         if self._random is None or step in self._checkpoints.steps():
@@ -128,27 +128,27 @@ def _set_random_state(state: tuple[Any, ...]) -> None:
 
 
 class Progress(TrainerCallback):
-    """The bar: held-out accuracy and calls, stage, size of the archive."""
+    """The progress bar: held-out accuracy and calls, stage, size of the archive."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._bar: Any = None
 
     def on_train_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """Open the bar where the run goes on."""
+        """Open the bar at the current step."""
         if state.is_world_process_zero:
             self._bar = make_bar(
                 total=state.max_steps, initial=state.global_step, desc="training", unit="step"
             )
 
     def on_step_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """One step further."""
+        """Advance the bar by one step."""
         if self._bar is not None:
             self._bar.update()
             self._show()
 
     def on_evaluate(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """Show the new outcome."""
+        """Show the new evaluation."""
         self._show()
 
     def on_train_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:

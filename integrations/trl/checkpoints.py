@@ -1,9 +1,9 @@
-"""Checkpoints that are whole or do not count.
+"""Checkpoints that are complete or ignored.
 
-The Hugging Face trainer writes a folder `checkpoint-<step>` file by file; our state joins it, and
-last of all a marker file is moved into place. A folder without the marker is an unfinished one: it
-is ignored and removed. The last two whole checkpoints are kept, so that at any moment, also while
-one is being written or removed, a whole one is there.
+The Hugging Face trainer writes a folder `checkpoint-<step>` file by file. Our state follows, and
+the last action moves a marker file into place. A folder without the marker is unfinished: it is
+ignored and removed. The last two complete checkpoints are kept, so one is always available, even
+while another is written or removed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Checkpoints:
     """The checkpoints of one run.
 
     Args:
-        folder: Where the trainer writes its `checkpoint-<step>` folders.
-        kept: How many whole ones are kept; None leaves that to the trainer.
+        folder: The folder of the trainer's `checkpoint-<step>` folders.
+        kept: Number of complete checkpoints to keep; None leaves that to the trainer.
 
     Example:
         >>> import tempfile
@@ -35,7 +35,7 @@ class Checkpoints:
         ...     for step in (1, 2, 3):
         ...         checkpoints.path(step).mkdir()
         ...         checkpoints.complete(step, {"answer": step})
-        ...     checkpoints.path(4).mkdir()  # killed while this one was written
+        ...     checkpoints.path(4).mkdir()  # killed during this write
         ...     checkpoints.steps(), checkpoints.state(3)
         ([2, 3], {'answer': 3})
     """
@@ -45,37 +45,37 @@ class Checkpoints:
         self._kept = kept
 
     def path(self, step: int) -> Path:
-        """The folder of a step's checkpoint, whether it exists or not."""
+        """Return the folder of a step's checkpoint, which may not exist."""
         return self.folder / f"{_PREFIX}{step}"
 
     def steps(self) -> list[int]:
-        """Steps with a whole checkpoint, ascending."""
+        """Return the steps with a complete checkpoint, ascending."""
         return sorted(step for step, whole in self._find_all().items() if whole)
 
     def latest(self) -> int | None:
-        """The step to continue from, None without a whole checkpoint."""
+        """Return the step to resume from; None without a complete checkpoint."""
         return max(self.steps(), default=None)
 
     def complete(self, step: int, state: dict[str, Any]) -> None:
-        """Add our state to a checkpoint, mark it as whole, and remove what is too old."""
+        """Add our state to a checkpoint, mark it as complete, and remove old checkpoints."""
         write_bytes(self.path(step) / _STATE, json.dumps(state, separators=(",", ":")).encode())
         write_bytes(self.path(step) / _MARKER, b"")
         for old in [] if self._kept is None else self.steps()[: -self._kept]:
             self._remove(old)
 
     def state(self, step: int) -> dict[str, Any]:
-        """Our state in the checkpoint of a step."""
+        """Return our state in the checkpoint of a step."""
         state: dict[str, Any] = json.loads((self.path(step) / _STATE).read_text(encoding="utf-8"))
         return state
 
     def remove_unfinished(self) -> None:
-        """Remove the folders that were being written, or removed, when a run was killed."""
+        """Remove the folders that a killed run was writing or removing."""
         for step, whole in self._find_all().items():
             if not whole:
                 self._remove(step)
 
     def _find_all(self) -> dict[int, bool]:
-        """Step of every checkpoint folder → is it whole?"""
+        """Map the step of every checkpoint folder to whether it is complete."""
         steps = {}
         for path in self.folder.glob(f"{_PREFIX}*"):
             number = path.name.removeprefix(_PREFIX)
@@ -84,5 +84,5 @@ class Checkpoints:
         return steps
 
     def _remove(self, step: int) -> None:
-        (self.path(step) / _MARKER).unlink(missing_ok=True)  # first: half removed is not whole
+        (self.path(step) / _MARKER).unlink(missing_ok=True)  # first: then it is incomplete
         shutil.rmtree(self.path(step))

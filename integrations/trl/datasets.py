@@ -1,4 +1,4 @@
-"""A task's questions as data sets of TRL's: to answer by rollouts, or with their right answers."""
+"""A task's questions as data sets of TRL, for rollouts or with right answers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from paretopo.tasks.task import Prompt, Question, Task
 def make_question_dataset(
     task: Task, questions: Iterable[Question], tokenizer: Any, *, held_out: bool
 ) -> Dataset:
-    """A row for each question, in their order.
+    """Return a row for each question, in their order.
 
     Args:
-        task: Says how questions are put.
-        questions: Those to ask.
-        tokenizer: Where it has no chat template, messages become texts.
-        held_out: Is nothing trained on them?
+        task: Defines the form of questions.
+        questions: The questions.
+        tokenizer: Without a chat template, messages become texts.
+        held_out: True if the questions are not for training.
     """
 
     def prompt(question: Question) -> Prompt:
@@ -37,7 +37,7 @@ def make_question_dataset(
                 "kind": question.kind,
                 "row": row,
                 "held_out": held_out,
-                # As text: Arrow wants one type for a column, and these are the user's.
+                # Store as text: Arrow needs one type for a column, and the user's types vary.
                 "answer": json.dumps(question.answer),
                 "columns": json.dumps(dict(question.columns)),
                 **_given(task, question),
@@ -48,21 +48,21 @@ def make_question_dataset(
 
 
 def read_question(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of :func:`make_question_dataset` with its answer, or answers, as in the question."""
+    """Return a row of :func:`make_question_dataset` with the question's answer or answers."""
     return {**row, "answer": json.loads(row["answer"])}
 
 
 def _given(task: Task, question: Question) -> dict[str, str]:
-    """The preference, where any are given; "" where it is drawn when the question is asked."""
+    """Return the given preference; "" if it is drawn when the question is asked."""
     if task.preferences is None:
         return {}
     return {"preference": "" if question.preference is None else question.preference.text}
 
 
 def make_answer_dataset(task: Task, questions: Iterable[Question], tokenizer: Any) -> Dataset:
-    """Tokens of prompt and right answer, a row for each question, in their order.
+    """Return the tokens of prompt and right answer, a row for each question, in their order.
 
-    Labels are Hugging Face's: the prompt's tokens carry no loss. A question asked often is encoded
+    Labels are Hugging Face's: the prompt's tokens carry no loss. Each different question is encoded
     once.
     """
     known: dict[str, dict[str, list[int]]] = {}

@@ -13,19 +13,19 @@ from paretopo.tasks.task import Task
 
 
 def load_policy(config: RunConfig, task: Task, device: str = "cpu") -> tuple[Any, Any]:
-    """Model and tokenizer, as `[model]` says, ready for what the task calls.
+    """Load model and tokenizer of `[model]`, and prepare them for the task's tool calls.
 
     Args:
-        config: Of the run.
+        config: The run's configuration.
         task: Gives the vocabulary of the tiny model, and the functions for the chat template.
-        device: Where the model goes.
+        device: Device of the model.
 
     Returns:
-        (model, tokenizer), as `open_policy` has them.
+        (model, tokenizer), as from `open_policy`.
 
     Raises:
-        ConfigError: There is no such model; or the task has functions, and the chat template does
-            not render tool calls, or TRL does not know how to read them out of a response.
+        ConfigError: There is no such model. Or the task has functions, and the chat template
+            does not render tool calls, or TRL cannot parse them in a response.
     """
     tokenizer = None
     if not config.model.is_made:
@@ -42,8 +42,8 @@ def _enable_tool_calls(tokenizer: Any, path: str) -> Any:
             has = "is missing, and the task calls tools"
         raise ConfigError(
             f"model.path: the chat template of {path!r} {has}: give it one that does, "
-            'model.chat_template = "chatml-tools" (where the tokenizer has <|im_start|>), '
-            '"plain-tools", or a .jinja file, or take a model trained for tool use, such as '
+            'model.chat_template = "chatml-tools" (if the tokenizer has <|im_start|>), '
+            '"plain-tools", or a .jinja file, or use a model trained for tool use, such as '
             "Qwen/Qwen3-0.6B"
         )
     if getattr(tokenizer, "response_template", None) is None:
@@ -51,9 +51,9 @@ def _enable_tool_calls(tokenizer: Any, path: str) -> Any:
             tokenizer = add_response_schema(tokenizer)
         except ValueError as error:
             raise ConfigError(
-                f"model.chat_template: TRL cannot read tool calls out of what {path!r} writes: its "
-                "template is none that TRL knows; put a response template next to it, NAME.json "
-                "next to NAME.jinja (docs/models.md has one), or take "
+                f"model.chat_template: TRL cannot parse the tool calls of {path!r}: it does not "
+                "know the template; put a response template next to it, NAME.json "
+                "next to NAME.jinja (docs/models.md has one), or use "
                 '"chatml-tools" or "plain-tools"'
             ) from error
     return tokenizer

@@ -1,4 +1,4 @@
-"""What a session scores, out of what TRL hands to reward functions."""
+"""TRL's reward function of a session: it measures rollouts for the session to score."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from paretopo.tasks.environment import GradeAll
 Message = dict[str, Any]
 Completion = list[Message] | str
 
-# What TRL tells reward functions, and the user's own get as it is.
-_TOLD_BY_TRL = ("completion_ids", "trainer_state", "log_metric", "log_extra")
+# TRL's arguments of reward functions; the user's functions get them unchanged.
+_TRL_ARGUMENTS = ("completion_ids", "trainer_state", "log_metric", "log_extra")
 
-# What rollouts can hand over of themselves, as lists of one number each.
+# Measurements that a rollout function can return, as lists with one number for each rollout.
 _HANDED_OVER = ("calls", "turns", "seconds")
 
 
 class SessionRewards:
     """TRL's reward function of a session: it measures, and the session scores.
 
-    TRL calls it for each batch, in every process with that process's rollouts. What they measured
-    is gathered; the session scores it when TRL has told how many tokens the policy wrote.
+    TRL calls it for each batch, in every process with that process's rollouts. Their measurements
+    are gathered. The session scores them after TRL has reported the number of tokens that the
+    policy wrote.
 
     The data set needs the columns row, id, kind, answer and held_out. Completions are messages, or
-    texts where a protocol in plain text made them; then `calls`, `turns` and `seconds` say what
-    cannot be seen in them, and `written`, if it is there, is what is graded: observations are not
-    the policy's words. `reward_components`, a mapping for each rollout, is what an environment
-    measured itself.
+    texts if a plain-text protocol made them. With texts, `calls`, `turns` and `seconds` give the
+    numbers that a text does not show. `written`, if it is there, is the text to grade, without
+    observations. `reward_components` is an environment's own measurements, a mapping for each
+    rollout.
 
     Args:
-        grade_all: (responses, answers) -> does each response give its answer, as 1 or 0? None
-            without one. Called once for a batch.
+        grade_all: Maps (responses, answers) to 1 or 0 for each response: does it give its answer?
+            None without grading. Called once for a batch.
         own: The user's rewards, which read the column `columns`.
         prices: Dollars for a call of a function, by its name.
 
     Attributes:
-        rollouts: Those of the latest batch, of all processes, in TRL's order, not scored.
-        rows: For each of them, its row in the data set.
+        rollouts: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
+        rows: The row of each rollout in the data set.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class SessionRewards:
         preference: Sequence[str] | None = None,
         **columns: Any,
     ) -> list[float]:
-        """Take a batch in; TRL logs the share of right answers, 0 where a task knows none."""
+        """Measure a batch; return the right answers for TRL's log, 0 for tasks without answers."""
         local = []
         responses = completions if written is None else written
         own = self._measure_own(responses, answer, id, kind, columns)
@@ -93,19 +94,19 @@ class SessionRewards:
         return [one.reward_components.get("correct") or 0.0 for one in local]
 
     def _count_dollars(self, completion: Completion) -> dict[str, float]:
-        """What the tools charged; nothing is said where none does."""
+        """Return the dollars that the tools charged; empty if no tool has a price."""
         if not self._prices or isinstance(completion, str):
             return {}
         called = [message.get("name") for message in completion if message["role"] == "tool"]
         return {"dollars": sum(self._prices.get(str(name), 0.0) for name in called)}
 
     def _grade(self, responses: Sequence[Completion], answers: Sequence[Any]) -> list[float | None]:
-        """A response that ends in a tool call or its result gave no answer."""
+        """Grade the responses; one that ends in a tool call or its result gives no answer."""
         texts = [_find_answer(response) for response in responses]
         given = [at for at, text in enumerate(texts) if text is not None]
-        told = self._grade_all([texts[at] or "" for at in given], [answers[at] for at in given])
+        grades = self._grade_all([texts[at] or "" for at in given], [answers[at] for at in given])
         grades: list[float | None] = [0.0] * len(texts)
-        for at, right in zip(given, told, strict=True):
+        for at, right in zip(given, grades, strict=True):
             grades[at] = None if right is None else float(right)
         return grades
 
@@ -115,23 +116,23 @@ class SessionRewards:
         answer: Sequence[Any],
         id: Sequence[str],
         kind: Sequence[str],
-        told: Mapping[str, Any],
+        passed: Mapping[str, Any],
     ) -> list[dict[str, float | None]]:
         if self._own is None:
             return [{} for _ in responses]
-        asked = [json.loads(one) for one in told.get("columns") or ["{}"] * len(responses)]
+        asked = [json.loads(one) for one in passed.get("columns") or ["{}"] * len(responses)]
         further = {name: [one.get(name) for one in asked] for one in asked for name in one}
-        prompts = further.pop("prompt", None) or [format_prompt(one) for one in told["prompts"]]
+        prompts = further.pop("prompt", None) or [format_prompt(one) for one in passed["prompts"]]
         return self._own.measure(
             prompts,
             [shape_completion(*pair) for pair in zip(prompts, responses, strict=True)],
             {**further, "answer": list(answer), "id": list(id), "kind": list(kind)},
-            {name: told[name] for name in _TOLD_BY_TRL if name in told},
+            {name: passed[name] for name in _TRL_ARGUMENTS if name in passed},
         )
 
 
 def _find_answer(response: Completion) -> str | None:
-    """The text that is graded; None where the response ends in a tool call or its result."""
+    """Return the text to grade; None if the response ends in a tool call or its result."""
     if isinstance(response, str):
         return response
     if not response or response[-1]["role"] != "assistant" or response[-1].get("tool_calls"):
@@ -141,9 +142,9 @@ def _find_answer(response: Completion) -> str | None:
 
 
 def count_turns(completion: Completion) -> dict[str, float]:
-    """Tool executions, of which each leaves one message of role "tool", and turns of the policy.
+    """Count tool executions (messages of role "tool") and turns of the policy.
 
-    A text tells neither.
+    A text shows neither.
 
     >>> count_turns([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
     {'calls': 1.0, 'turns': 2.0}

@@ -1,7 +1,7 @@
 """Rollouts by a text protocol, for TRL's `rollout_func`: ToRL's programs, Search-R1's queries.
 
-TRL's own `tools=` wants a chat template that renders tool calls. A protocol in plain text works
-with any model, base models among them, and is what the papers train with.
+TRL's own `tools=` needs a chat template that renders tool calls. A plain-text protocol works with
+any model, base models included, and is the papers' method.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from paretopo.protocols.episode import Episode
 class ProtocolRollouts:
     """Generates rollouts turn by turn; pass it to `GRPOTrainer` as `rollout_func`.
 
-    Tokens of a turn are kept as they were sampled, those of a feedback are appended behind them and
-    carry no loss. The reward functions get the tool executions of each rollout as `calls`, its
-    `turns`, the `seconds` that it took, whether it is `truncated`, and what the model itself wrote
-    as `written`.
-    The whole response, feedback included, has at most `max_completion_length` tokens.
+    Tokens of a turn stay as they were sampled; tokens of a feedback are appended after them and
+    carry no loss. The reward functions get `calls` (the number of tool executions), `turns`,
+    `seconds` and `truncated` of each rollout, and the model's own text as `written`. The whole
+    response, feedback included, has at most `max_completion_length` tokens.
 
-    Generates with transformers, not with vLLM.
+    It generates with transformers, not with vLLM.
 
     Args:
-        new_episode: makes the episode of one rollout, for example
+        new_episode: Creates the episode of one rollout, for example
             `lambda: TorlEpisode(python, max_calls=1)`.
 
     Example:
@@ -41,14 +40,14 @@ class ProtocolRollouts:
         self._new_episode = new_episode
 
     def __call__(self, prompts: Sequence[Any], trainer: GRPOTrainer) -> dict[str, Any]:
-        """One rollout for each prompt.
+        """Generate one rollout for each prompt.
 
         Args:
-            prompts: texts, or conversations that the chat template renders.
-            trainer: generates; its `max_completion_length` and sampling settings are used.
+            prompts: Texts, or conversations that the chat template renders.
+            trainer: Generates; its `max_completion_length` and sampling settings apply.
 
         Raises:
-            ValueError: the trainer generates with vLLM.
+            ValueError: The trainer generates with vLLM.
         """
         if trainer.use_vllm:
             raise ValueError(

@@ -1,8 +1,7 @@
-"""The session of a training script of one's own: what `ParetoGRPOTrainer` is given there.
+"""The session of a user's own training script, for `ParetoGRPOTrainer`.
 
-The script keeps its model, data, reward functions and `GRPOConfig`. Its `output_dir` becomes a run
-folder, beside the checkpoints that the trainer writes there: `paretopo report` and `paretopo show`
-take it as any other.
+The script keeps its model, data, reward functions and `GRPOConfig`. Its `output_dir`, with the
+trainer's checkpoints, becomes a run folder that `paretopo report` and `paretopo show` read.
 """
 
 from __future__ import annotations
@@ -57,32 +56,31 @@ _UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward functi
 class ScriptSession:
     """Objectives and method of a script; pass it to `ParetoGRPOTrainer`.
 
-    Each objective is a reward function of the trainer with its name, or one of calls, tokens,
-    turns, seconds and dollars, which are measured without one. The gate is the one that says
-    whether a rollout solved its prompt. The order of the functions does not matter. A reward of
-    None does not apply to its rollout. A function has no limit of time, unless `rewards.timeout`
-    gives it one. Objectives whose key `function` names the same reward function get its values by
-    their names: it returns a mapping for each rollout.
+    Each objective is either a reward function of the trainer with its name, or one of calls,
+    tokens, turns, seconds and dollars, which need no function. The gate decides whether a rollout
+    solved its prompt. The order of the functions does not matter. A reward of None does not apply
+    to its rollout. A function may run without limit unless `rewards.timeout` sets one. Objectives
+    whose key `function` names the same reward function get their values by name: it returns a
+    mapping for each rollout.
 
     Args:
-        config: A TOML file, or the table that one would hold: docs/training.md has the keys. Those
-            of `GRPOConfig` (steps, seed, group size, batch) come from there. Without objectives
-            every reward function is one, the more the better, with `GRPOConfig.reward_weights`.
-            With a gate the estimator is then `gd2po`, which scales each by itself: their units are
-            not known. Without one it is `rloo`, on their weighted sum as TRL has it.
-        gate: The reward function that says whether a rollout solved its prompt; its weight may be
-            0. "none" trains without a gate. By default it is the objective with `gate = true`, or
-            the one function whose name says so, as `correct` and `accuracy_reward` do, and the log
-            says which. Where there is none, training is ungated, and a warning says so.
-        threshold: A rollout solved its prompt where `gate` returns more than this; 0 by default.
-        names: A name for each reward function, in their order, where its own cannot be the name of
-            an objective (a lambda), or two have the same.
-        method: A method on top of it, as `paretopo train --method` takes it.
-        overrides: Values that win over both, by dotted name.
+        config: A TOML file, or its table: docs/training.md has the keys. Steps, seed, group size
+            and batch come from `GRPOConfig`. Without objectives, every reward function is an
+            objective, larger is better, with `GRPOConfig.reward_weights`. With a gate the estimator
+            is then `gd2po`, which scales each objective separately, because their units are
+            unknown. Without a gate it is `rloo` on their weighted sum, as in TRL.
+        gate: The reward function that decides whether a rollout solved its prompt; its weight may
+            be 0. "none" trains without a gate. The default is the objective with `gate = true`, or
+            the one function with a telling name, such as `correct` or `accuracy_reward`; the log
+            names it. Without either, training has no gate, and a warning says so.
+        threshold: A rollout solved its prompt if `gate` returns more than this; 0 by default.
+        names: A name for each reward function, in their order, if a function's own name cannot name
+            an objective (a lambda) or two functions share one.
+        method: A method on top of the table, as `paretopo train --method` takes it.
+        overrides: Values that replace both, by dotted name.
 
     Raises:
-        ConfigError: The file cannot be read, there is no such method, or a threshold without a
-            gate.
+        ConfigError: The file cannot be read, there is no such method, or a threshold has no gate.
 
     Example:
         >>> session = ScriptSession(gate="helpfulness", threshold=0.5)
@@ -107,26 +105,26 @@ class ScriptSession:
         self._names = None if names is None else list(names)
         if threshold is not None and gate in (None, NONE):
             raise ConfigError(
-                f"threshold = {threshold!r} needs gate, the name of the reward function that it is "
-                f"a threshold of, got gate = {gate!r}"
+                f"threshold = {threshold!r} needs gate, the name of the reward function to which "
+                f"it applies, got gate = {gate!r}"
             )
         self._method, self._given = method, dict(overrides or {})
         if method is not None:
-            expand_method(method)  # refused here, not when training starts
+            expand_method(method)  # refuse here, not when training starts
         self._trainer: Any = None
         self.updates_per_generation = 1
         self._rewards: ScriptRewards
-        self._weights: dict[str, float]  # of the reward functions, by name
+        self._weights: dict[str, float]  # weights of the reward functions, by name
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
 
     @property
     def run(self) -> RunFolder:
-        """The run folder, which is the trainer's `output_dir`."""
+        """Return the run folder, which is the trainer's `output_dir`."""
         return RunFolder(Path(self._trainer.args.output_dir), self._config)
 
     def write_report(self) -> Path:
-        """Write `report.md` and its pictures, from the records; of several processes one does."""
+        """Write `report.md` and its pictures from the records, in one of several processes."""
         from paretopo.run.report import write_report
 
         run = RunFolder.open(self.run.path)
@@ -135,9 +133,9 @@ class ScriptSession:
     # ---- for the trainer -----------------------------------------------------------------------
 
     def attach(self, trainer: ParetoGRPOTrainer) -> ScriptRewards:
-        """Check that everything fits the trainer, and hook into it."""
+        """Check the session against the trainer, and install its hooks."""
         if self._trainer is not None:
-            raise ValueError("a ScriptSession is for one trainer: make another for this one")
+            raise ValueError("a ScriptSession serves one trainer: make another for this one")
         self._trainer = trainer
         if isinstance(trainer.eval_dataset, Mapping) or not _has_length(trainer.eval_dataset):
             raise ConfigError(
@@ -183,7 +181,7 @@ class ScriptSession:
 
     @contextmanager
     def training(self, resume: str | bool | None) -> Iterator[str | None]:
-        """While the trainer trains; gives the checkpoint that it goes on from.
+        """Open the run while the trainer trains; yield the checkpoint from which it resumes.
 
         Raises:
             ConfigError: `output_dir` holds a run and `resume` is not given, or the checkpoint has
@@ -213,7 +211,7 @@ class ScriptSession:
             self._finish("finished" if done else "stopped")
 
     def open(self, steps: int) -> None:
-        """Begin or continue the records, once the number of steps is known."""
+        """Begin or continue the records, now that the number of steps is known."""
         trainer = self._trainer
         self._config = self._make_config(steps)
         run, writes = self.run, trainer.is_world_process_zero()
@@ -237,11 +235,11 @@ class ScriptSession:
         trainer.session, trainer.controller = session, session.controller
 
     def measure(self, rewards: NDArray[np.float64]) -> None:
-        """Take in the rewards of a batch, of all processes."""
+        """Record the rewards of a batch, from all processes."""
         self._rewards.take(rewards)
 
     def track(self, numbers: Mapping[str, float]) -> None:
-        """Numbers of a step, to be logged with TRL's own."""
+        """Record numbers of a step, to be logged with TRL's own."""
         for name, value in numbers.items():
             self._trainer._metrics["train"][name].append(value)
 
@@ -258,7 +256,7 @@ class ScriptSession:
             self.run.finish(status)
 
     def _make_config(self, steps: int) -> RunConfig:
-        """The table with what the trainer's arguments say."""
+        """Return the table, completed by the trainer's arguments."""
         trainer = self._trainer
         args, table = trainer.args, dict(self._table)
         functions = "objectives" not in table
@@ -292,28 +290,28 @@ class ScriptSession:
         return _JOB.make_config(table, given | known)
 
     def _objectives_of_functions(self) -> list[dict[str, Any]]:
-        """A table for each reward function that counts, or is the gate."""
+        """Return a table for each reward function with a weight, and for the gate."""
         weighted = self._trainer.args.reward_weights is not None
         return [
             {"name": name}
             | ({"weight": abs(weight)} if weighted else {})
-            # TRL subtracts it: the fewer, the better.
+            # TRL subtracts it, so smaller is better.
             | ({"better": "fewer", "economy": "raw"} if weight < 0.0 else {})
             for name, weight in self._weights.items()
             if weight != 0.0 or name == self._gate
         ]
 
     def _choose_gate(self, objectives: Any) -> Any:
-        """The tables of the objectives, with the gate that the script asks for."""
+        """Return the tables of the objectives, with the script's gate."""
         named = isinstance(objectives, list | tuple) and all(
             isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in objectives
         )
-        if self._gate is None or not named:  # building says what is wrong with them
+        if self._gate is None or not named:  # building reports the error
             return objectives
         names = [one["name"] for one in objectives]
         if self._gate not in (*names, NONE):
             raise ConfigError(
-                f"gate = {self._gate!r} is no objective; {nearest(self._gate, names)} "
+                f"gate = {self._gate!r} is not an objective; {nearest(self._gate, names)} "
                 'It is the name of a reward function, or "none"'
             )
         threshold = {} if self._threshold is None else {"threshold": self._threshold}
@@ -324,7 +322,7 @@ class ScriptSession:
         ]
 
     def _note_correct(self) -> list[Note]:
-        """A measure of the bundled tasks, but a function like any other in a script."""
+        """`correct` is a measure of the bundled tasks; in a script it is an ordinary function."""
         chosen = self._gate is not None or any(
             "gate" in one for one in self._table.get("objectives", ())
         )
@@ -332,14 +330,14 @@ class ScriptSession:
         return [note_named("correct")] if first.name == "correct" and not chosen else []
 
     def _warn_of_weights(self) -> None:
-        """Those of `GRPOConfig` hold only where no objectives are given."""
+        """Warn about `GRPOConfig`'s weights, which apply only without objectives."""
         given = self._trainer.args.reward_weights
         if given is None or "objectives" not in self._table:
             return
         theirs = {name: abs(weight) for name, weight in self._weights.items()}
         ours = {one.name: one.weight or 0.0 for one in self._config.objectives}
         for one in self._config.objectives:
-            if one.function is not None:  # TRL has one weight for all that a function measures
+            if one.function is not None:  # TRL has one weight for all values of a function
                 theirs.pop(one.name)
         pairs = [(theirs[name], weight) for name, weight in ours.items() if name in theirs]
         if any(
@@ -347,15 +345,15 @@ class ScriptSession:
             for a, b in pairs
             for c, d in pairs
         ):
-            told = ", ".join(f"{name} {weight:g}" for name, weight in ours.items())
+            weights = ", ".join(f"{name} {weight:g}" for name, weight in ours.items())
             warnings.warn(
-                f"GRPOConfig.reward_weights = {list(given)} does not count: objectives are given, "
-                f"and their weights are {told}",
+                f"GRPOConfig.reward_weights = {list(given)} has no effect: objectives are given, "
+                f"and their weights are {weights}",
                 stacklevel=5,
             )
 
     def _name_functions(self) -> None:
-        """Give the reward functions the names that the script chose, and note their weights."""
+        """Give the reward functions the script's names, and store their weights."""
         trainer, given = self._trainer, self._trainer.args.reward_weights
         if self._names is not None:
             if len(self._names) != len(trainer.reward_funcs):
@@ -368,13 +366,13 @@ class ScriptSession:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice or "<lambda>" in names:
             raise ConfigError(
-                f"reward functions need names of their own, got {names}: give each one, "
+                f"reward functions need different names, got {names}: give each one, "
                 "ScriptSession(names=[...])"
             )
         self._weights = dict(zip(names, given or [1.0] * len(names), strict=True))
 
     def _split_functions(self) -> None:
-        """Make one reward function of each objective out of one that measures several."""
+        """Split a reward function with several objectives into one for each of them."""
         trainer = self._trainer
         by_function: dict[str, list[str]] = {}
         for one in self._config.objectives:
@@ -383,8 +381,8 @@ class ScriptSession:
         for name, objectives in by_function.items():
             if name not in trainer.reward_func_names:
                 raise ConfigError(
-                    f"objectives.{objectives[0]}.function = {name!r} is no reward function of the "
-                    f"trainer; {nearest(name, trainer.reward_func_names)}"
+                    f"objectives.{objectives[0]}.function = {name!r} is not a reward function of "
+                    f"the trainer; {nearest(name, trainer.reward_func_names)}"
                 )
             at = trainer.reward_func_names.index(name)
             parts = split_reward(trainer.reward_funcs[at], name, objectives)
@@ -403,12 +401,12 @@ class ScriptSession:
         return "timeout" in given or "rewards.timeout" in self._given
 
     def _is_skipped(self, name: str) -> bool:
-        """Does a failing call leave rollouts to which the objective does not apply?"""
+        """Return whether a failing call leaves its rollouts without the objective."""
         first = self._config.objectives[0]
         return self._config.rewards.failing == "skip" and not (first.gate and first.name == name)
 
     def _check_names(self) -> None:
-        """Objectives and reward functions belong together by their names."""
+        """Check that objectives and reward functions match by name."""
         functions = list(self._trainer.reward_func_names)
         objectives = [one.name for one in self._config.objectives]
         for name in objectives:
@@ -421,14 +419,14 @@ class ScriptSession:
         for name, weight in self._weights.items():
             if name not in objectives and weight != 0.0:
                 raise ConfigError(
-                    f"the reward function {name!r} is no objective, so that nothing would be "
+                    f"the reward function {name!r} is not an objective, so nothing would be "
                     f"learnt from it; {nearest(name, objectives)} Name it in objectives, or give "
-                    "it a weight of 0 in GRPOConfig.reward_weights to watch it alone"
+                    "it a weight of 0 in GRPOConfig.reward_weights to only record it"
                 )
 
 
 class _ScriptCallback(SessionCallback):
-    """Hands a script's steps, evaluations and checkpoints to its session."""
+    """Passes a script's steps, evaluations and checkpoints to its session."""
 
     def __init__(
         self, trainer: ParetoGRPOTrainer, script: ScriptSession, rewards: ScriptRewards
@@ -441,12 +439,12 @@ class _ScriptCallback(SessionCallback):
         self._save_due = False
 
     def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """The number of steps is known."""
+        """Open the session: the number of steps is known."""
         self._script.open(_state.max_steps)
         super().on_train_begin(_args, _state, _control)
 
     def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Order an evaluation, where the script's own schedule is none."""
+        """Request an evaluation if the script has no schedule of its own."""
         theirs = control.should_evaluate
         self._postpone_save(state, control)
         super().on_step_end(_args, state, control)
@@ -456,28 +454,28 @@ class _ScriptCallback(SessionCallback):
             control.should_evaluate = theirs or state.global_step >= state.max_steps
 
     def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
-        """What was evaluated at the end of the step is not evaluated again."""
+        """Do not repeat the evaluation at the end of the step."""
         if self._observed == state.global_step:
             control.should_evaluate = False
         self._await_evaluation()
 
     def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """An evaluation outside of training is the script's own."""
+        """Ignore an evaluation outside of training, which is the script's own."""
         if self._trainer.session is not None:
             super().on_prediction_step(_args, _state, _control)
 
     def on_evaluate(self, *_: Any, **__: Any) -> None:
-        """`_Evaluations` has handed it over."""
+        """Do nothing: `_Evaluations` passes the evaluation on."""
 
     def take_evaluation(self, state: Any, metrics: dict[str, float] | None) -> None:
-        """Hand over an evaluation, once for each step."""
+        """Pass an evaluation to the session, once for each step."""
         if self._trainer.session is not None and self._observed != state.global_step:
             super().on_evaluate(None, state, None, metrics)
             self._observed = state.global_step
         self._await_evaluation()
 
     def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """The trainer's files are written: add ours, where it can go on from them."""
+        """Add our state to the trainer's files, if a run can resume from them."""
         self._record_left()
         self._trainer.accelerator.wait_for_everyone()
         if state.is_world_process_zero and self._is_between_generations(state):
@@ -489,7 +487,7 @@ class _ScriptCallback(SessionCallback):
         self._record_left()
 
     def _postpone_save(self, state: Any, control: Any) -> None:
-        """To the end of a generation: TRL keeps no rollouts for a resumed run to go on with."""
+        """Postpone a save to the end of a generation: TRL does not save its rollouts."""
         self._save_due |= control.should_save
         last = state.global_step >= state.max_steps
         control.should_save = self._save_due and (last or self._is_between_generations(state))
@@ -499,7 +497,7 @@ class _ScriptCallback(SessionCallback):
         return bool(state.global_step % self._script.updates_per_generation == 0)
 
     def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
-        """To the script's trackers, and to its `metric_for_best_model`."""
+        """Report to the script's trackers, and to its `metric_for_best_model`."""
         numbers = {f"eval_{name}": value for name, value in seen.items()}
         if metrics is not None:
             metrics.update(numbers)
@@ -524,12 +522,12 @@ class _Evaluations(TrainerCallback):
         metrics: dict[str, float] | None = None,
         **_: Any,
     ) -> None:
-        """Hand the evaluation over."""
+        """Pass the evaluation on."""
         self._recorded.take_evaluation(state, metrics)
 
 
 class _NamesOf:
-    """Names of the prompts of a data set, read when they are needed."""
+    """Names of the prompts of a data set, read on demand."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
@@ -549,14 +547,14 @@ def _warn_of_shared(trained: Any, held_out: Any) -> None:
     shared = {*names}.intersection(_NamesOf(trained)) if names else {}
     if shared:
         warnings.warn(
-            f"{len(shared)} of the {len(names)} prompts of eval_dataset are trained on, too, so "
-            f"that evaluations measure what is memorised, the first: {min(shared)!r}",
+            f"{len(shared)} of the {len(names)} prompts of eval_dataset are also trained on, so "
+            f"evaluations measure memorised answers, the first: {min(shared)!r}",
             stacklevel=5,
         )
 
 
 def _has_gate(objectives: Any) -> bool:
-    """Whether tables of names and weights have one gate."""
+    """Return whether tables of names and weights have one gate."""
     return len(find_gates([Objective(**one) for one in objectives])) == 1
 
 
@@ -577,7 +575,7 @@ def _updates_per_generation(args: Any) -> int:
 
 
 def _find_checkpoint(folder: Path, resume: str | bool | None) -> tuple[int, Path] | None:
-    """Step and folder of the checkpoint to go on from."""
+    """Return step and folder of the checkpoint to resume from."""
     if not resume:
         return None
     if resume is True:
@@ -589,7 +587,7 @@ def _find_checkpoint(folder: Path, resume: str | bool | None) -> tuple[int, Path
     step = path.name.rpartition("-")[2]
     if not step.isdecimal() or int(step) not in Checkpoints(path.parent, kept=None).steps():
         raise ConfigError(
-            f"resume_from_checkpoint: {path} is no whole checkpoint of a ScriptSession; those of "
-            f"{path.parent} are of steps {Checkpoints(path.parent, kept=None).steps()}"
+            f"resume_from_checkpoint: {path} is not a complete checkpoint of a ScriptSession; "
+            f"{path.parent} has those of steps {Checkpoints(path.parent, kept=None).steps()}"
         )
     return int(step), path

@@ -1,4 +1,4 @@
-"""The rewards of a training script of one's own: its functions' numbers, checked, as rollouts."""
+"""The rewards of a user's own training script: checked numbers of its functions, as rollouts."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from paretopo.rewards.values import check_components, check_values
 from paretopo.rollout import BadRollout, Rollout
 
 _LOGGER = logging.getLogger("paretopo")
-_HANDED_OVER = ("calls", "turns", "seconds")  # by a `rollout_func`, a number for each rollout
+_HANDED_OVER = ("calls", "turns", "seconds")  # from a `rollout_func`, one number for each rollout
 
 
 class ScriptRewards:
-    """The rollouts of a script's trainer, with what its reward functions say.
+    """The rollouts of a script's trainer, with the values of its reward functions.
 
     Args:
-        trainer: Its latest batch is taken.
-        objectives: Names of the rewards that are taken; others are watched alone.
+        trainer: The trainer with the latest batch.
+        objectives: Names of the rewards to train on; the others are only recorded.
 
     Attributes:
-        rollouts: Those of the latest batch, of all processes, in TRL's order, not scored.
-        rows: For each of them, its number in the evaluation at hand.
+        rollouts: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
+        rows: The index of each rollout in the current evaluation.
     """
 
     def __init__(self, trainer: ParetoGRPOTrainer, objectives: Sequence[str]) -> None:
@@ -47,10 +47,10 @@ class ScriptRewards:
         self._arrived = 0
 
     def take(self, rewards: NDArray[np.float64]) -> None:
-        """Take a batch in.
+        """Record a batch.
 
         Args:
-            rewards: (rollouts of all processes, reward functions), NaN where one does not apply.
+            rewards: (rollouts of all processes, reward functions), NaN if one does not apply.
         """
         trainer, inputs = self._trainer, self._trainer.generated.inputs
         held_out = not trainer.model.training
@@ -81,27 +81,27 @@ class ScriptRewards:
         self.rows = list(range(self._arrived, self._arrived + len(self.rollouts)))
         if held_out:
             self._arrived += len(self.rollouts)
-            # The last batch of several processes is filled with rollouts of the first rows.
+            # Several processes fill the last batch with rollouts of the first rows.
             most = len(trainer.eval_dataset) * trainer.num_generations_eval
             self.rows = [row if row < most else row - most for row in self.rows]
 
     def await_evaluation(self) -> None:
-        """The next batch that is held out begins an evaluation."""
+        """Start an evaluation with the next held-out batch."""
         self._arrived = 0
 
 
 def check_reward(
     function: Callable[..., Any], name: str, limits: Limits, *, skips: bool = False
 ) -> Callable[..., Any]:
-    """A reward function whose numbers are checked before they become a tensor.
+    """Wrap a reward function to check its numbers before they become a tensor.
 
-    Afterwards NaN and None are the same.
+    The wrapper returns NaN for None.
 
     Args:
-        function: As TRL takes it, synchronous or not.
-        name: What errors call it.
-        limits: Of a call.
-        skips: Does a call that fails leave rollouts to which the objective does not apply?
+        function: A reward function of TRL, synchronous or not.
+        name: Its name in errors.
+        limits: Limits of a call.
+        skips: True if a failing call leaves its rollouts without the objective.
     """
 
     def fail(names: Sequence[str], error: BadRollout) -> list[None]:
@@ -140,16 +140,16 @@ def check_reward(
 def split_reward(
     function: Callable[..., Any], name: str, objectives: Sequence[str]
 ) -> list[Callable[..., Any]]:
-    """A reward function for each objective, out of one that measures them all; TRL calls it once.
+    """Split one function with several values into a function per objective; TRL calls it once.
 
     Args:
-        function: As TRL takes it, but for its values: a mapping for each rollout, or one mapping of
-            names to lists.
-        name: What errors call it.
+        function: A reward function of TRL whose values are a mapping for each rollout, or one
+            mapping of names to lists.
+        name: Its name in errors.
         objectives: The names of its values.
     """
     reward = describe_function(name, tuple(objectives), function)
-    seen: dict[str, Any] = {}  # the latest batch, and its values
+    seen: dict[str, Any] = {}  # the latest batch and its values
 
     def begin(given: Mapping[str, Any]) -> Any:
         if seen.get("batch") is not given["completions"]:

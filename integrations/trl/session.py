@@ -1,4 +1,4 @@
-"""A session around TRL's training loop: rollouts, steps and evaluations go to it as they come."""
+"""A session around TRL's training loop: it gets rollouts, steps and evaluations as they come."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from paretopo.session import Session, choose_recorded
 
 
 class SessionCallback(TrainerCallback):
-    """Orders evaluations on schedule, and hands steps and evaluations to the session.
+    """Requests evaluations on schedule, and passes steps and evaluations to the session.
 
     Args:
-        trainer: Makes the rollouts of evaluations; its session gets everything.
+        trainer: Generates the rollouts of evaluations; its session gets all records.
         held_out: Names of the held-out prompts.
     """
 
@@ -25,19 +25,19 @@ class SessionCallback(TrainerCallback):
         self._trainer = trainer
         self._held_out = held_out
         self._with_text: set[str] | None = None
-        self._evaluated: dict[int, Rollout] = {}  # by row of the data set
+        self._evaluated: dict[int, Rollout] = {}  # by row in the data set
         self._evaluation_started = self._step_started = time.perf_counter()
         self._learning_rate = 0.0
-        self._left: tuple[int, float] | None = None  # a step that is not recorded, its seconds
+        self._left: tuple[int, float] | None = None  # an unrecorded step, and its seconds
 
     @property
     def session(self) -> Session:
-        """The trainer's, open by now."""
+        """Return the trainer's session, which is open."""
         assert self._trainer.session is not None
         return self._trainer.session
 
     def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """The evaluation before the first step comes next."""
+        """Request the evaluation before the first step."""
         self._await_evaluation()
 
     def on_step_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
@@ -46,11 +46,11 @@ class SessionCallback(TrainerCallback):
         self._step_started = time.perf_counter()
 
     def on_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
-        """Note the learning rate that was used, the controller's factor included."""
+        """Record the learning rate in use, with the controller's factor."""
         self._learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
 
     def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Order an evaluation when one is due."""
+        """Request an evaluation if it is due."""
         self._left = state.global_step, time.perf_counter() - self._step_started
         last = state.global_step >= state.max_steps
         due = state.global_step % self.session.config.evaluation.every == 0
@@ -62,7 +62,7 @@ class SessionCallback(TrainerCallback):
     ) -> None:
         """Record the step that TRL just logged."""
         if logs is None or "loss" not in logs:
-            return  # an evaluation, or the summary at the end
+            return  # an evaluation, or the final summary
         self._left = None
         measured = {
             "loss": float(logs["loss"]),
@@ -91,14 +91,14 @@ class SessionCallback(TrainerCallback):
         metrics: dict[str, float] | None = None,
         **_: Any,
     ) -> None:
-        """Hand over the whole evaluation, in the order of the data set."""
+        """Pass the whole evaluation to the session, in the order of the data set."""
         self._record_left()
         rollouts = [self._evaluated[row] for row in sorted(self._evaluated)]
         seconds = time.perf_counter() - self._evaluation_started
         self._tell(self.session.observe(state.global_step, rollouts, seconds), metrics)
 
     def _choose_logged(self, logs: dict[str, float]) -> dict[str, float]:
-        """TRL's numbers, without its statistics of the placeholder that it takes for the reward."""
+        """Return TRL's numbers without its statistics of the placeholder reward."""
         if self._trainer.script is not None:
             return logs
         placeholder = ("reward", "reward_std", "frac_reward_zero_std")
@@ -109,14 +109,14 @@ class SessionCallback(TrainerCallback):
         }
 
     def _record_left(self) -> None:
-        """Of a step that TRL does not log, its loss is not known."""
+        """Record a step that TRL did not log; its loss is unknown."""
         if self._left is not None:
             (step, seconds), self._left = self._left, None
             measured = {"learning_rate": self._learning_rate, "seconds": seconds}
             self.session.record_step(step, measured)
 
     def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
-        """The numbers of an evaluation, to whom they concern."""
+        """Report the numbers of an evaluation."""
 
     def _await_evaluation(self) -> None:
         self._evaluated = {}

@@ -1,10 +1,10 @@
-"""Log-probabilities of rollouts whose prompts are read once, in training too.
+"""Log-probabilities of rollouts whose prompts are read once, also in training.
 
-The rollouts of a group have one prompt, and the prompts of a task mostly begin alike: with the
-system prompt and the tools. TRL computes every row whole. Here the common beginning is computed
-once, the rest of each prompt once for its group, and then the responses; gradients flow back
-through keys and values to all of it. The head computes only tokens that are trained on. Sums and
-gradients are the same up to rounding.
+The rollouts of a group share one prompt, and most prompts of a task begin alike: with the system
+prompt and the tools. TRL computes every row in full. This module computes the common beginning
+once, the rest of each prompt once for its group, and then the responses. Gradients flow back
+through keys and values to all parts. The head computes only trained tokens. Sums and gradients are
+equal up to rounding.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _MASKED = ("eager", "sdpa")  # attention that takes padding anywhere in a row
 
 
 def can_share(model: Any) -> bool:
-    """Can keys and values of a prompt be shared by its rollouts, with gradients?
+    """Return whether rollouts can share keys and values of a prompt, with gradients.
 
-    Not with gradient checkpointing, which keeps none.
+    They cannot with gradient checkpointing, which keeps no keys and values.
     """
     attention = getattr(model.config, "_attn_implementation", None)
     checkpointed = getattr(model, "is_gradient_checkpointing", False)
@@ -35,10 +35,10 @@ def can_share(model: Any) -> bool:
 
 @dataclass(frozen=True)
 class Shares:
-    """The prompts of a micro-batch, each once.
+    """The different prompts of a micro-batch.
 
     Attributes:
-        common: (tokens,) with which all prompts begin.
+        common: (tokens,) the common beginning of all prompts.
         rests: (prompts, tokens) the rest of each different prompt without its last token, padded
             on the left.
         rests_mask: (prompts, tokens) 1 where `rests` has a token.
@@ -52,7 +52,7 @@ class Shares:
 
     @property
     def tokens(self) -> int:
-        """How many are computed of prompts."""
+        """Return the number of computed prompt tokens."""
         return self.common.numel() + self.rests.numel()
 
 
@@ -67,7 +67,7 @@ def find_shares(prompts: torch.Tensor, mask: torch.Tensor) -> Shares:
     rows = [row[own.bool()].tolist() for row, own in zip(prompts, mask, strict=True)]
     numbers: dict[tuple[int, ...], int] = {}
     prompt_of = [numbers.setdefault(tuple(row), len(numbers)) for row in rows]
-    least, most = min(numbers), max(numbers)  # all others share what these two do
+    least, most = min(numbers), max(numbers)  # all others share the common prefix of these two
     common = 0
     shortest = min(map(len, numbers)) - 1  # the last token of a prompt goes with the response
     while common < shortest and least[common] == most[common]:
@@ -99,17 +99,17 @@ def compute_log_probs(
     mask: torch.Tensor,
     trained: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """(rows, tokens) log-probabilities and entropies of responses, 0 where none is asked for.
+    """Return (rows, tokens) log-probabilities and entropies of responses, 0 for untrained tokens.
 
-    No entropies where the model's head has none, as that of a reference policy.
+    There are no entropies if the model's head computes none, as with a reference policy.
 
     Args:
-        model: For which `can_share` is true, with TRL's head (`add_fused_lm_head`).
-        shares: Of the prompts, by `find_shares`.
+        model: A model for which `can_share` is true, with TRL's head (`add_fused_lm_head`).
+        shares: The prompts, from `find_shares`.
         prompts: (rows, any) padded on the left.
         responses: (rows, tokens) padded on the right.
         mask: (rows, tokens) 1 where `responses` has a token.
-        trained: (rows, tokens) 1 where they are asked for; everywhere by default.
+        trained: (rows, tokens) 1 for the tokens to compute; all of them by default.
     """
     cache = DynamicCache(config=model.config)
     start, rows = len(shares.common), len(responses)
@@ -127,7 +127,7 @@ def compute_log_probs(
         cache.batch_select_indices(at)
     seen = torch.cat([before[shares.prompt_of], mask.new_ones((rows, 1)), mask], dim=1)
     asked = mask.bool() if trained is None else (mask * trained).bool()
-    if not asked.any():  # the loss of no token still needs a way to the weights
+    if not asked.any():  # an empty loss still needs a path to the weights
         asked[0, 0] = True
     last = torch.zeros_like(asked[:, :1])  # nothing follows the last token
     with _selecting(model, torch.cat([asked, last], dim=1)):
@@ -148,7 +148,7 @@ def compute_log_probs(
 
 @contextmanager
 def _selecting(model: Any, places: torch.Tensor) -> Iterator[None]:
-    """While entered, the head gets these places of the rows, as one row."""
+    """Pass only these positions of the rows to the head, as one row, inside the context."""
     whole = model.get_base_model() if hasattr(model, "get_base_model") else model
 
     def select(_module: Any, _inputs: Any, outputs: Any) -> Any:

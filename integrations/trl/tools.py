@@ -20,21 +20,21 @@ class _Searches(Protocol):
 
 
 def make_python_tool(interpreter: _RunsPrograms) -> Callable[[str], str]:
-    """A function named `python`, from a program to what it printed, shorten as ToRL does.
+    """Return a function `python` that runs a program and returns its output, shortened as in ToRL.
 
     Args:
-        interpreter: a `PythonInterpreter` or `SandboxFusion`.
+        interpreter: A `PythonInterpreter` or `SandboxFusion`.
     """
 
-    # The docstring of the inner function is the description that the model is shown.
+    # The model sees the docstring of the inner function as the description.
     def python(code: str) -> str:
-        """Runs a Python program. Only what it prints is seen.
+        """Runs a Python program. Only its printed output is seen.
 
         Args:
             code: The program, for example print(2**64).
 
         Returns:
-            What it printed, or its error.
+            The printed output, or the error.
         """
         return format_observation(interpreter.run(code))
 
@@ -42,10 +42,10 @@ def make_python_tool(interpreter: _RunsPrograms) -> Callable[[str], str]:
 
 
 def make_search_tool(client: _Searches) -> Callable[[str], str]:
-    """A function named `search`, from a query to passages, numbered as in Search-R1.
+    """Return a function `search` that maps a query to passages, numbered as in Search-R1.
 
     Args:
-        client: a `SearchClient`.
+        client: A `SearchClient`.
     """
 
     def search(query: str) -> str:

@@ -51,17 +51,17 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     """Run a configuration to its end; records, checkpoints and the model go to the run folder.
 
     Args:
-        config: What to do.
-        run: Where it is kept.
-        resume: Go on from the last whole checkpoint (or the kept warm-up, or the beginning). The
-            rest of the run is what it would have been without the interruption.
+        config: The configuration of the run.
+        run: The run folder.
+        resume: Continue from the last complete checkpoint (or the saved warm-up, or the beginning).
+            The results equal those of an uninterrupted run.
 
     Raises:
         ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools
-            cannot be used, the device is not there, or several processes were launched.
-        KeyboardInterrupt: Ctrl-C came; an update that had begun is finished, a generation is given
-            up at the next token, and the last whole step is kept.
-        ValueError: A reward is NaN or missing; names the prompt and the reward.
+            cannot be used, the device is missing, or several processes were launched.
+        KeyboardInterrupt: Ctrl-C came. An update that had begun is finished, a generation stops at
+            the next token, and the last whole step is saved.
+        ValueError: A reward is NaN or missing; the message names the prompt and the reward.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise ConfigError(
@@ -69,7 +69,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             "of your own and start that with accelerate launch"
         )
     device = _device(config)
-    transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
+    transformers_logging.disable_progress_bar()  # a bar for each saved file would hide ours
     use_threads(config.run.threads, made=config.model.is_made)
     with ensure_search_server(config, run.data) as served:
         task = make_task(served)
@@ -80,16 +80,16 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
 def evaluate(
     config: RunConfig, run: RunFolder, preferences: Sequence[Preference] | None = None
 ) -> list[Row]:
-    """Ask the held-out questions of a task once, as a training would between two steps.
+    """Ask the held-out questions of a task once, as a training does between two steps.
 
     Args:
         config: Model, task and rewards.
-        run: Where the evaluation is recorded.
-        preferences: Those to ask for; None for all of an evaluation, or for none where weights are
-            fixed.
+        run: The folder that records the evaluation.
+        preferences: The preferences to ask for. None asks for all preferences of an evaluation, or
+            for none with fixed weights.
 
     Returns:
-        Its rows of ``evaluations.jsonl``, one for each preference.
+        The rows of ``evaluations.jsonl``, one for each preference.
 
     Raises:
         ConfigError: As for :func:`train`.
@@ -178,7 +178,7 @@ def _check_vocabulary(run: RunFolder, tokenizer: Any) -> None:
 
 
 def _is_evaluation_missing(session: Session, step: int) -> bool:
-    """Was a checkpoint made in the middle of the evaluation of its step?"""
+    """Return whether a checkpoint was saved in the middle of the evaluation of its step."""
     every, steps = session.config.evaluation.every, session.config.optimiser.steps
     last = max((row["step"] for row in session.run.evaluations()), default=-1)
     return (step % every == 0 or step >= steps) and last < step
@@ -205,12 +205,12 @@ def _trainer(
     evaluate_first: bool,
     held_out: Sequence[Question] | None = None,
 ) -> tuple[ParetoGRPOTrainer | AnswerTrainer, ParetoGRPOTrainer]:
-    """Who trains and who makes the rollouts, the same or not; without those for checkpoints."""
+    """Return trainer and sampler, possibly one object, without the callbacks of checkpoints."""
     config, run = session.config, session.run
     questions = task.sweep() if held_out is None else held_out
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
     with warnings.catch_warnings():
-        # That TRL may change it is for us to know: its release is pinned.
+        # TRL warns that this interface may change; its release is pinned.
         warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
         sampler = ParetoGRPOTrainer(
             model=model,
@@ -244,18 +244,18 @@ def _trainer(
     )
     trainer.remove_callback(PrinterCallback)
     for callback in (recorded, progress):
-        sampler.add_callback(callback)  # evaluations happen here
-        trainer.add_callback(callback)  # and are ordered here
+        sampler.add_callback(callback)  # evaluations run here
+        trainer.add_callback(callback)  # and are requested here
     return trainer, sampler
 
 
 def _rollouts(environment: Environment) -> ProtocolRollouts | None:
-    """By the environment's episodes; None leaves rollouts to TRL."""
+    """Return rollouts by the environment's episodes; None leaves rollouts to TRL."""
     return None if environment.new_episode is None else ProtocolRollouts(environment.new_episode)
 
 
 def _keep_as_reference(model: Any, tokenizer: Any, folder: Path, starting: bool) -> None:
-    """TRL loads the reference model of the KL penalty from where the policy says it is from."""
+    """Save the reference model of the KL penalty; TRL loads it from the policy's path."""
     if starting:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)

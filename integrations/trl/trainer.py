@@ -1,9 +1,9 @@
 """Pareto advantages inside TRL's `GRPOTrainer`: two overridden methods, nothing copied.
 
-TRL computes rewards for all processes, then advantages, then slices out those of this process. The
-mixin keeps the reward matrix on its way through and replaces the advantages at the end. TRL has no
-public extension point for this, so every assumption about its shapes is checked at every step, and
-a change in TRL stops the run with `UnexpectedTRL` instead of training on something else.
+TRL computes rewards for all processes, then advantages, and then takes this process's slice. The
+mixin stores the reward matrix and replaces the advantages at the end. TRL has no public extension
+point for this, so every step checks every assumption about its shapes. A change in TRL stops the
+run with `UnexpectedTRL` instead of training on wrong data.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from paretopo.integrations.trl.script import ScriptSession
     from paretopo.integrations.trl.script_rewards import ScriptRewards
 
-_LONGEST_NAME = 200  # characters of a prompt that has no other name
+_LONGEST_NAME = 200  # characters of a prompt without another name
 
 
 class UnexpectedTRL(RuntimeError):
-    """TRL handed over something else than version 1.16 does."""
+    """TRL's data differ from those of version 1.16."""
 
 
 class ParetoAdvantages:
@@ -53,13 +53,13 @@ class ParetoAdvantages:
     Attributes:
         controller: Set it before training starts.
         rewards: (rollouts of all processes, objectives) float64 of the latest batch.
-        response_tokens: (rollouts of all processes,) tokens that the policy wrote, tool results
-            not counted.
-        truncated: (rollouts of all processes,) bool, did the response end for want of room?
+        response_tokens: (rollouts of all processes,) tokens that the policy wrote, without tool
+            results.
+        truncated: (rollouts of all processes,) bool, did the response run out of room?
         advantages: (groups, points) float64 of the latest training batch.
         prompt_names: Column "id" of every rollout of the latest batch, or its prompt.
         generated: The rollouts of this process in the latest batch.
-        generation_seconds: What generation and tools took for the latest batch.
+        generation_seconds: Time of generation and tools for the latest batch.
     """
 
     controller: ParetoPO
@@ -74,14 +74,14 @@ class ParetoAdvantages:
 
     @property
     def rewards_per_rollout(self) -> int:
-        """How many reward functions the trainer must have."""
+        """Return the number of reward functions that the trainer must have."""
         return self.controller.objectives
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
     ) -> Any:
         self.generation_seconds = time.perf_counter() - self._generation_started
-        # Cleared first: should TRL stop calling this method, the next batch finds nothing.
+        # Clear it first: if TRL ever stops calling this method, the next batch finds nothing.
         self.rewards = np.empty((0, 0))
         matrix = super()._calculate_rewards(  # type: ignore[misc]
             inputs, prompts, completions, *args, **kwargs
@@ -111,14 +111,14 @@ class ParetoAdvantages:
         return out
 
     def compute_advantages(self, points: int) -> NDArray[np.float64]:
-        """(groups, points) advantages of the latest batch of all processes."""
+        """Return (groups, points) advantages of the latest batch of all processes."""
         rewards = self.rewards.reshape(-1, points, self.rewards.shape[1])
         return self.controller.step(rewards).advantages
 
     def texts(self, rows: Iterable[int]) -> dict[int, dict[str, Any]]:
-        """Prompt, answer and segments of these rollouts of the latest batch of all processes.
+        """Return prompt, answer and segments of some rollouts of the latest batch.
 
-        To be called in every process, with the same rows.
+        Call it in every process, with the same rows, which count over all processes.
         """
         local = len(self.generated.inputs)
         start = self.accelerator.process_index * local  # type: ignore[attr-defined]
@@ -130,7 +130,7 @@ class ParetoAdvantages:
         return {row: text for part in gather_object([own]) for row, text in part.items()}
 
     def _check_rewards(self, matrix: Any, local_rows: int) -> NDArray[np.float64]:
-        """The gathered rewards as float64; refuses other shapes, and NaN by name."""
+        """Return the gathered rewards as float64; refuse other shapes, and NaN by name."""
         names = self.reward_func_names  # type: ignore[attr-defined]
         if len(names) != self.rewards_per_rollout:
             raise ValueError(
@@ -177,7 +177,7 @@ class ParetoAdvantages:
                 )
 
     def _local_advantages(self, theirs: Any, local_rows: int) -> torch.Tensor:
-        """This process's slice of the advantages, like TRL's own in dtype and device."""
+        """Return this process's slice of the advantages, with TRL's dtype and device."""
         if not isinstance(theirs, torch.Tensor) or tuple(theirs.shape) != (local_rows,):
             seen = tuple(theirs.shape) if isinstance(theirs, torch.Tensor) else type(theirs)
             raise UnexpectedTRL(f"advantages must have shape ({local_rows},), TRL computed {seen}")
@@ -194,11 +194,12 @@ class ParetoAdvantages:
         return tokens
 
     def _find_truncated(self) -> NDArray[np.bool_]:
-        told = [row.get("truncated") for row in self.generated.inputs]
-        if getattr(self, "rollout_func", None) is not None and None not in told:
-            # A protocol knows it: a turn may have a limit of its own, an answer may end in no end.
+        reported = [row.get("truncated") for row in self.generated.inputs]
+        if getattr(self, "rollout_func", None) is not None and None not in reported:
+            # A protocol reports it itself: a turn may have a limit, and an answer may lack an end
+            # token.
             assert self.generated.tokens is not None
-            own = torch.tensor(told, dtype=torch.bool, device=self.generated.tokens.device)
+            own = torch.tensor(reported, dtype=torch.bool, device=self.generated.tokens.device)
         else:
             most = self.max_completion_length  # type: ignore[attr-defined]
             own = self.generated.truncated(most, self.processing_class.eos_token_id)  # type: ignore[attr-defined]
@@ -207,7 +208,7 @@ class ParetoAdvantages:
         return truncated
 
     def _replace_logged(self) -> None:
-        """Put the trained advantages where TRL logged its own for the same rollouts."""
+        """Replace TRL's logged advantages of these rollouts by the trained ones."""
         log = self._logs["advantages"]  # type: ignore[attr-defined]
         flat = self.advantages.reshape(-1).tolist()
         if len(log) < len(flat):
@@ -218,7 +219,7 @@ class ParetoAdvantages:
 
 
 class TiedWeights:
-    """Mixin: no warning of weights that a checkpoint leaves out because others are the same."""
+    """Mixin: suppresses warnings of tied weights that a checkpoint leaves out."""
 
     model: Any
 
@@ -231,7 +232,7 @@ class TiedWeights:
 
 
 class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
-    """TRL's `GRPOTrainer` with several objectives, in its place.
+    """TRL's `GRPOTrainer` with several objectives; it replaces `GRPOTrainer` in a script.
 
     It computes advantages and held-out evaluations, and keeps archive, records and checkpoints of
     the script's run. Reward functions, data, model and arguments stay the script's. With a
@@ -239,19 +240,19 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
 
     Args:
         *args: As for `GRPOTrainer`.
-        session: The script's `ScriptSession`, by default `ScriptSession()`: every reward function
-            is an objective. Or a session of `paretopo train`, with its `rewards`.
-        controller: Gives the advantages; its objectives are the trainer's reward functions.
-        rewards: Measures the rollouts of a session of `paretopo train`, without `reward_funcs`.
-        evaluation_temperature: Sampling temperature of evaluations, 0 decodes greedily; None
-            samples as in training. Generation with transformers only, not with vLLM.
+        session: The script's `ScriptSession`. The default, `ScriptSession()`, makes every reward
+            function an objective. `paretopo train` passes its own session, with its `rewards`.
+        controller: Computes the advantages; its objectives are the trainer's reward functions.
+        rewards: Measures the rollouts for a session of `paretopo train`, without `reward_funcs`.
+        evaluation_temperature: Sampling temperature of evaluations; 0 decodes greedily, None
+            samples as in training. Only with generation by transformers, not by vLLM.
         **kwargs: As for `GRPOTrainer`.
 
     Raises:
         ValueError: Both `session` and `controller` are given, or `evaluation_temperature` is
-            negative, or given together with vLLM.
-        ConfigError: The session's objectives do not fit the reward functions, or its methods the
-            arguments; names them.
+            negative or given together with vLLM.
+        ConfigError: The session's objectives do not fit the reward functions, or its methods do not
+            fit the arguments; names them.
 
     Example:
         >>> trainer = ParetoGRPOTrainer(model=…, reward_funcs=[correct, short], …)  # doctest: +SKIP
@@ -260,14 +261,14 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
     """
 
-    generation_config: Any  # GRPOTrainer's own; exchanged while evaluating
+    generation_config: Any  # of GRPOTrainer; replaced during evaluations
     generation_kwargs: Any
     _buffered_inputs: Any  # micro-batches of the step; set by GRPOTrainer
     session: Session | None = None
     session_rewards: SessionRewards | ScriptRewards
     script: ScriptSession | None = None
     _turns: Turns | None = None
-    _trained: torch.Tensor | None = None  # of the micro-batch, without tokens of tools
+    _trained: torch.Tensor | None = None  # mask of the micro-batch, without tool tokens
 
     def __init__(
         self,
@@ -290,7 +291,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         if controller is not None:
             self.controller = controller
         elif isinstance(session, Session):
-            assert rewards is not None, "a session of paretopo train comes with what measures"
+            assert rewards is not None, "a session of paretopo train comes with rewards"
             self.session, self.controller, self.session_rewards = (
                 session,
                 session.controller,
@@ -311,11 +312,12 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             self.session_rewards = session.attach(self)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Train as `GRPOTrainer` does; a script's records end in the state that they are in.
+        """Train as `GRPOTrainer` does; afterwards a script's records have its final state.
 
         Args:
-            resume_from_checkpoint: As for `GRPOTrainer`; with a `ScriptSession` True goes on from
-                the last whole checkpoint of `output_dir`, and begins anew where there is none.
+            resume_from_checkpoint: As for `GRPOTrainer`. With a `ScriptSession`, True resumes from
+                the last complete checkpoint of `output_dir`, or starts from the beginning if there
+                is none.
             **kwargs: As for `GRPOTrainer`.
         """
         if self.script is None:
@@ -324,7 +326,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             return super().train(checkpoint, **kwargs)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        """With a KL penalty the reference is an adapter, too, and transformers loads that alone."""
+        """Load the trained adapter too: with a KL penalty transformers loads only the reference."""
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         model = self.model if model is None else model
         if "ref" in getattr(model, "peft_config", {}):
@@ -335,13 +337,13 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
 
     @property
     def rewards_per_rollout(self) -> int:
-        """How many reward functions the trainer must have; a session sees to its own."""
+        """Return the number of reward functions required; a session checks its own."""
         if self.session is not None or self.script is not None:
             return len(self.reward_func_names)
         return super().rewards_per_rollout
 
     def compute_advantages(self, points: int) -> NDArray[np.float64]:
-        """The session's, for the rollouts as they were measured; else the controller's."""
+        """Return the session's advantages for the measured rollouts, or else the controller's."""
         if self.session is None:
             return super().compute_advantages(points)
         count = len(self.session_rewards.rollouts)
@@ -356,10 +358,10 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         return np.array(advantages)
 
     def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
-        """The latest batch of all processes; to be called in every process.
+        """Return the latest batch of all processes; call it in every process.
 
         Args:
-            with_text: Numbers of the rollouts that come with their text.
+            with_text: Indices of the rollouts to return with their text.
         """
         texts = self.texts(with_text)
         measured = zip(
@@ -368,7 +370,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         return [
             replace(
                 one,
-                # Of rollouts that TRL makes itself, no more is known than what all of them took.
+                # For rollouts that TRL generates itself, only the total time is known.
                 reward_components={"seconds": self.generation_seconds, **one.reward_components},
                 tokens=int(tokens),
                 truncated=bool(cut),
@@ -389,7 +391,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             self._turns = None
 
     def _begin_turns(self) -> Turns | None:
-        """Generation that reads each token once; None where it is not transformers' alone."""
+        """Return a generator that reads each token once; None unless only transformers runs."""
         elsewhere = self.use_vllm or self.use_transformers_continuous_batching
         if elsewhere or self._is_vlm or self.accelerator.num_processes > 1:
             return None
@@ -421,7 +423,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         before = self._buffered_inputs
         inputs = super()._prepare_inputs(generation_batch)
         each = self.args.steps_per_generation
-        # Where a step takes several updates, each must see rollouts of all lengths.
+        # If a step takes several updates, each must see rollouts of all lengths.
         if self._buffered_inputs is before or each > self.args.gradient_accumulation_steps:
             return inputs
         shared = self._can_share(self.model)
@@ -433,7 +435,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         trimmed = trim(inputs)
         self._trained = trimmed.get("tool_mask")
         if self._trained is not None and self._can_share(model):
-            # Tokens of tools have no log-probability below, so they must have none here.
+            # Tool tokens have no log-probability below, so the mask must leave them out.
             for name in ("old_per_token_logps", "ref_per_token_logps"):
                 if trimmed.get(name) is not None:
                     trimmed[name] = trimmed[name] * self._trained
@@ -452,7 +454,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         compute_entropy: bool = False,
         **others: Any,
     ) -> tuple[Any, Any, Any]:
-        """As TRL does, with prompts read once where rows share them."""
+        """Compute log-probabilities as TRL does, but read shared prompts once."""
         if not self._can_share(model) or any(
             value is not None and value is not False for value in others.values()
         ):
@@ -484,7 +486,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         return shared_prompts.can_share(self.accelerator.unwrap_model(model))
 
     def prediction_step(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Rollouts, and for scripts their loss, which a session has no use for."""
+        """Generate rollouts; for scripts also return their loss, which a session does not use."""
         if self.session is None or self.script is not None:
             return super().prediction_step(model, inputs, *args, **kwargs)
         self._prepare_inputs(inputs)
@@ -499,7 +501,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         return matrix
 
     def _refuse_broken(self, rewards: NDArray[np.float64]) -> None:
-        """A session refuses what is broken itself: a missing reward does not apply."""
+        """Leave the check to the session, for which a missing reward does not apply."""
         if self.session is None and self.script is None:
             super()._refuse_broken(rewards)
 
@@ -531,7 +533,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
 
 
 def give_preference(session: Session, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row of training questions with the preference of its group, of which it has the number."""
+    """Return a row of training questions with the preference of its group."""
     given = None if session.preferences is None else session.preference_of(int(row["row"]))
     if given is None:
         return row
@@ -539,7 +541,7 @@ def give_preference(session: Session, row: Mapping[str, Any]) -> Mapping[str, An
 
 
 def name_prompt(row: Mapping[str, Any]) -> str:
-    """The prompt's name in errors and records: its column "id", or its text, shortened.
+    """Return the prompt's name in errors and records: its column "id", or its text, shortened.
 
     >>> name_prompt({"prompt": "why?"}), name_prompt({"prompt": "why?", "id": 17})
     ('why?', '17')

@@ -1,7 +1,7 @@
-"""From the session's advantages to what verl takes for the answer of an estimator.
+"""Pass the session's advantages to verl as the result of an advantage estimator.
 
-verl hands an estimator no reward vectors, and the outputs of one rollout as rows of their own: our
-trainer asks the session before it calls verl's computation, and what that calls is here.
+verl gives an estimator no reward vectors, and each output of a rollout is a row. Our trainer
+therefore asks the session before it calls verl's computation, which then calls this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _given: ContextVar[NDArray[np.float64] | None] = ContextVar("advantages", defaul
 
 @contextmanager
 def hand_over(advantages: NDArray[np.float64]) -> Iterator[None]:
-    """While verl computes advantages: those of the rows of its batch, (rows,) in its order."""
+    """Set the advantages of verl's batch inside the context: (rows,) in the order of its rows."""
     token = _given.set(advantages)
     try:
         yield
@@ -34,24 +34,24 @@ def hand_over(advantages: NDArray[np.float64]) -> Iterator[None]:
 def spread(
     token_level_rewards: Any, response_mask: Any, **_: Any
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The session's advantages on every token that the policy wrote.
+    """Spread the session's advantages over the tokens that the policy wrote.
 
     Args:
-        token_level_rewards: (rows, tokens); its place and type are the answer's.
+        token_level_rewards: (rows, tokens); the result has its device and dtype.
         response_mask: (rows, tokens), 1 where the policy wrote the token.
 
     Returns:
-        (rows, tokens) advantages, and returns, which are the same.
+        (rows, tokens) advantages, and the returns, which are equal to them.
 
     Raises:
-        ConfigError: Another trainer asks than ours.
+        ConfigError: The caller is not one of our trainers.
     """
     given = _given.get()
     if given is None:
         raise ConfigError(
-            "algorithm.adv_estimator is one of paretopo's, and the trainer that asks is not: take "
+            "algorithm.adv_estimator is one of paretopo's, and the trainer is not: use "
             f"trainer.use_v1=true and trainer.v1.trainer_mode={' or '.join(TRAINERS)}; the "
-            "deprecated RayPPOTrainer (trainer.use_v1=false) hands no reward vectors over and is "
+            "deprecated RayPPOTrainer (trainer.use_v1=false) passes no reward vectors and is "
             "not supported"
         )
     values = torch.as_tensor(given).to(token_level_rewards)

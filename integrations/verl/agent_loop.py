@@ -1,4 +1,4 @@
-"""The agents of the tasks as an agent loop of verl: turns, tools and grades of one rollout."""
+"""The agents of the tasks as an agent loop of verl: turns, tools and rewards of one rollout."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from paretopo.run.folder import RunFolder
 
 
 class _Written:
-    """The tokens of a response: the policy's, and what was said to it.
+    """The tokens of a response: the policy's and the environment's.
 
     Args:
-        room: Most tokens of all.
+        room: Largest number of tokens.
     """
 
     def __init__(self, room: int) -> None:
@@ -44,15 +44,15 @@ class _Written:
 
     @property
     def room(self) -> int:
-        """Tokens that are left."""
+        """Return the number of tokens left."""
         return self._room - len(self.tokens)
 
     def write(self, tokens: list[int], chances: list[float] | None) -> None:
-        """A turn of the policy, with the log-probabilities of its tokens where they are told."""
+        """Add a turn of the policy, with its tokens' log-probabilities if they are known."""
         self._add(tokens, 1, chances)
 
     def hear(self, tokens: list[int]) -> bool:
-        """What the policy reads next; False if no room is left to answer it."""
+        """Add the environment's reply; return False if it leaves no room for a turn."""
         if len(tokens) >= self.room:
             return False
         self._add(tokens, 0, [0.0] * len(tokens))
@@ -72,10 +72,10 @@ class TaskAgentLoop(AgentLoopBase):
     """Plays one rollout with the agent of the run's task, and measures it."""
 
     async def run(self, sampling_params: dict[str, Any], **fields: Any) -> AgentLoopOutput:
-        """One rollout, as verl asks for it.
+        """Run one rollout for verl.
 
         Args:
-            sampling_params: Of the engine.
+            sampling_params: Sampling parameters of the engine.
             fields: The prompt's columns.
 
         Raises:
@@ -104,8 +104,8 @@ class TaskAgentLoop(AgentLoopBase):
         except Overdue as error:
             raise BadRollout(
                 f"the agent hung on prompt {label['id']!r}: a turn took more than "
-                f"verl.turn_timeout = {timeout:g} seconds; give what it waits for a limit of its "
-                "own, or raise turn_timeout"
+                f"verl.turn_timeout = {timeout:g} seconds; set a shorter timeout for its own "
+                "calls, or raise turn_timeout"
             ) from error
         finally:
             thread.end()
@@ -117,10 +117,10 @@ class TaskAgentLoop(AgentLoopBase):
             response_mask=written.mask,
             response_logprobs=written.chances or None,
             reward_score=float(solved or 0.0),
-            num_turns=2 * int(components["turns"] or 0),  # verl counts those of the user, too
+            num_turns=2 * int(components["turns"] or 0),  # verl also counts the user's turns
             metrics=AgentLoopMetrics(generate_sequences=engine.seconds),
             extra_fields={
-                **engine.told,
+                **engine.metadata,
                 "turn_scores": [],
                 "tool_rewards": [],
                 "truncated": engine.cut or not finished,
@@ -130,7 +130,7 @@ class TaskAgentLoop(AgentLoopBase):
 
     async def _prompt(self, fields: Mapping[str, Any]) -> list[int]:
         text = fields["extra_info"].get("text")
-        if text is None:  # a row of the user's own
+        if text is None:  # a row of the user's file
             messages = list(fields["raw_prompt"])
             return list(await self.ct_build_initial_tokens(messages))
         tokens = self.tokenizer(text=text, add_special_tokens=False)["input_ids"]
@@ -143,7 +143,7 @@ class TaskAgentLoop(AgentLoopBase):
         fields: Mapping[str, Any],
         label: Mapping[str, Any],
     ) -> dict[str, float | None]:
-        """What the rewards of the user's own say of one rollout."""
+        """Return the values of the user's rewards for one rollout."""
         columns = {**label["columns"], **{one: label[one] for one in ("answer", "id", "kind")}}
         prompt = columns.pop("prompt", None) or format_prompt(list(fields["raw_prompt"]))
         mine = [bool(own) for own in written.mask]
@@ -155,24 +155,24 @@ class TaskAgentLoop(AgentLoopBase):
 
 
 class _Engine:
-    """Asks verl's engine for turns that end where the agent wants them to.
+    """Generates turns with verl's engine; each ends at the agent's stop texts.
 
     Attributes:
-        seconds: Of generation.
-        told: What the engine says of a rollout, which verl's trainers read.
-        cut: Did the last turn end for want of tokens?
+        seconds: Time of generation.
+        metadata: The engine's facts about a rollout, which verl's trainers read.
+        cut: True if the last turn ran out of tokens.
     """
 
     def __init__(self, loop: TaskAgentLoop) -> None:
         self._loop, self._request = loop, uuid4().hex
         self.seconds = 0.0
-        self.told: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = {}
         self.cut = False
 
     async def turn(
         self, prompt: list[int], written: _Written, agent: ToolAgent, params: dict[str, Any]
     ) -> list[int]:
-        """The tokens of one turn, which are written."""
+        """Generate the tokens of one turn, and add them to the response."""
         most = min(written.room, agent.turn_tokens or written.room)
         params = {**params, "max_tokens": most}
         if agent.stop:
@@ -185,14 +185,14 @@ class _Engine:
         )
         self.seconds += time.perf_counter() - began
         tokens = list(output.token_ids)[:most]
-        told = output.log_probs
-        written.write(tokens, None if told is None else list(told)[:most])
+        log_probs = output.log_probs
+        written.write(tokens, None if log_probs is None else list(log_probs)[:most])
         ended = bool(tokens) and tokens[-1] == self._loop.tokenizer.eos_token_id
         self.cut = len(tokens) == most and not ended
         newest = output.extra_fields
-        # Versions of the weights: a rollout began with the first and ended with the last.
-        first = self.told or newest
-        self.told = {**first, **{key: newest[key] for key in _NEWEST if key in newest}}
+        # Versions of the weights: at the beginning and at the end of the rollout.
+        first = self.metadata or newest
+        self.metadata = {**first, **{key: newest[key] for key in _NEWEST if key in newest}}
         return tokens
 
 
@@ -200,7 +200,7 @@ _NEWEST = ("global_steps", "max_global_steps")
 
 
 def _label(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What an agent is told of its prompt."""
+    """Return the label of a prompt for its agent."""
     more, graded = fields["extra_info"], fields["reward_model"]
     own = json.loads(more["own"]) if more.get("own") else {}
     return {
@@ -216,19 +216,19 @@ async def _make(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> 
 
 
 def _log(name: str, value: Any) -> None:
-    """What a reward function logs becomes a line of the log; verl has no table of completions."""
+    """Write a value that a reward function logs as a line of the log; verl has no table."""
     _LOGGER.info("reward: %s = %r", name, value)
 
 
 _LOGGER = logging.getLogger("paretopo")
-# What TRL tells reward functions, but for the state of the trainer, which verl tells no agent loop.
+# TRL's arguments of reward functions, without the trainer's state, which agent loops do not get.
 _FURTHER = {"log_metric": _log, "log_extra": _log}
 
 
 def _open(given: Mapping[str, Any]) -> tuple[RunConfig, OwnRewards | None]:
     if "run" not in given:
         raise ConfigError(
-            f"the agent loop {AGENT} belongs to runs of paretopo train: take one of verl's own, "
+            f"the agent loop {AGENT} belongs to runs of paretopo train: use one of verl's own, "
             "actor_rollout_ref.rollout.agent.default_agent_loop=tool_agent"
         )
     return _load(str(given["run"]), str(given.get("search_url", NONE)))

@@ -20,7 +20,7 @@ BACKEND = Backend(
         Limit(
             "optimiser.learn_from",
             ("rewards",),
-            "fine-tune on TRL, or with verl's own sft_trainer, and give the result as model.path",
+            "fine-tune on TRL, or with verl's own sft_trainer, and set model.path to the result",
         ),
         Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
@@ -28,7 +28,7 @@ BACKEND = Backend(
         Limit(
             "paretopo.multiplier_on",
             ("advantage", "reward", "none"),
-            'its policy processes keep their own schedule: take "advantage"',
+            'its policy processes keep their own schedule: use "advantage"',
         ),
         Limit("preference.sampling", ("dirichlet",), "its prompts are written before training"),
         Limit(

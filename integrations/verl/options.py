@@ -1,4 +1,4 @@
-"""Names that verl's command line takes of us, and a run's configuration in verl's options."""
+"""Our names on verl's command line, and a run's configuration as verl's options."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Files:
     """Files that a run's options point to.
 
     Attributes:
-        model: Folder or name of the policy as it starts.
-        prompts: Training prompts, with their number.
+        model: Folder or name of the initial policy.
+        prompts: Training prompts: file and number.
         held_out: Held-out prompts.
-        reward: Python file with `compute_score`; None where the task's agents grade.
+        reward: Python file with `compute_score`; None if the task's agents grade.
     """
 
     model: str
@@ -45,15 +45,15 @@ class Files:
 
 
 def verl_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
-    """The options that make verl do what the configuration says.
+    """Return verl's options for a configuration.
 
     Args:
         config: The configuration.
         run: Where checkpoints go.
-        files: What was prepared.
+        files: The prepared files.
 
     Raises:
-        ConfigError: The configuration asks for what verl cannot do.
+        ConfigError: verl does not support a setting.
     """
     options = {
         **_data_options(config, files),
@@ -62,7 +62,7 @@ def verl_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
         **_trainer_options(config, run, files),
         "+paretopo.run": str(run.path),
     }
-    if config.tool.search_url != NONE:  # that of the server which this run has started, perhaps
+    if config.tool.search_url != NONE:  # maybe the address of this run's own server
         options["+paretopo.search_url"] = config.tool.search_url
     words = [f"{name}={_value(value)}" for name, value in options.items()]
     if config.verl.options != NONE:
@@ -170,7 +170,7 @@ def _trainer_options(config: RunConfig, run: RunFolder, files: Files) -> dict[st
         + 1,
         "trainer.val_before_train": True,
         "trainer.test_freq": config.evaluation.every,
-        # The last step is always kept: the trained policy is part of its checkpoint.
+        # The last step is always saved: its checkpoint contains the trained policy.
         "trainer.save_freq": every or optimiser.steps,
         "trainer.max_actor_ckpt_to_keep": 2,
         "trainer.resume_mode": "auto",
@@ -190,7 +190,7 @@ def _trainer_options(config: RunConfig, run: RunFolder, files: Files) -> dict[st
 
 
 def _value(value: Any) -> str:
-    """A value in the grammar of verl's command line.
+    """Write a value in the grammar of verl's command line.
 
     >>> _value(["a", 1]), _value(True), _value(None), _value("a file=1"), _value(1e-6)
     ("['a',1]", 'true', 'null', "'a file=1'", '1e-06')
@@ -207,6 +207,6 @@ def _value(value: Any) -> str:
 
 
 def _times_asked(config: RunConfig) -> int:
-    """For how many preferences an evaluation asks each question."""
+    """Return the number of preferences under which an evaluation asks each question."""
     preferences = preferences_of(config)
     return 1 if preferences is None else len(preferences.grid)

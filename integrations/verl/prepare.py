@@ -1,4 +1,4 @@
-"""Files that a run needs before verl starts: the policy, the prompts, the reward function."""
+"""Prepare a run's files before verl starts: the policy, the prompts, the reward function."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from paretopo.tasks.task import Question, Task
 
 
 def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) -> Files:
-    """Make, or find again, what the options point to.
+    """Create the files that the options point to, or find them again.
 
     Args:
-        config: What to run.
-        run: Gets the prompts, and a tiny policy where that is wanted.
-        interrupted: Asked during the warm-up; True stops it.
+        config: The configuration.
+        run: The run folder, which keeps the prompts, and a tiny policy if the configuration asks
+            for one.
+        interrupted: Called during the warm-up; True stops it.
 
     Raises:
         ConfigError: A file is missing or wrong.
-        KeyboardInterrupt: `interrupted` said so.
+        KeyboardInterrupt: `interrupted` returned True.
     """
     settings = config.verl
     task = make_task(config)
@@ -65,7 +66,7 @@ def _data(
         path = run.data / f"{name}.parquet"
         rows = [_row_of(tokenizer, task, question, at) for at, question in enumerate(questions)]
         if any(isinstance(question.answer, list) for question in questions):
-            for row in rows:  # one type, too
+            for row in rows:  # also one type for each column
                 graded = row["reward_model"]
                 answer = graded["ground_truth"]
                 graded["ground_truth"] = [answer] if isinstance(answer, str) else answer
@@ -73,14 +74,15 @@ def _data(
         return path.resolve()
     path = Path(source)
     if path.suffix != ".parquet" or not path.is_file():
-        raise ConfigError(f"verl.{name} must be a Parquet file that is there, got {source}")
+        raise ConfigError(f"verl.{name} must be an existing Parquet file, got {source}")
     return path.resolve()
 
 
 def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[str, Any]:
-    """A row with verl's columns; ours are in `extra_info`.
+    """Return a row with verl's columns; our columns are in `extra_info`.
 
-    The policy reads `text`, the same on every trainer; verl's column `prompt` has its messages.
+    The policy reads `text`, which is the same on every trainer; verl's column `prompt` has its
+    messages.
     """
     prompt = task.ask(question)
     more: dict[str, Any] = {
@@ -88,7 +90,7 @@ def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[
         "index": index,
         "text": prompt_text(tokenizer, prompt, task.functions),
     }
-    # As text: Parquet wants one type for a column, and these are the user's.
+    # Store as text: Parquet needs one type for a column, and the user's types vary.
     more["own"] = json.dumps({"answer": question.answer, "columns": dict(question.columns)})
     if question.preference is not None:
         more["preference"] = question.preference.text

@@ -1,8 +1,8 @@
-"""Rollouts out of the rows that verl's agent loops put into the TransferQueue.
+"""Read rollouts from the rows that verl's agent loops put into the TransferQueue.
 
-A row is one output of one agent loop, under the key ``{uid}_{session}_{index}``: the uid names a
-prompt of the batch, the session one of its rollouts, which can have several outputs. All carry the
-reward of the last, and the last is what a rollout is ranked by.
+A row is one output of one agent loop, under the key ``{uid}_{session}_{index}``. The uid names a
+prompt of the batch, and the session names one of its rollouts, which can have several outputs. All
+outputs carry the reward of the last one, which represents the rollout in the ranking.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from paretopo.rollout import (
     split_tokens,
 )
 
-# What is read of a row; those that a batch does not have are left out by the queue.
+# The fields of a row; the queue leaves out those that a batch does not have.
 FIELDS = (
     *("prompts", "responses", "response_mask", "num_turns", "raw_prompt"),
     *("data_source", "reward_model", "extra_info", "extra_fields"),
@@ -44,7 +44,7 @@ _FROM_TIMING = {
 
 
 class UnexpectedVerl(RuntimeError):
-    """verl handed over something else than release 0.9.1 does."""
+    """verl's data differ from those of release 0.9.1."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class RolloutRows:
     """One rollout among the rows of a batch.
 
     Attributes:
-        uid: Names its prompt in this batch alone.
-        number: Its number among the rollouts of the prompt.
-        rows: Its outputs in order, as numbers of rows; the last is ranked.
+        uid: Names its prompt within this batch.
+        number: Index among the rollouts of the prompt.
+        rows: Row numbers of its outputs, in order; the last one is ranked.
     """
 
     uid: str
@@ -63,14 +63,14 @@ class RolloutRows:
 
 
 def group_rows(keys: Sequence[str], tags: Sequence[Mapping[str, Any]]) -> list[list[RolloutRows]]:
-    """The rollouts of a batch by prompt, in the order in which prompts first appear.
+    """Group the rollouts of a batch by prompt, in the order in which prompts first appear.
 
     Args:
-        keys: Of every row.
-        tags: Of every row; those of verl's padding are left out.
+        keys: The key of every row.
+        tags: The tags of every row; verl's padding is left out.
 
     Raises:
-        UnexpectedVerl: A key is of another form.
+        UnexpectedVerl: A key has another form.
 
     >>> group_rows(["b_1_0", "a_0_1", "b_0_0", "a_0_0"], [{}] * 4)[0][0]
     RolloutRows(uid='b', number=0, rows=(2,))
@@ -103,11 +103,11 @@ class Rows:
     """The rows of a batch, read from the queue.
 
     Args:
-        keys: Of every row.
-        columns: For each field a value for each row: of :data:`FIELDS` those that are there.
-        objectives: Names of those of the run.
-        longest: Most tokens of a response.
-        tokenizer: The policy's.
+        keys: The key of every row.
+        columns: For each available field of :data:`FIELDS`, a value for each row.
+        objectives: Names of the run's objectives.
+        longest: Longest response in tokens.
+        tokenizer: The policy's tokenizer.
     """
 
     def __init__(
@@ -123,10 +123,10 @@ class Rows:
         self._objectives, self._longest, self._tokenizer = objectives, longest, tokenizer
 
     def rollout(self, session: RolloutRows, *, held_out: bool = False) -> Rollout:
-        """A rollout, with what the reward function said of it.
+        """Return a rollout with the values of the reward function.
 
         Raises:
-            BadRollout: It says nothing of an objective; names prompt and row.
+            BadRollout: It lacks a value for an objective; the message names prompt and row.
         """
         last = session.rows[-1]
         name = self.prompt_id(last)
@@ -134,7 +134,7 @@ class Rows:
         tokens = sum(int(sum(_plain(masks[row]))) for row in session.rows)
         response = _plain(responses[last])
         ends = bool(response) and response[-1] == self._tokenizer.eos_token_id
-        cut = self._told(last).get("truncated", len(response) >= self._longest and not ends)
+        cut = self._extra_fields(last).get("truncated", len(response) >= self._longest and not ends)
         more = self._field("extra_info", last)
         return Rollout(
             name,
@@ -147,7 +147,7 @@ class Rows:
         )
 
     def with_text(self, rollout: Rollout, session: RolloutRows) -> Rollout:
-        """The rollout with what was asked and written; of several outputs the last."""
+        """Return the rollout with the texts of prompt and response; of several outputs the last."""
         last, decode = session.rows[-1], self._tokenizer.decode
         graded = self._field("reward_model", last)
         answer = graded.get("ground_truth", "") if isinstance(graded, Mapping) else ""
@@ -164,31 +164,31 @@ class Rows:
         )
 
     def prompt_id(self, row: int) -> str:
-        """The prompt's name: ``id`` of its ``extra_info``, or a digest of its messages."""
+        """Return the prompt's name: ``id`` of its ``extra_info``, or a digest of its messages."""
         more = self._field("extra_info", row)
         if isinstance(more, Mapping) and more.get("id") is not None:
             return str(more["id"])
         return digest_prompt(format_prompt(_plain(self._columns["raw_prompt"][row])))
 
     def _components(self, row: int, name: str) -> dict[str, float | None]:
-        told = self._told(row).get("reward_extra_info")
-        told = dict(told) if isinstance(told, Mapping) else {}
+        extra = self._extra_fields(row).get("reward_extra_info")
+        extra = dict(extra) if isinstance(extra, Mapping) else {}
         for objective in self._objectives:
-            if objective not in told and objective not in _UNASKED:
+            if objective not in extra and objective not in _UNASKED:
                 raise BadRollout(
                     f"the rollout of prompt {name!r} (row {self._keys[row]}) has no "
-                    f"{objective!r} in its reward_extra_info: compute_score must return it beside "
-                    f"'score', None where it does not apply; {nearest(objective, told)}"
+                    f"{objective!r} in its reward_extra_info: compute_score must return it with "
+                    f"'score', None if it does not apply; {nearest(objective, extra)}"
                 )
         known = dict.fromkeys([*self._objectives, *MEASURES])
-        components = {one: told[one] for one in known if one in told}
+        components = {one: extra[one] for one in known if one in extra}
         turns = self._field("num_turns", row)
-        if turns is not None:  # those of the user, the policy and the tools
+        if turns is not None:  # turns of user, policy and tools
             components.setdefault("turns", int(turns) // 2)
         return components
 
-    def _told(self, row: int) -> Mapping[str, Any]:
-        """What the agent loop says beside the tokens."""
+    def _extra_fields(self, row: int) -> Mapping[str, Any]:
+        """Return the agent loop's output other than tokens."""
         fields = self._field("extra_fields", row)
         return fields if isinstance(fields, Mapping) else {}
 
@@ -197,9 +197,9 @@ class Rows:
 
 
 def column(values: Any) -> list[Any]:
-    """The values of a field of the queue's answer, one for each row.
+    """Return the values of a field in the queue's reply, one for each row.
 
-    They come as a nested tensor, as a stack of what is no tensor, or as an array.
+    They arrive as a nested tensor, as a stack of objects, or as an array.
     """
     if hasattr(values, "unbind") and hasattr(values, "layout"):
         return list(values.unbind())
@@ -209,7 +209,7 @@ def column(values: Any) -> list[Any]:
 def measured(
     metrics: Mapping[str, Any], timing: Mapping[str, float], seconds: float
 ) -> dict[str, float]:
-    """verl's numbers of a step under the names of our records.
+    """Return verl's numbers of a step under the names of our records.
 
     >>> measured({"actor/loss": 0.5, "actor/lr": 1e-6}, {"gen": 2.0}, 3.0)
     {'loss': 0.5, 'learning_rate': 1e-06, 'seconds': 3.0, 'seconds_generation': 2.0}

@@ -1,8 +1,8 @@
-"""The run behind a job of verl: its folder and its session, by what verl's configuration says.
+"""The run folder and the session of a verl job, as verl's configuration names them.
 
-`paretopo train` makes the run folder first and names it (``+paretopo.run=FOLDER``). A script of the
-user's own names a configuration (``+paretopo.config=FILE``): `trainer.default_local_dir` becomes
-the run folder, beside the checkpoints that verl writes there.
+`paretopo train` creates the run folder first and names it (``+paretopo.run=FOLDER``). A user's own
+script names a configuration (``+paretopo.config=FILE``). `trainer.default_local_dir`, with verl's
+checkpoints, then becomes the run folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class VerlRun:
         config: verl's configuration.
 
     Raises:
-        ConfigError: It asks for what does not go with our trainers, or names neither a run nor a
+        ConfigError: A setting does not work with our trainers, or there is neither a run nor a
             configuration.
     """
 
@@ -59,17 +59,17 @@ class VerlRun:
 
     @property
     def folder(self) -> RunFolder:
-        """The run folder, once the session is open."""
+        """Return the run folder of the open session."""
         return self._folder
 
     def open(self, *, steps: int, prompts: int, held_out: int, resumed: bool) -> Session:
-        """The session, with its records begun; its state is not restored yet.
+        """Open the session and begin its records; its state is not restored yet.
 
         Args:
-            steps: Training steps in all.
-            prompts: Training prompts.
-            held_out: Held-out prompts.
-            resumed: Does verl go on from a checkpoint?
+            steps: Number of training steps.
+            prompts: Number of training prompts.
+            held_out: Number of held-out prompts.
+            resumed: True if verl resumes from a checkpoint.
 
         Raises:
             ConfigError: The configuration cannot be read, or the folder holds another run.
@@ -88,7 +88,7 @@ class VerlRun:
 
     @contextmanager
     def training(self) -> Iterator[None]:
-        """While verl trains; what `paretopo train` starts is claimed there."""
+        """Claim the run folder while verl trains, unless `paretopo train` has claimed it."""
         if "run" in self._settings:
             yield
             return
@@ -106,7 +106,7 @@ class VerlRun:
         return run
 
     def _make_config(self, steps: int, held_out: int, path: Path) -> RunConfig:
-        """The user's table, with what verl's configuration says already."""
+        """Return the user's table, completed by verl's configuration."""
         verl = self._verl
         table = read_table(self._settings["config"])
         method = self._settings.get("method")
@@ -134,7 +134,7 @@ class VerlRun:
 
 
 def _check(config: Any) -> None:
-    """Refuse what our trainers would have to ignore."""
+    """Refuse options that our trainers cannot honour."""
     name = str(config.algorithm.adv_estimator)
     if name.removeprefix(ESTIMATOR)[:1] not in ("", "_") or not name.startswith(ESTIMATOR):
         raise ConfigError(
@@ -144,19 +144,19 @@ def _check(config: Any) -> None:
         )
     if config.algorithm.use_kl_in_reward:
         raise ConfigError(
-            "algorithm.use_kl_in_reward has no place in ranks of several rewards: take "
+            "algorithm.use_kl_in_reward does not apply to ranks of several rewards: use "
             "actor_rollout_ref.actor.use_kl_loss=true"
         )
     model = config.reward.reward_model
     if model.enable and not model.enable_resource_pool:
         raise ConfigError(
-            "reward.reward_model without a pool of its own scores after the rollouts are taken, "
-            "and says one number: set reward.reward_model.enable_resource_pool=true, and return "
+            "reward.reward_model without its own pool scores after the rollouts are collected, "
+            "and gives one number: set reward.reward_model.enable_resource_pool=true, and return "
             "the objectives from compute_score"
         )
     filtered = config.algorithm.get("filter_groups")
     if filtered and filtered.enable and filtered.metric != INFORMATIVE:
         raise ConfigError(
-            f"algorithm.filter_groups.metric must be {INFORMATIVE}, got {filtered.metric!r}: by "
-            "one number, groups that differ in another objective would be lost"
+            f"algorithm.filter_groups.metric must be {INFORMATIVE}, got {filtered.metric!r}: a "
+            "single number would drop groups that differ in another objective"
         )

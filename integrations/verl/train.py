@@ -33,14 +33,15 @@ def train(
     """Run a configuration to its end; records, checkpoints and the model go to the run folder.
 
     Args:
-        config: What to do.
-        run: Where it is kept; on a cluster, a folder that every machine sees.
-        resume: Go on from verl's last checkpoint, or from the beginning; verl finds it by itself.
-        options: Further options of verl, which win over the configuration.
+        config: The configuration of the run.
+        run: The run folder; on a cluster, every machine must see it.
+        resume: Continue from verl's last checkpoint, or from the beginning; verl finds the
+            checkpoint.
+        options: Further options of verl; they override the configuration.
 
     Raises:
-        ConfigError: The installed verl does not fit, a file is missing or wrong, or the
-            configuration asks for what verl cannot do.
+        ConfigError: The installed verl does not fit, a file is missing or wrong, or verl does not
+            support a setting.
         RuntimeError: verl failed, or ended before the last step.
     """
     run = RunFolder(run.path.resolve(), config)
@@ -58,7 +59,7 @@ def train(
     if code or done < config.optimiser.steps:
         raise RuntimeError(
             f"verl ended with code {code} after {done} of {config.optimiser.steps} steps; its own "
-            f"output is above; go on with: paretopo train --resume {run.path}"
+            f"output is above; resume with: paretopo train --resume {run.path}"
         )
     _keep_model(run, done)
     if rehearsal:
@@ -66,7 +67,7 @@ def train(
 
 
 def _format_proofs(run: RunFolder) -> str:
-    """The last words of a rehearsal, which failed at the first step that did not hold."""
+    """Return the summary that ends a rehearsal, which fails at the first wrong step."""
     steps = {row["step"]: row for row in read_rows(run.path / "rehearsal.jsonl")}.values()
     stages = " and ".join(str(stage) for stage in sorted({row["stage"] for row in steps}))
     evaluations = len(split_sweeps(run.evaluations()))
@@ -85,7 +86,7 @@ def _format_proofs(run: RunFolder) -> str:
 
 
 def _run(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """The exit code; an interrupt is handed on, and waited for."""
+    """Run a command and return its exit code; pass an interrupt on and wait for the end."""
     with subprocess.Popen(command, env=variables) as process:
         try:
             return process.wait()
@@ -99,7 +100,7 @@ def _run(command: Sequence[str], variables: Mapping[str, str]) -> int:
 
 
 def _keep_model(run: RunFolder, step: int) -> None:
-    """The policy of the last checkpoint in Hugging Face's form, as `model/`."""
+    """Save the policy of the last checkpoint in Hugging Face's format as `model/`."""
     saved = run.checkpoints / f"global_step_{step}" / "actor" / "huggingface"
     if not any(saved.glob("*.safetensors")):
         raise RuntimeError(f"verl ended without a model in {saved}: do all machines see it?")

@@ -1,7 +1,7 @@
-"""Our trainers and estimators under the names by which verl's options choose them.
+"""Our trainers and estimators, under the names that verl's options use.
 
-``algorithm.adv_estimator=paretopo`` is the method of the run's configuration, ``paretopo_NAME``
-that with another estimator of stage 2.
+``algorithm.adv_estimator=paretopo`` is the method of the run's configuration; ``paretopo_NAME`` is
+the same method with another estimator in stage 2.
 """
 
 from __future__ import annotations
@@ -27,6 +27,6 @@ class ParetoPPOTrainerSync(ParetoTraining, PPOTrainerSync):
 
 @register_trainer("paretopo_colocate_async")
 class ParetoPPOTrainerColocateAsync(ParetoTraining, PPOTrainerColocateAsync):
-    """The one whose rollouts may end a step later, on the same GPUs."""
+    """The asynchronous trainer on the same GPUs: a rollout may end a step later."""
 
     verl_mode = "colocate_async"

@@ -1,9 +1,9 @@
-"""What our trainers do differently from verl's: advantages, evaluations and state.
+"""Our trainers' changes to verl's: advantages, evaluations and state.
 
-Hooks of the class alone, and nothing of verl is copied: what a step generated is scored and ranked
-before verl's own computation of advantages, which then calls our estimator; a step is recorded when
-its update is made; an evaluation is taken in with verl's own; the state lies beside verl's
-checkpoint, written before the file that says which checkpoint is the latest.
+They only override methods and copy no code of verl. The session scores and ranks the rollouts of a
+step before verl computes advantages, which calls our estimator. A step is recorded after its
+update. An evaluation is read during verl's own. The session's state lies in verl's checkpoint and
+is written before the file that names the latest checkpoint.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _STATE = "paretopo.json"  # in the folder of a checkpoint
 
 
 class ParetoTraining:
-    """Mixin before a trainer of verl's.
+    """Mixin before a trainer of verl.
 
     Attributes:
-        verl_mode: What verl calls that trainer. It asks for its modes by name, and how rollouts are
-            buffered and kept depends on the answer.
+        verl_mode: verl's name of that trainer. verl chooses by this name how it buffers and keeps
+            rollouts.
     """
 
     verl_mode: ClassVar[str]
@@ -63,14 +63,14 @@ class ParetoTraining:
         self._began_evaluation = 0.0
 
     def fit(self, agent_loop_manager: Any) -> None:
-        """Train; a run that reaches its last step is finished."""
+        """Train; a run that reaches its last step is marked as finished."""
         with self.run.training():
             super().fit(agent_loop_manager)  # type: ignore[misc]
             if not self.config.trainer.get("val_only", False):
                 self.session.finish()
 
     def _build_replay_buffer(self) -> Any:
-        """verl's buffer, whose samples are seen, and whose filter asks the session."""
+        """Return verl's buffer; it also reads the samples, and its filter calls the session."""
         buffer = super()._build_replay_buffer()  # type: ignore[misc]
         sample = buffer.sample
 
@@ -78,7 +78,7 @@ class ParetoTraining:
             global_steps: int, partition_id: str, batch_size: int
         ) -> tuple[Any, dict[str, Any]]:
             batch, numbers = sample(global_steps, partition_id, batch_size)
-            if partition_id == "val":  # verl clears the queue before it has all batches
+            if partition_id == "val":  # read now: verl clears the queue too early
                 rows = self._read(batch.keys, partition_id)
                 for session in (one for group in self._group(batch) for one in group):
                     rollout = rows.rollout(session, held_out=True)
@@ -91,7 +91,7 @@ class ParetoTraining:
         return buffer
 
     def _load_checkpoint(self) -> None:
-        """Where verl has loaded its checkpoint, or found none: begin, or go on."""
+        """Begin or resume the session, after verl has looked for a checkpoint."""
         super()._load_checkpoint()  # type: ignore[misc]
         done = self.global_steps
         self.session = self.run.open(
@@ -104,12 +104,12 @@ class ParetoTraining:
         if done > 0:
             self.session.restore(self._read_state(done))
         elif self.run.folder.evaluations() or self.run.folder.steps():
-            self.session.restore(None)  # it ended before its first checkpoint
+            self.session.restore(None)  # the run ended before its first checkpoint
 
     # ---- a step --------------------------------------------------------------------------------
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
-        """A step of verl's, recorded when its update is made."""
+        """Take a step of verl and record it after its update."""
         began = time.perf_counter()
         batch = super().step(metrics, timing_raw)  # type: ignore[misc]
         numbers = measured(metrics, timing_raw, time.perf_counter() - began)
@@ -117,12 +117,12 @@ class ParetoTraining:
         return batch
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        """Let verl write the session's advantages into the queue, for all rows of a rollout."""
+        """Make verl write the session's advantages into the queue, for all rows of a rollout."""
         with hand_over(self._advantages_of(batch)):
             return super()._compute_advantage(batch, metrics)  # type: ignore[misc]
 
     def _advantages_of(self, batch: Any) -> NDArray[np.float64]:
-        """(rows,) the advantages of a batch; 0 for verl's padding."""
+        """Return the advantages of a batch, shape (rows,); 0 for verl's padding."""
         groups = self._group(batch)
         rows = self._read(batch.keys, batch.partition_id)
         new = [group for group in groups if group[0].uid not in self._scored]
@@ -141,7 +141,7 @@ class ParetoTraining:
         return given
 
     def _find_uninformative(self, partition_id: str) -> tuple[set[str], Counter[float]]:
-        """In the place of verl's filter by one number: prompts whose groups teach nothing."""
+        """Find prompts whose groups teach nothing; replaces verl's filter by one number."""
         if partition_id == "val":
             return set(), Counter()
         buffer = self.replay_buffer
@@ -160,7 +160,7 @@ class ParetoTraining:
     # ---- an evaluation -------------------------------------------------------------------------
 
     def _validate(self) -> dict[str, float]:
-        """verl's evaluation; its rollouts are seen on the way."""
+        """Run verl's evaluation and read its rollouts."""
         self._held_out = []
         self._began_evaluation = time.perf_counter()
         try:
@@ -177,7 +177,7 @@ class ParetoTraining:
         sample_turns: Any,
         expected_acc_counts: Mapping[Any, int] | None = None,
     ) -> dict[str, float]:
-        """Take the evaluation in, once for each step: a resumed run makes its first one again."""
+        """Record the evaluation once for each step: a resumed run repeats its first evaluation."""
         numbers: dict[str, float] = super()._val_metrics_update(  # type: ignore[misc]
             data_sources,
             sample_uids,
@@ -192,7 +192,7 @@ class ParetoTraining:
         if len(self._held_out) < wanted:
             raise BadRollout(
                 f"{wanted - len(self._held_out)} of {wanted} held-out rollouts failed in verl's "
-                "agent loops, whose errors are in its log: evaluations must answer the same "
+                "agent loops (see verl's log for the errors): evaluations must answer the same "
                 "questions each time"
             )
         names = (rollout.prompt_id for _, _, rollout in self._held_out)
@@ -209,7 +209,7 @@ class ParetoTraining:
     # ---- its state -----------------------------------------------------------------------------
 
     def _save_checkpoint(self) -> None:
-        """Ours first: verl's own ends with the file that says which checkpoint is the latest."""
+        """Save our state first: verl's last file names the latest checkpoint."""
         self._state_path(self.global_steps).parent.mkdir(parents=True, exist_ok=True)
         self._write_state()
         super()._save_checkpoint()  # type: ignore[misc]
@@ -230,8 +230,8 @@ class ParetoTraining:
             state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ConfigError(
-                f"verl goes on from step {step}, and {path} cannot be read ({error}): that "
-                "checkpoint was written without paretopo; begin anew, trainer.resume_mode=disable"
+                f"verl resumes from step {step}, and {path} cannot be read ({error}): that "
+                "checkpoint was written without paretopo; start again, trainer.resume_mode=disable"
             ) from None
         return state
 

@@ -1,14 +1,14 @@
-"""Which releases of verl the hooks of this package fit."""
+"""The releases of verl that this package supports."""
 
 from __future__ import annotations
 
 from paretopo.run.provenance import check_release
 
-RELEASE = (0, 9, 1)  # the one that was run
+RELEASE = (0, 9, 1)  # the tested release
 
 
 def verl_version() -> tuple[int, ...]:
-    """The installed release, refused where it was not run.
+    """Return the installed release; refuse releases that were not tested.
 
     Raises:
         ConfigError: verl is not installed, or it is another release.

@@ -19,7 +19,7 @@ _CHATML = ("<|im_start|>", "<|im_end|>")
 
 
 def bundled_templates() -> list[str]:
-    """Names that `model.chat_template` takes.
+    """Return the names that `model.chat_template` takes.
 
     >>> bundled_templates()
     ['chatml-tools', 'plain-tools']
@@ -28,13 +28,13 @@ def bundled_templates() -> list[str]:
 
 
 def read_chat_template(name: str) -> tuple[str, dict[str, Any] | None]:
-    """The template, and its response template where the file comes with one.
+    """Return the template, and its response template if the file comes with one.
 
     Args:
-        name: Of a bundled template, or a .jinja file.
+        name: A bundled template, or a .jinja file.
 
     Raises:
-        ConfigError: There is none, or its response template is no JSON object.
+        ConfigError: The file is missing, or its response template is not a JSON object.
     """
     file = _BUNDLED / f"{name}.jinja" if name in bundled_templates() else Path(name)
     if file.suffix != ".jinja" or not file.is_file():
@@ -47,22 +47,22 @@ def read_chat_template(name: str) -> tuple[str, dict[str, Any] | None]:
     try:
         response = json.loads(back.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ConfigError(f"model.chat_template: {back} is no JSON: {error}") from None
+        raise ConfigError(f"model.chat_template: {back} is not JSON: {error}") from None
     if not isinstance(response, dict):
         raise ConfigError(f"model.chat_template: {back} must be an object, a response_template")
     return text, response
 
 
 def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | None:
-    """Give a tokenizer another chat template; the response template comes with `fill_response`.
+    """Set another chat template on a tokenizer; return its response template from the file.
 
     Args:
         tokenizer: Changed in place.
         name: As `model.chat_template`.
-        path: The model's, for errors.
+        path: The model's path, for errors.
 
     Raises:
-        ConfigError: As for `read_chat_template`, or the tokenizer has not the template's tokens.
+        ConfigError: As for `read_chat_template`, or the tokenizer lacks the template's tokens.
     """
     template, response = read_chat_template(name)
     if name == "chatml-tools":
@@ -70,7 +70,7 @@ def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | 
         if missing:
             raise ConfigError(
                 f'model.chat_template = "{name}" needs a tokenizer with {" and ".join(_CHATML)}, '
-                f'and that of {path!r} has no {" and no ".join(missing)}: take "plain-tools"'
+                f'and that of {path!r} has no {" and no ".join(missing)}: use "plain-tools"'
             )
         tokenizer.eos_token = _CHATML[1]
     tokenizer.chat_template = template
@@ -78,7 +78,7 @@ def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | 
 
 
 def fill_response(value: Any, end: str) -> Any:
-    r"""A response template whose patterns have the end of a turn.
+    r"""Insert the end of a turn into the patterns of a response template.
 
     >>> fill_response({"close_pattern": "{eos}\\s*"}, "</s>")
     {'close_pattern': '</s>\\s*'}

@@ -1,4 +1,4 @@
-"""The proofs of a rehearsal: its records held against the controller and against each other."""
+"""Check a rehearsal's records against the controller and against each other."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from paretopo.run.sweeps import split_sweeps
 from paretopo.session import Session
 
 _EXCHANGE = "rehearsal/advantages.jsonl"
-# Engine and policy compute the same log-probabilities but for rounding to bfloat16. A loaded model
-# has more layers: SmolLM2's 30 differ by 0.04 a token; the means of 300 tokens went up to 0.006.
+# Engine and policy compute the same log-probabilities except for rounding to bfloat16. A loaded
+# model has more layers: SmolLM2's 30 layers differ by 0.04 a token, and means of 300 tokens by up
+# to 0.006.
 MOST_VLLM_KL = {"made": 0.01, "loaded": 0.03}
 
 
 class RehearsalFailed(RuntimeError):
-    """A rehearsal ran to its end and yet did something wrong; the message says what."""
+    """A rehearsal reached its end with a wrong result, which the message names."""
 
 
 class RehearsedSession(Session):
-    """A session that also writes down what goes into the controller and what comes out."""
+    """A session that also records the controller's inputs and outputs."""
 
     def advantages(self, groups: Sequence[Sequence[Rollout]]) -> list[NDArray[np.float64]]:
-        """The session's advantages, kept for the checks together with what they come from."""
+        """Return the session's advantages; record them with their inputs for the checks."""
         before = self.controller.state_dict()
         advantages = super().advantages(groups)
         weights = self.weights_of(groups)
@@ -49,13 +50,13 @@ class RehearsedSession(Session):
 
 
 def check(run: RunFolder) -> list[str]:
-    """Hold everything that was recorded together.
+    """Check the records of a rehearsal against each other.
 
     Returns:
-        What was proved, a sentence each.
+        The proved facts, a sentence each.
 
     Raises:
-        RehearsalFailed: Something does not fit.
+        RehearsalFailed: Two records disagree.
     """
     return [
         _check_steps(run),
@@ -68,7 +69,7 @@ def check(run: RunFolder) -> list[str]:
 
 
 def format_proofs(proved: Sequence[str], left: Sequence[str]) -> str:
-    """The last words of a rehearsal."""
+    """Return the summary that ends a rehearsal."""
     return "\n".join(
         [
             "",
@@ -124,8 +125,8 @@ def _check_weights(run: RunFolder) -> str:
 
 
 def _compare_weights(step: int, policy: dict[str, Any], engine: dict[str, Any]) -> None:
-    # vLLM fuses some matrices, and fills the vocabulary up with rows of zeros: what both know under
-    # one name and size is compared alone, the rest in its sums.
+    # vLLM fuses some matrices, and pads the vocabulary with rows of zeros. Compare matrices of the
+    # same name and size one by one, and the rest by sums.
     shared = [name for name in policy if name in engine and policy[name][0] == engine[name][0]]
     rest = [
         np.sum([sums[1:] for name, sums in one.items() if name not in shared] or [[0.0]], axis=0)
@@ -161,7 +162,7 @@ def _check_buffer(run: RunFolder) -> str:
     ranks = [
         _read_last_rows(path) for path in sorted((run.path / "rehearsal").glob("buffer-*.jsonl"))
     ]
-    _require(bool(ranks), "no process of the policy recorded what it got")
+    _require(bool(ranks), "no process of the policy recorded its advantages")
     nonzero = 0
     for step, wanted in given.items():
         seen: dict[int, list[float]] = {}
@@ -185,7 +186,7 @@ def _check_buffer(run: RunFolder) -> str:
 
 
 def _read_last_rows(path: Path) -> dict[int, Any]:
-    """The last row of every step: a resumed run does some again."""
+    """Return the last row of every step, since a resumed run repeats some steps."""
     return {row["step"]: row for row in _read_lines(path)}
 
 

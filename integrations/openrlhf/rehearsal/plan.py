@@ -1,4 +1,4 @@
-"""The plan of a rehearsal: sizes, and changes of what a CPU cannot do."""
+"""Plan a rehearsal: choose its sizes, and replace options that a CPU does not support."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ON_A_GPU_ONLY = {"--vllm.enable_sleep", "--ds.enable_sleep"}
 def plan_rehearsal(
     config: RunConfig, *, steps: int | None = None, real_model: bool = False
 ) -> RunConfig:
-    """The configuration at a size for two CPU cores, on the same kind of cluster.
+    """Return the configuration at a size for two CPU cores, on the same kind of cluster.
 
-    Stages, methods, ZeRO stage, synchronous or not, who shares GPUs with whom: as they are. At most
-    two processes of the policy and two engines. A model of the user's is replaced by a tiny one
-    and so is the size of a step; the bundled tiny policy is rehearsed as it stands.
+    Stages, methods, ZeRO stage, synchrony and the sharing of GPUs stay as they are. The policy and
+    the engines have at most two processes each. A tiny model replaces the user's, and the step
+    shrinks; the bundled tiny policy keeps its size.
 
     Args:
-        config: What is to be rehearsed.
-        steps: Training steps, by default 4 or as many as the configuration has.
-        real_model: Keep the user's model and the size of a step, too.
+        config: The configuration to rehearse.
+        steps: Training steps, by default 4 or the number in the configuration if it is smaller.
+        real_model: Keep the user's model and the size of a step.
     """
     cluster, optimiser = config.openrlhf, config.optimiser
     policies = min(cluster.nodes * cluster.gpus_per_node, 2)
@@ -66,7 +66,7 @@ def plan_rehearsal(
         model=model,
         openrlhf=replace(cluster, **small),
         optimiser=small_optimiser,
-        # Both stages are crossed where the configuration has two.
+        # Cross both stages if the configuration has two.
         paretopo=replace(config.paretopo, stage1_steps=first),
         evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
         run=replace(
@@ -78,13 +78,13 @@ def plan_rehearsal(
 
 
 def plan_options(words: Sequence[str]) -> list[str]:
-    """OpenRLHF's options without what only a GPU does; the weights travel by another way."""
+    """Remove the options that need a GPU from OpenRLHF's, and change the weight transfer."""
     kept = [word for word in words if word not in _ON_A_GPU_ONLY]
     return [*kept, "--vllm.sync_backend", "gloo"]
 
 
 def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
-    """Steps of stage 1; a pass over a file counts as endless here."""
+    """Return the number of steps in stage 1; a pass over a file counts as endless here."""
     given = config.paretopo.stage1_steps
     if isinstance(given, int):
         return given
@@ -94,27 +94,27 @@ def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
 
 
 def describe_gaps(before: RunConfig, *, real_model: bool = False) -> list[str]:
-    """The parts of this configuration that a rehearsal leaves to a GPU, a sentence each."""
+    """Return the parts of this configuration that only a GPU can test, a sentence each."""
     cluster = before.openrlhf
-    told = [
-        "NCCL and CUDA IPC: weights travelled through a TCP store",
+    gaps = [
+        "NCCL and CUDA IPC: weights went through a TCP store",
         "bfloat16 kernels, attention and CUDA graphs of a GPU; speed and memory",
     ]
     if before.model.path != TINY and not real_model:
-        told.append(f"{before.model.path}: a small model with random weights and its tokenizer")
+        gaps.append(f"{before.model.path}: a small model with random weights and its tokenizer")
     if cluster.colocate:
-        told.append("sleeping engines and policies: all stayed in memory")
+        gaps.append("sleeping engines and policies: all stayed in memory")
     if cluster.engine_gpus > 1:
-        told.append(f"engines on {cluster.engine_gpus} GPUs each: tensor parallel")
+        gaps.append(f"engines on {cluster.engine_gpus} GPUs each: tensor parallel")
     if cluster.nodes * cluster.gpus_per_node > 2 or cluster.engines > 2:
-        told.append(
+        gaps.append(
             f"{cluster.nodes} x {cluster.gpus_per_node} policy GPUs and {cluster.engines} engines: "
-            "two of each at most"
+            "at most two of each"
         )
     if cluster.packing:
-        told.append("packed samples and micro-batches by tokens: they need flash-attn")
+        gaps.append("packed samples and micro-batches by tokens: they need flash-attn")
     if cluster.attention != "eager":
-        told.append(f"attention {cluster.attention}: eager stood in")
+        gaps.append(f"attention {cluster.attention}: replaced by eager")
     if before.run.wandb_project != NONE:
-        told.append("Weights & Biases")
-    return told
+        gaps.append("Weights & Biases")
+    return gaps

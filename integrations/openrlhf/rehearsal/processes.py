@@ -1,4 +1,4 @@
-"""The processes of a rehearsal that also report what reached them: engine and policy."""
+"""Engine and policy processes of a rehearsal, which also report their inputs."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from paretopo.integrations.openrlhf.weights import merged_parameters
 
 
 class CpuEngine(unwrap_actor(vllm_engine.RolloutRayActor)):  # type: ignore[misc]
-    """A rollout engine whose worker knows no CUDA."""
+    """A rollout engine whose worker runs without CUDA."""
 
     async def __init__(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[misc]
         kwargs["worker_extension_cls"] = WORKER
         await super().__init__(*args, **kwargs)
 
     async def weight_digest(self) -> dict[str, list[float]]:
-        """Digest of the weights that the engine computes with."""
+        """Return a digest of the engine's weights."""
         first: dict[str, list[float]] = (await self.llm.collective_rpc("weight_digest"))[0]
         return first
 
 
 class RehearsedPolicyActor(ParetoPolicyActor):
-    """Writes down the advantages that reach its replay buffer."""
+    """Records the advantages that reach its replay buffer."""
 
     def init_model_from_pretrained(self, strategy: Any, *args: Any, **kwargs: Any) -> Any:
-        """Note where to write, then load."""
+        """Find the file of the record, then load the model."""
         self._folder = Path(strategy.args.paretopo.rehearsal)
         self._appended: list[list[float]] = []
         super().init_model_from_pretrained(strategy, *args, **kwargs)
         self._step = int(self.checkpoint_states.get("global_step", 0))
 
     def append(self, experience: Any) -> None:
-        """Into the buffer, and onto the record: number of the sample, least and most advantage."""
+        """Append to the buffer, and record sample number, least and largest advantage."""
         rows = zip(experience.index, experience.advantages, experience.action_mask, strict=True)
         for number, advantages, mask in rows:
             own = advantages[mask.bool()]
@@ -47,7 +47,7 @@ class RehearsedPolicyActor(ParetoPolicyActor):
         super().append(experience)
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
-        """The update; one line of the record."""
+        """Update the policy; write one line of the record."""
         self._step += 1
         path = self._folder / f"buffer-{self._rank}.jsonl"
         with path.open("a", encoding="utf-8") as file:
@@ -56,7 +56,7 @@ class RehearsedPolicyActor(ParetoPolicyActor):
         return super().fit(*args, **kwargs)
 
     def weight_digest(self) -> dict[str, list[float]]:
-        """Digest of the weights that are trained, gathered from all processes."""
+        """Return a digest of the trained weights, gathered from all processes."""
         import deepspeed
 
         model = self.actor.model.module

@@ -1,24 +1,24 @@
-"""Stand-ins that let unmodified OpenRLHF run on a machine without CUDA. Nothing here runs on a GPU.
+"""Stand-ins that let unmodified OpenRLHF run without CUDA; nothing here runs on a GPU.
 
-Every assumption of CUDA on OpenRLHF's way, and what stands in for it:
+OpenRLHF assumes CUDA in these places; each has its stand-in:
 
 1. `flash_attn` is imported at the top of `openrlhf.models.ring_attn_utils`, though only packed
-   samples use it. Empty modules stand in during that one import, and are gone afterwards: the
-   fallbacks elsewhere must find it missing.
-2. `torch.cuda.current_device()` is asked where tensors belong. The answer is the CPU, as a text
-   that `f"cuda:{...}"` turns into a device number.
+   samples use it. Empty modules stand in during that one import and are removed afterwards,
+   because the fallbacks elsewhere must find the package missing.
+2. `torch.cuda.current_device()` returns the device of tensors. The stand-in returns the CPU, as a
+   text that `f"cuda:{...}"` turns into a device number.
 3. `torch.cuda.set_device`, `synchronize` and `current_stream` do nothing.
 4. DeepSpeed takes its CPU accelerator (`DS_ACCELERATOR=cpu`): gloo, and optimisers in C++.
 5. `PyNcclCommunicator`, which carries weights from the policy to the engines, is replaced by the
-   store of the very same process group. Left alone it would say nothing, carry nothing, and the
-   engines would compute with memory that nobody wrote.
+   store of the same process group. Without the stand-in it would silently carry nothing, and the
+   engines would compute with uninitialised memory.
 6. vLLM's worker allocates received weights with `device="cuda"`: redirected for that one method.
-7. vLLM's CPU layers repack each weight after loading and drop the parameter, so that no second
-   weight could arrive: they keep it and multiply with torch instead.
-8. Ray is told that GPUs are there, so that placement groups and actors come about.
+7. vLLM's CPU layers repack each weight after loading and drop the parameter, so no later weight
+   could arrive. Here they keep the parameter and multiply with torch instead.
+8. Ray gets a number of GPUs in name, so that it creates placement groups and actors.
 
-The driver calls `prepare_process`, Ray calls it in every worker before anything else, and the
-process that vLLM starts below an engine gets it with the worker extension.
+The driver calls `prepare_process`, and Ray calls it in every worker before anything else. The
+process that vLLM starts below an engine calls it through the worker extension.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ _FLASH_NAMES = {
     "flash_attn.bert_padding": ("index_first_axis", "pad_input", "rearrange", "unpad_input"),
     "flash_attn.utils.distributed": ("all_gather",),
 }
-_SPARE_CORES = 2  # for actors without a GPU; Ray starts a process for every core it is told of
+_SPARE_CORES = 2  # for actors without a GPU; Ray starts a process for every core
 _STORE_BYTES = 512 * 2**20
-_STARTS = 3  # on a busy machine
+_STARTS = 3  # attempts, for a busy machine
 _DIGESTED_AT_ONCE = 2**20  # numbers: the embeddings of a real model in float64 take gigabytes
 
 
 def prepare_process() -> None:
-    """Make this process ready; torch and vLLM are met only when OpenRLHF is imported."""
+    """Prepare this process; torch and vLLM are patched only when OpenRLHF imports them."""
     os.environ["DS_ACCELERATOR"] = "cpu"
-    # DeepSpeed compiles two operations when they are first needed: kept with the environment.
+    # DeepSpeed compiles two operations at first use; keep them with the environment.
     os.environ.setdefault("TORCH_EXTENSIONS_DIR", f"{sys.prefix}/torch_extensions")
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
 def start_ray(gpus: int, environment: dict[str, str]) -> None:
-    """A Ray of our own on this machine, never one that happens to run, with GPUs in name only."""
+    """Start a new Ray on this machine, never join a running one; its GPUs exist only in name."""
     import ray
 
     for left in reversed(range(_STARTS)):
@@ -73,7 +73,7 @@ def start_ray(gpus: int, environment: dict[str, str]) -> None:
         except Exception as error:
             if left == 0 or "timed out during startup" not in str(error):
                 raise
-            print("Ray did not start in the 30 seconds that it gives itself: again", flush=True)
+            print("Ray did not start within its limit of 30 seconds: trying again", flush=True)
             ray.shutdown()
         else:
             return
@@ -93,7 +93,7 @@ WORKER = f"{_THIS}.CpuWorker"
 
 
 def __getattr__(name: str) -> Any:
-    """The worker extension, made where vLLM asks for it: importing this module needs no vLLM."""
+    """Create the worker extension when vLLM asks for it: importing this module needs no vLLM."""
     if name != "CpuWorker":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     prepare_process()
@@ -109,7 +109,7 @@ def _environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "VLLM_CPU_KVCACHE_SPACE": os.environ.get("VLLM_CPU_KVCACHE_SPACE", "1"),  # GiB
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # a process less below each engine
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # saves a process below each engine
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_LOGGING_LEVEL": "WARNING",
         **{name: os.environ[name] for name in passed if name in os.environ},
@@ -146,17 +146,17 @@ def _stand_in_for_nccl() -> None:
 
 
 class _StoreCommunicator:
-    """Broadcasts through the store of its process group; NCCL's constructor and method."""
+    """Broadcasts through the store of its process group, with NCCL's interface."""
 
     def __init__(self, group: Any, device: Any = None) -> None:
         del device
         self.group, self.rank, self.world_size = group, group.rank, group.world_size
-        # The store would keep the weights of each update for an hour.
-        # OpenRLHF sends a tensor when all engines have the one before: that is forgotten then.
+        # The store would keep the weights of each update for an hour. OpenRLHF sends a tensor only
+        # after all engines have the one before, so delete that one.
         group.data_expiration_seconds = 0
 
     def broadcast(self, tensor: Any, src: int, stream: Any = None) -> None:
-        """Every process leaves with the tensor of process `src`."""
+        """Give every process the tensor of process `src`."""
         del stream
         received = self.group.broadcast(tensor.detach().cpu(), src)
         if self.rank != src:
@@ -176,7 +176,7 @@ def _flash_stand_ins() -> dict[str, types.ModuleType]:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Acts when OpenRLHF is first imported, so that idle worker processes stay light."""
+    """Patches OpenRLHF at its first import, so that idle worker processes stay small."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name == "openrlhf":
@@ -192,7 +192,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _AmongStandIns(importlib.abc.Loader):
-    """Executes a module while some names stand for others."""
+    """Executes a module while stand-ins replace some modules."""
 
     def __init__(self, loader: Any, modules: Callable[[], dict[str, types.ModuleType]]) -> None:
         self._loader, self._modules = loader, modules
@@ -239,7 +239,7 @@ def _cpu_worker() -> type:
             return func(*args, **given)
 
     class CpuWorker(WorkerWrap):
-        """OpenRLHF's worker extension, receiving into the CPU's memory."""
+        """OpenRLHF's worker extension, with memory on the CPU."""
 
         def update_weight(self, *args: Any, **kwargs: Any) -> Any:
             with CudaMeansCpu(), contextlib.redirect_stdout(None):  # it prints every matrix
@@ -252,7 +252,7 @@ def _cpu_worker() -> type:
 
 
 def digest(parameters: Any) -> dict[str, list[float]]:
-    """Per parameter: its size, the sum of its absolute values and of its squares."""
+    """Return for each parameter its size, the sum of its absolute values and of its squares."""
     sums = {}
     for name, parameter in parameters:
         size, absolute, squares = parameter.numel(), 0.0, 0.0

@@ -1,10 +1,10 @@
-"""The parts of a rehearsal that stand in for an engine, and the trainer that proves something.
+"""The parts of a rehearsal: stand-ins for the engine, and a trainer that checks its results.
 
-* `CpuEngine`, a Hugging Face model in a Ray process, in the place of vLLM's server; `CpuReplica`
-  starts it and `CpuRollout` brings it the policy's weights, both by verl's own interfaces;
-* verl's FSDP engine, as it is, (fsdp2) registered for a CPU;
-* `RehearsedWorker`, which joins its process group by gloo alone (verl names two back ends);
-* `RehearsedTrainer`, ours, which also reads back what was written into the queue.
+- `CpuEngine`, a Hugging Face model in a Ray process, replaces vLLM's server. `CpuReplica` starts
+  it, and `CpuRollout` sends it the policy's weights, both through verl's own interfaces.
+- verl's own FSDP engine (fsdp2) is registered for a CPU.
+- `RehearsedWorker` joins its process group with gloo only; verl names two back ends.
+- `RehearsedTrainer` is our trainer, which also reads the queue back.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EngineRegistry.register(model_type="language_model", backend=["fsdp2"], device=[
 
 
 class RehearsalFailed(RuntimeError):
-    """A rehearsal did something wrong; the message says what."""
+    """A rehearsal had a wrong result, which the message names."""
 
 
 class RehearsedWorker(ActorRolloutRefWorker):
@@ -72,7 +72,7 @@ class CpuEngine:
         step: int,
         adapters: dict[str, Any] | None = None,
     ) -> None:
-        """Take the policy's weights over, or, with peft's settings, those of its adapters."""
+        """Load the policy's weights or, with peft's settings, its adapters' weights."""
         if adapters is None:
             missing, strange = self._model.load_state_dict(weights, strict=False)
             missing = sorted({*missing} - {*(self._model._tied_weights_keys or ())})
@@ -85,14 +85,14 @@ class CpuEngine:
             missing = sorted({*peft.get_peft_model_state_dict(self._model)} - {*weights})
             strange = peft.set_peft_model_state_dict(self._model, weights).unexpected_keys
         if missing or strange:
-            raise RehearsalFailed(f"weights are missing {missing}, or not known {strange}")
+            raise RehearsalFailed(f"weights are missing {missing}, or unknown {strange}")
         self._step = step
 
     @torch.no_grad()
     def generate(
         self, *, prompt_ids: list[int], sampling_params: dict[str, Any], **_: Any
     ) -> TokenOutput:
-        """One turn, with the log-probabilities of its tokens."""
+        """Generate one turn, with the log-probabilities of its tokens."""
         tokens, temperature, cache = (
             torch.tensor([prompt_ids]),
             sampling_params["temperature"],
@@ -101,20 +101,20 @@ class CpuEngine:
         most = min(self._most, sampling_params.get("max_tokens", self._most))
         stops = sampling_params.get("stop", ())
         written: list[int] = []
-        told: list[float] = []
+        log_probs: list[float] = []
         while len(written) < most:
             seen = self._model(tokens, past_key_values=cache, use_cache=True)
             cache, logits = seen.past_key_values, seen.logits[0, -1].float()
             chances = torch.log_softmax(logits / (temperature or 1.0), dim=-1)
             token = int(torch.multinomial(chances.exp(), 1) if temperature else chances.argmax())
             written.append(token)
-            told.append(float(chances[token]))
+            log_probs.append(float(chances[token]))
             if token == self._end or (stops and self._ends_with(written, stops)):
                 break
             tokens = torch.tensor([[token]])
         return TokenOutput(
             token_ids=written,
-            log_probs=told,
+            log_probs=log_probs,
             stop_reason="completed",
             extra_fields={"global_steps": self._step},
         )
@@ -124,7 +124,7 @@ class CpuEngine:
         return any(one in text for one in texts)
 
     def rest(self, *_: Any, **__: Any) -> None:
-        """Nothing to do: memory stays where it is."""
+        """Do nothing: memory is not released."""
 
     sleep = wake_up = abort_all_requests = resume_generation = clear_kv_cache = rest
     release_kv_cache = resume_kv_cache = start_profile = stop_profile = rest
@@ -134,7 +134,7 @@ class CpuReplica(RolloutReplica):
     """Starts an engine."""
 
     async def launch_servers(self) -> None:
-        """In a process of its own."""
+        """Start the engine in a process of its own."""
         path, most = self.model_config.path, self.config.response_length
         name = _name(self.replica_rank)
         server = ray.remote(num_cpus=0)(CpuEngine).options(name=name).remote(path, most)
@@ -142,7 +142,7 @@ class CpuReplica(RolloutReplica):
 
 
 class CpuRollout(BaseRollout):
-    """The engine as the policy's process sees it."""
+    """The engine in the interface that the policy's process uses."""
 
     async def resume(self, tags: list[str]) -> None:
         """Nothing sleeps."""
@@ -153,7 +153,7 @@ class CpuRollout(BaseRollout):
     async def update_weights(
         self, weights: Iterator[tuple[str, torch.Tensor]], **more: Any
     ) -> None:
-        """Hand all weights over, or only those of the adapters where the policy has some."""
+        """Send all weights, or only those of the adapters if the policy has some."""
         whole = {name: one.detach().to("cpu", copy=True) for name, one in weights}
         step, adapters = more.get("global_steps") or 0, more.get("peft_config")
         await ray.get_actor(_name(0)).load.remote(whole, step, adapters)
@@ -169,7 +169,7 @@ rollout_base._ROLLOUT_REGISTRY[ENGINE, "async"] = f"{__name__}.{CpuRollout.__nam
 
 @register_trainer(TRAINER)
 class RehearsedTrainer(ParetoPPOTrainerSync):
-    """Ours, which holds what it wrote into the queue against the controller, step by step."""
+    """Our trainer; at each step it compares the queue's advantages with the controller's."""
 
     role_worker_mapping: Any
 
@@ -232,9 +232,9 @@ class RehearsedTrainer(ParetoPPOTrainerSync):
         return batch
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
-        """One of ours; engine and policy must compute alike."""
+        """Take one step; engine and policy must compute the same probabilities."""
         batch = super().step(metrics, timing_raw)
-        apart = metrics.get("training/rollout_probs_diff_max")
-        if apart is None or not float(apart) < 1e-3:
-            raise RehearsalFailed(f"engine and policy differ in probability by {apart}")
+        gap = metrics.get("training/rollout_probs_diff_max")
+        if gap is None or not float(gap) < 1e-3:
+            raise RehearsalFailed(f"engine and policy differ in probability by {gap}")
         return batch

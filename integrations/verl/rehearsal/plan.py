@@ -1,4 +1,4 @@
-"""The plan of a rehearsal on a CPU: sizes, and what stands in for GPUs and engine."""
+"""Plan a rehearsal on a CPU: choose sizes, and replace GPUs and engine by stand-ins."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 4, 4, 96
 def plan_rehearsal(
     config: RunConfig, *, steps: int | None = None, real_model: bool = False
 ) -> RunConfig:
-    """The configuration at a size for two CPU cores.
+    """Return the configuration at a size for two CPU cores.
 
-    Methods, objectives, prompts and rewards are as they are; a tiny policy stands in for the
-    model, one process for all GPUs.
+    Methods, objectives, prompts and rewards stay as they are. A tiny policy replaces the model, and
+    one process replaces all GPUs.
 
     Args:
-        config: What is to be rehearsed.
-        steps: Training steps, by default 4 or as many as the configuration has.
+        config: The configuration to rehearse.
+        steps: Training steps, by default 4 or the number in the configuration if it is smaller.
         real_model: Keep the user's model and the size of a step.
 
     Raises:
-        ConfigError: The prompts or the policy are others than those of the task, whose words a tiny
-            policy knows.
+        ConfigError: Prompts or policy are not those of the task. A tiny policy knows only the words
+            of its task.
     """
     if {config.verl.prompts, config.verl.held_out} != {FROM_TASK}:
         raise ConfigError(
             'a rehearsal on verl needs verl.prompts = verl.held_out = "task": its tiny policy '
-            "knows the words of a task alone"
+            "knows only the words of a task"
         )
     if config.model.path != TINY and not real_model:
         raise ConfigError(
@@ -62,11 +62,11 @@ def plan_rehearsal(
             engine=ENGINE,
             engine_gpus=1,
             asynchronous=False,
-            strategy="fsdp2",  # the other knows no CPU
+            strategy="fsdp2",  # the other strategy does not support a CPU
             offload=False,
         ),
         optimiser=replace(optimiser, **sized),
-        # Both stages are crossed where the configuration has two.
+        # Cross both stages if the configuration has two.
         paretopo=replace(
             config.paretopo, stage1_steps=min(first, half) if isinstance(first, int) else half
         ),
@@ -80,20 +80,20 @@ def plan_rehearsal(
 
 
 def describe_gaps(before: RunConfig) -> list[str]:
-    """The parts of this configuration that a rehearsal leaves to a GPU, a sentence each."""
-    told = [
+    """Return the parts of this configuration that only a GPU can test, a sentence each."""
+    gaps = [
         f"{before.verl.engine}: a Hugging Face model in a process of its own generated",
         "CUDA, NCCL and engines that sleep; speed and memory",
     ]
     if before.verl.asynchronous:
-        told.append("rollouts that go on in the next step")
+        gaps.append("rollouts that continue in the next step")
     if before.verl.nodes * before.verl.gpus_per_node > 1:
-        told.append("several processes of the policy")
-    return told
+        gaps.append("several processes of the policy")
+    return gaps
 
 
 def plan_options() -> list[str]:
-    """verl's options for the stand-ins."""
+    """Return verl's options for the stand-ins."""
     rollout = "actor_rollout_ref.rollout"
     return [
         f"trainer.v1.trainer_mode={TRAINER}",
@@ -102,24 +102,24 @@ def plan_options() -> list[str]:
         "+actor_rollout_ref.model.override_config.attn_implementation=eager",
         "actor_rollout_ref.actor.use_torch_compile=false",
         "actor_rollout_ref.actor.fsdp_config.use_torch_compile=false",
-        # As the engine computes, so that their probabilities can be compared.
+        # The dtype of the engine, so that their probabilities are comparable.
         "+actor_rollout_ref.actor.fsdp_config.mixed_precision="
         "{param_dtype:fp32,reduce_dtype:fp32,buffer_dtype:fp32}",
-        f"{rollout}.load_format=auto",  # the engine begins with what adapters leave as it is
+        f"{rollout}.load_format=auto",  # the engine needs the frozen weights too
         f"{rollout}.agent.num_workers=1",
         "reward.num_workers=1",
         "data.dataloader_num_workers=0",
         "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
-        "ray_kwargs.ray_init.num_cpus=32",  # what verl reserves, not what there is
-        "+ray_kwargs.ray_init.num_gpus=1",  # of the stand-in
+        "ray_kwargs.ray_init.num_cpus=32",  # the number that verl reserves
+        "+ray_kwargs.ray_init.num_gpus=1",  # the stand-in's GPU
         "+ray_kwargs.ray_init.include_dashboard=false",
-        # A whole policy is a few megabytes, and a machine for rehearsals has no memory to spare.
+        # A whole policy is a few megabytes, and machines for rehearsals have little memory.
         "+ray_kwargs.ray_init.object_store_memory=200000000",
     ]
 
 
 def worker_variables() -> dict[str, str]:
-    """Environment variables by which verl's processes load the stand-ins."""
+    """Return the environment variables with which verl's processes load the stand-ins."""
     return {
         "VERL_USE_EXTERNAL_MODULES": "paretopo.integrations.verl.rehearsal.platform",
         "VERL_PLATFORM": PLATFORM,

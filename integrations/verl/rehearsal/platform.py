@@ -1,9 +1,9 @@
-"""What stands in for GPUs and engines in a rehearsal on a CPU; nothing else imports it.
+"""Stand-ins for GPUs and engines in a rehearsal on a CPU; only rehearsals import this module.
 
 verl loads this module in each of its processes (``VERL_USE_EXTERNAL_MODULES``), before its own:
 
-* `CpuPlatform`, the CPU in the place of CUDA, which verl's own registry takes;
-* the rest is in `parts`, which needs a platform to be imported.
+- `CpuPlatform` replaces CUDA by the CPU, through verl's own registry;
+- `parts` holds the rest; it can only be imported with a platform.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from paretopo.integrations.verl.rehearsal.plan import PLATFORM
 
 
 class _CpuDevice:
-    """torch.cpu, and what verl asks a device module for beside it: memory is not counted."""
+    """torch.cpu with the functions that verl expects of a device module; memory is not counted."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch.cpu, name)
 
     def empty_cache(self) -> None:
-        """There is none."""
+        """Do nothing: there is no cache."""
 
     def max_memory_allocated(self, *_: Any) -> int:
         """Not counted."""
@@ -38,11 +38,11 @@ class _CpuDevice:
         return 0, 0
 
     def get_device_name(self, *_: Any) -> str:
-        """Of no GPU whose speed verl knows."""
+        """Return a name that verl's table of GPU speeds does not contain."""
         return "CPU"
 
     def set_device(self, *_: Any) -> None:
-        """There is one."""
+        """Do nothing: there is one device."""
 
     def manual_seed(self, seed: int) -> None:
         """torch's own."""
@@ -57,7 +57,7 @@ class _CpuDevice:
 
 @PlatformRegistry.register(platform=PLATFORM)
 class CpuPlatform(PlatformBase):
-    """The CPU, under whose name Ray hands out one GPU that is none."""
+    """The CPU as a platform; Ray offers one GPU under its name, which does not exist."""
 
     device_name = "cpu"
     vendor_name = "paretopo"
@@ -72,7 +72,7 @@ class CpuPlatform(PlatformBase):
         return True
 
     def current_device(self) -> Any:
-        """The device itself: it has no number."""
+        """Return the device itself: it has no number."""
         return torch.device("cpu")
 
     def device_count(self) -> int:
@@ -80,10 +80,10 @@ class CpuPlatform(PlatformBase):
         return 1
 
     def set_device(self, device_index: int) -> None:
-        """There is one."""
+        """Do nothing: there is one device."""
 
     def synchronize(self, device_index: int | None = None) -> None:
-        """Nothing runs beside."""
+        """Do nothing: the CPU runs synchronously."""
 
     def manual_seed(self, seed: int) -> None:
         """torch's own."""
@@ -92,13 +92,13 @@ class CpuPlatform(PlatformBase):
     manual_seed_all = manual_seed
 
     def set_allocator_settings(self, settings: str) -> None:
-        """There are none."""
+        """Do nothing: there are no settings."""
 
     def empty_cache(self) -> None:
-        """There is none."""
+        """Do nothing: there is no cache."""
 
     def get_device_capability(self, *_: Any) -> tuple[None, None]:
-        """Of a GPU."""
+        """Return no capability: only a GPU has one."""
         return None, None
 
     def communication_backend_name(self) -> str:
@@ -106,7 +106,7 @@ class CpuPlatform(PlatformBase):
         return "gloo"
 
     def visible_devices_envvar(self) -> str:
-        """Ray sets it."""
+        """Return the variable that Ray sets."""
         return "CUDA_VISIBLE_DEVICES"
 
     def nvtx_range(self, *_: Any) -> Any:
@@ -120,19 +120,19 @@ class CpuPlatform(PlatformBase):
         """Not profiled."""
 
     def ray_resource_name(self) -> str:
-        """What verl reserves."""
+        """Return the resource that verl reserves."""
         return "GPU"
 
     def ray_resource_options(self, num_gpus: float) -> dict[str, Any]:
-        """What verl reserves."""
+        """Return the options with which verl reserves it."""
         return {"num_gpus": num_gpus}
 
     def ray_noset_envvars(self) -> list[str]:
-        """None: Ray sets them."""
+        """Return no variables: Ray sets them."""
         return []
 
     def is_ipc_supported(self) -> bool:
-        """Of a GPU."""
+        """Return False: only a GPU supports it."""
         return False
 
     def rollout_env_vars(self) -> dict[str, str]:
@@ -140,10 +140,10 @@ class CpuPlatform(PlatformBase):
         return {}
 
     def get_collective_module(self) -> None:
-        """Of a GPU."""
+        """Return None: only a GPU has it."""
 
     def cudart(self) -> None:
-        """Of a GPU."""
+        """Return None: only a GPU has it."""
 
 
 set_platform(CpuPlatform())

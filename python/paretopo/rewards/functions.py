@@ -63,7 +63,7 @@ def find_rewards(config: RunConfig) -> list[Reward]:
 
     Raises:
         ConfigError: A file or package is missing or fails, or has no such function, or
-            ``rewards.file`` has one that is no objective.
+            ``rewards.file`` has one that is not an objective.
     """
     file = _File(config.rewards.file)
     measured: dict[str, list[str]] = {}  # by the function's name
@@ -134,14 +134,14 @@ class _File:
     def refuse_unused(
         self, used: Mapping[str, Sequence[str]], objectives: Sequence[Objective]
     ) -> None:
-        """A function that is no objective is a mistake, or a helper."""
+        """A function that is not an objective is a mistake, or a helper."""
         if self._module is None:
             return
         names = [one.name for one in objectives]
         for name in self.names():
             if name not in used:
                 raise ConfigError(
-                    f"rewards.file: {self._path} has a function {name!r}, which is no objective; "
+                    f"rewards.file: {self._path} has a function {name!r}, which is not an objective; "
                     f"{nearest(name, names)}: name it in [[objectives]], or begin it with _"
                 )
         if not any(self.get(name) is not None for name in used):

@@ -26,7 +26,7 @@ def complete_rollouts(
         config: Prices.
 
     Raises:
-        BadRollout: A value is no finite number or outside its bounds, a name is no objective, the
+        BadRollout: A value is no finite number or outside its bounds, a name is not an objective, the
             gate does not apply, or none of the rollouts says anything of an objective.
 
     >>> one = Rollout("q", {"correct": 1, "calls": 2}, tokens=500)
@@ -56,7 +56,7 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
         if name not in known:
             raise BadRollout(
                 f"the rollout of prompt {rollout.prompt_id!r} has {name!r} = {given[name]!r} in "
-                f"its reward_components, which is no objective; {nearest(name, known)}"
+                f"its reward_components, which is not an objective; {nearest(name, known)}"
             )
     wanted = {one.name for one in objectives}
     # The clock's, or runs would not be equal that are; what nobody asked to grade.
@@ -105,7 +105,7 @@ def check_number(prompt: str, name: str, value: object) -> float | None:
         kind = "an integer of at least 0" if counts else "a finite number"
         raise BadRollout(
             f"the rollout of prompt {prompt!r} has {name!r} = {value!r} in its reward_components, "
-            f"expected {kind}, or None where it does not apply"
+            f"expected {kind}, or None if it does not apply"
         )
     return number
 

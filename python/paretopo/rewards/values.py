@@ -71,7 +71,7 @@ def check_length(name: str, prompts: Sequence[str], values: Any) -> Sequence[Any
     if count != len(prompts) or not isinstance(listed, list | tuple):
         raise BadRollout(
             f"the reward {name!r} returned {count} values for the {len(prompts)} rollouts of "
-            f"{name_prompts(prompts)}: one for each is expected, None where it does not apply"
+            f"{name_prompts(prompts)}: one for each is expected, None if it does not apply"
         )
     return listed
 

@@ -186,7 +186,7 @@ def test_chatml_needs_its_tokens(tmp_path):
     save_folder(tmp_path, PreTrainedTokenizerFast(tokenizer_object=words, eos_token="</s>"))
     text = json.loads((tmp_path / "generation_config.json").read_text())
     (tmp_path / "generation_config.json").write_text(json.dumps(text | {"eos_token_id": 0}))
-    with pytest.raises(ConfigError, match=r'no <.im_end.>: take "plain-tools"'):
+    with pytest.raises(ConfigError, match=r'no <.im_end.>: use "plain-tools"'):
         load_tokenizer(ModelConfig(path=str(tmp_path), chat_template="chatml-tools"))
     plain = load_tokenizer(ModelConfig(path=str(tmp_path), chat_template="plain-tools"))
     assert plain.apply_chat_template(QUESTION, tokenize=False).endswith("</s>\n")

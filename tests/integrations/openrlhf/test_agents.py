@@ -111,7 +111,7 @@ def test_blocking_turn_is_named_and_delays_no_other(execute):
     finally:
         freed.set()
     assert "the agent hung on prompt 'q7': a turn took more than" in told
-    assert "openrlhf.turn_timeout = 0.5 seconds; give what it waits for a limit of its own" in told
+    assert "openrlhf.turn_timeout = 0.5 seconds; set a shorter timeout for its own calls" in told
 
 
 def test_blocking_turns_run_concurrently(execute):

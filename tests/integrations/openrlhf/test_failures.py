@@ -69,7 +69,11 @@ class AgentExecutor(ToolAgentExecutor):
     ("turn", "then", "complaint"),
     [
         ("raise ZeroDivisionError('my tool broke')", "pass", "ZeroDivisionError: my tool broke"),
-        ("import time; time.sleep(9**9)", "pass", "openrlhf.turn_timeout = 20 seconds; give what"),
+        (
+            "import time; time.sleep(9**9)",
+            "pass",
+            "openrlhf.turn_timeout = 20 seconds; set a shorter timeout",
+        ),
         ("return None", "pass", "turn() must return a Turn, as Turn("),
         (
             "return Turn(done=True, reward_components={'correct': float('nan')})",

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from paretopo.config import ConfigError, from_table, loads
-from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent, check_step
+from paretopo.integrations.openrlhf.prepare import _check_disjoint, _rows, check_agent, check_step
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
     components_of,
@@ -58,10 +58,10 @@ def test_prompts_that_are_trained_on_are_not_held_out(tmp_path):
         path.write_text("".join(f'{{"prompt": "{one}"}}\n' for one in prompts), encoding="utf-8")
     own = loads("[openrlhf]\nprompts = 'p.jsonl'\nheld_out = 'h.jsonl'").openrlhf
     with pytest.raises(ConfigError, match=r"held_out: 1 of its prompts are trained on in p.jsonl"):
-        _check_apart(*paths, own)
-    _check_apart(*paths, loads("").openrlhf)  # a task sees to its own
+        _check_disjoint(*paths, own)
+    _check_disjoint(*paths, loads("").openrlhf)  # a task sees to its own
     paths[1].write_text('{"prompt": "c"}\n', encoding="utf-8")
-    _check_apart(*paths, own)
+    _check_disjoint(*paths, own)
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,9 @@ def test_unknown_reward_function_is_refused_before_training(folder):
     with (folder / "my_rewards.py").open("a", encoding="utf-8") as file:
         file.write("\ndef polit(completions):\n    return []\n")
     config = load(folder / "config.toml")
-    with pytest.raises(ConfigError, match="'polit', which is no objective; did you mean 'polite'"):
+    with pytest.raises(
+        ConfigError, match="'polit', which is not an objective; did you mean 'polite'"
+    ):
         train(config, RunFolder.create(folder / "runs", config))
 
 

@@ -457,7 +457,7 @@ def test_an_unknown_template_is_refused(uninterrupted, tmp_path):
     tokenizer.response_template = None
     tokenizer.save_pretrained(folder)
     run = RunFolder.create(tmp_path, loads(SMALL, {"model.path": str(folder)}))
-    with pytest.raises(ConfigError, match="cannot read tool calls out of what"):
+    with pytest.raises(ConfigError, match="cannot parse the tool calls of"):
         train(run.config, run)
 
 

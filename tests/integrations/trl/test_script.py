@@ -378,7 +378,9 @@ def test_only_the_same_run_is_resumed(tmp_path):
         other.train(resume_from_checkpoint=True)
     foreign = tmp_path / "elsewhere" / "checkpoint-7"
     foreign.mkdir(parents=True)
-    with pytest.raises(ConfigError, match=r"checkpoint-7 is no whole checkpoint .* steps \[\]"):
+    with pytest.raises(
+        ConfigError, match=r"checkpoint-7 is not a complete checkpoint .* steps \[\]"
+    ):
         make_trainer(tmp_path).train(resume_from_checkpoint=str(foreign))
 
 
@@ -398,9 +400,9 @@ def test_only_the_same_run_is_resumed(tmp_path):
             {"objectives": [{"name": "digits"}]},
             (digits, even),
             {},
-            "function 'even' is no objective, so that nothing would be learnt from it",
+            "function 'even' is not an objective, so nothing would be learnt from it",
         ),
-        (TABLE, (digits, even, even), {}, r"names of their own, got \['digits', 'even', 'even'\]"),
+        (TABLE, (digits, even, even), {}, r"different names, got \['digits', 'even', 'even'\]"),
         (TABLE, (digits, lambda **_: [0.0]), {}, r"<lambda>.*: give each one, .*names=\["),
         (
             TABLE,
@@ -529,7 +531,7 @@ def test_a_session_or_a_controller(tmp_path):
         ParetoGRPOTrainer(controller=controller, session=ScriptSession(TABLE))
     session = ScriptSession(TABLE)
     make_trainer(tmp_path, session=session)
-    with pytest.raises(ValueError, match="a ScriptSession is for one trainer"):
+    with pytest.raises(ValueError, match="a ScriptSession serves one trainer"):
         make_trainer(tmp_path, session=session)
 
 

@@ -162,7 +162,7 @@ def test_replaced_trl_weights_warn(tmp_path):
     table = {"objectives": [{"name": "correct", "weight": 1}, {"name": "brief", "weight": 1}]}
     table["paretopo"] = {"stage2_estimator": "gdpo"}
     session = ScriptSession(table, gate="correct")
-    with pytest.warns(UserWarning, match=r"reward_weights = \[1.0, 3.0\] does not count"):
+    with pytest.warns(UserWarning, match=r"reward_weights = \[1.0, 3.0\] has no effect"):
         make_trainer(tmp_path, (brief, correct), session, reward_weights=[1.0, 3.0])
 
 

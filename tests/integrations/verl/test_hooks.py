@@ -85,7 +85,7 @@ def test_a_missing_reward_names_prompt_and_row():
     with pytest.raises(BadRollout, match=r"\(row u_1_0\) has no 'correct'.*did you mean 'corect'"):
         rollouts_of(table)
     table["u_1_0"] = row(extra_fields={})
-    with pytest.raises(BadRollout, match=r"row u_1_0.*compute_score must return it beside 'score'"):
+    with pytest.raises(BadRollout, match=r"row u_1_0.*compute_score must return it with 'score'"):
         rollouts_of(table)
 
 
@@ -191,7 +191,7 @@ def test_script_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
         ({"algorithm.adv_estimator": "grpo"}, "adv_estimator must be paretopo"),
         ({"algorithm.adv_estimator": "paretopogrpo"}, "adv_estimator must be paretopo"),
         ({"algorithm.use_kl_in_reward": True}, "use_kl_loss=true"),
-        ({"reward.reward_model": {"enable": True, "enable_resource_pool": False}}, "pool of its"),
+        ({"reward.reward_model": {"enable": True, "enable_resource_pool": False}}, "its own pool"),
         ({"algorithm.filter_groups": {"enable": True, "metric": "acc"}}, "paretopo_informative"),
         ({"paretopo.config": {}, "paretopo.run": "x"}, r"needs \+paretopo.config=FILE"),
         ({"paretopo.confg": "x"}, "did you mean 'config'"),
