@@ -58,11 +58,11 @@ def merge_saved_weights(folder: Path, scale: float) -> None:
     if not any(name.endswith(_DOWN) for name in state):
         return
     merged = merge_state(state, scale)
-    beside = folder / "merged.part"
-    save_file(merged, beside, metadata={"format": "pt"})
+    temporary = folder / "merged.part"
+    save_file(merged, temporary, metadata={"format": "pt"})
     for file in [*files, folder / "model.safetensors.index.json"]:
         file.unlink(missing_ok=True)
-    beside.replace(folder / "model.safetensors")
+    temporary.replace(folder / "model.safetensors")
 
 
 def merge_state(state: Mapping[str, Any], scale: float) -> dict[str, Any]:

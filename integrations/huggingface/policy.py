@@ -134,9 +134,9 @@ def warm_up_policy(
             raise KeyboardInterrupt
         if shared is not None and not shared.exists():
             # Without working locks others may write it too: each run writes a file of its own.
-            beside = shared.with_name(f"{shared.name}.{os.getpid()}")
-            _copy(state_file, beside)
-            beside.replace(shared)
+            temporary = shared.with_name(f"{shared.name}.{os.getpid()}")
+            _copy(state_file, temporary)
+            temporary.replace(shared)
 
 
 @contextmanager

@@ -186,8 +186,8 @@ def _row(tokenizer: Any, row: Any, where: str, config: RunConfig) -> dict[str, A
     if not isinstance(prompt, str):
         raise ConfigError(f"{where}: prompt must be a text when openrlhf.chat_template is false")
     if isinstance(label, Mapping):  # rows of `paretopo prepare` have these next to the label
-        beside = {"id": row.get("id"), "kind": row.get("datasource")}
-        label = {name: value for name, value in beside.items() if value is not None} | dict(label)
+        further = {"id": row.get("id"), "kind": row.get("datasource")}
+        label = {name: value for name, value in further.items() if value is not None} | dict(label)
     if not isinstance(label, str):
         label = json.dumps(label)
     return {"prompt": prompt, "label": label, "datasource": str(row.get("datasource", "default"))}

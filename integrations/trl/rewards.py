@@ -104,9 +104,9 @@ class SessionRewards:
         """Grade the responses; one that ends in a tool call or its result gives no answer."""
         texts = [_find_answer(response) for response in responses]
         given = [at for at, text in enumerate(texts) if text is not None]
-        grades = self._grade_all([texts[at] or "" for at in given], [answers[at] for at in given])
+        right_of = self._grade_all([texts[at] or "" for at in given], [answers[at] for at in given])
         grades: list[float | None] = [0.0] * len(texts)
-        for at, right in zip(given, grades, strict=True):
+        for at, right in zip(given, right_of, strict=True):
             grades[at] = None if right is None else float(right)
         return grades
 

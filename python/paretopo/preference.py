@@ -1,8 +1,8 @@
-"""Preferences that are given with a question: which there are, how one is written, who is given it.
+"""Preferences that are given with a question: their set, their text, and the draw of a group.
 
-With ``paretopo.preference = "given"`` each group of rollouts is given a preference: weights of
-the objectives, or budgets that a rollout may spend. The prompt carries it, and the advantages of
-the group go by it. A preference has one name everywhere, its text: in prompts, records and labels.
+With ``paretopo.preference = "given"`` each group of rollouts gets a preference: weights of the
+objectives, or budgets that a rollout may spend. The prompt contains it, and the group's advantages
+follow it. A preference has one name everywhere, its text: in prompts, records and labels.
 
 >>> from paretopo.config import loads
 >>> preferences = preferences_of(loads('''
@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo.config import ConfigError, Objective, RunConfig
 from paretopo.config.keys import nearest
 
-_STREAM = 20  # of random numbers, beside those of questions and weights
-_EVERYWHERE = 0.5  # of all draws go by no thinness: what is covered must not be forgotten
+_STREAM = 20  # of random numbers, separate from those of questions and weights
+_EVERYWHERE = 0.5  # share of draws that ignore thinness, so that no region is forgotten
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,9 @@ class Preference:
     """One preference.
 
     Attributes:
-        text: As prompts, records and labels have it.
-        weights: (objectives,) that sum to 1; () where it is a budget.
-        budgets: The most that a rollout may spend, by objective and in its own unit; empty where it
-            is weights.
+        text: Its text in prompts, records and labels.
+        weights: (objectives,) that sum to 1; () for a budget.
+        budgets: Most that a rollout may spend, by objective and in its own unit; empty for weights.
     """
 
     text: str
@@ -51,11 +50,11 @@ class Preference:
 
     @property
     def line(self) -> str:
-        """What the prompt carries."""
+        """Return the preference's line in the prompt."""
         return f"Preference: {self.text}"
 
     def is_exceeded(self, measured: Mapping[str, float | None]) -> bool:
-        """Did a rollout spend more than it was allowed?
+        """Return whether a rollout spent more than its budget.
 
         >>> once = Preference("calls at most 1", budgets=(("calls", 1.0),))
         >>> once.is_exceeded({"calls": 2.0}), once.is_exceeded({"calls": 1.0})
@@ -69,12 +68,12 @@ class Preferences:
     """All preferences that a run may give.
 
     Args:
-        config: Of the run, whose ``paretopo.preference`` is "given".
+        config: A configuration whose ``paretopo.preference`` is "given".
 
     Attributes:
         objectives: Names, in the order of weights.
-        all: Those that training draws from.
-        grid: Those that an evaluation asks for, in order: the first objective's weight falls, or
+        all: The preferences that training draws from.
+        grid: The preferences of an evaluation, in order: the first objective's weight falls, or
             budgets grow.
     """
 
@@ -93,20 +92,20 @@ class Preferences:
         self._by_front = settings.sampling == "thin"
 
     def __getitem__(self, text: str) -> Preference:
-        """The preference of a text.
+        """Return the preference of a text.
 
         Raises:
-            ConfigError: there is none; names the nearest.
+            ConfigError: There is none; the message names the nearest.
         """
         if text not in self._named:
             raise ConfigError(f"no preference {text!r} is given here; {nearest(text, self._named)}")
         return self._named[text]
 
     def find(self, numbers: Sequence[float]) -> Preference:
-        """The preference of weights, or of budgets in the order of their objectives.
+        """Return the preference of weights, or of budgets in the order of their objectives.
 
         Raises:
-            ConfigError: there is none; lists some that there are.
+            ConfigError: There is none; the message lists some.
         """
         for one in self.all:
             own = one.weights or tuple(most for _, most in one.budgets)
@@ -114,18 +113,18 @@ class Preferences:
                 return one
         known = "; ".join(one.text for one in self.grid)
         raise ConfigError(
-            f"no preference {', '.join(f'{one:g}' for one in numbers)} is given here, among others "
-            f"there are: {known}"
+            f"no preference {', '.join(f'{one:g}' for one in numbers)} is given here; some of the "
+            f"known ones: {known}"
         )
 
     def draw(self, group: int, thinness: ArrayLike | None = None) -> Preference:
-        """The preference of a group; the same for the same arguments.
+        """Draw the preference of a group; the same for the same arguments.
 
         Args:
             group: Number of the group in the run.
-            thinness: (grid,) what each preference of the last evaluation adds alone to the
-                hypervolume: where that is much, its neighbours are far. Counts with ``sampling =
-                "thin"``; None before there is one.
+            thinness: (grid,) the exclusive hypervolume of each preference in the last evaluation; a
+                large value means distant neighbours. Used with ``sampling = "thin"``; None before
+                the first evaluation.
         """
         shares = self._usual
         if self._by_front and thinness is not None:
@@ -143,7 +142,7 @@ class Preferences:
         return shares
 
     def _find_nearest(self) -> NDArray[np.int64]:
-        """(all,) the place on the grid that is nearest to each."""
+        """Return (all,) the index on the grid that is nearest to each preference."""
         if len(self.grid) == len(self.all):
             return np.arange(len(self.all))
         mine, theirs = (np.array([one.weights for one in some]) for some in (self.all, self.grid))
@@ -151,7 +150,7 @@ class Preferences:
         return places
 
     def _density(self, concentration: float) -> NDArray[np.float64]:
-        """(all,) shares of the draws: Dirichlet's density; budgets are alike."""
+        """Return (all,) the shares of the draws: Dirichlet's density; equal for budgets."""
         shares = np.ones(len(self.all))
         if self.all[0].weights:
             weights = np.array([one.weights for one in self.all])
@@ -164,16 +163,16 @@ class Preferences:
 
 
 def preferences_of(config: RunConfig) -> Preferences | None:
-    """The preferences of a run; None where its weights are fixed."""
+    """Return the preferences of a run; None if its weights are fixed."""
     return Preferences(config) if config.paretopo.preference == "given" else None
 
 
 def _by_weights(names: Sequence[str], levels: int) -> Iterator[Preference]:
-    """Every weighting in whole parts of 1 / levels, the first objective's weight falling."""
+    """Yield every weighting in multiples of 1 / levels, the first objective's weight falling."""
     for parts in _compositions(levels, len(names)):
         weights = tuple(part / levels for part in parts)
-        told = zip(names, weights, strict=True)
-        yield Preference(", ".join(f"{name} {weight:.3g}" for name, weight in told), weights)
+        pairs = zip(names, weights, strict=True)
+        yield Preference(", ".join(f"{name} {weight:.3g}" for name, weight in pairs), weights)
 
 
 def _compositions(total: int, count: int) -> Iterator[tuple[int, ...]]:
@@ -186,9 +185,9 @@ def _compositions(total: int, count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _by_budgets(objectives: Sequence[Objective]) -> Iterator[Preference]:
-    """Every combination of the objectives' budgets."""
+    """Yield every combination of the objectives' budgets."""
     limited = [one for one in objectives if one.budgets]
     for mosts in product(*(sorted(one.budgets or ()) for one in limited)):
         budgets = tuple((one.name, most) for one, most in zip(limited, mosts, strict=True))
-        told = ", ".join(f"{name} at most {most:g}" for name, most in budgets)
-        yield Preference(told, budgets=budgets)
+        text = ", ".join(f"{name} at most {most:g}" for name, most in budgets)
+        yield Preference(text, budgets=budgets)

@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, plain lines elsewhere."""
+"""Progress: a bar on a terminal, plain lines in a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Lines(tqdm):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         self._last = -_SECONDS
         self._at = -1
-        # Enabled whatever TQDM_DISABLE says: that is for the bars of others.
+        # Enabled whatever TQDM_DISABLE says: that variable is for the bars of other packages.
         super().__init__(
             **{"bar_format": _LINE, "disable": False, "file": _Nothing(), "leave": True, **options}
         )
@@ -42,7 +42,7 @@ class _Lines(tqdm):  # type: ignore[misc]
 
 
 class _Nothing:
-    """Takes what tqdm writes to clear its line."""
+    """Drops the text with which tqdm clears its line."""
 
     def write(self, _: str) -> None:
         """Drop it."""

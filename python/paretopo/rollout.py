@@ -1,7 +1,7 @@
 r"""A rollout: one response of the policy, from its generation to its record.
 
-An adapter makes it of what its framework holds, :class:`~paretopo.session.Session` adds what it was
-worth, and the records keep it; nothing else in the package describes a response.
+An adapter creates it from its framework's data, :class:`~paretopo.session.Session` adds rewards and
+advantages, and the records keep it. Nothing else in the package describes a response.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-# How calls look in the text of the protocols and chat templates that we train with.
+# The form of calls in the texts of our protocols and chat templates.
 _CALLS = (
     ("<search>", "</search>"),
     ("```python", "```"),
@@ -30,8 +30,8 @@ class Segment:
     """A piece of a response.
 
     Attributes:
-        kind: "model" for what the policy wrote, "call" for that part of it which calls a tool,
-            "tool" for what the tool answered.
+        kind: "model" for the policy's text, "call" for a tool call in it, "tool" for a tool's
+            reply.
         text: The piece.
     """
 
@@ -45,31 +45,30 @@ class BadRollout(ValueError):
 
 @dataclass(frozen=True)
 class Rollout:
-    """One response of the policy, what it did and what that was worth.
+    """One response of the policy, with its measurements and rewards.
 
     Attributes:
         prompt_id: Name of its prompt; the rollouts of a group, and several rows of a data set, can
             share one.
-        reward_components: What was measured, by name and in its own unit: the objectives of the
-            run, and whatever else the adapter knows of ``correct``, ``calls``, ``tokens``,
-            ``turns``, ``seconds`` and ``dollars``. One that is None, or missing, does not apply to
-            the rollout: it counts as the mean of the rollouts of its group (in an evaluation, of
-            all questions) to which it does.
+        reward_components: Measurements by name and in their own units: the objectives of the run,
+            and any of ``correct``, ``calls``, ``tokens``, ``turns``, ``seconds`` and ``dollars``
+            that the adapter knows. An objective that is None or missing does not apply to the
+            rollout. It counts as the mean of the rollouts of its group (in an evaluation, of all
+            questions) to which it applies.
         kind: Kind of question, or its data set.
-        preference: The text of the preference that its group was given; "" for none.
-        held_out: Is its prompt from the held-out set?
-        solved: Did it solve its prompt: is the objective that says so above its threshold? None
-            where no objective does.
-        tokens: Tokens that the policy wrote; tool results are not counted.
-        truncated: Did it end for want of room?
-        prompt: Text that the policy read; "" where the text is not kept.
-        answer: The right answer; "" where the text is not kept.
-        segments: Pieces of the response in order; () where the text is not kept.
-        rewards: A number for each objective, () before it is scored.
-        gated: The same behind the gate, () before it is scored.
-        informative: Do the rollouts of its group differ in what ``paretopo.group_filter`` looks at?
-            False before it is scored.
-        rank: Pareto rank in its group, 0 is best; None where nothing was ranked.
+        preference: The text of its group's preference; "" for none.
+        held_out: True for a prompt from the held-out set.
+        solved: True if the gate's objective is above its threshold; None without such an objective.
+        tokens: Number of tokens that the policy wrote, without tool results.
+        truncated: True if the response ran out of room.
+        prompt: Text of the prompt; "" if the text is not kept.
+        answer: The right answer; "" if the text is not kept.
+        segments: Pieces of the response in order; () if the text is not kept.
+        rewards: A number for each objective; () before it is scored.
+        gated: The same numbers after the gate; () before it is scored.
+        informative: True if the rollouts of its group differ under ``paretopo.group_filter``; False
+            before it is scored.
+        rank: Pareto rank in its group, 0 is best; None if nothing was ranked.
         advantage: Factor of its log-probabilities in the update; None outside of training.
     """
 
@@ -92,12 +91,12 @@ class Rollout:
 
     @property
     def has_text(self) -> bool:
-        """Did the adapter hand over what was written?"""
+        """Return whether the adapter passed the text."""
         return bool(self.prompt or self.segments)
 
 
 def format_prompt(messages: str | Sequence[Mapping[str, Any]]) -> str:
-    """A prompt as text: itself, its one message, or several with their roles.
+    """Return a prompt as text: itself, its one message, or several with their roles.
 
     >>> format_prompt([{"role": "user", "content": "why?"}])
     'why?'
@@ -114,7 +113,7 @@ def format_prompt(messages: str | Sequence[Mapping[str, Any]]) -> str:
 
 
 def digest_prompt(text: str) -> str:
-    """The name of a prompt that has no other, in records and in the minima of costs.
+    """Return a name for a prompt without one, for records and for the minima of costs.
 
     >>> digest_prompt("why?")
     'c1d2a529e188'
@@ -123,7 +122,7 @@ def digest_prompt(text: str) -> str:
 
 
 def format_answer(answer: object) -> str:
-    """A right answer as text; several accepted ones beside each other.
+    """Return a right answer as text; several accepted answers are joined.
 
     >>> format_answer(42), format_answer(["Nile", "the Nile"])
     ('42', 'Nile | the Nile')
@@ -134,7 +133,7 @@ def format_answer(answer: object) -> str:
 
 
 def split_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
-    """The segments of a response that came as chat messages.
+    """Return the segments of a response given as chat messages.
 
     >>> call = {"function": {"name": "add", "arguments": {"a": 1}}}
     >>> split_messages([
@@ -152,13 +151,13 @@ def split_tokens(
     decode: Callable[[Sequence[int]], str],
     end_of_turn: str | None = None,
 ) -> tuple[Segment, ...]:
-    r"""The segments of a response that came as tokens; calls are found by their markers.
+    r"""Return the segments of a response given as tokens; markers delimit calls.
 
     Args:
-        tokens: Those of the response, without padding.
-        written: For each, whether the policy wrote it.
-        decode: From tokens to text.
-        end_of_turn: Left out where a piece of the policy ends in it.
+        tokens: Tokens of the response, without padding.
+        written: For each token, whether the policy wrote it.
+        decode: Maps tokens to text.
+        end_of_turn: Left out at the end of a piece of the policy.
 
     >>> text = "so\n<search>Nile</search> a river"
     >>> split_tokens(range(32), [1] * 24 + [0] * 8, lambda ids: "".join(text[i] for i in ids))
@@ -167,7 +166,7 @@ def split_tokens(
      Segment(kind='tool', text=' a river'))
     """
     if len(tokens) != len(written):
-        raise ValueError(f"{len(tokens)} tokens need as many marks of who wrote them")
+        raise ValueError(f"{len(tokens)} tokens need as many marks of their author")
     runs = [
         (own, decode([token for token, _ in run]))
         for own, run in groupby(zip(tokens, map(bool, written), strict=True), lambda pair: pair[1])
@@ -207,7 +206,7 @@ def _content(message: Mapping[str, Any]) -> str:
 
 
 def _find_calls(text: str) -> int:
-    """Where the calls begin that a text ends with; its length where there are none."""
+    """Return the index at which a text's final calls begin; its length without calls."""
     last, start = -1, len(text)
     for opening, closing in _CALLS:
         at, end = text.rfind(opening), text.rfind(closing)

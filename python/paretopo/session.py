@@ -1,6 +1,6 @@
-"""A training session: everything a trainer needs from this package, and no trainer's import.
+"""A training session: the whole interface of this package for a trainer, without its imports.
 
-The same calls in the same order from every framework, and therefore the same records for the same
+Every framework makes the same calls in the same order, so the same rollouts give the same records::
 rollouts::
 
     session = Session(run, prompts=..., steps_per_epoch=...)
@@ -50,7 +50,7 @@ from paretopo.run.trackers import (
 from paretopo.run.trajectories import Group
 
 _LOGGER = logging.getLogger("paretopo")
-_NO_STEP = -1  # every record is after it
+_NO_STEP = -1  # before every record
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class ScoredGroup:
     """One group with its rewards.
 
     Attributes:
-        rollouts: With every measure that follows from what is known, ``solved``, ``rewards``,
-            ``gated`` and ``informative``.
+        rollouts: Rollouts with all derived measures, ``solved``, ``rewards``, ``gated`` and
+            ``informative``.
     """
 
     rollouts: tuple[Rollout, ...]
 
     @property
     def informative(self) -> bool:
-        """Does the group teach anything, by ``paretopo.group_filter``?"""
+        """Return whether the group teaches anything, by ``paretopo.group_filter``."""
         return self.rollouts[0].informative
 
     @property
     def rewards(self) -> NDArray[np.float64]:
-        """(points, objectives) float64, in the order of the run's objectives, not gated."""
+        """Return (points, objectives) float64 in the order of the run's objectives, not gated."""
         return np.array([one.rewards for one in self.rollouts], np.float64)
 
 
@@ -80,14 +80,13 @@ class Session:
 
     Args:
         run: The run folder.
-        prompts: Training prompts.
-        steps_per_epoch: Steps in which every training prompt is seen once, as the framework
-            batches them.
-        warmed_up: Was the policy warmed up before its first evaluation?
-        updates_per_step: Updates that the framework makes with the rollouts of one step. Steps are
-            counted and recorded as updates, and every so many of them ask for advantages.
-        writes: False in all but one of several processes that make the same calls: they compute
-            alike, one records.
+        prompts: Number of training prompts.
+        steps_per_epoch: Steps in which the framework sees every training prompt once.
+        warmed_up: True if the policy was warmed up before its first evaluation.
+        updates_per_step: Updates of the framework with the rollouts of one step. Each update counts
+            and is recorded as a step; advantages are requested once for this many.
+        writes: False in all but one of several processes that make the same calls: all compute, one
+            writes records.
 
     Example:
         >>> import tempfile
@@ -127,7 +126,7 @@ class Session:
         )
         self.objectives = tuple(one.name for one in self.config.objectives)
         self.preferences = preferences_of(self.config)
-        self._thinness: list[float] | None = None  # of the front of the last evaluation
+        self._thinness: list[float] | None = None  # of the last evaluation's front
         self._scores = Scores(self.config.objectives, self.config.rewards)
         self._prompts = prompts
         self._warmed_up = warmed_up
@@ -135,8 +134,8 @@ class Session:
         self._writes = writes
         self._trackers = Trackers(run)
         self._consumed = 0  # groups scored since the start, filtered ones included
-        self._groups = Counter[str]()  # scored since the last recorded step, and informative ones
-        self._pending: Row = {}  # the row of the step at hand, until the update is made
+        self._groups = Counter[str]()  # scored and informative since the last recorded step
+        self._pending: Row = {}  # the current step's row, until its update
         self._pending_groups: list[Group] = []
         self._recorded = 0
         self._evaluations = 0
@@ -146,10 +145,10 @@ class Session:
     # ---- training ------------------------------------------------------------------------------
 
     def preference_of(self, group: int) -> Preference | None:
-        """The preference that a group of training is given; None where weights are fixed.
+        """Return the preference of a training group; None if weights are fixed.
 
         Args:
-            group: Its number in the run.
+            group: Its index in the run.
         """
         if self.preferences is None:
             return None
@@ -158,18 +157,18 @@ class Session:
     def score(self, groups: Sequence[Sequence[Rollout]]) -> list[ScoredGroup]:
         """Score the rollouts of training prompts, a group for each prompt.
 
-        All of them count towards the fewest calls of their prompts before any is scored, also
-        those of groups that are dropped afterwards.
+        All groups count towards the fewest calls of their prompts before any is scored, including
+        groups that are dropped afterwards.
 
         Raises:
-            BadRollout: A measure that cannot be used; names prompt, objective and value.
+            BadRollout: An unusable measurement; the message names prompt, objective and value.
         """
         completed = [self._complete(group) for group in groups]
         self._scores.learn([one for group in completed for one in group])
         scored = []
         for group in completed:
-            rewards = fill_missing(self._scores.rewards_of(group), self._unbound())
-            self._fail_beyond_budget(group, rewards)
+            rewards = fill_missing(self._scores.rewards_of(group), self._fill_for_group())
+            self._penalise_over_budget(group, rewards)
             gated = self.controller.gate_groups(rewards[None])
             [vectors], [informative] = gated.vectors.tolist(), gated.informative.tolist()
             rewarded = zip(_with_rewards(group, rewards), vectors, strict=True)
@@ -183,14 +182,14 @@ class Session:
         return scored
 
     def advantages(self, groups: Sequence[Sequence[Rollout]]) -> list[NDArray[np.float64]]:
-        """Advantages of a step, from rollouts as :meth:`score` gave them.
+        """Return the advantages of a step, for rollouts from :meth:`score`.
 
         Args:
-            groups: Of any sizes, one for each prompt of the step. Those that come with their text
-                are kept in the records.
+            groups: One group of any size for each prompt of the step. Rollouts with their text are
+                kept in the records.
 
         Returns:
-            (points,) float64 for each group, the punishment of overlong responses taken off.
+            (points,) float64 for each group, minus the penalty of overlong responses.
         """
         rollouts = [one for group in groups for one in group]
         ids = [at for at, group in enumerate(groups) for _ in group]
@@ -225,31 +224,34 @@ class Session:
         return [advantages[place] for place in places]
 
     def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64] | None:
-        """(groups, objectives) as they were asked for; None where all have the run's."""
+        """Return (groups, objectives) weights of the preferences; None if weights are fixed."""
         if self.preferences is None or not self.preferences.all[0].weights:
             return None
         return np.array([self._preference_given(group).weights for group in groups])
 
     def learning_rate_factor(self) -> float:
-        """Factor on the learning rate of the step whose advantages were given last."""
+        """Return the factor on the learning rate of the step whose advantages came last."""
         return self.controller.learning_rate_factor
 
     def record_step(
-        self, step: int, measured: Mapping[str, Any], beside: Mapping[str, Any] | None = None
+        self,
+        step: int,
+        measured: Mapping[str, Any],
+        other_measures: Mapping[str, Any] | None = None,
     ) -> dict[str, float]:
-        """Write the row of a step, once its update is made.
+        """Write the row of a step after its update.
 
         Args:
             step: Number of the step, from 1 on.
-            measured: What the framework knows of it, as docs/training.md names it: ``loss``,
+            measured: The framework's numbers, by the names in docs/training.md: ``loss``,
                 ``grad_norm``, ``learning_rate``, ``seconds`` and others.
-            beside: What it says under names of its own: the run's trackers get the numbers in it.
+            other_measures: Numbers under the framework's own names, for the run's trackers.
 
         Returns:
-            Numbers for trackers of the framework's own.
+            Numbers for the framework's own trackers.
 
         Raises:
-            RuntimeError: The framework counts another step than the controller.
+            RuntimeError: Framework and controller are at different steps.
         """
         taken = self.controller.steps_taken
         if (
@@ -257,7 +259,7 @@ class Session:
             and math.ceil(step / self._updates) != taken
         ):
             raise RuntimeError(
-                f"the trainer is at step {step}, ParetoPO at {taken}: advantages must be asked for "
+                f"the trainer is at step {step}, ParetoPO at {taken}: advantages must be requested "
                 + ("once in each step" if self._updates == 1 else f"every {self._updates} steps")
             )
         row: Row = {"step": step}
@@ -269,18 +271,18 @@ class Session:
         if self._writes:
             self.run.append_step(row)
             self._trackers.log(
-                "train", step, add_framework_numbers(tracked, measured, beside or {})
+                "train", step, add_framework_numbers(tracked, measured, other_measures or {})
             )
             for group in self._pending_groups:
                 self.run.append_trajectories(group)
         self._pending, self._pending_groups = {}, []
         self._recorded = step
         if self.config.paretopo.stage1_steps == "epoch" and self._consumed >= self._prompts:
-            self.controller.finish_stage1()  # filtered groups use prompts up
+            self.controller.finish_stage1()  # filtered groups use up prompts
         return tracked
 
     def tracked(self) -> dict[str, float]:
-        """As :meth:`record_step` returns them, of the step whose advantages were given last."""
+        """Return the numbers of :meth:`record_step` for the step whose advantages came last."""
         return self._tracked(self._pending | self._count_groups())
 
     # ---- evaluation ----------------------------------------------------------------------------
@@ -288,16 +290,16 @@ class Session:
     def observe(
         self, step: int, rollouts: Sequence[Rollout], seconds: float | None = None
     ) -> dict[str, float]:
-        """Take a held-out evaluation in and record it.
+        """Record a held-out evaluation.
 
         Args:
             step: The step after which the policy was evaluated, 0 before the first.
-            rollouts: One for each held-out question, or, where preferences are given, for each
-                question and preference. Those that come with their text are kept in the records.
+            rollouts: One for each held-out question or, with preferences, for each question and
+                preference. Rollouts with their text are kept in the records.
             seconds: Time that the evaluation took.
 
         Returns:
-            Numbers for trackers of the framework's own; means over the preferences.
+            Numbers for the framework's own trackers; means over the preferences.
         """
         asked = [""] if self.preferences is None else [one.text for one in self.preferences.all]
         parts = {text: [one for one in rollouts if one.preference == text] for text in asked}
@@ -310,7 +312,7 @@ class Session:
         for text, part in parts.items():
             rows.append(self._observe_one(step, part, share, text))
         row = rows[0] if len(rows) == 1 else average_sweep(rows)
-        self._note_thinness(rows)
+        self._record_thinness(rows)
         tracked = numbers_of_evaluation(row)
         if self._writes:
             self._trackers.log("eval", step, tracked)
@@ -322,7 +324,7 @@ class Session:
     def _observe_one(
         self, step: int, rollouts: Sequence[Rollout], seconds: float | None, preference: str
     ) -> Row:
-        """Take in and record the answers to all questions, asked for one preference."""
+        """Record the answers to all questions under one preference."""
         controller = self.controller
         ordered = self._complete(
             [
@@ -338,7 +340,7 @@ class Session:
         self._warn_of_gate(ordered)
         self._warn_of_absence(ordered)
         signal = controller.observe(outcome, earlier=earlier)
-        vectors = fill_missing(vectors, self._nowhere())
+        vectors = fill_missing(vectors, self._fill_for_evaluation())
         rewarded = _with_rewards(ordered, vectors)
         kinds = sorted({one.kind for one in ordered})
         row: Row = {
@@ -380,22 +382,22 @@ class Session:
     # ---- where it stands -----------------------------------------------------------------------
 
     def steps_done(self) -> int:
-        """Steps whose advantages were given."""
+        """Return the number of steps whose advantages were computed."""
         return self.controller.steps_taken
 
     def evaluated(self) -> int | None:
-        """The step after which the policy was evaluated last; None before the first evaluation."""
+        """Return the step of the last evaluation; None before the first evaluation."""
         return self._evaluated
 
     def progress(self) -> tuple[int, str]:
-        """Steps that are recorded, and a line on where the run stands."""
+        """Return the number of recorded steps, and a line about the state of the run."""
         stage, size = self.controller.stage, self._archive_size()
         return self._recorded, f"{self._latest}, stage {stage}, archive {size}"
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must keep beside the run folder, JSON-able.
+        """Return the state that a checkpoint must keep in addition to the run folder, as JSON.
 
-        It does not grow with the answers that were evaluated: those are in the run folder.
+        It does not grow with the number of evaluated answers: those are in the run folder.
         """
         given = {} if self.preferences is None else {"thinness": self._thinness}
         return given | {
@@ -407,10 +409,10 @@ class Session:
         }
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
-        """Resume from a checkpoint's state, or from None begin anew; later records are dropped.
+        """Resume from a checkpoint's state, or start afresh with None; drop later records.
 
         Raises:
-            ValueError: the run folder is not the one that the state belongs to.
+            ValueError: The state belongs to another run folder.
         """
         done, evaluations = _NO_STEP, 0
         if state is not None:
@@ -447,8 +449,8 @@ class Session:
     def _complete(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
         return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
 
-    def _fail_beyond_budget(self, group: Sequence[Rollout], rewards: NDArray[np.float64]) -> None:
-        """What a rollout spends beyond its budget makes it as good as wrong; in place."""
+    def _penalise_over_budget(self, group: Sequence[Rollout], rewards: NDArray[np.float64]) -> None:
+        """Score a rollout over its budget like a wrong answer; in place."""
         if self.preferences is None:
             return
         given = self._preference_given(group)
@@ -476,32 +478,32 @@ class Session:
             asked["within_budget"] = float(np.mean(kept))
         return asked
 
-    def _note_thinness(self, rows: Sequence[Row]) -> None:
-        """What each point of a sweep of the whole grid adds alone to the hypervolume."""
+    def _record_thinness(self, rows: Sequence[Row]) -> None:
+        """Record the exclusive hypervolume of each point of a sweep over the whole grid."""
         if self.preferences is None or len(rows) != len(self.preferences.grid):
             return
         points = [[row["outcome"][name] for name in self.objectives] for row in rows]
         alone = paretopo_core.hv_contributions(points, self.controller.reference)
         self._thinness = np.asarray(alone).tolist()
 
-    def _nowhere(self) -> NDArray[np.float64]:
-        """What counts where an objective applies to no question of an evaluation: no gain."""
+    def _fill_for_evaluation(self) -> NDArray[np.float64]:
+        """Return the values of objectives that apply to no question of an evaluation: no gain."""
         return np.nan_to_num(self.controller.reference)
 
-    def _unbound(self) -> NDArray[np.float64]:
-        """What counts where one applies to no rollout of a group: the best, which binds nobody."""
+    def _fill_for_group(self) -> NDArray[np.float64]:
+        """Return the best reward, which is neutral, for objectives not measured in a group."""
         best = np.array([one.best for one in self.config.objectives], np.float64)  # None is NaN
-        return np.where(np.isnan(best), self._nowhere(), best)
+        return np.where(np.isnan(best), self._fill_for_evaluation(), best)
 
     def _outcome_of(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(objectives,) means of an evaluation's vectors behind the gate."""
+        """Return (objectives,) means of an evaluation's vectors after the gate."""
         outcome: NDArray[np.float64] = self.controller.gate(
-            fill_missing(vectors, self._nowhere())
+            fill_missing(vectors, self._fill_for_evaluation())
         ).mean(axis=0)
         return outcome
 
     def _averages(self, rollouts: Sequence[Rollout]) -> Row:
-        """Share of solved prompts, and of each objective the mean in its unit and as a reward.
+        """Return the share of solved prompts, and each objective's mean, raw and as a reward.
 
         A measure is averaged over the rollouts to which it applies.
         """
@@ -532,12 +534,12 @@ class Session:
         return found
 
     def _measured(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
-        """The mean of each objective in its unit; None where it applies to none."""
+        """Return the mean of each objective in its unit; None if it applies to no rollout."""
         known = {name: _values(name, rollouts) for name in self.objectives}
         return {name: float(np.mean(one)) if one else None for name, one in known.items()}
 
     def _errors(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
-        """The standard error of each of these means; None where it applies to fewer than two."""
+        """Return the standard error of each mean; None if it applies to fewer than two rollouts."""
         known = {name: _values(name, rollouts) for name in self.objectives}
         return {
             name: float(np.std(one, ddof=1) / math.sqrt(len(one))) if len(one) > 1 else None
@@ -545,62 +547,62 @@ class Session:
         }
 
     def _differing(self, groups: Sequence[Sequence[Rollout]]) -> dict[str, float]:
-        """The share of the groups in which the rewards of an objective differ."""
+        """Return the share of the groups in which the rewards of an objective differ."""
         spans = [np.ptp([one.rewards for one in group], axis=0) for group in groups]
         shares = np.mean(np.array(spans) > 0.0, axis=0)
         return dict(zip(self.objectives, shares.tolist(), strict=True))
 
     def _warn_of_equal_rewards(self, groups: Sequence[Sequence[Rollout]]) -> None:
-        """At the first step: an objective teaches nothing if it is equal within every group."""
+        """Warn in the first step of objectives that teach nothing: equal within every group."""
         if self.controller.steps_taken != 1 or not self._writes:
             return
         shares = self._pending["differs"]
         equal = [one.name for one in self.config.objectives if one.weight and not shares[one.name]]
         if equal:
-            told = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
+            listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
             _LOGGER.warning(
-                "in the first step, the rewards for %s are equal within every group (%d), so that "
+                "in the first step, the rewards for %s are equal within every group (%d), so "
                 "nothing is learnt from them; groups with different rewards: %s",
                 " and ".join(map(repr, equal)),
                 len(groups),
-                told,
+                listed,
             )
 
     def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
-        """At the start: below it nothing gains hypervolume, and nothing else would say so."""
-        # The price of a saving is that of this very evaluation.
+        """Warn at the start if no reward gains hypervolume, which nothing else would show."""
+        # The price of a saving is the price in this evaluation.
         learnt = [
             one.economy == "saving" and one.reference is None for one in self.config.objectives
         ]
         behind = np.flatnonzero((outcome < self.controller.reference) & ~np.array(learnt))
         if len(self._scores.outcomes()) > 1 or not len(behind):
             return
-        told = ", ".join(
+        listed = ", ".join(
             f"{self.objectives[at]!r} ({outcome[at]:g} against {self.controller.reference[at]:g})"
             for at in behind
         )
         warnings.warn(
             "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
-            f"{told}: nothing is gained until it does; give these objectives another reference",
+            f"{listed}: nothing is gained until it does; give these objectives another reference",
             stacklevel=4,
         )
 
     def _warn_of_gate(self, rollouts: Sequence[Rollout]) -> None:
-        """At the start: a gate that nothing passes, as a penalty, withholds everything else."""
+        """Warn at the start of a gate that nothing passes, such as a penalty."""
         first = self.config.objectives[0]
         if len(self._scores.outcomes()) > 1 or any(one.solved is not False for one in rollouts):
             return
         values = [one.reward_components[first.name] for one in rollouts]
         known = [value for value in values if value is not None]
-        # A reward that is all 0 is a hard task's; one below the threshold may be a penalty.
+        # Rewards of all 0 come from a hard task; a reward below the threshold may be a penalty.
         if self.config.paretopo.gate == "none" or min(known, default=first.threshold) >= (
             first.threshold
         ):
             return
         warnings.warn(
             f"no held-out rollout passes the gate {first.name!r}, which is above "
-            f"{first.threshold:g} where a rollout solved its prompt: values are from "
-            f"{min(known):g} to {max(known):g}. A penalty can be no gate: choose another, or a "
+            f"{first.threshold:g} if a rollout solved its prompt: values are from "
+            f"{min(known):g} to {max(known):g}. A penalty cannot be a gate: choose another, or a "
             "threshold in its range",
             stacklevel=4,
         )
@@ -640,7 +642,7 @@ class Session:
         return Group(tuple(rollouts), number, step.stage, self.objectives)
 
     def _record_held_out(self, step: int, ordered: Sequence[Rollout]) -> None:
-        """Keep the prompts whose rollouts come with their text, a group for each prompt."""
+        """Record the prompts whose rollouts have their text, a group for each prompt."""
         for name in dict.fromkeys(one.prompt_id for one in ordered if one.has_text):
             group = [one for one in ordered if one.prompt_id == name and one.has_text]
             gated = self.controller.gate([one.rewards for one in group])
@@ -662,7 +664,7 @@ class Session:
         return 0 if archive is None else len(archive.points)
 
     def _count_groups(self) -> Row:
-        """Of the groups scored since the last recorded step."""
+        """Count the groups scored since the last recorded step."""
         scored = self._groups["scored"]
         kept = self._groups["informative"] / scored if scored else 1.0
         return {"generated_groups": scored, "kept": kept}
@@ -674,7 +676,7 @@ class Session:
 
 
 def _values(name: str, rollouts: Sequence[Rollout]) -> list[float]:
-    """An objective of the rollouts to which it applies."""
+    """Return an objective's values, of the rollouts to which it applies."""
     values = (one.reward_components.get(name) for one in rollouts)
     return [value for value in values if value is not None]
 
@@ -684,19 +686,19 @@ def _applies(name: str, rollout: Rollout) -> bool:
 
 
 def _share_solved(rollouts: Sequence[Rollout]) -> float | None:
-    """None where no objective says what solved means."""
+    """Return the share of solved prompts; None if no objective defines success."""
     solved = [one.solved for one in rollouts]
     return None if None in solved else float(np.mean(np.array(solved, np.bool_)))
 
 
 def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> list[Rollout]:
-    """The rollouts of a group with a row of (points, objectives) rewards each."""
+    """Return the rollouts of a group, with a row of (points, objectives) rewards each."""
     rows = rewards.tolist()
     return [replace(one, rewards=tuple(row)) for one, row in zip(group, rows, strict=True)]
 
 
 def choose_recorded(prompt_ids: Iterable[str], count: int) -> set[str]:
-    """The held-out prompts whose text adapters hand over: ``count`` of them, evenly spread.
+    """Choose the held-out prompts whose text adapters record: ``count`` of them, evenly spread.
 
     >>> sorted(choose_recorded(["c", "a", "d", "b", "a"], 2))
     ['b', 'd']

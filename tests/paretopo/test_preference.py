@@ -102,9 +102,9 @@ def test_thin_prefers_isolated_points():
     [
         ("[preference]\nlevels = 10\ngrid = 3", "must divide preference.levels, got 3 and 10"),
         ("stage1_steps = 5", "needs paretopo.stage1_steps = 0"),
-        ('stage2_estimator = "mo_grpo"', "an estimator that goes by weights"),
+        ('stage2_estimator = "mo_grpo"', "an estimator with weights"),
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
-        ('weighting = "first alone"', "none of them alone by paretopo.weighting"),
+        ('weighting = "first alone"', "none with all the weight"),
         ('[preference]\nkind = "budget"', "needs costs with budgets"),
         ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
     ],

@@ -1,8 +1,8 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: ``paretopo COMMAND``, a file each.
+"""The command line: ``paretopo COMMAND``, one file for each command.
 
-Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
-``paretopo info`` works where only NumPy is installed.
+Every subcommand imports its packages when it runs, so ``paretopo --help`` is quick and ``paretopo
+info`` needs only NumPy.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from paretopo.cli.subcommands import Parser, Refusal, Run, Subcommands, refuse
 from paretopo.cli.train import add_train
 
 _WRONG_INPUT = 2
-_INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+_INTERRUPTED = 130  # 128 + SIGINT, as shells expect
 
 _EXAMPLES = """\
 examples:
-  paretopo info                                   what is installed, and on what machine
-  paretopo prepare math500                        make a data set ready
+    paretopo info                                   show versions, build and devices
+    paretopo prepare math500                        prepare a data set
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
-  paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
-  paretopo evaluate runs/RUN                      put questions to the trained model
+    paretopo train --resume runs/RUN                resume after Ctrl-C, a crash or a kill
+    paretopo evaluate runs/RUN                      ask the trained model questions
   paretopo report runs/RUN                        write table and plots again
   paretopo study mine.toml                        compare methods, seeds and tasks
-  paretopo show runs/RUN                          read what the policy wrote, in a browser too
-  paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
+    paretopo show runs/RUN                          read the policy's rollouts, also in a browser
+    paretopo serve-search corpus.jsonl              serve searches in a corpus, for training
 
 Tab completes commands, options, methods and keys in bash, zsh and fish: docs/commands.md.
 """
@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
 
     Args:
-        arguments: the words after ``paretopo``; those of the process by default. ``train`` hands
-            on the words that follow ``--``.
+        arguments: The words after ``paretopo``; by default those of the process. ``train`` passes
+            the words after ``--`` on.
     """
     parser = make_parser()
     _complete(parser)
@@ -63,13 +63,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = words[: words.index("--")] if "--" in words else words
     options = words[len(own) + 1 :]
     if not sys.stderr.isatty():
-        # Bars of tqdm, in this process and those that it starts, would fill a log.
+        # Bars of tqdm, in this process and its children, would fill a log.
         os.environ.setdefault("TQDM_DISABLE", "1")
     parsed = parser.parse_args(own)
     run: Run = parsed.run
     try:
         if options and not parsed.hands_on:
-            refuse(f"only train hands options on, got -- {' '.join(options)}")
+            refuse(f"only train passes options on, got -- {' '.join(options)}")
         code = run(parsed, options)
         sys.stdout.flush()
     except Refusal as refusal:
@@ -86,10 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_output_closed() -> bool:
-    """Whether the reader of the output has left, as `head` does; the rest then goes nowhere."""
+    """Return whether the reader of the output has left, as `head` does."""
     output = sys.stdout.fileno()
     poll = select.poll()
-    poll.register(output, 0)  # errors are told unasked
+    poll.register(output, 0)  # errors are always reported
     if not poll.poll(0):
         return False
     with Path(os.devnull).open("w") as nowhere:
@@ -98,7 +98,7 @@ def _is_output_closed() -> bool:
 
 
 def _complete(parser: Parser) -> None:
-    """Answer a shell that asks for completions, and exit."""
+    """Reply to a shell's request for completions, and exit."""
     if "_ARGCOMPLETE" in os.environ and importlib.util.find_spec("argcomplete"):
         import argcomplete
 
@@ -106,7 +106,7 @@ def _complete(parser: Parser) -> None:
 
 
 class _Version(argparse.Action):
-    """Print the version when asked for, so that other commands do not load the core."""
+    """Prints the version on demand, so that other commands do not load the core."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from paretopo_core import __version__

@@ -28,31 +28,31 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-  paretopo evaluate runs/RUN --preference 0.8,0.2   a run that takes preferences; --sweep: several
-  paretopo report evaluations/A evaluations/B      tables beside the paper's, tests, a plot
+    paretopo evaluate runs/RUN --preference 0.8,0.2   a run with preferences; --sweep: several
+    paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests, a plot
 
 tools:
-  task      whatever the run was trained with, and without --data its held-out questions: its tool,
-            its grader, its objectives, your own rewards; a data file is one like task.held_out
-  none      no tool: a chain of thought, then the answer
+    task      the run's own task: its tool, its grader, its objectives, your own rewards; without
+              --data its held-out questions, else a data file in the format of task.held_out
+    none      no tool: a chain of thought, then the answer
   python    programs in the text, in ToRL's protocol; each runs in a sandbox (needs bubblewrap)
   search    queries in the text, in Search-R1's protocol, to a search server
             (paretopo serve-search CORPUS)
-  rag       what one search for the question finds stands before it: the paper's RAG row
+    rag       one search for the question; its passages stand in the prompt: the paper's RAG row
 
 Other data are files of paretopo prepare. Mathematics (a prompt that asks for \\boxed{}) is graded
-by math-verify, other questions by exact match between <answer> tags. Every trajectory is kept; the
-same command goes on after Ctrl-C, a crash or a kill, and does nothing where all is answered.
-docs/evaluation.md tells what the numbers and tests mean.
+by math-verify, other questions by exact match between <answer> tags. Every trajectory is kept. The
+same command resumes after Ctrl-C, a crash or a kill, and does nothing if every answer is there.
+docs/evaluation.md explains the numbers and tests.
 """
 
 
 def add_evaluate(subcommands: Subcommands) -> None:
-    """Put questions to a model, with or without its tool."""
+    """Add the command that asks a model questions, with or without its tool."""
     parser = subcommands.add(
         "evaluate",
         _run,
-        "put questions to a model, with or without its tool",
+        "ask a model questions, with or without its tool",
         "Exact match, tool calls and response length of a model, data set by data set.",
         _EXAMPLES,
     )
@@ -76,8 +76,10 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--samples", type=int, default=1, metavar="N", help="responses to a question; %(default)s"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of what is sampled; %(default)s")
-    parser.add_argument("--limit", type=int, default=0, metavar="N", help="questions of each file")
+    parser.add_argument("--seed", type=int, default=0, help="seed of sampling; %(default)s")
+    parser.add_argument(
+        "--limit", type=int, default=0, metavar="N", help="most questions of each file"
+    )
     parser.add_argument(
         "--plain", action="store_true", help="do not apply the model's chat template"
     )
@@ -85,16 +87,18 @@ def add_evaluate(subcommands: Subcommands) -> None:
     asked.add_argument(
         "--preference",
         metavar="W,W|N",
-        help="task, of a run that takes preferences: weights of the objectives, or budgets",
+        help="task, of a run with preferences: weights of the objectives, or budgets",
     )
     asked.add_argument(
-        "--sweep", action="store_true", help="likewise: all of an evaluation; the default"
+        "--sweep",
+        action="store_true",
+        help="the same with all preferences of an evaluation; the default",
     )
-    parser.add_argument("--name", help="what the model is called in tables")
+    parser.add_argument("--name", help="name of the model in tables")
     parser.add_argument(
         "--out", metavar="DIR", help="the result folder; evaluations/NAME-TOOL-DIGEST"
     )
-    _add_runtime_options(parser.add_argument_group("on what it runs"))
+    _add_runtime_options(parser.add_argument_group("runtime"))
     parser.set_defaults(default_of=parser.get_default)
 
 
@@ -102,17 +106,25 @@ def _add_runtime_options(group: Any) -> None:
     group.add_argument(
         "--engine", choices=("transformers", "vllm"), default="transformers", help="%(default)s"
     )
-    group.add_argument("--batch", type=int, metavar="N", help="rollouts at a time; 64, vLLM: 1024")
+    group.add_argument("--batch", type=int, metavar="N", help="rollouts in a batch; 64, vLLM: 1024")
     group.add_argument("--device", choices=("cpu", "cuda"), help="for transformers")
     group.add_argument(
         "--dtype",
         choices=("float32", "bfloat16"),
         help="for transformers; bfloat16 on a GPU, float32 on a CPU",
     )
-    group.add_argument("--threads", type=int, default=0, metavar="N", help="of torch on a CPU")
-    group.add_argument("--gpus", type=int, default=1, metavar="N", help="for vLLM; %(default)s")
     group.add_argument(
-        "--memory", type=float, default=0.9, metavar="SHARE", help="of a GPU, vLLM; %(default)s"
+        "--threads", type=int, default=0, metavar="N", help="threads of torch on a CPU"
+    )
+    group.add_argument(
+        "--gpus", type=int, default=1, metavar="N", help="GPUs, for vLLM; %(default)s"
+    )
+    group.add_argument(
+        "--memory",
+        type=float,
+        default=0.9,
+        metavar="SHARE",
+        help="share of a GPU, for vLLM; %(default)s",
     )
     group.add_argument("--search-url", default="http://127.0.0.1:8000", help="%(default)s")
     group.add_argument("--topk", type=int, default=3, metavar="N", help="passages; %(default)s")
@@ -121,9 +133,11 @@ def _add_runtime_options(group: Any) -> None:
         "--isolation",
         choices=("bubblewrap", "process"),
         default="bubblewrap",
-        help="of programs; process has limits but no isolation",
+        help="isolation of programs; process sets limits but does not isolate",
     )
-    group.add_argument("--workers", type=int, default=4, metavar="N", help="programs at a time")
+    group.add_argument(
+        "--workers", type=int, default=4, metavar="N", help="programs that run together"
+    )
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
@@ -169,7 +183,7 @@ _OF_OTHER_TOOLS = (
 
 
 def _run_task(arguments: argparse.Namespace) -> int:
-    """The run's own task."""
+    """Evaluate on the run's own task."""
     from paretopo.config import ConfigError
     from paretopo.evaluation.own_task import format_evaluation, plan_evaluation
     from paretopo.run.folder import RunFolder, fresh_folder
@@ -180,12 +194,12 @@ def _run_task(arguments: argparse.Namespace) -> int:
         refuse(f"--tool {arguments.tool} needs questions: --data FILE")
     for option in _OF_OTHER_TOOLS:
         if getattr(arguments, option) != arguments.default_of(option):
-            refuse(f"--{option.replace('_', '-')} is not for --tool task: the run says it")
+            refuse(f"--{option.replace('_', '-')} is not for --tool task: the run sets it")
     if len(arguments.data or ()) > 1:
         refuse(f"--tool task takes one data file, got {len(arguments.data)}")
     model, name = find_model(arguments.model)
     if not (Path(arguments.model) / "config.toml").is_file():
-        refuse(f"{arguments.model} is no run folder, whose own task could be asked: --data FILE")
+        refuse(f"{arguments.model} is not a run folder with a task: give --data FILE")
     try:
         run = RunFolder.open(arguments.model)
         if run.manifest.get("script"):
@@ -225,7 +239,7 @@ def _run_task(arguments: argparse.Namespace) -> int:
 def _preferences_of(
     arguments: argparse.Namespace, config: RunConfig
 ) -> Sequence[Preference] | None:
-    """Those to ask for; None for all of an evaluation."""
+    """Return the preferences to ask for; None for all preferences of an evaluation."""
     from paretopo.preference import preferences_of
 
     known = preferences_of(config)
@@ -240,7 +254,7 @@ def _preferences_of(
 
 
 def parse_preference(text: str) -> list[float]:
-    """Numbers between commas.
+    """Parse numbers between commas.
 
     >>> parse_preference("0.8,0.2")
     [0.8, 0.2]
@@ -282,7 +296,7 @@ def _evaluate(
                 if not evaluation.run(folder, rows, settings, options):
                     raise KeyboardInterrupt
         except KeyboardInterrupt:
-            print(f"\nparetopo: {folder.path}: the same command goes on", file=sys.stderr)
+            print(f"\nparetopo: {folder.path}: the same command resumes", file=sys.stderr)
             raise
     results = summarise_folder(folder)
     folder.write_results({name: result.as_dict() for name, result in results.items()})
@@ -313,7 +327,7 @@ def _make_settings(arguments: argparse.Namespace, model: str) -> EvaluationSetti
 
 
 def find_model(given: str) -> tuple[str, str]:
-    """The path or Hub name to load, and the name to call it."""
+    """Return the path or Hub name to load, and the name for tables."""
     path = Path(given)
     if (path / "manifest.json").is_file() and (path / "model").is_dir():  # a run folder
         if not (path / "model" / "config.json").is_file():

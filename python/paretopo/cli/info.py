@@ -9,9 +9,12 @@ from paretopo.cli.subcommands import Subcommands
 
 
 def add_info(subcommands: Subcommands) -> None:
-    """Versions, build, devices."""
+    """Add the command that shows versions, build and devices."""
     subcommands.add(
-        "info", _run, "versions, build, devices", "What is installed, and on what machine."
+        "info",
+        _run,
+        "show versions, build and devices",
+        "Versions, build and devices of this installation.",
     )
 
 

@@ -14,28 +14,28 @@ from paretopo.data.sources import SOURCES, Source
 _EXAMPLES = """\
 examples:
   paretopo prepare math500                          a benchmark, from the Hugging Face Hub
-  paretopo prepare torl --from train.parquet        after the benchmarks, so that it is without them
-  paretopo prepare nq --from FlashRAG_datasets/     a folder: the file is looked for
+    paretopo prepare torl --from train.parquet        after the benchmarks: leaves them out
+    paretopo prepare nq --from FlashRAG_datasets/     searches the folder for the file
   paretopo prepare torl --from train.parquet \\
       --longest-prompt 390 --tokenizer Qwen/Qwen2.5-Math-1.5B
 
 data sets:
 {table}
 
-Written are DIR/NAME/train.jsonl and held_out.jsonl of a training set, DIR/NAME/test.jsonl of a
+It writes DIR/NAME/train.jsonl and held_out.jsonl of a training set, DIR/NAME/test.jsonl of a
 benchmark, and manifest.json with checksums and counts. A row is {{"id", "datasource", "question",
-"prompt", "label": {{"answer"}}}}. Without --from, the file comes from the Hugging Face Hub, in the
-state that docs/data.md names; that page says the rest.
+"prompt", "label": {{"answer"}}}}. Without --from, the file comes from the Hugging Face Hub, at the
+revision that docs/data.md names. That page has the details.
 """
 
 
 def add_prepare(subcommands: Subcommands) -> None:
-    """Make the files that training and evaluation read."""
+    """Add the command that prepares files for training and evaluation."""
     parser = subcommands.add(
         "prepare",
         _run,
-        "make a data set ready for training and evaluation",
-        "Make a published data set ready: one layout, checked, split, without its benchmarks.",
+        "prepare a data set for training and evaluation",
+        "Prepare a published data set: one layout, checked, split, without benchmark questions.",
         _EXAMPLES.format(table="\n".join(map(_describe_source, SOURCES.values()))),
     )
     parser.add_argument("name", metavar="NAME", choices=list(SOURCES), help="see below")
@@ -44,7 +44,7 @@ def add_prepare(subcommands: Subcommands) -> None:
         dest="place",
         metavar="PATH",
         type=Path,
-        help="the published file (.parquet, .jsonl, .json, .csv), or a folder that has it",
+        help="the published file (.parquet, .jsonl, .json, .csv), or a folder with it",
     )
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=Path("data"), help="folder; %(default)s"
@@ -52,9 +52,9 @@ def add_prepare(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--unchecked",
         action="store_true",
-        help="take the file for the benchmark, though its count or its questions are others",
+        help="accept the file as the benchmark even if its count or questions differ",
     )
-    training = parser.add_argument_group("of a training set")
+    training = parser.add_argument_group("training sets")
     training.add_argument(
         "--held-out",
         metavar="SHARE",
@@ -62,14 +62,14 @@ def add_prepare(subcommands: Subcommands) -> None:
         default=0.01,
         help="share of the questions kept for evaluation while training; %(default)s",
     )
-    training.add_argument("--seed", type=int, default=0, help="chooses which; %(default)s")
+    training.add_argument("--seed", type=int, default=0, help="seed of the split; %(default)s")
     training.add_argument(
         "--exclude",
         metavar="FILE",
         type=Path,
         nargs="+",
         default=[],
-        help="questions never to train on, beside the benchmarks already in DIR",
+        help="files of questions to leave out, in addition to the benchmarks in DIR",
     )
     training.add_argument(
         "--longest-prompt",
@@ -106,10 +106,10 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             exclude=tuple(arguments.exclude),
         )
         if source.training and arguments.unchecked:
-            raise DataError(f"{source.name} is a training set, which --unchecked is not for")
+            raise DataError(f"{source.name} is a training set, and --unchecked is for benchmarks")
         if not source.training and options != Options():
             raise DataError(
-                f"{source.name} is a benchmark, which is kept as it is: --held-out, --seed, "
+                f"{source.name} is a benchmark and stays as published: --held-out, --seed, "
                 "--exclude and --longest-prompt are for training sets"
             )
         files = (

@@ -15,38 +15,41 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   paretopo report runs/A                    writes runs/A/report/: report.html, report.md, plots
-  paretopo report runs/A runs/B runs/C      lays them over each other, in runs/comparison/
+    paretopo report runs/A runs/B runs/C      one report with all runs, in runs/comparison/
   paretopo report runs/A runs/B --out plots
   paretopo report evaluations/A             tables in the layout of the paper's tables 1 and 2
-  paretopo report evaluations/A evaluations/B --beside 7B
+    paretopo report evaluations/A evaluations/B --paper 7B
   paretopo report mine.toml                 a study, next to its records
 
-Trainings and evaluations are told apart by what is in the folder. The report on evaluations has our
-rows below the paper's own, tests against both, who dominates whom, and a plot; --beside says
-which of the paper's rows: of a size of base model, all or none. Reads the records only: nothing is
-evaluated again.
+The folders decide between a report on trainings and one on evaluations. A report on evaluations has
+our rows below the paper's, tests against both, the dominance between rows, and a plot. --paper
+selects the paper's rows: those of one size of base model, all or none. It only reads records and
+evaluates nothing again.
 """
 
 
 def add_report(subcommands: Subcommands) -> None:
-    """Tables and plots of trainings, or of evaluations."""
+    """Add the command that writes tables and plots of trainings or evaluations."""
     parser = subcommands.add(
         "report",
         _run,
-        "tables and plots of runs and evaluations",
-        "Of trainings: before and after, front, dynamics, a page. "
-        "Of evaluations: tables beside the paper.",
+        "write tables and plots of runs and evaluations",
+        "Trainings: before and after, front, dynamics, a page. "
+        "Evaluations: tables with the paper's rows.",
         _EXAMPLES,
     )
     parser.add_argument(
-        "runs", nargs="+", metavar="RUN", help="a run folder, an evaluation's, or a study's file"
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="a run folder, an evaluation folder, or a study's file",
     )
-    parser.add_argument("--out", metavar="DIR", help="where to write")
+    parser.add_argument("--out", metavar="DIR", help="output folder")
     parser.add_argument(
-        "--beside",
+        "--paper",
         choices=("auto", "all", "none", "1.5B", "3B", "7B"),
         default="auto",
-        help="rows of the paper beside evaluations; auto: of the sizes that the models' names say",
+        help="rows of the paper next to evaluations; auto: the sizes in the models' names",
     )
 
 
@@ -64,13 +67,13 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         refuse(
             "a report is on trainings or on evaluations, not both: "
             f"{arguments.runs[kinds.index(True)]} is an evaluation, "
-            f"{arguments.runs[kinds.index(False)]} is none"
+            f"{arguments.runs[kinds.index(False)]} is not"
         )
     try:
         if all(kinds):
-            return _report_evaluations(arguments.runs, out, arguments.beside)
-        if arguments.beside != "auto":
-            refuse("--beside is for evaluations")
+            return _report_evaluations(arguments.runs, out, arguments.paper)
+        if arguments.paper != "auto":
+            refuse("--paper is for evaluations")
         announce("reading records and drawing")
         if arguments.runs[0].endswith(".toml"):
             return _report_study(arguments.runs, out)
@@ -84,7 +87,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 
 def _leave_out_others(paths: Sequence[str]) -> list[str]:
-    """The folders of several that hold a run or an evaluation: runs/* has reports among them."""
+    """Return the folders with a run or an evaluation: runs/* also holds reports."""
     from pathlib import Path
 
     from paretopo.evaluation.folder import is_evaluation
@@ -116,12 +119,12 @@ def _report_study(files: Sequence[str], out: Path | None) -> int:
     return 0
 
 
-def _report_evaluations(paths: Sequence[str], out: Path | None, beside: Any) -> int:
+def _report_evaluations(paths: Sequence[str], out: Path | None, paper: Any) -> int:
     from paretopo.evaluation.folder import EvaluationFolder
     from paretopo.evaluation.report import write_report
 
     folders = [EvaluationFolder.open(path) for path in paths]
-    path, lines = write_report(folders, out, beside)
+    path, lines = write_report(folders, out, paper)
     print("\n".join(line for line in lines if not line.startswith("![")))
     print(path)
     return 0

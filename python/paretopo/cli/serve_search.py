@@ -29,11 +29,11 @@ and the protocol. There is no authentication: anyone who reaches the address can
 
 
 def add_serve_search(subcommands: Subcommands) -> None:
-    """Answer searches in a corpus."""
+    """Add the command that serves searches in a corpus."""
     parser = subcommands.add(
         "serve-search",
         _run,
-        "answer searches in a corpus",
+        "serve a search engine over a corpus",
         "A search server with the HTTP protocol of Search-R1, for training.",
         _EXAMPLES,
     )
@@ -41,12 +41,12 @@ def add_serve_search(subcommands: Subcommands) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to serve; %(default)s")
     parser.add_argument("--port", type=int, default=8000, help="%(default)s; 0 takes a free one")
     parser.add_argument("--topk", type=int, default=3, help="passages a query; %(default)s")
-    parser.add_argument("--index", metavar="PATH", help="where the index is kept")
+    parser.add_argument("--index", metavar="PATH", help="path of the index")
     parser.add_argument(
         "--engine",
         choices=["bm25", "dense"],
         default="bm25",
-        help="by words, or by meaning with embeddings; %(default)s",
+        help="search by words, or by embeddings; %(default)s",
     )
     parser.add_argument(
         "--model", default="intfloat/e5-base-v2", help="sentence encoder, for dense; %(default)s"
@@ -58,7 +58,7 @@ def add_serve_search(subcommands: Subcommands) -> None:
         "--prefixes",
         choices=("e5", "none"),
         default="e5",
-        help='dense: "query: " and "passage: " in front, as E5 wants; %(default)s',
+        help='dense: "query: " and "passage: " as prefixes, which E5 needs; %(default)s',
     )
 
 
@@ -80,7 +80,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 
 def _open_engine(arguments: argparse.Namespace) -> SearchEngine:
-    """Open the index of the corpus, or make it first."""
+    """Open the index of the corpus, or build it first."""
     corpus = Path(arguments.corpus)
     index = None if arguments.index is None else Path(arguments.index)
     if arguments.engine == "dense":

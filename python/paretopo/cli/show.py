@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   paretopo show runs/RUN                            the newest prompts, on the terminal
-  paretopo show runs/RUN --step 20 --only wrong     what went wrong in step 20
-  paretopo show runs/RUN --sort calls               those with the best reward for calls first
+    paretopo show runs/RUN --step 20 --only wrong     the errors of step 20
+    paretopo show runs/RUN --sort calls               the best reward for calls first
   paretopo show runs/RUN --color always | less -R   page by page
   paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
-  paretopo show runs/RUN --ask                      ask what was trained, with a preference
+    paretopo show runs/RUN --ask                      ask the trained model, under a preference
   paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
 
-A run keeps the rollouts of as many prompts of each step as run.trajectories says.
+A run keeps the rollouts of run.trajectories prompts of each step.
 """
 _ON_A_TERMINAL, _ON_A_PAGE = 4, 200
 
 
 def add_show(subcommands: Subcommands) -> None:
-    """Show the texts, rewards and advantages of rollouts."""
+    """Add the command that shows texts, rewards and advantages of rollouts."""
     parser = subcommands.add(
         "show",
         _run,
-        "read what rollouts wrote, and how they were rewarded",
+        "read rollouts and their rewards",
         "Prompts with their rollouts: text, tool calls and answers, rewards, rank, advantage.",
         _EXAMPLES,
     )
@@ -46,28 +46,28 @@ def add_show(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--only",
         choices=("wrong", "right", "held-out", "training"),
-        help="rollouts that were wrong or right; prompts that are held out or trained on",
+        help="wrong or right rollouts; held-out or training prompts",
     )
     parser.add_argument(
         "--sort",
         metavar="ORDER",
         default="advantage",
-        help="order of a prompt's rollouts: by advantage (default); step, as it sampled them; or "
-        "the name of an objective, by the reward for it",
+        help="order of a prompt's rollouts: by advantage (default); step, in the sampled order; or "
+        "the name of an objective, by its reward",
     )
     parser.add_argument(
         "--groups",
         type=int,
         metavar="N",
-        help=f"at most so many prompts, the newest: {_ON_A_TERMINAL} on a terminal, {_ON_A_PAGE} "
+        help=f"most prompts to show, newest first: {_ON_A_TERMINAL} on a terminal, {_ON_A_PAGE} "
         "on a page",
     )
     parser.add_argument("--html", metavar="FILE", help="write a page instead")
     parser.add_argument(
-        "--open", action="store_true", help="and open it; written into RUN/report without --html"
+        "--open", action="store_true", help="open the page; it is in RUN/report without --html"
     )
     parser.add_argument(
-        "--ask", action="store_true", help="ask the trained model instead, question by question"
+        "--ask", action="store_true", help="ask the trained model instead, one question at a time"
     )
     parser.add_argument(
         "--color",
@@ -99,7 +99,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     try:
         groups, wanted = selection.select(read_groups(source))
         if not groups:
-            refuse(f"no prompt of {source} is wanted by these options")
+            refuse(f"these options select no prompt of {source}")
         _check_order(arguments.sort, groups)
         if out is not None:
             out.write_text(
@@ -142,14 +142,14 @@ def _ask(folder: str) -> int:
 
 
 def _page_path(arguments: argparse.Namespace) -> Path | None:
-    """Where the page goes; None for the terminal."""
+    """Return the path of the page; None for the terminal."""
     if arguments.html is not None:
         return Path(arguments.html)
     if not arguments.open:
         return None
     report = Path(arguments.run_folder) / "report"
     if not report.is_dir():
-        refuse(f"--open writes into {report}, which is no folder: say where with --html FILE")
+        refuse(f"--open writes into {report}, which is not a folder: name a file with --html FILE")
     return report / "trajectories.html"
 
 
@@ -163,7 +163,7 @@ def _find_trajectories(path: Path) -> Path:
     source = path / "trajectories.jsonl" if path.is_dir() else path
     if not source.is_file():
         refuse(
-            f"{source} is not there: a run keeps rollouts where run.trajectories is above 0, from "
+            f"{source} is missing: a run keeps rollouts if run.trajectories is above 0, from "
             "its first step on"
         )
     return source

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  paretopo study mine.toml                         everything; resumes where it was left
+    paretopo study mine.toml                         the whole study; resumes if interrupted
   paretopo study mine.toml --quick                 fewer seeds
   paretopo study mine.toml --out mine --workers 8
   paretopo study mine.toml --ray auto              on the Ray cluster of this machine
 
-The file names methods (paretopo train --help lists them), seeds and tasks. A table [switches] gives
-names to further keys, as paretopo train --set takes them one by one:
+The file names methods (paretopo train --help lists them), seeds and tasks. A table [switches] names
+sets of further keys, which paretopo train --set takes one by one:
 
   [switches]
   gated = { paretopo.gate = "success" }      and "grpo+gated" is a method of this study
 
 Each task names a configuration of paretopo train; docs/study/word_problems.toml is an example.
-Written: records.jsonl, a line for each training that ended, and when all have ended
-records.jsonl.xz in its place; report.md and plots, which paretopo report FILE.toml writes again.
+It writes records.jsonl, a line for each finished training, and finally records.jsonl.xz in its
+place; report.md and plots, which paretopo report FILE.toml writes again.
 """
 
 
@@ -40,7 +40,7 @@ def add_study(subcommands: Subcommands) -> None:
         "study",
         _run,
         "compare methods: methods x seeds x tasks as one grid",
-        "Train a grid that can be stopped at any point, and report on it.",
+        "Train a grid that resumes after any interruption, and report on it.",
         _EXAMPLES,
     )
     add_arguments(parser)
@@ -50,10 +50,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a study."""
     parser.add_argument("file", metavar="FILE.toml", help="methods, seeds and tasks")
     parser.add_argument(
-        "--out", metavar="DIR", help="records and report; next to the file if not given"
+        "--out", metavar="DIR", help="folder of records and report; by default next to the file"
     )
     parser.add_argument("--quick", action="store_true", help="fewer seeds, as the file says")
-    parser.add_argument("--workers", type=int, metavar="N", help="trainings at a time; all cores")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="trainings that run together; by default one for each core",
+    )
     parser.add_argument("--ray", metavar="ADDRESS", help="run on a Ray cluster: auto, or host:port")
 
 
@@ -70,7 +75,7 @@ def study(
 
     Args:
         arguments: Parsed by a parser with `add_arguments`.
-        tables: Tasks that need no configuration, by name.
+        tables: Tasks without a configuration, by name.
         further: Returns the lines of a last section of the report.
 
     Returns:
@@ -95,7 +100,7 @@ def study(
         out = Path(arguments.out) if arguments.out else results_folder(file, quick=arguments.quick)
         failures = _train(loaded, out, arguments)
         if not read_records(loaded, out):
-            refuse("no training has ended: " + "; ".join(failures.values()))
+            refuse("no training has finished: " + "; ".join(failures.values()))
         print(write_report(loaded, out, further))
     except (ConfigError, OSError) as error:
         refuse(str(error))

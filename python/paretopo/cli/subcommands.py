@@ -1,4 +1,4 @@
-"""The frame of every subcommand: how it is added, and how it ends on wrong input."""
+"""The common frame of subcommands: their parsers, and their exit on wrong input."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Run: TypeAlias = Callable[[argparse.Namespace, Sequence[str]], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors suggest the nearest name, and that refuses its own unknown options.
+    """A parser whose errors suggest the nearest name and show the usage of the subcommand.
 
-    Its help can end in a list that is made on demand.
+    Its help can end in a list that is created on demand.
     """
 
     listing: Callable[[], str] | None = None
 
     def format_help(self) -> str:
-        """Give the help and the list."""
+        """Return the help and the list."""
         text = super().format_help()
         return text if self.listing is None else f"{text}\n{self.listing()}"
 
@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         return parsed, rest
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a value that is no choice of the action."""
+        """Refuse a value that is not a choice of the action."""
         if action.choices is not None and value not in action.choices:
             known = ", ".join(map(str, action.choices))
             message = f"must be one of {known}, got {value!r}{_suggest(str(value), action.choices)}"
@@ -73,9 +73,9 @@ class Subcommands:
         *,
         hands_on: bool = False,
     ) -> Parser:
-        """Add one and return its parser, for the arguments.
+        """Add a subcommand and return its parser, which takes the arguments.
 
-        `run` gets the parsed arguments, and the words behind ``--`` if it hands them on.
+        `run` gets the parsed arguments, and the words after ``--`` if it passes them on.
         """
         command = self._commands.add_parser(
             name,
@@ -93,12 +93,12 @@ class Refusal(Exception):
 
 
 def refuse(reason: str) -> NoReturn:
-    """End the command."""
+    """End the command with an error."""
     raise Refusal(reason) from None
 
 
 def need(*packages: str, extra: str = "train") -> None:
-    """End the command if a package is missing, and name the extra that brings it."""
+    """End the command if a package is missing, and name the extra that installs it."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         refuse(f"{', '.join(missing)} not installed; run: pip install 'paretopo[{extra}]'")

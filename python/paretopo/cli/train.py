@@ -28,19 +28,19 @@ examples:
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
-A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before a GPU is paid
-for: docs/openrlhf.md, docs/verl.md. Words after -- go to its command line and win over the file.
+A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before you pay for a
+GPU: docs/openrlhf.md, docs/verl.md. Words after -- go to its command line and override the file.
 
-The file is TOML; docs/training.md explains every key, and --set takes each of them: a method wins
-over the file, --set over both, and of two that set the same key the later. Weights that the file or
---set gives hold under every method: one that weighs all alike does so only where none are given.
+The file is TOML; docs/training.md explains every key, and --set takes each of them. A method
+overrides the file, --set overrides both, and of two values for a key the later one counts. Weights
+of the file or of --set hold under every method: equal weights of a method count only without them.
 Values are TOML, such as 2, 0.5, true, [4, 2, 1]; a bare word is a text. An unknown key or a value
 out of range is refused before anything is loaded. The run folder holds the resolved configuration,
 steps.jsonl, evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
 
-model.path is a Hub name, a folder, a .gguf file or "tiny": docs/models.md. Learning rates that a
-file does not give go by it: warm-up 2e-3 and training 3e-4 for "tiny", 2e-5 and 1e-6 for a loaded
-model, ten times those with model.lora.
+model.path is a Hub name, a folder, a .gguf file or "tiny": docs/models.md. It decides the learning
+rates that a file does not give: warm-up 2e-3 and training 3e-4 for "tiny", 2e-5 and 1e-6 for a
+loaded model, ten times those with model.lora.
 """
 
 _SHORTHANDS = (
@@ -52,27 +52,27 @@ _SHORTHANDS = (
 
 
 def add_train(subcommands: Subcommands) -> None:
-    """Train a model, or go on with a run."""
+    """Add the command that trains a model or resumes a run."""
     parser = subcommands.add(
         "train",
         _run,
-        "train a model, or go on with a run",
-        "Two-stage ParetoPO training, as a configuration file says.",
+        "train a model, or resume a run",
+        "Two-stage ParetoPO training from a configuration file.",
         _EXAMPLES,
         hands_on=True,
     )
     parser.listing = _list_methods
-    parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
-    parser.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
+    parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="configuration of the run")
+    parser.add_argument("--resume", metavar="RUN", help="resume the run in this folder")
     parser.add_argument(
         "--accept-changes",
         action="store_true",
-        help="with --resume: go on although reward functions or questions have changed",
+        help="with --resume: accept changes of reward functions or questions",
     )
     method = parser.add_argument(
         "--method",
         metavar="NAME[+NAME...]",
-        help="a method of the list below, on top of the file; several from left to right",
+        help="a method of the list below; overrides the file; several apply from left to right",
     )
     overrides = parser.add_argument(
         "--set",
@@ -80,7 +80,7 @@ def add_train(subcommands: Subcommands) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="any key, as optimiser.steps=40, on top of file and method; several times",
+        help="any key, as optimiser.steps=40; overrides file and method; repeatable",
     )
     complete_with(method, _complete_method)
     complete_with(overrides, _complete_key)
@@ -99,7 +99,7 @@ def add_train(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--real-model",
         action="store_true",
-        help="rehearse the model and the size of a step as the file has them",
+        help="rehearse with the model and the step size of the file",
     )
 
 
@@ -119,7 +119,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     if arguments.accept_changes and arguments.resume is None:
         refuse("--accept-changes is for --resume RUN")
     if arguments.real_model and not arguments.rehearse:
-        refuse("--real-model is for --rehearse: without it, a training takes the real model anyway")
+        refuse("--real-model is for --rehearse: a training always uses the real model")
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
@@ -127,7 +127,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 on_trl = ", with trainer.train(resume_from_checkpoint=True)"
                 how = on_trl if run.config.backend == "trl" else ""
                 refuse(f"{run.path} is the run of a script: start that again{how}")
-            # Those that the run was begun with, unless others are given.
+            # The options of the run's beginning, unless others are given.
             options = options or run.manifest.get("options", ())
         else:
             overrides = _parse_overrides(arguments.overrides)
@@ -181,7 +181,7 @@ _KEEPS = (
 
 
 def _read_steps(overrides: Sequence[str]) -> int | None:
-    """The steps of a run that is made longer: all that may change."""
+    """Return the number of steps of a longer run, the only key that may change."""
     given = _parse_overrides(overrides)
     steps = given.pop("optimiser.steps", None)
     if given or not isinstance(steps, int | None):
@@ -190,14 +190,14 @@ def _read_steps(overrides: Sequence[str]) -> int | None:
 
 
 def _parse_overrides(given: Sequence[str]) -> dict[str, Any]:
-    """The values by dotted name; of two for the same key the later."""
+    """Return the values by dotted name; of two for one key the later one."""
     from paretopo.config import parse_override
 
     return dict(parse_override(text) for text in given)
 
 
 def _list_methods() -> str:
-    """The names that --method takes, a line each."""
+    """Return the names that --method takes, a line each."""
     from paretopo.config import ABOUT
 
     width = max(map(len, ABOUT))
@@ -206,7 +206,7 @@ def _list_methods() -> str:
 
 
 def _complete_method(text: str) -> list[str]:
-    """Names that may follow the last ``+``."""
+    """Return the names that may follow the last ``+``."""
     from paretopo.config import ABOUT
 
     start = text[: text.rfind("+") + 1]
@@ -245,36 +245,36 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
 
                     train_on_verl(run.config, run, resume=resume, options=options)
     except BadRollout as error:
-        # Frames of trainers say nothing of a reward; those of the reward itself do.
+        # Show only the frames of the reward itself, not those of trainers.
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
-        refuse(f"{error}\n{_go_on(run)}")
+        refuse(f"{error}\n{_how_to_resume(run)}")
     except BaseException as error:
         if not isinstance(error, ConfigError):
-            print(f"\n{_go_on(run)}", file=sys.stderr)
+            print(f"\n{_how_to_resume(run)}", file=sys.stderr)
         raise
     _print_end(run)
 
 
-def _go_on(run: RunFolder) -> str:
-    return f"paretopo: go on with: paretopo train --resume {run.path}"
+def _how_to_resume(run: RunFolder) -> str:
+    return f"paretopo: resume with: paretopo train --resume {run.path}"
 
 
 def _print_end(run: RunFolder) -> None:
-    """Print the measures before and after training, and where report and model are."""
+    """Print the measures before and after training, and the paths of report and model."""
     from paretopo.run.report import write_report
 
     report = write_report([run])
     print("\n" + "\n".join(report.list_rows()))
     print(f"\nreport: {report.with_suffix('.html')}")
     print(f"model:  {run.model}")
-    print(f"read what the model wrote with: paretopo show {run.path}")
+    print(f"read the model's rollouts with: paretopo show {run.path}")
 
 
 def _plan_rehearsal(
     config: RunConfig, steps: int | None, *, real_model: bool
 ) -> tuple[RunConfig, list[str]]:
-    """The configuration at a small size, and what that leaves to a GPU."""
+    """Return the configuration at a small size, and the parts that only a GPU can test."""
     if config.backend == "trl":
         refuse('--rehearse is for backend = "openrlhf" or "verl", this file has "trl"')
     if config.backend == "verl":
@@ -295,6 +295,6 @@ def _check_backend(config: RunConfig, options: Sequence[str]) -> None:
 
     backend = find_backend(config.backend)
     if options and backend.name == "trl":
-        refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend.name}\"")
+        refuse(f"options after -- are OpenRLHF's or verl's, and the backend is \"{backend.name}\"")
     backend.check(config)
     need(*backend.packages, extra=backend.extra)

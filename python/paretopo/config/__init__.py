@@ -1,7 +1,7 @@
 """The configuration of a run: TOML in and out, checked sections, named methods.
 
-``keys`` declares and checks a key, ``sections`` and ``paretopo`` hold the sections, ``run`` puts
-them together, ``toml`` reads and writes them, ``methods`` puts a method of the literature on top.
+``keys`` declares and checks a key. ``sections`` and ``paretopo`` hold the sections, ``run``
+combines them, ``toml`` reads and writes them, and ``methods`` applies a method of the literature.
 
 >>> config = with_method({"seed": 3}, "grpo", {"optimiser.steps": 20})
 >>> config.seed, config.paretopo.stage2_estimator, config.optimiser.steps
@@ -14,7 +14,7 @@ from paretopo.config.notes import Note
 from paretopo.config.objectives import COUNTS, MEASURES, OF_THE_GROUP, Objective
 from paretopo.config.paretopo import (
     ARCHIVE_K,
-    HYPERVOLUMES,
+    HYPERVOLUME_ESTIMATORS,
     OF_SUCCESS,
     RECIPES,
     EstimatorName,
@@ -56,7 +56,7 @@ __all__ = [
     "ARCHIVE_K",
     "COUNTS",
     "FROM_TASK",
-    "HYPERVOLUMES",
+    "HYPERVOLUME_ESTIMATORS",
     "MADE_UP",
     "MEASURES",
     "METHODS",

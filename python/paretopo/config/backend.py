@@ -1,4 +1,4 @@
-"""Limits of a back end, which its adapter declares in ``paretopo.integrations.NAME.backend``."""
+"""Limits of a back end, declared by its adapter in ``paretopo.integrations.NAME.backend``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limit:
-    """Values of a key that a back end does not take.
+    """Values of a key that a back end does not support.
 
     Attributes:
         key: Its dotted name.
-        takes: The values that the back end takes; all others are refused.
-        why: The reason, and what to do instead.
-        when: The limit holds for these configurations only; None for all.
+        takes: The supported values; all others are refused.
+        why: The reason, and the remedy.
+        when: The limit applies only to these configurations; None for all.
     """
 
     key: str
@@ -36,7 +36,7 @@ class Backend:
     """One back end.
 
     Attributes:
-        name: As the key ``backend`` has it.
+        name: The value of the key ``backend``.
         packages: Names of the packages that it imports.
         extra: The extra of this package that installs them.
         limits: Settings that it refuses.
@@ -48,10 +48,10 @@ class Backend:
     limits: tuple[Limit, ...] = ()
 
     def check(self, config: RunConfig) -> None:
-        """Refuse a run that it cannot do.
+        """Refuse a run that the back end cannot perform.
 
         Raises:
-            ConfigError: names the key, its value and the reason.
+            ConfigError: The message names the key, its value and the reason.
         """
         for limit in self.limits:
             value = attrgetter(limit.key)(config)
@@ -62,11 +62,11 @@ class Backend:
 
 
 def find_backend(name: str) -> Backend:
-    """The back end of a name, as its adapter declares it; its packages need not be installed."""
+    """Return the back end of a name, as its adapter declares it; its packages may be missing."""
     declared: Backend = import_module(f"paretopo.integrations.{name}.backend").BACKEND
     return declared
 
 
 def check_backend(config: RunConfig) -> None:
-    """Refuse a run that its back end cannot do: :meth:`Backend.check`."""
+    """Refuse a run that its back end cannot perform: :meth:`Backend.check`."""
     find_backend(config.backend).check(config)

@@ -1,9 +1,9 @@
 """A configuration key: one dataclass field with its meaning and its allowed values.
 
 The sections of a configuration are frozen dataclasses whose fields come from :func:`key`. One
-declaration gives the check of a value, the words of its error and the row of ``docs/training.md``.
-A field from :func:`argument` belongs to values of another key: a file has it in a table with the
-value's name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``.
+declaration gives the check of a value, its error and the row of ``docs/training.md``. A field from
+:func:`argument` belongs to values of another key. A file writes it in a table with the value's
+name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, get_args, get_origin
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot run; names the key, the values it allows and the given one."""
+    """A configuration that cannot run; names the key, its allowed values and the given one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """A field's meaning and allowed values, beside its name, type and default."""
+    """A field's meaning and allowed values, in addition to its name, type and default."""
 
     doc: str
     low: float | None = None
@@ -34,13 +34,13 @@ class Key:
     of: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     def find_owner(self, section: Any) -> str | None:
-        """The key of a section whose value takes this argument; None where none does."""
+        """Return the key of a section whose value takes this argument; None if there is none."""
         return next(
             (key for key, names in self.of.items() if is_named(getattr(section, key), names)), None
         )
 
     def describe_range(self) -> str:
-        """The allowed interval in words, or an empty string."""
+        """Return the allowed interval in words, or an empty string."""
         if self.low is None and self.high is None:
             return ""
         if self.high is None:
@@ -53,7 +53,7 @@ class Key:
         return f"{low}{'to below' if self.open_high else 'to'} {_number(self.high)}"
 
     def contains(self, value: float) -> bool:
-        """Is the number inside the interval? NaN, infinities and what no 64 bits hold never are."""
+        """Return whether the number is in the interval; NaN, infinities and overflows never are."""
         if not (math.isfinite(value) if isinstance(value, float) else abs(value) < 2**63):
             return False
         if self.low is not None and (value < self.low or (self.open_low and value == self.low)):
@@ -77,35 +77,36 @@ def key(
     """Declare a documented field.
 
     Args:
-        default: value when the key is absent.
-        doc: one sentence, with the unit; shown in the documentation.
-        low: smallest allowed number, None for no bound; ``open_low`` excludes the bound itself.
-        high: largest allowed number, None for no bound; ``open_high`` excludes the bound itself.
-        open_low: the lower bound is not allowed.
-        open_high: the upper bound is not allowed.
+        default: The value if the key is absent.
+        doc: One sentence, with the unit; shown in the documentation.
+        low: Smallest allowed number, None for no bound; ``open_low`` excludes the bound itself.
+        high: Largest allowed number, None for no bound; ``open_high`` excludes the bound itself.
+        open_low: True excludes the lower bound.
+        open_high: True excludes the upper bound.
         in_file: False for a field that TOML files do not set.
-        shown_default: what the documentation shows where ``default`` says too little.
+        shown_default: The documentation's text if ``default`` says too little.
     """
     about = Key(doc, low, high, open_low, open_high, in_file, shown_default)
     return dataclasses.field(default=default, metadata={"key": about})
 
 
 def argument(default: Any, doc: str, of: Mapping[str, tuple[str, ...]], **bounds: Any) -> Any:
-    """Declare an argument of values of other keys; it has its default where none takes it.
+    """Declare an argument of some values of another key; without such a value it has its default.
 
     Args:
-        default: value when it is absent.
-        doc: as for :func:`key`.
-        of: key of the same section → the values that take it; a value that ends in a colon stands
-            for all that begin with it. The argument is written with the first that has such a one.
-        **bounds: as for :func:`key`.
+        default: The value if the argument is absent.
+        doc: As for :func:`key`.
+        of: Maps a key of the same section to the values that take the argument; a value that ends
+            in a colon covers all values with this prefix. The argument is written with the first
+            match.
+        **bounds: As for :func:`key`.
     """
     about = Key(doc, of=of, **bounds)
     return dataclasses.field(default=default, metadata={"key": about})
 
 
 def arguments(section: Any) -> dict[str, list[str]]:
-    """The keys of a section whose values take arguments, with the names of all of those."""
+    """Return the keys of a section whose values take arguments, with the arguments' names."""
     found: dict[str, list[str]] = {}
     for name, about in keys(section).items():
         for owner in about.of:
@@ -114,7 +115,7 @@ def arguments(section: Any) -> dict[str, list[str]]:
 
 
 def is_named(value: Any, names: Iterable[str]) -> bool:
-    """Is a value one of these, or, where one ends in a colon, does it begin with that?
+    """Return whether a value is one of the names, or begins with a name that ends in a colon.
 
     >>> is_named("tiny", ("tiny", "small:")), is_named("small:Qwen", ("small:",))
     (True, True)
@@ -125,7 +126,7 @@ def is_named(value: Any, names: Iterable[str]) -> bool:
 
 
 def keys(section: Any) -> dict[str, Key]:
-    """The documented fields of a section class or instance, by name, in order."""
+    """Return the documented fields of a section class or instance, by name, in order."""
     return {
         field.name: field.metadata["key"]
         for field in dataclasses.fields(section)
@@ -134,7 +135,7 @@ def keys(section: Any) -> dict[str, Key]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)``, or the list of names where none is near."""
+    """Return ``did you mean 'x'?``, or the list of names if none is similar."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     if close:
@@ -143,7 +144,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def describe_values(annotation: Any, about: Key) -> str:
-    """The values that a field takes: ``a number from 0 to 1``, ``"running" or "group"``."""
+    """Return the allowed values in words: ``a number from 0 to 1``, ``"running" or "group"``."""
     arms = _arms(annotation)
     words = [f'"{value}"' for arm in arms for value in _literals(arm)]
     for arm in arms:
@@ -165,13 +166,13 @@ def describe_values(annotation: Any, about: Key) -> str:
 
 
 def check_section(section: Any, where: str) -> None:
-    """Check every documented field of a section and bring lists and integers to their type.
+    """Check every documented field of a section, and convert lists and integers to their types.
 
-    A field of type ``X | None`` may be None, which no file can write.
+    A field of type ``X | None`` may be None, which a file cannot write.
 
     Raises:
-        ConfigError: a value of the wrong type or outside its range; the message names
-            ``where.key``, what is allowed and what came.
+        ConfigError: A value has the wrong type or is out of range. The message names ``where.key``,
+            the allowed values and the given one.
     """
     hints = typing.get_type_hints(type(section))
     for name, about in keys(section).items():
@@ -194,7 +195,7 @@ def _number(bound: float | None) -> str:
 
 
 def _arms(annotation: Any) -> tuple[Any, ...]:
-    """The alternatives of a union; None is not one that a file can write."""
+    """Return the alternatives of a union, without None, which a file cannot write."""
     if get_origin(annotation) in (typing.Union, type(int | str)):
         return tuple(arm for arm in get_args(annotation) if arm is not type(None))
     return (annotation,)
@@ -205,7 +206,7 @@ def _literals(arm: Any) -> tuple[Any, ...]:
 
 
 def _convert(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
-    """The value as the first alternative that takes it; ValueError when none does."""
+    """Convert the value to the first alternative that accepts it; ValueError if none does."""
     for arm in arms:
         if value in _literals(arm) and isinstance(value, str):
             return value
@@ -225,5 +226,5 @@ def _convert(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
 
 
 def _is_text(value: str) -> bool:
-    """Not empty, and fit for a file name and for UTF-8: no NUL, no half of a surrogate pair."""
+    """Return whether a text is usable in a file name and in UTF-8: no NUL, no lone surrogate."""
     return bool(value) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)

@@ -1,7 +1,7 @@
 """Named methods: those of the literature, and the paper's ablations.
 
-``methods.toml`` holds them, one table each; a ``+`` puts an ablation on top of a method. A method
-says only what it changes, so that the same one runs on a small task and at full size.
+``methods.toml`` holds them, one table each; a ``+`` applies an ablation to a method. A method lists
+only its changes, so it works for a small task and at full size.
 
 >>> config = with_method({"optimiser": {"steps": 40}}, "paper+without_stage_1")
 >>> config.recipe, config.paretopo.stage1_steps, config.optimiser.steps
@@ -26,7 +26,7 @@ _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
 
 
 def by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that a table of sections sets.
+    """Return the keys that a table of sections sets, by dotted name.
 
     >>> by_dotted_name({"recipe": "paper", "paretopo": {"gate": "success", "k": 2}})
     {'recipe': 'paper', 'paretopo.gate': 'success', 'paretopo.k': 2}
@@ -46,12 +46,12 @@ def _overrides_of(name: str) -> dict[str, Any]:
     return ({} if like is None else _overrides_of(like)) | flatten_names(by_dotted_name(table))
 
 
-# Name -> one line about it. A table without one is no method: others are like it.
+# Maps a name to a line about it. A table without one is not a method: other tables use it.
 ABOUT: Mapping[str, str] = MappingProxyType(
     {name: table["about"] for name, table in _TABLES.items() if "about" in table}
 )
 
-# Name -> the values that it sets, by dotted name.
+# Maps a name to the values that it sets, by dotted name.
 METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {name: MappingProxyType(_overrides_of(name)) for name in ABOUT}
 )
@@ -60,14 +60,14 @@ METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 def expand_method(
     name: str, switches: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The values that a method sets, by dotted name; of ``"a+b"`` those of a and then b.
+    """Return the values that a method sets, by dotted name; for ``"a+b"`` those of a and then b.
 
     Args:
-        name: a method, or several with ``+`` in between, of which the later wins.
-        switches: further names, as the plan of a study has them, with the values that each sets.
+        name: A method, or several joined by ``+``; later ones override earlier ones.
+        switches: Further names, from the plan of a study, with the values that each sets.
 
     Raises:
-        ConfigError: there is no such name; says the nearest.
+        ConfigError: There is no such name; the message names the nearest.
 
     >>> expand_method("without_stage_1+ranks", {"ranks": {"paretopo.stage2_estimator": "pareto"}})
     {'paretopo.stage1_steps': 0, 'paretopo.stage2_estimator': 'pareto'}
@@ -86,16 +86,16 @@ def with_method(
     name: str,
     overrides: Mapping[str, Any] | None = None,
 ) -> RunConfig:
-    """A configuration with a method on top.
+    """Return a configuration with a method applied to it.
 
     Args:
-        config: a TOML file, or the table that one would hold.
-        name: a method, or several, ``"paper+without_stage_1"``, of which the later wins.
-        overrides: values that win over the method, by dotted name, e.g.
-            ``{"optimiser.steps": 20}``. So do weights of ``config``: ``apply_method``.
+        config: A TOML file, or its table.
+        name: A method, or several, ``"paper+without_stage_1"``; later ones override earlier ones.
+        overrides: Values that override the method, by dotted name, e.g. ``{"optimiser.steps":
+            20}``. Weights of ``config`` do too: ``apply_method``.
 
     Raises:
-        ConfigError: as :func:`~paretopo.config.load`, or there is no such method.
+        ConfigError: As :func:`~paretopo.config.load`, or there is no such method.
     """
     given = dict(overrides or {})
     if isinstance(config, Mapping):
@@ -103,25 +103,25 @@ def with_method(
     try:
         table = read_table(config)
     except ConfigError:
-        table = {}  # `load` says what is wrong with the file
+        table = {}  # `load` reports the file's error
     return load(config, apply_method(table, name, given))
 
 
 def apply_method(
     table: Mapping[str, Any], name: str, overrides: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values to put on top of a table: those of a method, and those that win over it.
+    """Return the values to apply to a table: those of a method, and those that override it.
 
-    A method that takes all weights alike does so where none are given: weights, or
-    ``paretopo.weighting``, of the table or among the overrides hold.
+    A method with equal weights uses them only if no others are given: weights or
+    ``paretopo.weighting`` in the table or the overrides take precedence.
 
     Args:
-        table: Of a file, unchecked.
+        table: The table of a file, unchecked.
         name: As for :func:`expand_method`.
-        overrides: By dotted name.
+        overrides: Values by dotted name.
 
     Raises:
-        ConfigError: there is no such method.
+        ConfigError: There is no such method.
 
     >>> file = {"objectives": [{"name": "correct", "weight": 3}, {"name": "calls", "weight": 1}]}
     >>> apply_method(file, "gdpo", {}).get("paretopo.weighting")
@@ -129,12 +129,12 @@ def apply_method(
     'equal'
     """
     values = expand_method(name)
-    if values.get("paretopo.weighting") == "equal" and _says_weights(table, overrides):
+    if values.get("paretopo.weighting") == "equal" and _sets_weights(table, overrides):
         del values["paretopo.weighting"]
     return values | flatten_names(overrides)
 
 
-def _says_weights(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
+def _sets_weights(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
     section, tables = table.get("paretopo"), table.get("objectives")
     given = [*tables] if isinstance(tables, list | tuple) else []
     return (

@@ -1,4 +1,4 @@
-"""What a configuration left open or does not use, in sentences to say when a run begins."""
+"""Notes on a configuration's open and unused settings, reported when a run begins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paretopo.config.objectives import MEASURES, name_says_solved
+from paretopo.config.objectives import MEASURES, is_gate_name
 from paretopo.config.paretopo import UNWEIGHTED
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ _LOGGER = logging.getLogger("paretopo")
 
 @dataclass(frozen=True)
 class Note:
-    """One of them.
+    """One note.
 
     Attributes:
         text: A sentence or two.
-        warns: False where the run is most likely the one that was wanted.
+        warns: False if the configuration is most likely intended.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Note:
 
 
 def say(notes: Iterable[Note]) -> None:
-    """As warnings, and as lines of the log: at the level that is seen unless a script hides it."""
+    """Issue the notes as warnings, and as lines of the log at a level visible by default."""
     for note in notes:
         if note.warns:
             warnings.warn(note.text, stacklevel=3)
@@ -41,48 +41,46 @@ def say(notes: Iterable[Note]) -> None:
 
 
 def note_named(name: str) -> Note:
-    """That an objective became the gate without being chosen."""
+    """Note that an objective became the gate by its name."""
     return Note(
-        f"{name!r} says whether a rollout solved its prompt, because it is called so: gate = true "
-        "gives this to another objective, gate = false takes it away.",
+        f"{name!r} decides whether a rollout solved its prompt, because of its name: gate = true "
+        "makes another objective the gate, gate = false removes it.",
         warns=False,
     )
 
 
 def note_gate(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[Note, ...]:
-    """Which objective became the gate by its name, but for the measure `correct`; or that none did.
+    """Note the objective that became the gate by its name (except `correct`), or that none did.
 
     Args:
-        tables: Those of the objectives as they were given.
-        config: What was made of them.
+        tables: The tables of the objectives as given.
+        config: The configuration built from them.
     """
     first, given = config.objectives[0], [one.get("gate") for one in tables]
     if first.gate:
         return () if any(given) or first.name in MEASURES else (note_named(first.name),)
     if None not in given:
         return ()
-    named = [
-        one["name"] for one in tables if one.get("gate") is None and name_says_solved(one["name"])
-    ]
-    several = f" ({' and '.join(map(repr, named))} are both called so)" if len(named) > 1 else ""
+    named = [one["name"] for one in tables if one.get("gate") is None and is_gate_name(one["name"])]
+    several = f" ({' and '.join(map(repr, named))} both have such a name)" if len(named) > 1 else ""
     return (
         Note(
-            f"No objective says whether a rollout solved its prompt{several}, so that training is "
-            f"ungated: {config.paretopo.stage2_estimator} on all rewards of every rollout. With a "
-            "gate a rollout that fails gets the worst of its group in all other objectives, so "
-            "that being brief or polite never pays for being wrong. Choose it by its name: gate = "
-            'true in its table, in a script ScriptSession(gate="NAME"); gate = "none" there, or '
-            '[paretopo] gate = "none", says that there is none.'
+            f"No objective says whether a rollout solved its prompt{several}, so training has no "
+            f"gate: {config.paretopo.stage2_estimator} on all rewards of every rollout. With a "
+            "gate, a rollout that fails gets the worst of its group in all other objectives, so "
+            "a brief or polite wrong answer never pays. Choose the gate by its name: gate = "
+            'true in its table, in a script ScriptSession(gate="NAME"). gate = "none" there, or '
+            '[paretopo] gate = "none", trains without a gate.'
         ),
     )
 
 
 def note_weights(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[Note, ...]:
-    """That weights which were given, and are not all alike, are not used.
+    """Note that given weights that differ from each other are not used.
 
     Args:
-        tables: Those of the objectives as they were given.
-        config: What was made of them.
+        tables: The tables of the objectives as given.
+        config: The configuration built from them.
     """
     given = {one["name"]: one["weight"] for one in tables if one.get("weight") is not None}
     counted = [weight for weight in given.values() if weight > 0.0]
@@ -97,7 +95,7 @@ def note_weights(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tupl
     elif switches.weighting != "as given":
         reason = f'paretopo.weighting = "{switches.weighting}"'
     elif switches.preference == "given":
-        reason = 'paretopo.preference = "given" gives others with each question'
+        reason = 'paretopo.preference = "given" sets other weights for each question'
     else:
         return ()
     listed = ", ".join(f"{name} {weight:g}" for name, weight in given.items())

@@ -1,7 +1,7 @@
-"""The objectives of a run: what is measured, which way is better, and what a measure is worth.
+"""The objectives of a run: their measures, directions, and conversion to rewards.
 
-A file names them in tables ``[[objectives]]``; one without any trains on ``correct`` and ``calls``,
-as the paper does.
+A file names them in tables ``[[objectives]]``. A file without objectives trains on ``correct`` and
+``calls``, as the paper does.
 
 >>> Objective("seconds", weight=0.2).better
 'fewer'
@@ -22,21 +22,21 @@ from typing import Any, Literal, TypeAlias
 
 from paretopo.config.keys import ConfigError, argument, check_section, key, keys, nearest
 
-# Measured without code of the user's, each in its own unit.
+# Measured without user code, each in its own unit.
 MEASURES = ("correct", "calls", "tokens", "turns", "seconds", "dollars")
 COUNTS = frozenset({"calls", "tokens", "turns"})  # integers
 _WORST, _KEEPS = "worst", "keeps"
 
-# What a failed rollout gets: a reward, the worst of its group, or what it has.
+# The reward of a failed rollout: a number, the worst of its group, or its own.
 Floor: TypeAlias = float | Literal["worst", "keeps"]
 
-# The weights of correctness and calls in a file without objectives, by recipe.
+# The weights of correctness and calls in a file without objectives, for each recipe.
 DEFAULT_WEIGHTS: Mapping[str, tuple[float, float]] = {
     "recommended": (0.5, 0.5),
     "paper": (0.6, 0.4),
 }
 
-# A name says that its objective is the gate where its words are one of these, and _PLAIN_WORDS.
+# A name makes its objective the gate if its words are one of these and _PLAIN_WORDS.
 GATE_WORDS: tuple[tuple[str, ...], ...] = (
     ("correct",),
     ("correctness",),
@@ -51,25 +51,25 @@ _PLAIN_WORDS = frozenset(
     | {"fn"}
 )
 
-# Economies that go by the fewest of a success, from 0 to 1.
+# Economies relative to the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
-# Economies that ask which rollouts solved their prompt.
+# Economies that need to know which rollouts solved their prompts.
 OF_SUCCESSES = BY_FEWEST | {"arora_zanette", "kimi", "pass_rate", "laser", "laser_d"}
-# Economies that compare the rollouts of a group; held-out rollouts, which have none, count raw.
+# Economies that compare the rollouts of a group; held-out rollouts have no group and count raw.
 OF_THE_GROUP = frozenset(
     {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser", "laser_d"}
 )
-# Economies that go by a cost of at least 0; of what is better more, by what is short of high.
+# Economies that need a cost of at least 0; if more is better, the shortfall from high is the cost.
 _OF_COSTS = frozenset({"saving", "gr3", "pass_rate", "laser", "laser_d"})
 
 
 @dataclass(frozen=True)
 class Objective:
-    """One objective; what is not given comes from its name and its economy.
+    """One objective; its name and its economy fill the keys that are not given.
 
     Raises:
-        ConfigError: a value of the wrong type or outside its range, or values that do not fit each
-            other; names the objective and the key.
+        ConfigError: A value has the wrong type or is out of range, or values do not fit each other;
+            the message names the objective and the key.
     """
 
     name: str = key(
@@ -204,29 +204,29 @@ class Objective:
             self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}")
         if self.economy in _OF_COSTS and self.better == "more" and self.high is None:
             self._refuse(
-                "high", f'must be given for economy = "{self.economy}": what is short of it is paid'
+                "high", f'must be given for economy = "{self.economy}": the shortfall is paid'
             )
         if self.budget is not None and self.better != "more":
-            self._refuse("budget", 'measures what is left: better = "more"')
+            self._refuse("budget", 'measures the rest: better = "more"')
         if self.name == "correct" and (self.budget is not None or self.price != 1.0):
             self._refuse("price", "and budget are for costs")
         if self.gate:
             self._check_gate()
         if self.gate and self.failure != _KEEPS:
-            self._refuse("failure", "must not be given for the objective that says what solved is")
+            self._refuse("failure", "must not be given for the gate")
         self._check_failure()
         self._check_reference()
 
     @property
     def floor(self) -> Floor:
-        """What a failed rollout gets, as a reward."""
+        """Return the reward of a failed rollout."""
         if isinstance(self.failure, float) and self.economy not in BY_FEWEST:
             return self.to_reward(self.failure)
         return self.failure
 
     @property
     def best(self) -> float | None:
-        """The reward that none exceeds; None where there is no such."""
+        """Return the largest possible reward; None if there is no bound."""
         if self.economy in BY_FEWEST or self.economy == "saving":
             return 1.0
         bound = self.high if self.better == "more" else self.low
@@ -234,12 +234,12 @@ class Objective:
 
     @property
     def is_share(self) -> bool:
-        """Whether its reward is a share of something, 1 for all of it."""
+        """Return whether its reward is a share, 1 for the whole."""
         return self.economy != "raw" or self.best == 1.0
 
     @property
     def worst(self) -> float | None:
-        """The reward that none stays below; None where there is no such."""
+        """Return the smallest possible reward; None if there is no bound."""
         if self.economy in BY_FEWEST:
             return 0.0
         if self.economy == "saving":
@@ -248,11 +248,11 @@ class Objective:
         return None if bound is None else self.to_reward(bound)
 
     def to_reward(self, value: float) -> float:
-        """A value in its own unit as a reward, larger is better."""
+        """Convert a value in its own unit to a reward, larger is better."""
         return 0.0 - value if self.better == "fewer" else value
 
     def to_measure(self, amount: float) -> float:
-        """What counts in place of an amount as it came: its price, or what that leaves of a budget.
+        """Convert a raw amount to the value that is scored: its price, or the remaining budget.
 
         >>> Objective("tokens", price=0.5, budget=100.0).to_measure(30.0)
         85.0
@@ -261,14 +261,14 @@ class Objective:
         return paid if self.budget is None else self.budget - paid
 
     def to_amount(self, measure: float) -> float:
-        """The amount of a measure: the reverse of `to_measure`."""
+        """Convert a measure back to an amount: the inverse of `to_measure`."""
         return (measure if self.budget is None else self.budget - measure) / self.price
 
     def to_cost(self, value: float) -> float:
-        """What a value in its own unit costs; of a budget that is left, what is short of ``high``.
+        """Convert a value in its own unit to a cost; of a remaining budget, the shortfall.
 
         Raises:
-            ValueError: more is better, and ``high`` is not given.
+            ValueError: More is better, and ``high`` is not given.
         """
         if self.better == "fewer":
             return value
@@ -277,18 +277,18 @@ class Objective:
         return self.high - value
 
     def to_group_cost(self, value: float) -> float:
-        """What a value costs next to others of its group; below 0 where a shift does not matter."""
+        """Return a value's cost within its group; below 0 is allowed if a shift does not matter."""
         if self.economy in _OF_COSTS:
             return self.to_cost(value)
         return 0.0 - self.to_reward(value)
 
     def reference_reward(self, otherwise: Literal["initial", "zero"]) -> float | None:
-        """Its coordinate of the reference point, as a reward; None for the first evaluation's.
+        """Return its coordinate of the reference, as a reward; None for the first evaluation's.
 
         Args:
-            otherwise: ``paretopo.reference``. "zero" is the worst reward there can be, for a saving
-                none, and for a cost without a bound the first evaluation's: no cost is ever better
-                than 0.
+            otherwise: ``paretopo.reference``. "zero" takes the worst possible reward; for a saving,
+                0. A cost without a bound takes the first evaluation's, since no cost is better than
+                0.
         """
         if self.reference is not None:
             in_unit = self.economy not in BY_FEWEST and self.economy != "saving"
@@ -312,20 +312,20 @@ class Objective:
         raise ConfigError(f"objectives.{self.name}.{name} {why}")
 
     def _check_gate(self) -> None:
-        """What is never above the threshold would call every rollout a failure."""
+        """Refuse a gate whose values never exceed the threshold: every rollout would fail."""
         if self.better != "more":
-            self._refuse("gate", 'cannot be true for a cost, better = "fewer": none is above 0')
+            self._refuse("gate", 'cannot be true for a cost, better = "fewer": no value is above 0')
         if self.economy != "raw":
             self._refuse("gate", f'is for economy = "raw", got "{self.economy}"')
         if self.high is not None and self.high <= self.threshold:
             self._refuse(
                 "gate",
-                f"cannot be true where high = {self.high:g} is not above threshold = "
+                f"cannot be true if high = {self.high:g} is not above threshold = "
                 f"{self.threshold:g}: no rollout would ever solve its prompt",
             )
 
     def _check_failure(self) -> None:
-        """A failure that is better off than it can be otherwise would be what is learnt."""
+        """Refuse a failure value that beats other rewards: training would learn to fail."""
         if not isinstance(self.failure, float):
             return
         if self.economy in BY_FEWEST:
@@ -361,13 +361,13 @@ class Objective:
             )
 
 
-def name_says_solved(name: str) -> bool:
-    """Whether a name says that its objective is above 0 where a rollout solved its prompt.
+def is_gate_name(name: str) -> bool:
+    """Return whether a name means that values above 0 mark a solved prompt.
 
     >>> named = ("correct", "accuracy_reward", "isCorrect", "exact-match", "correctness_func")
-    >>> all(map(name_says_solved, named))
+    >>> all(map(is_gate_name, named))
     True
-    >>> any(map(name_says_solved, ("incorrect", "correct_format", "right_length", "copyright")))
+    >>> any(map(is_gate_name, ("incorrect", "correct_format", "right_length", "copyright")))
     False
     """
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
@@ -376,9 +376,10 @@ def name_says_solved(name: str) -> bool:
 
 
 def find_gates(objectives: Sequence[Objective]) -> list[str]:
-    """The objectives that say what solved means: those with ``gate = true``, else by their names.
+    """Return the gates: the objectives with ``gate = true``, else the candidates by name.
 
-    By name it is the measure ``correct``, else all whose name says so: only one of them can be it.
+    By name these are the measure ``correct``, else all whose names say so; only one can be the
+    gate.
     """
     chosen = [one.name for one in objectives if one.gate]
     named = [one.name for one in objectives if _may_be_gate(one)]
@@ -386,23 +387,23 @@ def find_gates(objectives: Sequence[Objective]) -> list[str]:
 
 
 def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    """The objectives with weights that sum to 1; the one that says what solved means comes first.
+    """Return the objectives with weights that sum to 1; the gate comes first.
 
-    Where none does, they stay in their order, and none has ``gate = True``.
+    Without a gate the order stays, and no objective has ``gate = True``.
 
     Raises:
-        ConfigError: there are none, two of a name or two gates, or weights for some alone.
+        ConfigError: There are no objectives, two of one name or two gates, or only some weights.
     """
     names = [one.name for one in objectives]
     if not names or len(set(names)) != len(names):
-        raise ConfigError(f"objectives must be one or more, each of another name, got {names}")
+        raise ConfigError(f"objectives must be one or more, each with its own name, got {names}")
     gates = find_gates(objectives)
     if len(gates) > 1 and any(one.gate for one in objectives):
-        raise ConfigError(f"only one objective says what solved means: gate is true for {gates}")
+        raise ConfigError(f"only one objective can be the gate: gate is true for {gates}")
     first = gates[0] if len(gates) == 1 else None
     for one in objectives:
         if one.name != first and one.threshold != 0.0:
-            raise ConfigError(f"objectives.{one.name}.threshold {_THRESHOLD_ALONE}")
+            raise ConfigError(f"objectives.{one.name}.threshold {_THRESHOLD_ONLY}")
     given = [one.weight for one in objectives]
     if None in given and any(weight is not None for weight in given):
         lacking = [one.name for one in objectives if one.weight is None]
@@ -416,7 +417,7 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     if abs(total - 1.0) > 1e-6:
         weights = [weight / total for weight in weights]
     arranged = [
-        # The gate's own failure is filled anew.
+        # Fill the gate's own failure value again.
         dataclasses.replace(one, weight=weight, gate=True, failure=_own_failure(one))
         if one.name == first
         else dataclasses.replace(one, weight=weight, gate=False)
@@ -431,16 +432,15 @@ def make_objectives(
     *,
     recipe: Literal["recommended", "paper"] = "recommended",
 ) -> tuple[Objective, ...]:
-    """The objectives of a file.
+    """Return the objectives of a file.
 
     Args:
-        tables: what its ``[[objectives]]`` hold; None where it has none: correct and calls.
-        overrides: objective → key → value, which win over the file.
-        recipe: gives what is left open.
+        tables: The tables of its ``[[objectives]]``; None without any: correct and calls.
+        overrides: Maps objective and key to values that override the file.
+        recipe: Fills the open keys.
 
     Raises:
-        ConfigError: as :func:`merge_objectives`, :class:`Objective` and
-            :func:`arrange_objectives`.
+        ConfigError: As :func:`merge_objectives`, :class:`Objective` and :func:`arrange_objectives`.
     """
     merged = merge_objectives(tables, overrides, recipe=recipe)
     return arrange_objectives([Objective(**table, recipe=recipe) for table in merged])
@@ -452,15 +452,15 @@ def merge_objectives(
     *,
     recipe: Literal["recommended", "paper"],
 ) -> list[dict[str, Any]]:
-    """The tables of the objectives with what wins over them, their keys checked.
+    """Return the tables of the objectives with the overrides applied, and check their keys.
 
     Args:
-        tables: as for :func:`make_objectives`, as are the others.
-        overrides: likewise.
-        recipe: likewise.
+        tables: As for :func:`make_objectives`.
+        overrides: As for :func:`make_objectives`.
+        recipe: As for :func:`make_objectives`.
 
     Raises:
-        ConfigError: no tables, or an unknown key or objective (with the nearest known).
+        ConfigError: There are no tables, or a key or objective is unknown (with the nearest known).
     """
     if tables is None:
         weights = zip(("correct", "calls"), DEFAULT_WEIGHTS[recipe], strict=True)
@@ -475,7 +475,7 @@ def merge_objectives(
         if not isinstance(name, str) or not name:
             raise ConfigError(f"each of [[objectives]] must have a name, a text, got {dict(table)}")
         if name in by_name:
-            raise ConfigError(f"[[objectives]] has {name!r} twice: each needs a name of its own")
+            raise ConfigError(f"[[objectives]] has {name!r} twice: each needs a unique name")
         by_name[name] = dict(table)
     for name, values in overrides.items():
         if name not in by_name:
@@ -491,18 +491,18 @@ def merge_objectives(
 
 
 def check_key(objective: str, name: str) -> None:
-    """Refuse what is no key of an objective."""
+    """Refuse an unknown key of an objective."""
     known = [known for known, about in keys(Objective).items() if about.in_file]
     if name not in known:
         raise ConfigError(f"unknown key objectives.{objective}.{name}; {nearest(name, known)}")
 
 
-_THRESHOLD_ALONE = "is for the objective that says what solved means: give it gate = true"
+_THRESHOLD_ONLY = "is for the gate: set gate = true"
 
 
 def _may_be_gate(one: Objective) -> bool:
-    """By its name; a cost cannot be, nor what never rises above its threshold."""
-    if one.gate is not None or not name_says_solved(one.name):
+    """Return whether an objective may be the gate by its name: it can exceed its threshold."""
+    if one.gate is not None or not is_gate_name(one.name):
         return False
     rises = one.high is None or one.high > one.threshold
     return one.name == "correct" or (one.economy == "raw" and one.better == "more" and rises)

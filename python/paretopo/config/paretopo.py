@@ -30,8 +30,8 @@ def _freeze(table: Mapping[str, Any]) -> Mapping[str, Any]:
     )
 
 
-# Recipe, section, switch: every switch in which the two differ. "paper" is Algorithm 1 of
-# arXiv 2606.16111 to the letter; "recommended" is what docs/study.md supports.
+# Recipe, section, switch: every switch in which the two differ. "paper" is Algorithm 1 of arXiv
+# 2606.16111 to the letter; "recommended" follows the results in docs/study.md.
 RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
     {
         "recommended": {
@@ -61,8 +61,8 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
     }
 )
 
-# Recipe, switch: what a recipe fills in its place where no objective says what solved means. The
-# paper's has a filter by accuracy, which has no such form.
+# Recipe, switch: a recipe's values if no objective can be the gate. The paper's recipe filters by
+# accuracy, which then does not exist.
 UNGATED: Mapping[str, Mapping[str, Any]] = _freeze(
     {"recommended": {"stage2_estimator": "rloo", "gate": "none"}, "paper": {}}
 )
@@ -72,11 +72,11 @@ def fill_by_recipe(section: Any, name: str) -> None:
     """Give every switch that is still None its value in the section's ``recipe``.
 
     Args:
-        section: a frozen dataclass with a ``recipe`` field.
-        name: its name in the file.
+        section: A frozen dataclass with a ``recipe`` field.
+        name: Its name in the file.
 
     Raises:
-        ConfigError: there is no such recipe.
+        ConfigError: There is no such recipe.
     """
     if not isinstance(section.recipe, str) or section.recipe not in RECIPES:
         check_section(section, name)
@@ -87,7 +87,7 @@ def fill_by_recipe(section: Any, name: str) -> None:
 
 # ---- the section -----------------------------------------------------------------------------
 
-# Every estimator's name, once: paretopo.controller.estimators makes its table of them.
+# The name of every estimator: paretopo.controller.estimators builds its table from them.
 EstimatorName: TypeAlias = Literal[
     "pareto",
     "soft_pareto",
@@ -110,39 +110,39 @@ EstimatorName: TypeAlias = Literal[
     "constant",
 ]
 
-# Those of them that have a k, and those whose centre is a mean of ranks.
-HYPERVOLUMES = frozenset({"hypervolume", "hypervolume_gd2po"})
-# Those whose first reward says what is right, and those to which weights mean nothing.
-OF_SUCCESS = HYPERVOLUMES | {"worth", "gr3"}
+# Estimators with a k, and those whose centre is a mean of ranks.
+HYPERVOLUME_ESTIMATORS = frozenset({"hypervolume", "hypervolume_gd2po"})
+# Estimators whose first reward must be correctness, and those that ignore weights.
+OF_SUCCESS = HYPERVOLUME_ESTIMATORS | {"worth", "gr3"}
 UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
 
 
 def _of(*estimators: str) -> dict[str, tuple[str, ...]]:
-    """The keys that name an estimator; what one takes holds for both stages."""
+    """Return the keys that name an estimator; an argument of it applies to both stages."""
     return {"stage2_estimator": estimators, "stage1_estimator": estimators}
 
 
 _OF_GAIN = {
     "multiplier_on": ("advantage", "reward", "learning_rate"),
-    **_of(*sorted(HYPERVOLUMES)),  # whose k may go by it
+    **_of(*sorted(HYPERVOLUME_ESTIMATORS)),  # whose k may follow it
 }
 
-# Where k = "archive" starts: half of the paper's groups.
+# The first k of k = "archive": half of the paper's groups.
 ARCHIVE_K = 4
 
 
 @dataclass(frozen=True)
 class ParetoPOConfig:
-    """The switches of the two-stage controller; what is not given comes from the recipe.
+    """The switches of the two-stage controller; the recipe fills those that are not given.
 
-    What belongs to an objective stands in ``[[objectives]]`` of a file; the controller is told in
-    ``weights``, ``floors`` and ``references``, of as many rewards as there are objectives, larger
-    is better, the one that says what solved means first.
+    Keys of one objective stand in ``[[objectives]]`` of a file. The controller gets them as
+    ``weights``, ``floors`` and ``references``, one for each objective; rewards are
+    larger-is-better, and the gate comes first.
 
     Raises:
-        ConfigError: a value of the wrong type or outside its range, weights that are negative or
-            do not sum to 1, floors or references of another length than the weights.
+        ConfigError: A value has the wrong type or is out of range, weights are negative or do not
+            sum to 1, or floors or references have another length than the weights.
     """
 
     recipe: Literal["recommended", "paper"] = key(
@@ -241,7 +241,7 @@ class ParetoPOConfig:
         "Number of rollouts that count together. A list splits the estimator's steps into equal "
         'parts; "archive" follows the smoothed gain of the archive from 4 down to 1.',
         low=1,
-        of=_of(*sorted(HYPERVOLUMES)),
+        of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
     hypervolume_reference: Literal["weights", "archive"] = argument(
         "weights",
@@ -323,7 +323,7 @@ class ParetoPOConfig:
         if self.centre == "exact" and ranks:
             raise ConfigError(
                 'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
-                f'"{ranks[0]}": take "mean", "none", "std" or "loo"'
+                f'"{ranks[0]}": use "mean", "none", "std" or "loo"'
             )
         for name, expected in (
             ("floors", len(self.weights) - 1),
@@ -345,20 +345,20 @@ class ParetoPOConfig:
 
     @property
     def reference_point(self) -> tuple[float | Literal["initial"], ...]:
-        """The reference point of the archive; "initial" where it is the first evaluation's."""
+        """Return the archive's reference; "initial" marks the first evaluation's coordinates."""
         if self.references is not None:
             return self.references
         return (0.0 if self.reference == "zero" else "initial",) * len(self.weights)
 
     @property
     def gated_floors(self) -> tuple[float | Literal["worst", "keeps"], ...]:
-        """What a failed rollout gets in the objectives behind the first."""
+        """Return the rewards of a failed rollout in the objectives after the first."""
         worst: tuple[float | Literal["worst", "keeps"], ...] = ("worst",)
         return worst * (len(self.weights) - 1) if self.floors is None else self.floors
 
     @property
     def estimators(self) -> set[str]:
-        """Those of the stages that a run has."""
+        """Return the estimators of the stages that a run has."""
         stages = set[str]()
         if self.stage1_steps != 0:
             stages.add(self.stage1_estimator)
@@ -367,9 +367,9 @@ class ParetoPOConfig:
         return stages
 
     @property
-    def most_together(self) -> int:
+    def max_k(self) -> int:
         """The largest k of a run, 0 where no estimator has one."""
-        if not HYPERVOLUMES & {self.stage1_estimator, self.stage2_estimator}:
+        if not HYPERVOLUME_ESTIMATORS & {self.stage1_estimator, self.stage2_estimator}:
             return 0
         return (
             ARCHIVE_K
@@ -388,7 +388,7 @@ class ParetoPOConfig:
                 )
         elif min(self.weights[1:], default=1.0) == 0.0:
             raise ConfigError(
-                'paretopo.hypervolume_reference = "weights" needs weights above 0 behind the '
+                'paretopo.hypervolume_reference = "weights" needs weights above 0 after the '
                 f"first, got {list(self.weights)}: give objectives a reference each and "
                 'hypervolume_reference = "archive"'
             )

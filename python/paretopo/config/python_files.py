@@ -1,4 +1,4 @@
-"""Files of the user's own that a configuration names."""
+"""The user's own files that a configuration names."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def load_module(key: str, path: Path) -> ModuleType:
-    """The file, executed once in a process; it can import the files next to it.
+    """Execute a file once in a process; it can import the files next to it.
 
-    An installed package of the same name comes before such a neighbour.
+    An installed package of the same name takes precedence over such a neighbour.
 
     Args:
-        key: The key that names it, for error messages.
+        key: The key that names the file, for error messages.
         path: The file.
 
     Raises:
-        ConfigError: There is none, it is no Python file, or it fails.
+        ConfigError: The file is missing, is not a Python file, or fails.
     """
     if not path.is_file():
         raise ConfigError(f"{key}: there is no file {path}")
@@ -44,7 +44,7 @@ def _execute(key: str, path: Path, digest: str) -> ModuleType:
         raise ConfigError(f"{key} must be a Python file, got {path}")
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    # Dataclasses look their module up while it is executed.
+    # Dataclasses look up their module during its execution.
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -57,14 +57,14 @@ def _execute(key: str, path: Path, digest: str) -> ModuleType:
 
 
 def load_functions(key: str, path: Path) -> dict[str, Callable[..., Any]]:
-    """The functions that a file defines, by name, but for those that begin with ``_``.
+    """Return the functions that a file defines, by name, except those that begin with ``_``.
 
     Args:
         key: As for :func:`load_module`.
         path: The file.
 
     Raises:
-        ConfigError: As for :func:`load_module`, or there is no function.
+        ConfigError: As for :func:`load_module`, or the file has no function.
     """
     module = load_module(key, path)
     functions: dict[str, Callable[..., Any]] = {
@@ -80,7 +80,7 @@ def load_functions(key: str, path: Path) -> dict[str, Callable[..., Any]]:
 
 
 def hash_own_files(config: RunConfig) -> dict[str, str]:
-    """SHA-256 of each file of the user's that a run reads, by its key; of those that are there."""
+    """Return the SHA-256 of each existing file of the user that a run reads, by its key."""
     named = {
         "task.train": config.task.train,
         "task.held_out": config.task.held_out,
@@ -95,7 +95,7 @@ def hash_own_files(config: RunConfig) -> dict[str, str]:
     }
 
 
-# Keys that may name a file or folder of the user's.
+# Keys that may name a file or folder of the user.
 _FILES = {
     "task": ("train", "held_out", "tools"),
     "warmup": ("file", "shared"),
@@ -109,7 +109,7 @@ _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
 
 
 def hash_run_files(config: RunConfig) -> dict[str, str]:
-    """SHA-256 of every file that a run reads, and of the modules next to its Python files.
+    """Return the SHA-256 of every file that a run reads, and of modules next to its Python files.
 
     Weights of models are left out.
     """
@@ -119,14 +119,14 @@ def hash_run_files(config: RunConfig) -> dict[str, str]:
             found[key] = _hash(path)
     folders = {path.resolve().parent for _, path in _list_files(config) if path.suffix == ".py"}
     for module in list(sys.modules.values()):
-        place = Path(getattr(module, "__dict__", {}).get("__file__") or "")  # no lazy attribute
+        place = Path(getattr(module, "__dict__", {}).get("__file__") or "")  # not lazy ones
         if place.suffix == ".py" and place.parent in folders and place.is_file():
             found.setdefault(f"{place.name}, imported", _hash(place))
     return found
 
 
 def anchor(config: RunConfig, folder: Path) -> RunConfig:
-    """The configuration with the files of another folder, where they are not found from here."""
+    """Return the configuration with paths relative to a folder, if they are not found from here."""
     if folder == Path.cwd():
         return config
     for key, path in _list_files(config):

@@ -1,4 +1,4 @@
-"""The configuration of a whole run: its sections, and whether they fit each other."""
+"""The configuration of a whole run: its sections, and the checks between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paretopo.config.objectives import (
     make_objectives,
 )
 from paretopo.config.paretopo import (
-    HYPERVOLUMES,
+    HYPERVOLUME_ESTIMATORS,
     OF_SUCCESS,
     RECIPES,
     UNGATED,
@@ -47,7 +47,7 @@ class RunConfig:
     """A whole run.
 
     Attributes:
-        notes: What to say when it begins; no part of what the run is.
+        notes: Notes for the beginning of the run; not part of its settings.
     """
 
     recipe: Literal["recommended", "paper"] = key(
@@ -95,7 +95,7 @@ class RunConfig:
                 )
         self._settle_model()
         self._settle_objectives()
-        together = self.paretopo.most_together
+        together = self.paretopo.max_k
         if together > self.optimiser.group_size:
             raise ConfigError(
                 f"paretopo.k must be at most optimiser.group_size, {self.optimiser.group_size}, "
@@ -113,7 +113,7 @@ class RunConfig:
                 object.__setattr__(self, section, filled)
 
     def _settle_objectives(self) -> None:
-        """Arrange them, and tell the controller."""
+        """Arrange the objectives, and pass their values to the controller's section."""
         most = self.optimiser.max_tool_calls
         objectives = arrange_objectives(
             [
@@ -142,12 +142,12 @@ class RunConfig:
             _check_gr3(objectives[1:])
         for estimator in sorted(_TO_IDEAL & self.paretopo.estimators):
             _check_ideal(estimator, objectives)
-        if objectives[0].threshold != 0.0 and HYPERVOLUMES & self.paretopo.estimators:
-            [name, *_] = sorted(HYPERVOLUMES & self.paretopo.estimators)
+        if objectives[0].threshold != 0.0 and HYPERVOLUME_ESTIMATORS & self.paretopo.estimators:
+            [name, *_] = sorted(HYPERVOLUME_ESTIMATORS & self.paretopo.estimators)
             raise ConfigError(
-                f'the estimator "{name}" calls a rollout right above 0, got '
-                f"objectives.{objectives[0].name}.threshold = {objectives[0].threshold:g}: take "
-                "another estimator, or a reward that is above 0 where a rollout is right"
+                f'the estimator "{name}" takes a rollout above 0 as right, got '
+                f"objectives.{objectives[0].name}.threshold = {objectives[0].threshold:g}: use "
+                "another estimator, or a reward that is above 0 if a rollout is right"
             )
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
@@ -162,7 +162,7 @@ class RunConfig:
         return bool(arrange_objectives(self.objectives)[0].gate)
 
     def _weigh(self, objectives: tuple[Objective, ...]) -> tuple[float, ...]:
-        """The weights by `paretopo.weighting`; none of 0 becomes another."""
+        """Return the weights by `paretopo.weighting`; a weight of 0 stays 0."""
         given = tuple(cast(float, one.weight) for one in objectives)
         weighting, count = self.paretopo.weighting, len(objectives)
         if weighting == "as given":
@@ -173,19 +173,19 @@ class RunConfig:
         names = ", ".join(one.name for one in objectives)
         if weighting == "second alone" and count != 2:
             raise ConfigError(
-                'paretopo.weighting = "second alone", which OTC is made of (correctness times one '
+                f'paretopo.weighting = "{weighting}", which OTC is made of (correctness times one '
                 f"tool reward), is for two objectives, got {count}: {names}"
             )
         at = 0 if weighting == "first alone" else 1
         if given[at] == 0.0:
             raise ConfigError(
                 f'paretopo.weighting = "{weighting}" puts all weight on {objectives[at].name!r}, '
-                "whose weight is 0: give it one, or take another method"
+                "whose weight is 0: give it one, or use another method"
             )
         return tuple(float(place == at) for place in range(count))
 
     def _refuse_success(self) -> None:
-        """Refuse what asks which rollouts solved their prompt, where no objective says so."""
+        """Refuse settings that need a gate if no objective can be the gate."""
         switches, cure = self.paretopo, ""
         asks = [
             f'objectives.{one.name}.economy = "{one.economy}"'
@@ -203,19 +203,19 @@ class RunConfig:
             asks.append('paretopo.economies = "least"')
         if switches.group_filter == "accuracy":
             asks.append('paretopo.group_filter = "accuracy"')
-            cure = ', or take group_filter = "vector"' if len(asks) == 1 else ""
+            cure = ', or use group_filter = "vector"' if len(asks) == 1 else ""
         if asks:
             names = ", ".join(one.name for one in self.objectives)
             raise ConfigError(
-                f"{asks[0]} needs an objective that says what solved means, and none of {names} "
-                f"does: give it gate = true{cure}"
+                f"{asks[0]} needs a gate, and none of {names} "
+                f"is one: set gate = true for an objective{cure}"
             )
 
     def objective(self, name: str) -> Objective:
-        """The objective of a name.
+        """Return the objective of a name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: There is none.
         """
         return {one.name: one for one in self.objectives}[name]
 
@@ -227,10 +227,10 @@ class RunConfig:
                 f"optimiser.max_prompt_tokens is for the questions of a task, got {self.backend}."
                 f"prompts = {given[self.backend]!r}: leave long prompts out of that file"
             )
-        own = self.task.name == "questions"  # whose words and answers are known
+        own = self.task.name == "questions"  # its words and answers are known
         if not own and not self.task.is_made_up and self.model.path == "tiny":
             raise ConfigError(
-                'model.path = "tiny" knows the words of made-up questions only: for the questions '
+                'model.path = "tiny" knows only the words of made-up questions: for the questions '
                 f"of {self.task.train!r}, give a Hugging Face model"
             )
         if not own and not self.task.is_made_up and self.warmup.steps > 0:
@@ -259,7 +259,7 @@ class RunConfig:
             )
 
     def _check_preference(self) -> None:
-        """Refuse what cannot go by a preference that is given with the question."""
+        """Refuse settings that do not work with a preference given with the question."""
         limited = [one.name for one in self.objectives if one.budgets]
         by_budget = self.preference.kind == "budget"
         if self.paretopo.preference == "fixed":
@@ -272,7 +272,7 @@ class RunConfig:
         given = 'paretopo.preference = "given"'
         if self.paretopo.stage1_steps != 0:
             raise ConfigError(
-                f"{given} needs paretopo.stage1_steps = 0: the multiplier of stage 1 goes by one "
+                f"{given} needs paretopo.stage1_steps = 0: the multiplier of stage 1 follows one "
                 f"front over time, got {self.paretopo.stage1_steps!r}"
             )
         if self.optimiser.learn_from == "answers":
@@ -290,22 +290,22 @@ class RunConfig:
         alone = self.paretopo.weighting in ("first alone", "second alone")
         if blind or len(self.objectives) < 2 or alone:
             raise ConfigError(
-                f"{given} needs several objectives, none of them alone by paretopo.weighting, and "
-                "an estimator that goes by weights, which may be 0; got "
+                f"{given} needs several objectives, none with all the weight, and "
+                "an estimator with weights, which may be 0; got "
                 f"{len(self.objectives)}, {self.paretopo.weighting!r} and "
                 f"{self.paretopo.stage2_estimator!r}"
             )
 
 
 def _check_worth(objectives: tuple[Objective, ...]) -> None:
-    """Refuse what the estimator of the recommended recipe cannot weigh against being right."""
+    """Refuse objectives that the recommended estimator cannot weigh against correctness."""
     for one in objectives:
         if one.failure == "keeps":
             raise ConfigError(
-                f"{_WORTH} nothing for a failed rollout, so that objectives.{one.name}.failure = "
-                f'"keeps" could not count: take another estimator, {_ANOTHER}'
+                f"{_WORTH} nothing for a failed rollout, so objectives.{one.name}.failure = "
+                f'"keeps" could not count: use another estimator, {_ANOTHER}'
             )
-    _check_shares(f"{_WORTH} for shares", objectives, f"take an estimator for any unit, {_ANOTHER}")
+    _check_shares(f"{_WORTH} for shares", objectives, f"use an estimator for any unit, {_ANOTHER}")
 
 
 _WORTH = 'the estimator "worth", that of recipe = "recommended", pays'
@@ -315,12 +315,12 @@ _ANOTHER = 'paretopo.stage2_estimator = "gd2po"'
 def _check_least(objectives: tuple[Objective, ...], estimators: set[str]) -> None:
     """Refuse economies that cannot be compared, and estimators that need each of them."""
     least = 'paretopo.economies = "least"'
-    for name in sorted(HYPERVOLUMES & estimators):
+    for name in sorted(HYPERVOLUME_ESTIMATORS & estimators):
         raise ConfigError(
             f'{least} leaves one economy, and the estimator "{name}" measures the volume of all: '
-            'take economies = "each"'
+            'use economies = "each"'
         )
-    _check_shares(f"{least} compares shares", objectives, 'take economies = "each"')
+    _check_shares(f"{least} compares shares", objectives, 'use economies = "each"')
 
 
 def _check_shares(why: str, objectives: tuple[Objective, ...], other: str) -> None:
@@ -333,12 +333,12 @@ def _check_shares(why: str, objectives: tuple[Objective, ...], other: str) -> No
             meant = difflib.get_close_matches(one.name, MEASURES, n=1, cutoff=0.75)
             near = f"did you mean {meant[0]!r}? If not: " if meant and one.function is None else ""
             raise ConfigError(
-                f"{near}{why}, and objectives.{one.name} is none: give it {cure}economy = "
+                f"{near}{why}, and objectives.{one.name} is not a share: give it {cure}economy = "
                 f'"saving"{sense}, or {other}'
             )
 
 
-# Estimators by the distance to a reward of 1.
+# Estimators that measure the distance to a reward of 1.
 _TO_IDEAL = frozenset({"tchebycheff", "expected_tchebycheff"})
 
 
@@ -347,9 +347,9 @@ def _check_ideal(estimator: str, objectives: tuple[Objective, ...]) -> None:
     for one in objectives:
         if not one.is_share:
             raise ConfigError(
-                f'the estimator "{estimator}" goes by the distance to 1, the best reward, and '
+                f'the estimator "{estimator}" measures the distance to 1, the best reward, and '
                 f'objectives.{one.name} does not end there: give it economy = "saving" (and high, '
-                'where better = "more")'
+                'if better = "more")'
             )
 
 
@@ -360,13 +360,13 @@ def _check_gr3(objectives: tuple[Objective, ...]) -> None:
             raise ConfigError(
                 'the estimator "gr3" divides by costs over their mean in the group, and '
                 f"objectives.{one.name}.economy is {one.economy!r}: give it "
-                f'objectives.{one.name}.economy = "gr3", or take another estimator'
+                f'objectives.{one.name}.economy = "gr3", or use another estimator'
             )
 
 
-# What is not given: of a model that is made for the run, of a loaded one, and of adapters on one.
-# Those of loaded ones are TRL 1.16's defaults (SFTConfig 2e-5, GRPOConfig 1e-6) and ten times them
-# (Schulman and Thinking Machines Lab, 2025, "LoRA Without Regret").
+# Learning rates that are not given: of a tiny model, of a loaded one, and of adapters on one. For
+# loaded models they are TRL 1.16's defaults (SFTConfig 2e-5, GRPOConfig 1e-6); adapters take ten
+# times these (Schulman and Thinking Machines Lab, 2025, "LoRA Without Regret").
 LEARNING_RATES = {
     "made": {"warmup": 2e-3, "optimiser": 3e-4},
     "loaded": {"warmup": 2e-5, "optimiser": 1e-6},
@@ -388,5 +388,5 @@ SECTIONS: dict[str, type] = {
     "openrlhf": OpenRLHFConfig,
     "verl": VerlConfig,
 }
-# Those that only runs of the back end of that name read.
+# Sections that only runs of the back end of that name read.
 BACKEND_SECTIONS = frozenset({"openrlhf", "verl"})

@@ -22,13 +22,13 @@ FROM_TASK = "task"  # OpenRLHF's agent and prompts
 NONE = "none"
 OWN = "own"  # chat template
 TINY = "tiny"
-BY_MODEL = "by model"  # shown as the default of what RunConfig settles
-SMALL = "small:"  # before a name: a small model with random weights, and the tokenizer of that name
+BY_MODEL = "by model"  # shown as the default if RunConfig sets it
+SMALL = "small:"  # before a name: random small model with the tokenizer of that name
 
 
 @dataclass(frozen=True)
 class LoraConfig:
-    """Low-rank adapters that are trained in place of the weights: ``model.lora = {rank = 16}``."""
+    """Low-rank adapters, trained instead of the weights: ``model.lora = {rank = 16}``."""
 
     rank: int = key(0, "Rank of the adapters; 0 trains all weights. Needs peft.", low=0)
     alpha: int = key(
@@ -49,7 +49,7 @@ class LoraConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The policy: any causal language model, or a small one made on the spot."""
+    """The policy: any causal language model, or a small one created for the run."""
 
     path: str = key(
         TINY,
@@ -111,11 +111,11 @@ class ModelConfig:
 
     @property
     def is_made(self) -> bool:
-        """Are the weights random, made for the run, rather than loaded?"""
+        """Return whether the weights are random, created for the run."""
         return self.path == TINY or self.path.startswith(SMALL)
 
     def trained(self, path: str) -> ModelConfig:
-        """As which a policy that was trained from this one, and saved at ``path``, is loaded."""
+        """Return the section that loads a policy trained from this one and saved at ``path``."""
         return replace(self, path=path, chat_template=OWN, lora=LoraConfig())
 
 
@@ -170,18 +170,18 @@ class TaskConfig:
             )
         if self.tools != NONE and self.name != "questions":
             raise ConfigError(
-                f'task.tools is for task.name = "questions", got {self.name!r}: other tasks bring '
-                "their tool along"
+                f'task.tools is for task.name = "questions", got {self.name!r}: other tasks have '
+                "their own tools"
             )
         if self.name == "calculator" and not self.is_made_up:
             raise ConfigError(
                 f"task.train: the questions of the calculator are made up, got {self.train!r}; "
-                'for files take task.name = "math" or "multihop"'
+                'for files use task.name = "math" or "multihop"'
             )
 
     @property
     def is_made_up(self) -> bool:
-        """Are the questions made up, rather than read from files?"""
+        """Return whether the questions are made up instead of read from files."""
         return self.train == MADE_UP
 
 
@@ -221,8 +221,8 @@ class ToolConfig:
         check_section(self, "tool")
         if NONE not in (self.search_url, self.corpus):
             raise ConfigError(
-                "tool.search_url and tool.corpus must not both be given: a server is asked, or one "
-                f"is started; got {self.search_url!r} and {self.corpus!r}"
+                "tool.search_url and tool.corpus must not both be given: one is a running server, "
+                f"the other starts one; got {self.search_url!r} and {self.corpus!r}"
             )
 
 
@@ -266,7 +266,7 @@ class WarmupConfig:
 
 @dataclass(frozen=True)
 class RewardsConfig:
-    """How rollouts are scored."""
+    """The scoring of rollouts."""
 
     file: str = key(
         NONE,
@@ -308,7 +308,7 @@ class RewardsConfig:
         0.0, "Price of 1,000 tokens that the policy writes, in the measure dollars.", low=0.0
     )
     recipe: Literal["recommended", "paper"] = key(
-        "recommended", "Fills what is not given; written at the top of a file.", in_file=False
+        "recommended", "Fills open keys; written at the top of a file.", in_file=False
     )
 
     def __post_init__(self) -> None:
@@ -324,7 +324,7 @@ class RewardsConfig:
 
 @dataclass(frozen=True)
 class PreferenceConfig:
-    """The preferences that are given with questions, where ``paretopo.preference`` says so."""
+    """The preferences that questions state, if ``paretopo.preference = "given"``."""
 
     kind: Literal["weights", "budget"] = key(
         "weights",
@@ -426,10 +426,10 @@ class OptimiserConfig:
             )
 
     def steps_per_epoch(self, prompts: int) -> int:
-        """Whole steps in one pass over so many prompts.
+        """Return the number of whole steps in one pass over this many prompts.
 
         Raises:
-            ConfigError: They do not fill one.
+            ConfigError: They do not fill one step.
         """
         steps = prompts // self.prompts_per_step
         if steps == 0:
@@ -440,15 +440,15 @@ class OptimiserConfig:
         return steps
 
     def micro_batch_of(self, gpus: int, keys: str, *, by_tokens: bool = False) -> int:
-        """Rollouts per forward and backward pass on each GPU.
+        """Return the number of rollouts per forward and backward pass on each GPU.
 
         Args:
-            gpus: Of the policy.
-            keys: Names of those that say so.
-            by_tokens: Are micro-batches cut by tokens, so that they need not come out even?
+            gpus: GPUs of the policy.
+            keys: Names of the keys that set this number.
+            by_tokens: True if micro-batches are cut by tokens and need not divide evenly.
 
         Raises:
-            ConfigError: The rollouts of a step do not divide among GPUs, or among micro-batches.
+            ConfigError: The rollouts of a step do not divide among GPUs or micro-batches.
         """
         rollouts = self.prompts_per_step * self.group_size
         if rollouts % gpus:
@@ -479,7 +479,7 @@ class EvaluationConfig:
 
 @dataclass(frozen=True)
 class RunFolderConfig:
-    """Where a run is kept and on what it runs."""
+    """The folder of a run, its records and its device."""
 
     out: str = key("runs", "Folder in which the run creates its own folder.")
     checkpoint_every: int = key(
@@ -519,7 +519,7 @@ class RunFolderConfig:
 
 @dataclass(frozen=True)
 class OpenRLHFConfig:
-    """How OpenRLHF spreads a run over GPUs."""
+    """OpenRLHF's distribution of a run over GPUs."""
 
     agent: str = key(
         FROM_TASK, 'The environment of a rollout: "task", or a Python file with an AgentExecutor.'
@@ -590,7 +590,7 @@ class OpenRLHFConfig:
         check_section(self, "openrlhf")
         if self.asynchronous and self.colocate:
             raise ConfigError(
-                "openrlhf.asynchronous generates while it trains, which needs GPUs of its own for "
+                "openrlhf.asynchronous generates while it trains, which needs separate GPUs for "
                 "the engines: set openrlhf.colocate = false"
             )
         if self.partial_rollouts and not self.asynchronous:
@@ -610,7 +610,7 @@ class OpenRLHFConfig:
 
 @dataclass(frozen=True)
 class VerlConfig:
-    """What verl trains on, and how it spreads a run over GPUs."""
+    """verl's data, and its distribution of a run over GPUs."""
 
     prompts: str = key(
         FROM_TASK,

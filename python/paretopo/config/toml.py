@@ -1,4 +1,4 @@
-r"""A run's configuration as TOML: TOML in, checked before anything is loaded, and TOML out.
+r"""A run's configuration as TOML: read and check before anything is loaded, and write.
 
 >>> config = loads('recipe = "paper"\nseed = 3\n[optimiser]\nsteps = 20')
 >>> config.seed, config.optimiser.steps, config.paretopo.multiplier_on
@@ -26,24 +26,24 @@ from paretopo.config.objectives import Objective, check_key, make_objectives, me
 from paretopo.config.paretopo import RECIPES, UNGATED
 from paretopo.config.run import BACKEND_SECTIONS, SECTIONS, RunConfig
 
-_OF_OBJECTIVES = "objectives."  # before the name of one, in the names of its keys
+_OF_OBJECTIVES = "objectives."  # prefix of an objective's keys
 
 
 def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
     """Read a run's configuration from a TOML file.
 
     Args:
-        path: the file.
-        overrides: values that win over the file, by dotted name, e.g. ``{"optimiser.steps": 20}``.
+        path: The file.
+        overrides: Values that override the file, by dotted name, e.g. ``{"optimiser.steps": 20}``.
 
     Raises:
-        ConfigError: the file is missing or not TOML, a key is unknown (with the nearest known
-            one), a value has the wrong type or lies outside its range. The message names the file
-            where the file alone is refused.
+        ConfigError: The file is missing or not TOML, a key is unknown (with the nearest known one),
+            or a value has the wrong type or is out of range. The message names the file if the file
+            itself is wrong.
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")  # editors on Windows write a mark
+        text = path.read_text(encoding="utf-8-sig")  # accepts the mark of Windows editors
     except FileNotFoundError:
         raise ConfigError(f"no configuration file at {path}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -57,21 +57,21 @@ def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunCon
 
 
 def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
-    """As :func:`load`, from the text of a TOML file."""
+    """Read a configuration as :func:`load` does, from the text of a TOML file."""
     try:
         table = tomllib.loads(text)
     except RecursionError:
         raise ConfigError("not valid TOML: nested too deeply") from None
-    except ValueError as error:  # also what Python says of numbers with thousands of digits
+    except ValueError as error:  # also raised for numbers with thousands of digits
         raise ConfigError(f"not valid TOML: {error}") from None
     return from_table(table, overrides)
 
 
 def read_table(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
-    """The table that a file holds, unchecked, or a table as it is; None is an empty one.
+    """Return the table of a file, unchecked, or a table as it is; None gives an empty one.
 
     Raises:
-        ConfigError: the file cannot be read or is not TOML.
+        ConfigError: The file cannot be read or is not TOML.
     """
     if config is None or isinstance(config, Mapping):
         return dict(config or {})
@@ -82,7 +82,7 @@ def read_table(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
-    """As :func:`load`, from the table that a TOML file holds."""
+    """Build a configuration as :func:`load` does, from the table of a TOML file."""
     merged = {
         name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
     }
@@ -104,16 +104,16 @@ def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = N
             merged.setdefault(section, {})[last] = value
             continue
         target = merged.setdefault(section, {}) if section else merged
-        if isinstance(target, dict):  # if not, building says so
+        if isinstance(target, dict):  # else building reports it
             target[last] = value
     return _build(merged, frozenset(over))
 
 
 def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by dotted name, with arguments named as keys of their section.
+    """Return values by dotted name, with arguments named as keys of their section.
 
     Raises:
-        ConfigError: a table has a key that is no argument.
+        ConfigError: A table has a key that is not an argument.
 
     >>> flatten_names({"paretopo.stage2_estimator": {"name": "gd2po", "conflict": 1.0}})
     {'paretopo.stage2_estimator': 'gd2po', 'paretopo.conflict': 1.0}
@@ -137,13 +137,13 @@ def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_override(text: str) -> tuple[str, Any]:
-    """The dotted name and the value of ``KEY=VALUE``, as ``paretopo train --set`` takes it.
+    """Parse ``KEY=VALUE``, as ``paretopo train --set`` takes it, into dotted name and value.
 
-    The value is TOML; where it is none, as a bare word or a path, and where the key takes nothing
-    but a text, it is the text as it stands.
+    The value is TOML. A value that is not TOML, such as a bare word or a path, and a value for a
+    key that only takes a text, stay as text.
 
     Raises:
-        ConfigError: there is no ``=``.
+        ConfigError: There is no ``=``.
 
     >>> parse_override("optimiser.steps=40"), parse_override("paretopo.k=[4, 2, 1]")
     (('optimiser.steps', 40), ('paretopo.k', [4, 2, 1]))
@@ -158,8 +158,8 @@ def parse_override(text: str) -> tuple[str, Any]:
     except (ValueError, RecursionError):
         return name, value
     found = table.pop("value")
-    # More than the value is there where the text goes on in a second line.
-    if table or (_takes_texts_alone(name) and not isinstance(found, str | dict)):
+    # The table has more keys if the text continues in a second line.
+    if table or (_takes_only_text(name) and not isinstance(found, str | dict)):
         return name, value
     return name, found
 
@@ -176,10 +176,10 @@ def list_names() -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a dotted name that is no key.
+    """Refuse a dotted name that is not a key.
 
     Raises:
-        ConfigError: names the nearest known key.
+        ConfigError: The message names the nearest known key.
 
     >>> check_name("optimiser.steps")
     >>> check_name("steps")
@@ -192,7 +192,7 @@ optimiser.steps?
     section, _, last = name.rpartition(".")
     if name == "objectives" or section == "objectives":
         raise ConfigError(
-            f"{name} is no key: set one of an objective's, as objectives.calls.weight"
+            f"{name} is not a key: set one of an objective's, as objectives.calls.weight"
         )
     if section.startswith(_OF_OBJECTIVES):
         check_key(section.removeprefix(_OF_OBJECTIVES), last)
@@ -203,9 +203,9 @@ optimiser.steps?
 
 
 def dumps(config: RunConfig) -> str:
-    """The whole configuration as TOML, every key explained and every switch resolved.
+    """Return the whole configuration as TOML, with every key explained and every switch resolved.
 
-    Arguments of values that were not chosen and the sections of other back ends are left out.
+    It leaves out arguments of values that were not chosen, and the sections of other back ends.
 
     >>> loads(dumps(RunConfig())) == RunConfig()
     True
@@ -214,7 +214,7 @@ def dumps(config: RunConfig) -> str:
     for name, about in keys(config).items():
         lines += [f"# {about.doc}", f"{name} = {_toml(getattr(config, name))}"]
     tables = [("[[objectives]]", one) for one in config.objectives]
-    told = set[str]()  # what a key means is said once
+    explained = set[str]()  # explain a key only once
     sections = [
         (f"[{name}]", attrgetter(name)(config))
         for name in SECTIONS
@@ -233,8 +233,8 @@ def dumps(config: RunConfig) -> str:
                     for inner, declared in keys(values).items()
                     if declared.find_owner(values) == name
                 }
-                lines += [] if about.doc in told else [f"# {about.doc}"]
-                told.add(about.doc)
+                lines += [] if about.doc in explained else [f"# {about.doc}"]
+                explained.add(about.doc)
                 lines += [f"#   {inner}: {declared.doc}" for inner, declared in own.items()]
                 value = _toml(getattr(values, name))
                 if own:
@@ -256,7 +256,7 @@ def _build(table: Mapping[str, Any], over: AbstractSet[str]) -> RunConfig:
     values: dict[str, Any] = {name: table[name] for name in keys(RunConfig) if name in table}
     recipe = values.get("recipe", "recommended")
     if not isinstance(recipe, str) or recipe not in RECIPES:
-        RunConfig(**values)  # says what is wrong with it
+        RunConfig(**values)  # raises the error
     sections = {section: _read_section(table, section) for section in SECTIONS}
     tables = merge_objectives(table.get("objectives"), of_objectives, recipe=recipe)
     objectives = make_objectives(tables, recipe=recipe)
@@ -284,7 +284,7 @@ def _class_of(section: str) -> type | None:
 
 
 def _flatten(kind: type, section: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says of a section, with arguments out of the tables of their owners."""
+    """Return a section of a file, with arguments moved out of their owners' tables."""
     owners, flat = arguments(kind), dict[str, Any]()
     for name, value in given.items():
         if not isinstance(value, Mapping) or name not in owners:
@@ -308,7 +308,7 @@ def _flatten(kind: type, section: str, given: Mapping[str, Any]) -> dict[str, An
 def _check_arguments(
     section: str, given: Mapping[str, Any], made: Any, over: AbstractSet[str]
 ) -> None:
-    """Refuse an argument that nothing takes, unless what took it in a file was replaced."""
+    """Refuse an argument that nothing takes, unless an override replaced its owner."""
     for name, about in keys(made).items():
         default = type(made).__dataclass_fields__[name].default
         if not about.of or name not in given or about.find_owner(made) is not None:
@@ -327,7 +327,7 @@ def _check_arguments(
 
 
 def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """What a table says of a section: under its own name, and within the section around it."""
+    """Return a section of a table: under its own name, and within the section around it."""
     given = table.get(section, {})
     outer, _, inner = section.rpartition(".")
     if outer and isinstance(table.get(outer), Mapping):
@@ -342,7 +342,7 @@ def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
 
 
 def _within(section: str) -> dict[str, str]:
-    """The sections inside one, by their last name.
+    """Return the sections inside one, by their last name.
 
     >>> _within("model"), _within("task")
     ({'lora': 'model.lora'}, {})
@@ -351,12 +351,12 @@ def _within(section: str) -> dict[str, str]:
 
 
 def _check_key(section: str, name: str) -> None:
-    """Refuse what is no key of a section, or, where ``section`` is empty, of the top of a file."""
+    """Refuse an unknown key of a section or, if ``section`` is empty, of the top of a file."""
     if not section:
         if name not in keys(RunConfig):
             if name == "method":
                 raise ConfigError(
-                    "unknown key method: a method is put on top of a file, paretopo train CONFIG "
+                    "unknown key method: a method is applied to a file, paretopo train CONFIG "
                     "--method NAME; optimiser.method is AdamW or SGD"
                 )
             if name in keys(Objective):
@@ -373,7 +373,7 @@ def _check_key(section: str, name: str) -> None:
         raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
 
 
-# Names that belong to another table: what each objective says of itself, and the trackers.
+# Names that belong to another table: keys of objectives, and the trackers.
 _MOVED = {
     "lora_rank": "LoRA is for every back end: model.lora = { rank = ... }",
     "lora_alpha": "LoRA is for every back end: model.lora = { rank = ..., alpha = ... }",
@@ -390,11 +390,11 @@ _MOVED = {
 
 
 def _keys(section: str) -> list[str]:
-    """The keys of a section that a file may set."""
+    """Return the keys of a section that a file may set."""
     return [name for name, about in keys(SECTIONS[section]).items() if about.in_file]
 
 
-def _takes_texts_alone(name: str) -> bool:
+def _takes_only_text(name: str) -> bool:
     section, _, last = name.rpartition(".")
     kind = Objective if section.startswith(_OF_OBJECTIVES) else SECTIONS.get(section, RunConfig)
     return typing.get_type_hints(kind).get(last) is str
@@ -412,7 +412,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # Escaped beyond ASCII, JSON would write surrogate pairs, which TOML forbids.
+        # Escape beyond ASCII ourselves: JSON would write surrogate pairs, which TOML forbids.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"

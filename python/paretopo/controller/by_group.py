@@ -1,4 +1,4 @@
-"""Rollouts in any order, in groups of any sizes: what every adapter to a framework calls.
+"""Advantages of rollouts in any order and in groups of any sizes; every adapter calls these.
 
 >>> vectors = [[1.0, 1.0], [1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 1.0]]
 >>> config = ParetoPOConfig(stage2_estimator="pareto")
@@ -28,21 +28,21 @@ def advantages_by_group(
     steps_per_epoch: int | None = None,
     steps: int | None = None,
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-    """The advantages of one training step, and the controller's state after it; pure.
+    """Return the advantages of one training step, and the controller's next state; pure.
 
     Args:
         vectors: (rollouts, objectives) rewards, larger is better, finite, not gated.
-        group_ids: (rollouts,) of which prompt each is; in any order, groups of any sizes.
-        config: the switches.
-        state: what the step before returned, JSON-able; None before the first.
-        steps_per_epoch: as for :class:`~paretopo.controller.two_stages.ParetoPO`.
-        steps: as for :class:`~paretopo.controller.two_stages.ParetoPO`.
+        group_ids: (rollouts,) the prompt of each rollout; in any order, groups of any sizes.
+        config: The switches.
+        state: The state returned by the previous step, JSON-able; None before the first.
+        steps_per_epoch: As for :class:`~paretopo.controller.two_stages.ParetoPO`.
+        steps: As for :class:`~paretopo.controller.two_stages.ParetoPO`.
 
     Returns:
         (rollouts,) float64 in the order of ``vectors``, and the state.
 
     Raises:
-        ValueError: as :func:`step_by_group` and
+        ValueError: As :func:`step_by_group` and
             :meth:`~paretopo.controller.two_stages.ParetoPO.load_state_dict`.
     """
     controller = ParetoPO(config, steps_per_epoch=steps_per_epoch, steps=steps)
@@ -59,15 +59,15 @@ def step_by_group(
     weights: ArrayLike | None = None,
     informative: ArrayLike | None = None,
 ) -> Step:
-    """The controller's step for rollouts in any order; what it gives has that order, too.
+    """Take a step of the controller for rollouts in any order; the results keep that order.
 
     Args:
-        controller: takes one step.
+        controller: Takes one step.
         vectors: (rollouts, objectives) rewards.
-        group_ids: (rollouts,) of which group each is.
-        weights: (groups, objectives), the preference that each group was given, in the order in
-            which groups first appear; None takes those of the configuration.
-        informative: (groups,) bool in that order, where the vectors are gated already, as
+        group_ids: (rollouts,) the group of each rollout.
+        weights: (groups, objectives), the preference of each group, in the order in which groups
+            first appear; None takes the weights of the configuration.
+        informative: (groups,) bool in that order, for vectors that are already gated, as
             :meth:`~paretopo.controller.two_stages.ParetoPO.gate_groups` gates each group.
 
     Returns:
@@ -75,7 +75,7 @@ def step_by_group(
         (groups,) in the order in which groups first appear.
 
     Raises:
-        ValueError: other shapes, or as :meth:`~paretopo.controller.two_stages.ParetoPO.step`.
+        ValueError: Another shape, or as :meth:`~paretopo.controller.two_stages.ParetoPO.step`.
     """
     rows = np.array(vectors, np.float64)
     if rows.ndim != 2 or len(rows) != len(group_ids):
@@ -86,7 +86,7 @@ def step_by_group(
     numbers: dict[Hashable, int] = {}
     group = np.array([numbers.setdefault(name, len(numbers)) for name in group_ids], np.int64)
     sizes = np.bincount(group, minlength=len(numbers))
-    # Places inside a group follow the order of the rollouts.
+    # Positions inside a group follow the order of the rollouts.
     order = np.argsort(group, kind="stable")
     place = np.empty(len(rows), np.int64)
     place[order] = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -1,4 +1,4 @@
-"""The hypervolume gained on held-out prompts, smoothed, and the multiplier made of it.
+"""The hypervolume gained on held-out prompts, smoothed, and the multiplier computed from it.
 
 Source: arXiv 2606.16111, equations 2 and 3, Algorithm 1, lines 1, 2 and 14 to 18.
 """
@@ -21,11 +21,11 @@ class Signal:
     """The outcome of one held-out evaluation.
 
     Attributes:
-        gain: hypervolume the outcome added to the archive, in the units of ``gain_unit``.
-        smoothed_gain: the exponential average of the gains, 0 until the second evaluation.
-        multiplier: what stage 1 scales by from now on, in [0.5, 2); 1 until the second evaluation.
-        archived: did the outcome enter the archive?
-        hypervolume: volume of the archive after the outcome, in the objectives' units.
+        gain: Hypervolume that the outcome added to the archive, in the units of ``gain_unit``.
+        smoothed_gain: Exponential average of the gains, 0 until the second evaluation.
+        multiplier: Factor of stage 1 from now on, in [0.5, 2); 1 until the second evaluation.
+        archived: True if the outcome entered the archive.
+        hypervolume: Volume of the archive after the outcome, in the objectives' units.
     """
 
     gain: float
@@ -36,7 +36,7 @@ class Signal:
 
 
 def compute_multiplier(smoothed_gain: float, scale: float = 1.0) -> float:
-    """``0.5 + 1.5 tanh(scale * smoothed_gain)``; no gain at all halves.
+    """Return ``0.5 + 1.5 tanh(scale * smoothed_gain)``; without any gain 0.5.
 
     >>> round(compute_multiplier(0.1), 6), compute_multiplier(0.0)
     (0.649502, 0.5)
@@ -45,10 +45,10 @@ def compute_multiplier(smoothed_gain: float, scale: float = 1.0) -> float:
 
 
 class HypervolumeGain:
-    """The archive of held-out outcomes and what its growth says.
+    """The archive of held-out outcomes and its growth.
 
     Args:
-        config: its reference point, ``gamma``, ``gain_unit``, ``gain_scale``.
+        config: Its reference point, ``gamma``, ``gain_unit`` and ``gain_scale`` apply.
 
     >>> gain = HypervolumeGain(ParetoPOConfig(reference="zero"))
     >>> gain.observe([0.5, 0.5]).multiplier  # the policy as it starts
@@ -62,11 +62,11 @@ class HypervolumeGain:
         self._objectives = len(config.weights)
         self._observations = 0
         self.smoothed = 0.0
-        self.highest = 0.0  # that `smoothed` ever was
+        self.highest = 0.0  # maximum of `smoothed` so far
         self.multiplier = 1.0
         self.archive: paretopo_core.ParetoArchive | None = None
         self._reference: NDArray[np.float64] | None = None
-        # NaN where it is the first evaluation's.
+        # NaN marks coordinates of the first evaluation.
         self._given = np.array(
             [np.nan if one == "initial" else one for one in config.reference_point], np.float64
         )
@@ -74,19 +74,20 @@ class HypervolumeGain:
             self._start_from(self._given)
 
     def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
-        """Take in an outcome: gain before it enters, average, multiplier, archive.
+        """Record an outcome: gain before it enters, average, multiplier, archive.
 
-        The first one is the policy as it starts: it sets the coordinates of the reference point
-        that are "initial", enters the archive, and leaves the average at 0 and the multiplier at 1.
+        The first outcome is that of the initial policy. It sets the coordinates of the reference
+        point that are "initial", enters the archive, and leaves the average at 0 and the multiplier
+        at 1.
 
         Args:
             outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
-            earlier: (observations so far, objectives), the earlier outcomes as they score today;
-                the archive is rebuilt from them, an "initial" reference included. None keeps them
-                as they were scored.
+            earlier: (observations so far, objectives), the earlier outcomes with their current
+                scores; the archive is rebuilt from them, with an "initial" reference. None keeps
+                their old scores.
 
         Raises:
-            ValueError: wrong length, NaN or infinity.
+            ValueError: The length is wrong, or a value is NaN or infinite.
         """
         point = self._check("outcome", outcome, (self._objectives,))
         if earlier is not None:
@@ -110,7 +111,7 @@ class HypervolumeGain:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that changes, JSON-able."""
+        """Return the changing state, JSON-able."""
         return {
             "observations": self._observations,
             "smoothed": self.smoothed,
@@ -144,7 +145,7 @@ class HypervolumeGain:
 
     @property
     def reference(self) -> NDArray[np.float64]:
-        """(objectives,) the reference point; NaN where it awaits the first evaluation."""
+        """Return the reference point (objectives,); NaN until the first evaluation sets it."""
         return self._given if self._reference is None else self._reference
 
     def _start_from(self, reference: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
@@ -165,11 +166,11 @@ class HypervolumeGain:
         return array
 
     def _unit(self) -> float:
-        """1, or 1 / volume of the box from the reference to (1, ..., 1)."""
+        """Return 1, or 1 / volume of the box from the reference to (1, ..., 1)."""
         if self._config.gain_unit == "raw" or self._reference is None:
             return 1.0
         sides = 1.0 - self._reference
-        # A reference of 1 leaves rewards in [0, 1] nothing to gain.
+        # With a reference of 1, rewards in [0, 1] cannot gain anything.
         return 1.0 / float(np.prod(sides)) if (sides > 0.0).all() else 0.0
 
 

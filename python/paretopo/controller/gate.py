@@ -1,4 +1,4 @@
-"""The gate, the filter and the least economy: from reward vectors to what estimators see.
+"""The gate, the group filter and the least economy: steps from reward vectors to estimators.
 
 >>> vectors = np.array([[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.5], [1.0, 0.5]]])
 >>> apply_gate(vectors, "success", (0.0,))[0].tolist()
@@ -23,16 +23,16 @@ def apply_gate(
     inside: NDArray[np.bool_] | None = None,
     threshold: float = 0.0,
 ) -> NDArray[np.float64]:
-    """The vectors with a floor in the objectives behind the first for rollouts that failed.
+    """Apply the gate: failed rollouts get floors in the objectives after the first.
 
     Args:
-        vectors: (..., objectives), with a floor "worst" (..., points, objectives). A rollout
-            failed when objective 0 is not above the threshold.
-        gate: "none" leaves all as they are.
-        floors: one for each objective behind the first: a number; "worst", the least of the group;
-            or "keeps", which leaves it as it is.
-        inside: (..., points), False where padded: that is no part of a group.
-        threshold: Of objective 0, in its unit.
+        vectors: (..., objectives), with a floor "worst" (..., points, objectives). A rollout failed
+            if objective 0 is not above the threshold.
+        gate: "none" changes nothing.
+        floors: One for each objective after the first: a number; "worst", the minimum of the group;
+            or "keeps", which changes nothing.
+        inside: (..., points), False for padding, which is not part of a group.
+        threshold: Threshold of objective 0, in its unit.
     """
     if gate == "none":
         return vectors
@@ -46,7 +46,9 @@ def apply_gate(
         if floor == "worst":
             among = True if inside is None else inside
             least = np.min(values, axis=-1, keepdims=True, where=among, initial=np.inf)
-            least = np.where(np.isfinite(least), least, 0.0)  # a group of padding has none
+            least = np.where(
+                np.isfinite(least), least, 0.0
+            )  # a group of only padding has no minimum
         else:
             least = floor
         gated[..., objective] = np.where(failed, least, values)
@@ -59,13 +61,13 @@ def find_informative(
     group_filter: Literal["vector", "accuracy", "off"],
     threshold: float = 0.0,
 ) -> NDArray[np.bool_]:
-    """(groups,) bool: which groups have rollouts that differ in what the filter looks at.
+    """Return (groups,) bool: do the rollouts of a group differ under the filter?
 
     Args:
         gated: (groups, points, objectives).
-        inside: (groups, points), False where padded.
-        group_filter: "vector" looks at all objectives, "accuracy" at success, "off" at nothing.
-        threshold: as for :func:`apply_gate`.
+        inside: (groups, points), False for padding.
+        group_filter: "vector" compares all objectives, "accuracy" success; "off" keeps all groups.
+        threshold: As for :func:`apply_gate`.
     """
     everyone = np.ones(gated.shape[:2], np.bool_) if inside is None else inside
     if group_filter == "off":
@@ -84,14 +86,14 @@ def find_informative(
 def keep_least_economy(
     vectors: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The first objective and the least of the others, which has the weights of all of them.
+    """Return the first objective and the least of the others, which gets the sum of their weights.
 
     Args:
-        vectors: (..., objectives), the others in one unit, as shares of something are.
+        vectors: (..., objectives), all but the first in one unit, such as shares.
         weights: (..., objectives).
 
     Returns:
-        (..., 2) each.
+        Vectors and weights, (..., 2) each.
 
     >>> vectors, weights = np.array([[1.0, 0.9, 0.0], [1.0, 0.4, 0.5]]), np.array([0.5, 0.3, 0.2])
     >>> [part.tolist() for part in keep_least_economy(vectors, weights)]

@@ -1,9 +1,9 @@
-"""The two-stage controller: rewards in, advantages out; evaluation outcomes in, signal out.
+"""The two-stage controller: turns rewards into advantages, and evaluations into a signal.
 
-Stage 1 is a scalar method whose step size follows the hypervolume gained on held-out prompts;
-stage 2 ranks the rollouts of each prompt by Pareto dominance. Every training framework drives this
-one class; where the paper's Algorithm 1 and our reading differ, one switch of
-:class:`~paretopo.config.paretopo.ParetoPOConfig` says so.
+Stage 1 is a scalar method whose step size follows the hypervolume gained on held-out prompts. Stage
+2 ranks the rollouts of each prompt by Pareto dominance. Every training framework drives this one
+class. Each difference between the paper's Algorithm 1 and our method is one switch of
+:class:`~paretopo.config.paretopo.ParetoPOConfig`.
 
 Source: arXiv 2606.16111, Algorithm 1, equations 2 to 6.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
-from paretopo.config import HYPERVOLUMES, OF_SUCCESS, ParetoPOConfig
+from paretopo.config import HYPERVOLUME_ESTIMATORS, OF_SUCCESS, ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
@@ -26,7 +26,7 @@ from paretopo.controller.gate import apply_gate, find_informative, keep_least_ec
 __all__ = ["Gated", "ParetoPO", "Signal", "Step"]
 
 _STATE_FORMAT = 2
-_FOR_EVER = 2**63 - 1  # steps
+_NEVER_ENDS = 2**63 - 1  # steps
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,8 @@ class Gated:
 
     Attributes:
         vectors: (groups, points, objectives) float64.
-        informative: (groups,) bool, do the rollouts differ in what ``group_filter`` looks at?
-        mask: (groups, points) bool, False where a group of fewer rollouts is padded; None where
-            none is.
+        informative: (groups,) bool, do the rollouts differ under ``group_filter``?
+        mask: (groups, points) bool, False for padding of smaller groups; None without padding.
     """
 
     vectors: NDArray[np.float64]
@@ -50,14 +49,14 @@ class Step:
     """The rollouts of one training step, gated and ranked once.
 
     Attributes:
-        advantages: (groups, points) float64, 0 for groups that ``group_filter`` refuses and for
+        advantages: (groups, points) float64, 0 for groups that ``group_filter`` drops and for
             masked rollouts.
-        gated: (groups, points, objectives) float64, the reward vectors behind the gate.
-        ranks: (groups, points) int32, Pareto rank of each gated vector in its group, 0 is best;
-            -1 for masked rollouts.
-        informative: (groups,) bool, do the rollouts differ in what ``group_filter`` looks at?
+        gated: (groups, points, objectives) float64, the reward vectors after the gate.
+        ranks: (groups, points) int32, Pareto rank of each gated vector in its group, 0 is best; -1
+            for masked rollouts.
+        informative: (groups,) bool, do the rollouts differ under ``group_filter``?
         stage: 1 or 2.
-        multiplier: ``r_pareto`` as the step found it.
+        multiplier: ``r_pareto`` at the beginning of the step.
     """
 
     advantages: NDArray[np.float64]
@@ -69,26 +68,27 @@ class Step:
 
     @property
     def rank_histogram(self) -> list[int]:
-        """Number of rollouts of rank 0, 1, 2, ..."""
+        """Return the number of rollouts of rank 0, 1, 2, ..."""
         return [int(count) for count in np.bincount(self.ranks[self.ranks >= 0])]
 
 
 class ParetoPO:
     """The controller of a run.
 
-    One step is: ``step`` with the reward vectors of its rollouts, the framework's update, then,
-    when an evaluation is due, ``observe`` with its outcome. Call ``observe`` once before the first
-    step, with the outcome of the policy as it starts: it never moves the multiplier.
+    A step calls ``step`` with the reward vectors of its rollouts, then the framework updates the
+    policy. If an evaluation is due, ``observe`` follows with its outcome. Call ``observe`` once
+    before the first step, with the outcome of the initial policy; this call never changes the
+    multiplier.
 
     Args:
-        config: the switches.
-        steps_per_epoch: steps in which every training prompt is seen once, needed for
+        config: The switches.
+        steps_per_epoch: Steps in which every training prompt is seen once, needed for
             ``stage1_steps = "epoch"``: ceil(prompts / prompts per step).
-        steps: of the whole run, needed where ``k`` changes in parts of it.
+        steps: Steps of the whole run, needed if ``k`` changes during it.
 
     Raises:
         ValueError: ``stage1_steps`` is "epoch" and ``steps_per_epoch`` is missing or below 1, or
-            ``steps`` is missing where it is needed.
+            ``steps`` is missing although it is needed.
 
     >>> import numpy as np
     >>> from paretopo.config import ParetoPOConfig
@@ -111,7 +111,7 @@ class ParetoPO:
         steps_per_epoch: int | None = None,
         steps: int | None = None,
     ) -> None:
-        if config.most_together and isinstance(config.k, tuple) and len(config.k) > 1 and not steps:
+        if config.max_k and isinstance(config.k, tuple) and len(config.k) > 1 and not steps:
             raise ValueError(
                 f"k = {list(config.k)} needs steps, those of the whole run, got {steps!r}"
             )
@@ -129,7 +129,7 @@ class ParetoPO:
         self.objectives = len(config.weights)
         self._weights = np.array(config.weights, np.float64)
         if config.stage1_steps == "all":
-            self.stage1_steps = _FOR_EVER
+            self.stage1_steps = _NEVER_ENDS
         elif config.stage1_steps == "epoch":
             if steps_per_epoch is None or steps_per_epoch < 1:
                 raise ValueError(
@@ -151,27 +151,27 @@ class ParetoPO:
         mask: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Step:
-        """Turn the reward vectors of one step into advantages; counts the step.
+        """Convert the reward vectors of one step into advantages, and count the step.
 
         Args:
-            rewards: (groups, points, objectives), larger is better, finite, not yet gated;
-                a group holds the rollouts of one prompt.
-            mask: (groups, points) bool, False where a group of fewer rollouts is padded.
-            weights: (groups, objectives), the preference that each group was given; None takes
-                those of the configuration.
+            rewards: (groups, points, objectives), larger is better, finite, not yet gated; a group
+                holds the rollouts of one prompt.
+            mask: (groups, points) bool, False for padding of smaller groups.
+            weights: (groups, objectives), the preference of each group; None takes the weights of
+                the configuration.
 
         Returns:
-            Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, the
-            ranks and the informative groups that they come from.
+            Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, ranks
+            and informative groups used.
 
         Raises:
-            ValueError: wrong shape, NaN or infinite rewards, naming where, or rewards so large
-                that their sums overflow; the step does not count then.
+            ValueError: The shape is wrong, a reward is NaN or infinite (the message names it), or
+                rewards are so large that their sums overflow. The step does not count then.
         """
         return self.step_gated(self.gate_groups(rewards, mask=mask, weights=weights), weights)
 
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
-        """As :meth:`step`, for groups that :meth:`gate_groups` has seen."""
+        """Take a :meth:`step` with groups from :meth:`gate_groups`."""
         gated, inside, keep = groups.vectors, groups.mask, groups.informative
         preferred = self._preferred(weights)
         stage = self._stage_of(self._steps_taken + 1)
@@ -184,17 +184,17 @@ class ParetoPO:
         return Step(np.where(kept, values, 0.0), gated, ranks, keep, stage, multiplier)
 
     def gate(self, rewards: ArrayLike) -> NDArray[np.float64]:
-        """The rewards with the floors of failed rollouts in the objectives behind the first; pure.
+        """Return the rewards with floors for failed rollouts after the first objective; pure.
 
         Args:
-            rewards: (..., objectives); a rollout failed when objective 0 is not above the
-                threshold. With a floor "worst", the last axis but one is the group.
+            rewards: (..., objectives); a rollout failed if objective 0 is not above the threshold.
+                With a floor "worst", the last axis but one is the group.
 
         Returns:
             A float64 copy; unchanged values with ``gate = "none"``.
 
         Raises:
-            ValueError: the last axis is not the number of weights.
+            ValueError: The last axis does not have one entry per weight.
         """
         vectors = np.array(rewards, np.float64)
         if vectors.ndim == 0 or vectors.shape[-1] != self.objectives:
@@ -211,10 +211,10 @@ class ParetoPO:
         mask: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Gated:
-        """Gate and filter the groups of a step; pure. Arguments and errors as of :meth:`step`."""
+        """Gate and filter the groups of a step; pure. Arguments and errors: :meth:`step`."""
         vectors, inside = self._check(rewards, mask)
         gated = self._apply_gate(vectors, inside)
-        # Objectives that are only watched teach nothing.
+        # Objectives of weight 0 are only recorded and teach nothing.
         seen = gated[..., self._counted(self._preferred(weights), with_first=True)]
         switches = self.config
         keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
@@ -223,19 +223,19 @@ class ParetoPO:
     # ---- the evaluation side -----------------------------------------------------------------
 
     def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
-        """Take in the outcome of a held-out evaluation.
+        """Record the outcome of a held-out evaluation.
 
-        The first call is the policy as it starts: it sets the reference point where that is
-        "initial", enters the archive, and leaves the multiplier at 1.
+        The first call gives the outcome of the initial policy. It sets the reference point if that
+        is "initial", enters the archive, and leaves the multiplier at 1.
 
         Args:
             outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
-            earlier: (evaluations so far, objectives), the earlier outcomes as they score today
-                (:class:`~paretopo.rewards.held_out.HeldOut`), from which the archive
-                is rebuilt; None keeps them as they were scored, as the paper does.
+            earlier: (evaluations so far, objectives), the earlier outcomes with their current
+                scores (:class:`~paretopo.rewards.held_out.HeldOut`), from which the archive is
+                rebuilt. None keeps their old scores, as the paper does.
 
         Raises:
-            ValueError: wrong length, NaN or infinity.
+            ValueError: The length is wrong, or a value is NaN or infinite.
         """
         return self._gain.observe(outcome, earlier=earlier)
 
@@ -243,26 +243,26 @@ class ParetoPO:
 
     @property
     def steps_taken(self) -> int:
-        """Steps whose advantages were given."""
+        """Return the number of steps whose advantages were computed."""
         return self._steps_taken
 
     @property
     def stage(self) -> int:
-        """The stage of the latest step, 1 or 2; before the first step that of the first."""
+        """Return the stage of the latest step, 1 or 2; before the first step, the first stage."""
         return self._stage_of(max(self._steps_taken, 1))
 
     @property
     def multiplier(self) -> float:
-        """The paper's ``r_pareto``; stage 2 keeps it up to date and does not use it."""
+        """Return the paper's ``r_pareto``; stage 2 updates it but does not use it."""
         return self._gain.multiplier
 
     @property
     def k(self) -> int:
-        """How many rollouts HV@k lets count together in the next step."""
+        """Return the k of HV@k in the next step."""
         config, gain = self.config, self._gain
-        begin = 0 if config.stage1_estimator in HYPERVOLUMES else self.stage1_steps
+        begin = 0 if config.stage1_estimator in HYPERVOLUME_ESTIMATORS else self.stage1_steps
         end = self._steps or 1
-        if config.stage2_estimator not in HYPERVOLUMES:
+        if config.stage2_estimator not in HYPERVOLUME_ESTIMATORS:
             end = min(end, self.stage1_steps)
         done = (self._steps_taken - begin) / max(end - begin, 1)
         gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
@@ -270,26 +270,26 @@ class ParetoPO:
 
     @property
     def learning_rate_factor(self) -> float:
-        """Factor on the learning rate of the latest step; read it after ``step``."""
+        """Return the factor on the learning rate of the latest step; read it after ``step``."""
         scales = self.config.multiplier_on == "learning_rate" and self.stage == 1
         return self._gain.multiplier if scales else 1.0
 
     @property
     def reference(self) -> NDArray[np.float64]:
-        """(objectives,) the archive's reference point, NaN where the first evaluation sets it."""
+        """Return the archive's reference point (objectives,); NaN until an evaluation sets it."""
         return self._gain.reference
 
     @property
     def archive(self) -> paretopo_core.ParetoArchive | None:
-        """The archive of held-out outcomes; None before an "initial" reference is known."""
+        """Return the archive of held-out outcomes; None before an "initial" reference is known."""
         return self._gain.archive
 
     def finish_stage1(self) -> None:
-        """Every prompt was seen, in fewer steps than foreseen: the next step belongs to stage 2."""
+        """End stage 1 early: every prompt was seen in fewer steps than planned."""
         self.stage1_steps = min(self.stage1_steps, self._steps_taken)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that changes during a run, JSON-able."""
+        """Return the state that changes during a run, JSON-able."""
         return {
             "format": _STATE_FORMAT,
             "objectives": self.objectives,
@@ -302,9 +302,9 @@ class ParetoPO:
         """Continue from :meth:`state_dict`, bit for bit.
 
         Raises:
-            ValueError: the state belongs to another format, number of objectives or stage length.
+            ValueError: The state has another format, number of objectives or stage length.
         """
-        if self.config.stage1_steps == "epoch":  # it may have finished early
+        if self.config.stage1_steps == "epoch":  # stage 1 may have ended early
             self.stage1_steps = min(self.stage1_steps, int(state["stage1_steps"]))
         expected = {
             "format": _STATE_FORMAT,
@@ -336,7 +336,7 @@ class ParetoPO:
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
         estimator = ESTIMATORS[name]
         rewards = gated * scale if self.config.multiplier_on == "reward" else gated
-        # Also where an estimator knows no weights, 0 leaves an objective out.
+        # An estimator without weights must also leave out objectives of weight 0.
         least = self.config.economies == "least"
         seen = self._counted(weights, with_first=least or name in OF_SUCCESS)
         rewards, weights = np.ascontiguousarray(rewards[..., seen]), weights[..., seen]
@@ -345,7 +345,7 @@ class ParetoPO:
         try:
             with np.errstate(over="raise"):
                 values: NDArray[np.float64] = estimator(
-                    rewards,  # contiguous: sums go by the order in memory
+                    rewards,  # contiguous: sums depend on the order in memory
                     weights,
                     mask=inside,
                     **self._switches(estimator, seen),

@@ -26,7 +26,7 @@ from paretopo.evaluation.tables import (
 )
 
 SIZES = ("1.5B", "3B", "7B")
-Beside = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
+PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Evaluation:
 
 
 def write_report(
-    folders: Sequence[EvaluationFolder], out: Path | None = None, beside: Beside = "auto"
+    folders: Sequence[EvaluationFolder], out: Path | None = None, paper: PaperRows = "auto"
 ) -> tuple[Path, list[str]]:
     """Write `report.md` and `points.png`.
 
@@ -52,7 +52,7 @@ def write_report(
         folders: At least one evaluation.
         out: The folder to write to; by default `report/` of a single evaluation, and `comparison/`
             beside the first of several.
-        beside: The paper's rows that are shown: of a size of base model, of "all" or "none";
+        paper: The paper's rows that are shown: of a size of base model, of "all" or "none";
             "auto" takes the sizes that the models' names say, else all.
 
     Returns:
@@ -65,7 +65,7 @@ def write_report(
     if out is None:
         first = folders[0].path.resolve()
         out = first / "report" if len(folders) == 1 else first.parent / "comparison"
-    sizes = _choose_sizes(list(evaluations), beside)
+    sizes = _choose_sizes(list(evaluations), paper)
     measured = {name: one.results for name, one in evaluations.items()}
     rows = {name: (one.has_tool, one.results) for name, one in evaluations.items()}
     shown = _select_tables(measured, sizes)
@@ -75,7 +75,7 @@ def write_report(
         lines += [*paper_table(table, blocks, rows), ""]
         lines += [*_describe_gaps(table, measured), ""]
     lines += ["## Everything measured", "", *results_table(measured), "", _INTERVALS, ""]
-    lines += _paper_section(measured, shown, beside)
+    lines += _paper_section(measured, shown, paper)
     lines += _pairwise_section(evaluations)
     seen = list(make_panels(rows, shown))
     lines += _dominance_section(seen)
@@ -116,13 +116,13 @@ def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluati
     return evaluations
 
 
-def _choose_sizes(names: Sequence[str], beside: Beside) -> Sequence[str]:
-    if beside == "none":
+def _choose_sizes(names: Sequence[str], paper: PaperRows) -> Sequence[str]:
+    if paper == "none":
         return ()
-    if beside in SIZES:
-        return (beside,)
+    if paper in SIZES:
+        return (paper,)
     named = [size for size in map(published.model_size, names) if size is not None]
-    return SIZES if beside == "all" or not named else named
+    return SIZES if paper == "all" or not named else named
 
 
 def _select_tables(
@@ -172,7 +172,7 @@ def _describe_gaps(table: Table, measured: Mapping[str, Mapping[str, Result]]) -
 def _paper_section(
     measured: Mapping[str, Mapping[str, Result]],
     shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
-    beside: Beside,
+    paper: PaperRows,
 ) -> list[str]:
     methods = [
         (f"{method.name} ({block})", method)
@@ -183,10 +183,10 @@ def _paper_section(
     if not methods:
         return []
     title = ["## Against the paper's rows", ""]
-    if beside == "auto" and not any(map(published.model_size, measured)):
+    if paper == "auto" and not any(map(published.model_size, measured)):
         return [
             *title,
-            "No tests: no name of a model says the size of its base model. `--beside 7B`, for one, "
+            "No tests: no name of a model says the size of its base model. `--paper 7B`, for one, "
             "says it.",
             "",
         ]

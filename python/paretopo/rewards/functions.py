@@ -141,8 +141,9 @@ class _File:
         for name in self.names():
             if name not in used:
                 raise ConfigError(
-                    f"rewards.file: {self._path} has a function {name!r}, which is not an objective; "
-                    f"{nearest(name, names)}: name it in [[objectives]], or begin it with _"
+                    f"rewards.file: {self._path} has a function {name!r}, which is not an "
+                    f"objective; {nearest(name, names)}: name it in [[objectives]], "
+                    "or begin it with _"
                 )
         if not any(self.get(name) is not None for name in used):
             raise ConfigError(

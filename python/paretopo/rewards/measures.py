@@ -26,8 +26,8 @@ def complete_rollouts(
         config: Prices.
 
     Raises:
-        BadRollout: A value is no finite number or outside its bounds, a name is not an objective, the
-            gate does not apply, or none of the rollouts says anything of an objective.
+        BadRollout: A value is not finite or is outside its bounds, a name is not an objective, the
+            gate does not apply, or no rollout measures an objective.
 
     >>> one = Rollout("q", {"correct": 1, "calls": 2}, tokens=500)
     >>> priced = RewardsConfig(dollars_per_call=0.01, dollars_per_1000_tokens=0.002)
@@ -83,7 +83,7 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
         told = f"{first!r} = None" if first in components else f"no {first!r}"
         raise BadRollout(
             f"the rollout of prompt {rollout.prompt_id!r} has {told} in its reward_components: the "
-            "objective that says what solved means applies to every rollout"
+            "gate applies to every rollout"
         )
     return replace(rollout, reward_components=components, solved=decides > objectives[0].threshold)
 

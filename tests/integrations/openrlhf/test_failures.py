@@ -130,7 +130,7 @@ def test_sigterm_marks_the_run_and_prints_the_resume_command(new_run):
     finally:
         kill_all(process)
     assert run.manifest["status"] == "interrupted"
-    assert f"go on with: paretopo train --resume {run.path}" in output(run)
+    assert f"resume with: paretopo train --resume {run.path}" in output(run)
 
 
 def test_missing_gpus_are_refused_at_once(new_run):

@@ -148,7 +148,7 @@ def test_wrong_questions_fail_in_one_line(calculator, tmp_path, capsys):
         ([run, "--samples", "4"], "--samples is not for --tool task"),
         ([run, "--data", "a", "b", "--tool", "task"], "takes one data file, got 2"),
         ([run, "--data", "a", "--tool", "task"], "must both be files"),
-        ([str(calculator.model)], "is no run folder, whose own task could be asked"),
+        ([str(calculator.model)], "is not a run folder with a task"),
     ]
     for words, complaint in refused:
         assert main(["evaluate", *words, "--out", str(tmp_path / "e")]) == 2

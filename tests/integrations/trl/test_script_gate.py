@@ -173,13 +173,13 @@ def test_replaced_trl_weights_warn(tmp_path):
         ({"gate": "correct", "method": "gated"}, "unknown method 'gated'"),
         (
             {"gate": "none", "method": "accuracy_only"},
-            "needs an objective that says what solved means",
+            "needs a gate, and none of",
         ),
         ({"threshold": 0.5}, "threshold = 0.5 needs gate"),
         ({"gate": "none", "threshold": 0.5}, "threshold = 0.5 needs gate"),
         (
             {"config": {"objectives": [{"name": "brief", "high": 0}]}, "gate": "brief"},
-            "objectives.brief.gate cannot be true where high = 0",
+            "objectives.brief.gate cannot be true if high = 0",
         ),
         (
             {"config": {"objectives": [{"name": "brief", "better": "fewer"}]}, "gate": "brief"},

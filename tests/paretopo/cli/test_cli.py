@@ -79,7 +79,7 @@ def test_options_after_dashes_are_refused_for_trl(trainer, toml, capsys):
     assert cli.main(["train", str(toml), "--", "--ds.zero_stage", "3"]) == 2
     assert 'the backend is "trl"' in capsys.readouterr().err
     assert cli.main(["info", "--", "--x"]) == 2
-    assert "only train hands options on" in capsys.readouterr().err
+    assert "only train passes options on" in capsys.readouterr().err
 
 
 def test_trl_is_not_rehearsed(trainer, toml, capsys):
@@ -221,7 +221,7 @@ def test_ctrl_c_tells_how_to_go_on(trainer, toml, capsys):
     trainer.fails = KeyboardInterrupt()
     assert cli.main(["train", str(toml)]) == 130
     path = trainer.calls[0][1]
-    assert f"go on with: paretopo train --resume {path}" in capsys.readouterr().err
+    assert f"resume with: paretopo train --resume {path}" in capsys.readouterr().err
     assert RunFolder.open(path).manifest["status"] == "interrupted"
 
 
@@ -286,7 +286,7 @@ def test_a_schedulers_sigterm_is_a_ctrl_c(trainer, toml, capsys):
     assert cli.main(["train", str(toml)]) == 130
     path = trainer.calls[0][1]
     assert RunFolder.open(path).manifest["status"] == "interrupted"
-    assert "go on with: paretopo train --resume" in capsys.readouterr().err
+    assert "resume with: paretopo train --resume" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGTERM) is before
 
 

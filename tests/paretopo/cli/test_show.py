@@ -204,7 +204,7 @@ def test_a_file_from_elsewhere_is_shown_too(run, capsys):
     ("words", "complaint"),
     [
         (["--groups", "0"], "--groups must be at least 1, got 0"),
-        (["--step", "77"], "no prompt of .*trajectories.jsonl is wanted by these options"),
+        (["--step", "77"], "these options select no prompt of .*trajectories.jsonl"),
         (["--sort", "cals"], "--sort must be one of advantage, step, correct, calls, got cals"),
         (["--html", "/nowhere/at/all.html"], "No such file"),
     ],
@@ -219,12 +219,12 @@ def test_wrong_arguments_take_one_line(run, capsys, words, complaint):
 def test_a_run_without_trajectories_says_how_to_keep_them(tmp_path, capsys):
     run = RunFolder.create(tmp_path, RunConfig())
     assert cli.main(["show", str(run.path)]) == 2
-    assert "a run keeps rollouts where run.trajectories is above 0" in capsys.readouterr().err
+    assert "a run keeps rollouts if run.trajectories is above 0" in capsys.readouterr().err
     (run.path / "trajectories.jsonl").write_text('{"step": 1}\n', encoding="utf-8")
     assert cli.main(["show", str(run.path)]) == 2
     assert "line 1 is not a group of rollouts: id is missing" in capsys.readouterr().err
     assert cli.main(["show", str(run.path / "trajectories.jsonl"), "--open"]) == 2
-    assert "say where with --html FILE" in capsys.readouterr().err
+    assert "name a file with --html FILE" in capsys.readouterr().err
 
 
 def show(run, *words, **environment):

@@ -60,7 +60,7 @@ def test_the_defaults_are_the_papers_constants():
     [
         (
             "method = 'gdpo'",
-            "unknown key method: a method is put on top of a file, .* --method NAME",
+            "unknown key method: a method is applied to a file, .* --method NAME",
         ),
         ("sed = 1", r"unknown key sed; did you mean 'seed'\?"),
         ("[optimizer]\nsteps = 3", r"unknown key optimizer; did you mean 'optimiser'\?"),

@@ -10,7 +10,7 @@ import pytest
 from support.sessions import new_session
 
 from paretopo.config import ConfigError, dumps, from_table, load, loads, with_method
-from paretopo.config.objectives import name_says_solved
+from paretopo.config.objectives import is_gate_name
 from paretopo.controller.gate import apply_gate, find_informative
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rollout import Rollout
@@ -42,7 +42,7 @@ def gate_of(config):
     ],
 )
 def test_names_of_success_become_the_gate(name):
-    assert name_says_solved(name)
+    assert is_gate_name(name)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_names_of_success_become_the_gate(name):
     ],
 )
 def test_other_names_do_not_become_the_gate(name):
-    assert not name_says_solved(name)
+    assert not is_gate_name(name)
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(("brief", "accuracy_reward", "polite"))])
@@ -65,7 +65,7 @@ def test_the_order_of_objectives_chooses_no_gate(order):
     assert [one.name for one in config.objectives] == ["accuracy_reward", *others]
     [note] = config.notes
     assert not note.warns
-    assert note.text.startswith("'accuracy_reward' says whether a rollout")
+    assert note.text.startswith("'accuracy_reward' decides whether a rollout")
 
 
 def test_a_chosen_gate_wins_over_names_and_says_nothing():
@@ -119,7 +119,7 @@ def test_without_a_gate_training_is_ungated_and_says_so(order):
 def test_two_names_that_say_so_are_no_choice():
     config = make("accuracy", "correctness")
     assert gate_of(config) is None
-    assert "('accuracy' and 'correctness' are both called so)" in config.notes[0].text
+    assert "('accuracy' and 'correctness' both have such a name)" in config.notes[0].text
 
 
 def test_a_run_that_asks_for_no_gate_is_not_warned():
@@ -142,7 +142,7 @@ def test_the_written_configuration_keeps_the_choice():
         ('[paretopo]\nstage2_estimator = "hypervolume"', 'the estimator "hypervolume"'),
         ('[paretopo]\nstage2_estimator = "hypervolume_gd2po"', 'estimator "hypervolume_gd2po"'),
         ('[paretopo]\nweighting = "first alone"', 'paretopo.weighting = "first alone"'),
-        ('[paretopo]\ngroup_filter = "accuracy"', 'or take group_filter = "vector"'),
+        ('[paretopo]\ngroup_filter = "accuracy"', 'or use group_filter = "vector"'),
         ('[[objectives]]\nname = "calls"\neconomy = "paretopo"', 'calls.economy = "paretopo"'),
         ('[paretopo]\nstage2_estimator = "gr3"', 'the estimator "gr3"'),
         ('[[objectives]]\nname = "calls"\neconomy = "kimi"', 'calls.economy = "kimi"'),
@@ -154,7 +154,7 @@ def test_settings_on_solved_rollouts_need_a_gate(text, what):
     table = '[[objectives]]\nname = "brief"\n'
     with pytest.raises(ConfigError, match=re.escape(what)) as refused:
         loads(table + text)
-    assert "needs an objective that says what solved means" in str(refused.value)
+    assert "needs a gate, and none of" in str(refused.value)
 
 
 def test_without_a_gate_nothing_is_solved_or_failed(tmp_path):
@@ -231,7 +231,7 @@ def test_threshold_rescores_earlier_evaluations(tmp_path):
         ({"name": "a", "high": 1, "gate": True, "threshold": 1}, "no rollout would ever solve"),
         (
             {"name": "brief", "threshold": 0.5},
-            r"brief.threshold is for the .*: give it gate = true",
+            r"brief.threshold is for the gate: set gate = true",
         ),
         ({"name": "brief", "gate": False, "threshold": 0.5}, "brief.threshold is for the"),
     ],
@@ -244,7 +244,7 @@ def test_invalid_gate_is_refused_by_name(table, message):
 def test_estimators_with_own_thresholds_refuse_others():
     table = {"objectives": [{"name": "score", "gate": True, "threshold": 0.5}, {"name": "calls"}]}
     with pytest.raises(
-        ConfigError, match=r'"hypervolume_gd2po" calls .* got objectives.score.threshold'
+        ConfigError, match=r'"hypervolume_gd2po" takes .* got objectives.score.threshold'
     ):
         with_method(table, "hypervolume_gd2po")
 

@@ -81,10 +81,10 @@ def test_one_key_of_one_objective_is_set():
             RAW + '[paretopo]\ngain_unit = "box"\nstage2_estimator = "gd2po"',
             r"those of 'tokens' end at 0",
         ),
-        (RAW, r'objectives.tokens is none: give it economy = "saving", or take'),
+        (RAW, r'objectives.tokens is not a share: give it economy = "saving", or use'),
         (
             TOKENS.replace("tokens", "b"),
-            r'b is none: give it high = 1 if .* \(a cost: better = "fewer"\), or',
+            r'b is not a share: give it high = 1 if .* \(a cost: better = "fewer"\), or',
         ),
         (TOKENS.replace("tokens", "b") + 'high = 1\nfailure = "keeps"', "b.failure = .* count"),
         (
@@ -110,8 +110,8 @@ def test_objectives_that_cannot_be_are_refused(text, message):
             "objectives.calls.weigth",
             r"unknown key objectives.calls.weigth; did you mean 'weight'\?",
         ),
-        ("objectives.calls", "objectives.calls is no key: set one of an objective's"),
-        ("objectives", "objectives is no key"),
+        ("objectives.calls", "objectives.calls is not a key: set one of an objective's"),
+        ("objectives", "objectives is not a key"),
     ],
 )
 def test_an_override_of_no_objectives_key_is_refused(name, message):

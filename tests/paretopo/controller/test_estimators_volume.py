@@ -150,7 +150,7 @@ def test_a_single_success_has_the_best_economy_of_its_group():
         ("k = [4, 0]", r"paretopo.k must be .*, got \[4, 0\]"),
         ("k = [4.0]", r"paretopo.k must be .*, got \[4.0\]"),
         ("k = 9", r"paretopo.k must be at most optimiser.group_size, 8, got 9"),
-        ("weighting = 'first alone'", r"needs weights above 0 behind the first, got \[1.0, 0.0\]"),
+        ("weighting = 'first alone'", r"needs weights above 0 after the first, got \[1.0, 0.0\]"),
         (
             "hypervolume_reference = 'archive'\nreference = 'initial'",
             "needs a reference that is known before training",
@@ -165,6 +165,6 @@ def test_switches_that_cannot_be(text, message):
 def test_hypervolume_switches_bind_only_hypervolume():
     loads('[paretopo]\nweighting = "first alone"\nstage2_estimator = "grpo"')
     grpo = {"stage2_estimator": "grpo"}
-    assert ParetoPOConfig(weights=(1.0, 0.0), **grpo).most_together == 0
-    assert ParetoPOConfig(stage2_estimator="hypervolume", k=(2, 8, 1)).most_together == 8
-    assert ParetoPOConfig(stage1_estimator="hypervolume", k="archive").most_together == 4
+    assert ParetoPOConfig(weights=(1.0, 0.0), **grpo).max_k == 0
+    assert ParetoPOConfig(stage2_estimator="hypervolume", k=(2, 8, 1)).max_k == 8
+    assert ParetoPOConfig(stage1_estimator="hypervolume", k="archive").max_k == 4

@@ -218,9 +218,9 @@ def test_one_evaluation_without_a_size(tmp_path):
     assert "*Qwen2.5-Math-7B, as printed*" in text
     assert "question by question" not in text
     assert "| own " in text
-    _, lines = write_report([folder], beside="7B")
+    _, lines = write_report([folder], paper="7B")
     assert "Holm's correction for 6 tests" in "\n".join(lines)
-    _, lines = write_report([folder], beside="none")
+    _, lines = write_report([folder], paper="none")
     assert "as printed*" not in "\n".join(lines)
 
 
@@ -244,8 +244,8 @@ def test_wrong_folders_are_refused(tmp_path, capsys):
     run = tell(tmp_path)
     assert main(["report", str(run.path), str(empty.path)]) == 2
     assert "not both" in capsys.readouterr().err
-    assert main(["report", str(run.path), "--beside", "7B"]) == 2
-    assert "--beside is for evaluations" in capsys.readouterr().err
+    assert main(["report", str(run.path), "--paper", "7B"]) == 2
+    assert "--paper is for evaluations" in capsys.readouterr().err
 
 
 def test_data_sets_are_those_that_prepare_makes():

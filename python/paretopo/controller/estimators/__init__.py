@@ -1,16 +1,16 @@
-"""One table, name to estimator: how reward vectors of a group become advantages.
+"""The table of estimators by name: each turns the reward vectors of a group into advantages.
 
-Every estimator is called alike::
+All estimators share one signature::
 
     f(rewards, weights, *, mask=None, **switches) -> advantages
 
 ``rewards`` has shape (groups, points, objectives), larger is better, in NumPy or in torch on any
-device; ``weights`` has one number per objective, or (groups, objectives) where each group has a
-preference of its own; ``mask`` (groups, points) is False where a ragged group is padded. The
-result is float64 (groups, points), 0 where masked. ``f.switches`` names the switches that an
-estimator has; others are left aside. An estimator is a function in one of the modules here whose
-name stands in :data:`~paretopo.config.EstimatorName`, which a configuration takes. Formulas,
-sources, claims and known faults: ``docs/estimators.md``.
+device. ``weights`` has one number per objective, or shape (groups, objectives) with a preference
+for each group. ``mask`` (groups, points) is False for padding of ragged groups. The result is
+float64 (groups, points), 0 where masked. ``f.switches`` names the switches of an estimator; it
+ignores others. An estimator is a function in one of the modules here whose name is in
+:data:`~paretopo.config.EstimatorName`, the values of a configuration. ``docs/estimators.md`` has
+formulas, sources, claims and known faults.
 
 >>> import numpy as np
 >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 0.0]]])

@@ -1,4 +1,4 @@
-"""Methods that normalise each objective by itself before they add them up."""
+"""Methods that normalise each objective separately before they add them up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paretopo.controller.estimators.groups import (
     whiten,
 )
 
-# Objectives that vary by less than this share of their size in a group hold rounding noise.
+# An objective that varies by less than this share of its size in a group is rounding noise.
 _NOISE = 1e-12
 _CV_EPSILON = 1e-8  # as in SAW's code
 
@@ -27,8 +27,8 @@ _CV_EPSILON = 1e-8  # as in SAW's code
 def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """Sum of the objectives' z-scores in the group, unweighted, not normalised again.
 
-    An objective that is constant in a group adds 0. No epsilon: so advantages do not change when
-    an objective is scaled by a positive factor or shifted.
+    An objective that is constant in a group adds 0. There is no epsilon, so advantages do not
+    change if an objective is scaled by a positive factor or shifted.
 
     Source: Ichihara et al. (2025), "MO-GRPO", arXiv 2509.22047, equation 5.
     """
@@ -38,7 +38,7 @@ def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     largest = library.maximum(abs(lowest), abs(highest))
     varies = highest - lowest > _NOISE * largest
     spread = library.where(varies, highest - lowest, 1.0)
-    # From 0 to 1 first: squares of very small or large rewards would leave the range of numbers.
+    # Scale to 0..1 first: squares of very small or large rewards would under- or overflow.
     unit = library.where(varies, (values - lowest) / spread, 0.0)
     return standardise(mask_out(unit, mask), mask, epsilon=0.0).sum(axis=0)
 
@@ -48,8 +48,8 @@ def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: Liu et al. (2026), "GDPO", arXiv 2601.05242, with the epsilons of its code for verl:
     1e-6 on the standard deviation of a group, 1e-8 on the variance of the batch. Whitened over
-    rollouts, as TRL does (whose epsilons are 1e-4 on both standard deviations); verl whitens over
-    tokens, so that long responses weigh more there.
+    rollouts, as in TRL (whose epsilons are 1e-4 on both standard deviations); verl whitens over
+    tokens, so long responses have more weight there.
     """
     return whiten(_weighted(_scores(rewards, mask), weights).sum(axis=0), mask)
 
@@ -57,12 +57,12 @@ def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float = 0.8) -> Array:
     """GDPO without the rollouts whose objectives disagree.
 
-    With parts p_k = w_k z_k a rollout is left out where ``|sum p| < conflict * sum |p|``; 1 leaves
-    out all whose signs differ ("hard"), 0 none. The sums of each group are scaled by the share of
-    its rollouts that stayed, and those that stayed are whitened.
+    With parts p_k = w_k z_k, a rollout is left out if ``|sum p| < conflict * sum |p|``. 1 leaves
+    out all rollouts whose signs differ ("hard"), 0 none. The sums of each group are scaled by the
+    share of its rollouts that remain, and those are whitened.
 
     Source: Liu et al. (2026), "GD2PO", arXiv 2606.16771, and its code for verl, which scales before
-    it whitens; its scripts take 0.8.
+    it whitens; its scripts use 0.8.
     """
     parts = _weighted(_scores(rewards, mask), weights)
     total, size = parts.sum(axis=0), abs(parts).sum(axis=0)
@@ -72,21 +72,21 @@ def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float =
 
 
 def dvao(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """Sum of z-scores, by weights that follow how much each objective varies in the group.
+    """Sum of z-scores, with weights that follow the spread of each objective in the group.
 
-    ``sum_k v_k z_k`` with v_k = w_k s_k over the sum of all w_l s_l, z-scores and deviations s_k
-    with n: the weighted sum less its mean, over ``sum_k w_k s_k``. That is GRPO with the sum of the
-    deviations for the deviation of the sum, never smaller: the more objectives disagree, the
-    smaller the advantages are. A group in which nothing varies gets 0.
+    ``sum_k v_k z_k`` with v_k = w_k s_k over the sum of all w_l s_l; z-scores and deviations s_k
+    use n. This equals the weighted sum minus its mean, over ``sum_k w_k s_k``. It is GRPO with the
+    sum of the deviations in place of the deviation of the sum, which is never larger. The more the
+    objectives disagree, the smaller the advantages. A group without any spread gets 0.
 
     Source: Jiang et al. (2026), "DVAO", arXiv 2605.25604, equation 8. We read the formula in two
-    accounts that agree and in an implementation of others', not in the paper; they give n, no
+    accounts that agree and in another project's implementation, not in the paper; they use n, no
     epsilon, and rewards from 0 to 1.
     """
     library, values = get_library(rewards), split_objectives(rewards)
     lowest, highest = extremes(values, mask)
     spread = library.where(mask.any(-1)[..., None], highest - lowest, 0.0)
-    # In units of the spread: squares of very small or large rewards would leave the range.
+    # Use units of the spread: squares of very small or large rewards would under- or overflow.
     unit = library.where(spread > 0.0, spread, 1.0)
     off = deviation(values / unit, mask)
     count = mask.sum(axis=-1, keepdims=True).clip(1)
@@ -97,10 +97,10 @@ def dvao(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
 
 def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """GDPO with weights that follow how much each objective still varies in the batch.
+    """GDPO with weights that follow the spread of each objective in the batch.
 
     ``v_k`` is proportional to ``w_k cv_k``, the coefficient of variation ``std / |mean|`` of the
-    objective over the batch. Rewards count from 0, their worst value: SAW's code shifts its own
+    objective over the batch. Rewards count from 0, their worst value; SAW's code shifts its rewards
     there first.
 
     Source: He et al. (2026), "SAW", arXiv 2606.07705; estimator "gdpo-h" of its code.
@@ -119,7 +119,7 @@ def saw_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
 
 def _scores(rewards: Array, mask: Array) -> Array:
-    """(objectives, groups, points) z-scores."""
+    """Return (objectives, groups, points) z-scores."""
     return standardise(split_objectives(rewards), mask)
 
 
@@ -128,7 +128,7 @@ def _weighted(values: Array, weights: Array) -> Array:
 
 
 def _by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """(objectives,) or (groups, objectives) weights that sum to their number."""
+    """Return (objectives,) or (groups, objectives) weights that sum to their number."""
     values = split_objectives(rewards)
     mean, std = batch_moments(values, mask)
     variation = like(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]

@@ -1,4 +1,4 @@
-"""The surface of every estimator: what goes in, what is refused, what comes out."""
+"""The common interface of estimators: arguments, checks and result."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from paretopo.controller.estimators.groups import Array, get_library, mask_out
 
 
 class Estimator:
-    """One method: reward vectors of groups in, advantages out.
+    """One method, which maps the reward vectors of groups to advantages.
 
     Args:
-        method: ``f(rewards, weights, mask, *, switch, ...)``, told checked float64 arrays; its
-            keywords are the switches of :class:`~paretopo.config.paretopo.ParetoPOConfig`
-            that it has.
+        method: ``f(rewards, weights, mask, *, switch, ...)`` on checked float64 arrays; its
+            keywords are its switches of :class:`~paretopo.config.paretopo.ParetoPOConfig`.
 
     Attributes:
-        switches: their names.
+        switches: The names of its switches.
     """
 
     known: ClassVar[set[str]] = set()  # the switches of all estimators
@@ -41,21 +40,21 @@ class Estimator:
     def __call__(
         self, rewards: Array, weights: ArrayLike, *, mask: Array | None = None, **switches: Any
     ) -> Array:
-        """The advantage of every rollout.
+        """Return the advantage of every rollout.
 
         Args:
             rewards: (groups, points, objectives), larger is better; NumPy, or torch on any device.
             weights: (objectives,), or (groups, objectives) for those of each group; on the host.
-            mask: (groups, points) bool, False where a ragged group is padded.
-            **switches: those of :attr:`switches` count, those of other estimators are left
-                aside: the same call serves every one.
+            mask: (groups, points) bool, False for padding of ragged groups.
+            **switches: Switches of any estimator; only those of :attr:`switches` have an effect, so
+                one call serves every estimator.
 
         Returns:
             float64 (groups, points), 0 where masked; library and device of ``rewards``.
 
         Raises:
-            ValueError: wrong shape, or NaN or infinity among the rewards, naming where.
-            TypeError: no estimator has such a switch.
+            ValueError: The shape is wrong, or a reward is NaN or infinite; the message names it.
+            TypeError: No estimator has such a switch.
         """
         for name in switches.keys() - self.known:
             raise TypeError(f"no estimator has a switch {name!r}; {nearest(name, self.known)}")
@@ -86,7 +85,7 @@ def refuse_broken(rewards: Array) -> None:
         rewards: (groups, points, objectives), padding set to 0.
 
     Raises:
-        ValueError: names the first broken reward.
+        ValueError: The message names the first broken reward.
     """
     library = get_library(rewards)
     finite = library.isfinite(rewards)

@@ -1,7 +1,7 @@
-"""Statistics of groups of rollouts, for NumPy arrays and torch tensors by the same lines.
+"""Statistics of groups of rollouts; the same lines serve NumPy arrays and torch tensors.
 
-Values have shape (..., groups, points), so that objectives can stand in front; the mask, (groups,
-points), is False where a ragged group is padded. torch takes NumPy's ``axis`` and ``keepdims``.
+Values have shape (..., groups, points), so objectives can be leading axes. The mask, (groups,
+points), is False for padding of ragged groups. torch accepts NumPy's ``axis`` and ``keepdims``.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ Centre: TypeAlias = Literal["mean", "none", "std", "loo"]
 
 # The value of verl and of the paper's code base.
 GRPO_EPSILON = 1e-6
-# A group whose scalar rewards differ by less holds rounding noise only: dividing by its standard
-# deviation would blow that noise up to advantages of size 1.
+# A group whose scalar rewards differ by less holds only rounding noise: division by its standard
+# deviation would scale that noise up to advantages of size 1.
 GRPO_FLAT = 1e-12
-# What verl adds to the variance of the batch, and with it the code of GDPO, GD2PO and SAW.
+# verl's epsilon on the variance of the batch, also used by the code of GDPO, GD2PO and SAW.
 WHITENING_EPSILON = 1e-8
 
 
 def get_library(values: Array) -> Any:
-    """``torch`` for a tensor, else ``numpy``; a tensor exists only where torch was imported."""
+    """Return ``torch`` for a tensor, else ``numpy``; a tensor means that torch is imported."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(values, torch.Tensor) else np
 
 
 def like(numbers: np.ndarray, values: Array) -> Array:
-    """Numbers in the library, dtype and place of the values."""
+    """Convert numbers to the library, dtype and device of the values."""
     library = get_library(values)
     if library is np:
         return numbers
@@ -38,30 +38,30 @@ def like(numbers: np.ndarray, values: Array) -> Array:
 
 
 def weighted_sum(rewards: Array, weights: np.ndarray) -> Array:
-    """(groups, points) scalar rewards, by the weights of all groups or of each."""
+    """Return (groups, points) scalar rewards, by shared weights or by each group's."""
     factors = like(weights, rewards)
     return rewards @ factors if factors.ndim == 1 else (rewards @ factors[..., None])[..., 0]
 
 
 def split_objectives(rewards: Array) -> Array:
-    """(objectives, groups, points), contiguous."""
+    """Return the rewards as (objectives, groups, points), contiguous."""
     objectives = range(rewards.shape[-1])
     return get_library(rewards).stack([rewards[..., objective] for objective in objectives])
 
 
 def along_objectives(weights: Array, values: Array) -> Array:
-    """(objectives, 1 or groups, 1), to multiply what :func:`split_objectives` gives."""
+    """Reshape weights to (objectives, 1 or groups, 1), for :func:`split_objectives`."""
     factors = like(weights, values)
     return factors[:, None, None] if factors.ndim == 1 else factors.T[:, :, None]
 
 
 def mask_out(values: Array, mask: Array) -> Array:
-    """The values, 0 where masked."""
+    """Return the values, 0 where masked."""
     return get_library(values).where(mask, values, 0.0)
 
 
 def extremes(values: Array, mask: Array) -> tuple[Array, Array]:
-    """Lowest and highest value of each group, (..., groups, 1); of no rollouts +inf and -inf."""
+    """Return lowest and highest value of each group, (..., groups, 1); +inf and -inf if empty."""
     library = get_library(values)
     lowest = library.amin(library.where(mask, values, np.inf), axis=-1, keepdims=True)
     highest = library.amax(library.where(mask, values, -np.inf), axis=-1, keepdims=True)
@@ -69,14 +69,14 @@ def extremes(values: Array, mask: Array) -> tuple[Array, Array]:
 
 
 def deviation(values: Array, mask: Array) -> Array:
-    """Values less their mean in the group."""
+    """Return the values minus their group's mean."""
     count = mask.sum(axis=-1, keepdims=True).clip(1)
     mean = mask_out(values, mask).sum(axis=-1, keepdims=True) / count
     return mask_out(values - mean, mask)
 
 
 def standardise(values: Array, mask: Array, epsilon: float = GRPO_EPSILON) -> Array:
-    """``(value - mean) / (std + epsilon)`` within the group, std with n - 1; 0 in flat groups."""
+    """Return ``(value - mean) / (std + epsilon)`` by group, std with n - 1; 0 in flat groups."""
     library = get_library(values)
     off = deviation(values, mask)
     others = (mask.sum(axis=-1, keepdims=True) - 1).clip(1)
@@ -88,13 +88,13 @@ def standardise(values: Array, mask: Array, epsilon: float = GRPO_EPSILON) -> Ar
 
 
 def subtract_others(values: Array, mask: Array) -> Array:
-    """Values less the mean of the other rollouts; 0 for a rollout without others."""
+    """Subtract the mean of the other rollouts; 0 for a rollout without others."""
     count = mask.sum(axis=-1, keepdims=True)
     return deviation(values, mask) * count / (count - 1).clip(1)
 
 
 def centre_groups(values: Array, centre: Centre, mask: Array) -> Array:
-    """Values as :func:`paretopo_core.pareto_advantage` centres them."""
+    """Centre values as :func:`paretopo_core.pareto_advantage` does."""
     if centre == "none":
         return values
     if centre == "std":
@@ -103,7 +103,7 @@ def centre_groups(values: Array, centre: Centre, mask: Array) -> Array:
 
 
 def batch_moments(values: Array, mask: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (n - 1) over all groups, (..., 1, 1)."""
+    """Return mean and standard deviation (n - 1) over all groups, (..., 1, 1)."""
     library = get_library(values)
     count = mask.sum()
     mean = mask_out(values, mask).sum(axis=(-2, -1), keepdims=True) / count.clip(1)
@@ -113,7 +113,7 @@ def batch_moments(values: Array, mask: Array) -> tuple[Array, Array]:
 
 
 def whiten(values: Array, mask: Array) -> Array:
-    """``(value - mean) / sqrt(variance + 1e-8)`` over all rollouts of the batch."""
+    """Return ``(value - mean) / sqrt(variance + 1e-8)`` over all rollouts of the batch."""
     mean, std = batch_moments(values, mask)
     scale = get_library(values).sqrt(std**2 + WHITENING_EPSILON)
     return mask_out((values - mean) / scale, mask)

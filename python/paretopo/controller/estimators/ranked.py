@@ -40,11 +40,11 @@ def soft_pareto(
 ) -> Array:
     """Advantages by the smooth rank R: ``points + 1 - R + beta * (q - 0.5)``, then centred.
 
-    R is :func:`paretopo_core.stochastic_pareto_rank`, one plus the expected number of rollouts
-    that dominate one when every reward gets Gumbel noise of scale ``sigma``. There are no fronts,
-    so q is the weighted sum scaled to 0..1 over the group. A rollout that dominates another has
-    the larger value, for every ``sigma``; the advantage is smooth in the rewards but where the
-    ends of q change hands.
+    R is :func:`paretopo_core.stochastic_pareto_rank`: one plus the expected number of dominating
+    rollouts if every reward gets Gumbel noise of scale ``sigma``. There are no fronts, so q is the
+    weighted sum scaled to 0..1 over the group. A rollout that dominates another has the larger
+    value for every ``sigma``. The advantage is smooth in the rewards except where another rollout
+    becomes an end of q's range.
 
     Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/paper_method.md.
     """
@@ -63,10 +63,10 @@ def soft_pareto(
 def lexicographic(
     rewards: Array, weights: np.ndarray, mask: Array, *, centre: Centre = "mean"
 ) -> Array:
-    """Ranks by the first objective; what ties there by the second, and so on.
+    """Rank by the first objective; break ties by the second, and so on.
 
-    With F different vectors in the group the best gets F, the next F - 1, then they are centred as
-    Pareto ranks are. An order that no trade-off between the objectives enters, and no unit.
+    With F different vectors in the group, the best gets F, the next F - 1, and so on; then they are
+    centred as Pareto ranks. This order has no trade-off between objectives, and no unit.
 
     Source: lexicographic multi-objective reinforcement learning, Gabor, Kalmar, Szepesvari (1998),
     ICML; on ranks of a group: here.
@@ -78,7 +78,7 @@ def lexicographic(
     for objective in range(1, rewards.shape[-1]):
         wins = wins | (ties & better[..., objective])
         ties = ties & same[..., objective]
-    # How many a rollout beats is in the same order: one objective, whose fronts are the levels.
+    # The number of rollouts that one beats gives the same order, as one objective with its fronts.
     level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
     level = level * like(np.ones(1), rewards)
     return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)

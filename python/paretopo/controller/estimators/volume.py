@@ -1,4 +1,4 @@
-"""HV@k: the gradient of the expected hypervolume of k rollouts, and what it adds to GD2PO."""
+"""HV@k, the gradient of the expected hypervolume of k rollouts, and its GD2PO variant."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def hypervolume(
     hypervolume_reference: Literal["weights"] | tuple[float, ...] = "weights",
     hypervolume_unit: Literal["raw", "range"] = "raw",
 ) -> Array:
-    """The volume that a rollout adds to k - 1 others, less what one more of them would.
+    """The volume that a rollout adds to k - 1 others, minus the volume of one more of them.
 
-    :func:`paretopo_core.hypervolume_advantage` with its centres, of which "exact" is the formula in
-    the first line: advantages sum to 0 in a group, and the gradient is unbiased. A rollout that
-    does not beat the reference in every objective has no volume: with 0 for the first objective
-    the gate is built in. The reference of the others is the preference (:func:`reference_by`).
+    This is :func:`paretopo_core.hypervolume_advantage` with its centres. The first line describes
+    "exact": advantages sum to 0 in a group, and the gradient is unbiased. A rollout that does not
+    beat the reference in every objective has no volume: with 0 for the first objective, the gate is
+    built in. The reference of the others is the preference (:func:`reference_by`).
 
-    With ``hypervolume_unit="range"`` objectives after the first count from 0 to 1 between the worst
-    and the best of the group's successes, whatever their unit; where all are equal they are best.
+    With ``hypervolume_unit="range"``, objectives after the first count from 0 to 1 between the
+    worst and the best of the group's successes, whatever their unit. If all are equal, they get the
+    best value.
 
     Source: docs/hvk.md and docs/estimators.md; one objective: Walder and Karkhanis (2025), PKPO,
     arXiv 2505.15201.
@@ -58,16 +59,15 @@ def hypervolume(
 def hypervolume_gd2po(
     rewards: Array, weights: np.ndarray, mask: Array, *, k: int = 1, conflict: float = 0.8
 ) -> Array:
-    """GD2PO on two objectives: correctness, and what a rollout adds to the hypervolume of a group.
+    """GD2PO on two objectives: correctness, and the volume that a rollout adds to its group.
 
-    Economies count from 0 to 1 between the worst of the group and the best of its successes, so
-    that neither a factor nor a shift of all that a group holds of one matters (a floor of the gate
-    that is a number does not move along); one in which nothing differs drops out. The volume that a
-    rollout adds to k - 1 others (HV@k; for k = 1 the product of its economies) is 0 for
-    failures, a compromise has more than an extreme, and it is what no fixed weighted sum of
-    economies can say. Correctness beside it stands for itself: a rare right guess that spends
-    nothing adds volume, but does not make up for the wrong ones. The weight of the volume is that
-    of all economies together.
+    Economies count from 0 to 1 between the group's worst and the best of its successes. A factor or
+    a shift of an economy in a whole group therefore has no effect (but a numeric floor of the gate
+    does not shift). An economy without any difference drops out. The volume that a rollout adds to
+    k - 1 others (HV@k; for k = 1 the product of its economies) is 0 for failures and larger for a
+    compromise than for an extreme. No fixed weighted sum of economies has this property.
+    Correctness is a separate objective: a rare right guess that spends nothing adds volume, but
+    does not make up for wrong ones. The weight of the volume is the sum of all economies' weights.
 
     Source: here, docs/estimators.md; z-scores, conflicts and whitening as
     :func:`~paretopo.controller.estimators.decoupled.gd2po`.
@@ -84,7 +84,7 @@ def hypervolume_gd2po(
 
 
 def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
-    """(groups, points, objectives) from 0 to 1; failures, and groups of one economy, have none."""
+    """Scale to 0..1 (groups, points, objectives); failures and groups without any spread get 0."""
     library = get_library(rewards)
     later = library.moveaxis(rewards[..., 1:], -1, 0)
     worst, _ = extremes(later, mask)
@@ -98,23 +98,23 @@ def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
 
 
 def reference_by(weights: np.ndarray) -> np.ndarray:
-    """The reference point with which, for k = 1 and two objectives, volumes are w · r of successes.
+    """Return the reference point that makes volumes w · r of successes, for k = 1, two objectives.
 
-    (0, -w_0 / w_1, -w_0 / w_2, ...), in the objectives' units: a success whose economy is 0 has
-    w_0 / (w_0 + w_1) of the volume of one whose economy is 1.
+    (0, -w_0 / w_1, -w_0 / w_2, ...), in the objectives' units: a success whose economy is 0 has w_0
+    / (w_0 + w_1) of the volume of a success whose economy is 1.
 
     Args:
         weights: (objectives,), or (groups, objectives) for those of each group.
 
     Raises:
-        ValueError: a weight behind the first is 0: its reference would lie nowhere.
+        ValueError: A weight after the first is 0, so its reference does not exist.
 
     >>> reference_by(np.array([0.75, 0.25])).tolist()
     [0.0, -3.0]
     """
     if not weights[..., 1:].all():
         raise ValueError(
-            'the estimator "hypervolume" takes weights above 0 behind the first for its reference, '
+            'the estimator "hypervolume" takes weights above 0 after the first for its reference, '
             f"got {weights[(weights[..., 1:] == 0.0).any(axis=-1)].tolist()}"
         )
     reference = np.zeros(weights.shape)
@@ -129,7 +129,7 @@ def _by_range(rewards: Array, inside: Array) -> Array:
     varies = highest > lowest
     share = (later - lowest) / library.where(varies, highest - lowest, 1.0)
     share = library.where(varies, share, 1.0)
-    # What has no volume anyway may lie anywhere.
+    # Rollouts without volume may have any value.
     share = library.where(inside, share, 0.0)
     return library.concatenate([rewards[..., :1], library.moveaxis(share, 0, -1)], axis=-1)
 
@@ -137,14 +137,14 @@ def _by_range(rewards: Array, inside: Array) -> Array:
 def choose_k(
     k: K, *, done: float = 0.0, smoothed_gain: float = 0.0, highest_gain: float = 0.0
 ) -> int:
-    """The k of a step: many rollouts count together to explore the front, one settles on it.
+    """Return the k of a step: a large k explores the front, k = 1 settles on one point.
 
     Args:
-        k: a number; several, for equal parts of the steps; or "archive", which follows the gain of
+        k: A number; several, for equal parts of the steps; or "archive", which follows the gain of
             held-out hypervolume down from ``ARCHIVE_K``.
-        done: share of the steps that are done, 0 to 1.
-        smoothed_gain: exponential average of the gains.
-        highest_gain: the largest it ever was; 0 before there was any, when ``ARCHIVE_K`` holds.
+        done: Share of finished steps, 0 to 1.
+        smoothed_gain: Exponential average of the gains.
+        highest_gain: Its maximum so far; ``ARCHIVE_K`` applies while it is 0.
 
     >>> [choose_k((4, 2, 1), done=step / 6) for step in range(6)]
     [4, 4, 2, 2, 1, 1]
