@@ -175,7 +175,7 @@ class ScriptSession:
         trainer.add_callback(LearningRateFactor(trainer))
         recorded = _ScriptCallback(trainer, self, self._rewards)
         trainer.add_callback(recorded)
-        # Before the script's own callbacks: early stopping reads what is measured here.
+        # Before the script's own callbacks: early stopping reads these measurements.
         trainer.callback_handler.callbacks.insert(0, _Evaluations(recorded))
         return self._rewards
 

@@ -452,7 +452,7 @@ def test_held_out_questions_are_one_data_set(tmp_path):
 
 
 def test_held_out_prompts_that_are_trained_on_are_named(tmp_path):
-    with pytest.warns(UserWarning, match="2 of the 3 prompts of eval_dataset are trained on, too"):
+    with pytest.warns(UserWarning, match="2 of the 3 prompts of eval_dataset are also trained on"):
         make_trainer(tmp_path, held_out=Dataset.from_list(questions(3, start=4)))
 
 

@@ -169,7 +169,7 @@ def test_replaced_trl_weights_warn(tmp_path):
 @pytest.mark.parametrize(
     ("session", "message"),
     [
-        ({"gate": "corect"}, "gate = 'corect' is no objective; did you mean 'correct'?"),
+        ({"gate": "corect"}, "gate = 'corect' is not an objective; did you mean 'correct'?"),
         ({"gate": "correct", "method": "gated"}, "unknown method 'gated'"),
         (
             {"gate": "none", "method": "accuracy_only"},

@@ -34,7 +34,10 @@ FILES = (
         ),
         ("name = 'math'\ntrain = 'a.jsonl'", r"must both be files, or both be \"made up\", got"),
         ("train = 'a'\nheld_out = 'b'", r"questions of the calculator are made up, got 'a'"),
-        ("name = 'math'\ntrain = 'a'\nheld_out = 'b'", r'model.path = "tiny" knows only the words of'),
+        (
+            "name = 'math'\ntrain = 'a'\nheld_out = 'b'",
+            r'model.path = "tiny" knows only the words of',
+        ),
         ("name = 'math'\n[tool]\ntimeout = 0", r"tool.timeout must be a number greater than 0"),
         ("name = 'math'\n[tool]\nisolation = 'none'", r'must be "bubblewrap" or "process", got'),
         ("[tool]\ntopk = 0", r"tool.topk must be an integer from 1 to 100, got 0"),
