@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MARKERS = "osD^vPX"
+MARKERS = "osD^vPX"
 # Okabe and Ito (2008): they stay apart for every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _LINE = "#444444"
@@ -71,7 +71,9 @@ def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=dpi)
     with Image.open(path) as image:  # 128 colours take a third of the bytes
-        image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        image.convert("RGB").quantize(
+            128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        ).save(path, optimize=True)
 
 
 def draw_front(histories: Mapping[str, History], path: Path) -> None:
@@ -155,6 +157,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     volume.set_ylabel("hypervolume\nof the archive")
     if multiplier is not None:
         multiplier.set_ylabel("stage-1\nmultiplier")
+    for axes in panels:
+        axes.locator_params(axis="x", integer=True)
     for axes in panels[-columns:]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("training step (strong: held out, faint: rollouts of the step)")
@@ -370,7 +374,7 @@ def _pair_with_styles(
     histories: Mapping[str, History],
 ) -> Iterator[tuple[tuple[str, History], _Style]]:
     for number, item in enumerate(histories.items()):
-        yield item, _Style(COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)])
+        yield item, _Style(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)])
 
 
 def _explain_ends(axes: Axes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,61 @@ import numpy as np
 
 from paretopo.run.files import Row
 from paretopo.run.history import History, Measure, Series, find_front
-from paretopo.run.plots import COLOURS, make_panels, save_figure
+from paretopo.run.plots import COLOURS, MARKERS, find_ends, make_panels, save_figure
 from paretopo.run.sweeps import agreement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+_MOST_WRITTEN = 60  # preferences with numbers
 _GREY = "#888888"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What was measured for each preference in the last evaluation, as it is written.
+
+    Attributes:
+        columns: Labels of the objectives.
+        rows: Of each preference its name, then the objectives.
+        notes: Sentences on the order and the budgets.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+def describe_sweep(history: History) -> Sweep | None:
+    """Describe the last sweep of a run; None where its weights are fixed."""
+    if not history.sweeps:
+        return None
+    rows, measures = history.sweeps[-1], history.objectives
+    values = _measured(rows, measures)
+    cells = [
+        (row["preference"], *map(Measure.format, measures, own.tolist()))
+        for row, own in zip(rows, values, strict=True)
+    ]
+    front = find_front(_rewards(history), [1.0] * len(measures))
+    distinct = len(np.unique(values[front], axis=0))
+    notes = [
+        f"Of {len(rows)} preferences {distinct} lead to different points that none of the others "
+        "dominates."
+    ]
+    for at, measure in enumerate(measures):
+        asked = _asked(rows, at, measure.key)
+        if asked is None:
+            continue
+        share = agreement(asked, (measure.sense * values[:, at] * _way(rows, measure)).tolist())
+        notes.append(
+            f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the order "
+            "that was asked for."
+        )
+    if "within_budget" in rows[0]:
+        kept = [f"{100 * row['within_budget']:.1f} % ({row['preference']})" for row in rows]
+        notes.append(f"Within their budget: {', '.join(kept)}.")
+    return Sweep(tuple(one.label for one in measures), tuple(cells), tuple(notes))
 
 
 def tabulate_preferences(history: History) -> list[str]:
@@ -24,41 +73,22 @@ def tabulate_preferences(history: History) -> list[str]:
 
     None where the run's weights are fixed.
     """
-    if not history.sweeps:
+    sweep = describe_sweep(history)
+    if sweep is None:
         return []
-    rows, measures = history.sweeps[-1], history.objectives
-    values = _measured(rows, measures)
     lines = [
-        f"| asked for | {' | '.join(one.label for one in measures)} |",
-        f"|---|{'---:|' * len(measures)}",
+        f"| asked for | {' | '.join(sweep.columns)} |",
+        f"|---|{'---:|' * len(sweep.columns)}",
+        *(f"| {' | '.join(row)} |" for row in sweep.rows),
     ]
-    for row, own in zip(rows, values, strict=True):
-        cells = [one.format(value) for one, value in zip(measures, own, strict=True)]
-        lines.append(f"| {row['preference']} | {' | '.join(cells)} |")
-    front = find_front(_rewards(history), [1.0] * len(measures))
-    distinct = len(np.unique(values[front], axis=0))
-    told = [
-        "",
-        f"Of {len(rows)} preferences {distinct} lead to different points that none of the others "
-        "dominates.",
-    ]
-    for at, measure in enumerate(measures):
-        asked = _asked(rows, at, measure.key)
-        if asked is None:
-            continue
-        share = agreement(asked, (measure.sense * values[:, at] * _way(rows, measure)).tolist())
-        told.append(
-            f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the order "
-            "that was asked for."
-        )
-    if "within_budget" in rows[0]:
-        kept = [f"{100 * row['within_budget']:.1f} % ({row['preference']})" for row in rows]
-        told.append(f"Within their budget: {', '.join(kept)}.")
-    return [*lines, *told, ""]
+    return [*lines, "", *sweep.notes, ""]
 
 
 def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
     """The front of each run's last sweep with the preferences on it, and what was got for what.
+
+    With three and more objectives a table takes the place of the front: a row for each preference,
+    a column for each objective, shaded from the worst to the best of the sweep.
 
     Args:
         histories: By the label they get in the legend; those with fixed weights are one point.
@@ -66,6 +96,9 @@ def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
     """
     steered = [one for one in histories.values() if one.sweeps]
     measures = steered[0].objectives
+    if len(measures) > 2:
+        save_figure(_draw_tables(histories, len(measures)), path, dpi=150)
+        return
     others = measures[1:] or measures
     figure, panels = make_panels(1, len(others) + 1, (5.2 * (len(others) + 1), 4.6))
     for number, (label, history) in enumerate(histories.items()):
@@ -79,6 +112,47 @@ def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
         axes.set_title("Front of one policy, by preference")
     panels[0].legend(frameon=False, fontsize=8)
     save_figure(figure, path, dpi=150)
+
+
+def _draw_tables(histories: Mapping[str, History], objectives: int) -> Figure:
+    """A table for each steered run, and next to it what was got for what."""
+    steered = {label: one for label, one in histories.items() if one.sweeps}
+    most = max(len(one.sweeps[-1]) for one in steered.values())
+    tall = max(4.6, 0.26 * min(most, _MOST_WRITTEN) + 2.0)
+    size = (2.0 * objectives + 9.0, tall * len(steered))
+    figure, panels = make_panels(len(steered), 2, size)
+    grid: Any = panels[0].get_gridspec()
+    grid.set_width_ratios([2.0 * objectives + 3.0, 6.0])
+    for at, (label, history) in enumerate(steered.items()):
+        _draw_table(panels[2 * at], history, label)
+        _draw_calibration(panels[2 * at + 1], history)
+    return figure
+
+
+def _draw_table(axes: Axes, history: History, label: str) -> None:
+    rows, measures = history.sweeps[-1], history.objectives
+    values = _measured(rows, measures)
+    own = values * [one.sense for one in measures]
+    low, high = find_ends(own)
+    shares = (own - low) / np.where(high > low, high - low, 1.0)
+    shares[:, high <= low] = 0.5
+    axes.imshow(shares, aspect="auto", cmap="viridis", vmin=0.0, vmax=1.0, alpha=0.75)
+    axes.grid(visible=False)
+    axes.set_xticks(range(len(measures)))
+    axes.set_xticklabels([one.label.replace(", ", ",\n") for one in measures], fontsize=9)
+    if len(rows) > _MOST_WRITTEN:
+        axes.set_ylabel(f"{len(rows)} preferences: report.md lists them")
+        axes.set_yticks([])
+    else:
+        axes.set_yticks(range(len(rows)))
+        axes.set_yticklabels([_short(row) for row in rows], fontsize=9)
+        names = rows[0]["budgets"] if "budgets" in rows[0] else (one.name for one in measures)
+        axes.set_ylabel(" : ".join(names))
+        for (row, column), value in np.ndenumerate(values):
+            written = measures[column].format(float(value))
+            shade = "white" if shares[row, column] < 0.45 else "black"
+            axes.text(column, row, written, ha="center", va="center", fontsize=9, color=shade)
+    axes.set_title(f"{label}: measured for each preference (light: best of the sweep)")
 
 
 def _draw_curve(
@@ -113,7 +187,8 @@ def _draw_calibration(axes: Axes, history: History) -> None:
             own = measure.sense * got
             span = own.max() - own.min()
             got = (own - own.min()) / span if span > 0.0 else np.full_like(own, 0.5)
-        axes.plot(asked, got, "o", color=colour, label=measure.name)
+        marker = MARKERS[at % len(MARKERS)]
+        axes.plot(asked, got, marker, color=colour, label=measure.name, alpha=0.75)
         if budgets:
             axes.plot(asked, asked, color=colour, linewidth=0.8, linestyle="--")
     axes.set_xlabel("asked for at most" if budgets else "weight of the objective")

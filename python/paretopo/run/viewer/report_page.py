@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from paretopo.run.history import (
     merge_objectives,
     read_column,
 )
+from paretopo.run.preferences import describe_sweep
 from paretopo.run.summary import Summary, summarise_runs
 from paretopo.run.trajectories import Group, shorten
 from paretopo.run.viewer.document import render_document
@@ -118,6 +120,7 @@ def _describe_run(
     rollouts, trouble = _find_rollouts(history, {row["step"] for row in rows})
     steps = [read_column(history.steps, "step"), *(one.read(history.steps) for one in measures)]
     curves = thin_curve(np.array([*steps, _read_multiplier(history)]).T).T.tolist()
+    sweep = describe_sweep(history)
     return {
         "label": label,
         "folder": history.run.path.resolve().name,
@@ -142,6 +145,7 @@ def _describe_run(
         "multiplier": curves[-1],
         "moments": [describe_moment(history.evaluations[at]) for at in (0, -1)],
         "table": [_describe_comparison(one) for one in compare_ends(history)],
+        "sweep": None if sweep is None else asdict(sweep),
     }
 
 

@@ -14,6 +14,7 @@ function tableOf(run) {
     element("h3", {}, run.label),
     element("p", { class: "key" }, folder, ` · ${run.status} · before: ${before} · after: ${after}`),
     rowsOf(all, run.label),
+    ...(run.sweep ? sweepOf(run) : []),
     ...kinds.map((kind) =>
       element(
         "details",
@@ -23,6 +24,23 @@ function tableOf(run) {
       ),
     ),
   );
+}
+
+// What the last policy does for each preference.
+function sweepOf({ label, sweep }) {
+  const rows = sweep.rows.map(([name, ...values]) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name),
+      ...values.map((value) => element("td", { class: "number" }, value)),
+    ),
+  );
+  return [
+    element("h4", {}, "For each preference, at the end"),
+    scrolled(`${label}, preferences`, ["asked for", ...sweep.columns], element("tbody", {}, ...rows)),
+    ...sweep.notes.map((note) => element("p", { class: "key" }, note)),
+  ];
 }
 
 // All runs in one table, and below them their methods.
