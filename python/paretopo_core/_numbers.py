@@ -30,7 +30,9 @@ def real_array(given: Any, name: str) -> np.ndarray:
         ValueError: not a rectangular array, or integers that float64 cannot hold.
     """
     array = plain_array(given, name)
-    dtype = array.dtype.name
+    if array.dtype.char in "fd" and array.dtype.isnative:
+        return array
+    dtype = array.dtype.name  # which takes a microsecond
     if array.size == 0 and dtype not in FLOATS and not hasattr(given, "__array__"):
         return np.empty(array.shape)  # of an empty list nothing tells the dtype
     if dtype in HALVES:
@@ -40,7 +42,7 @@ def real_array(given: Any, name: str) -> np.ndarray:
             check_exact(int(array.min()), int(array.max()), name)
         return array.astype(np.float64)
     if dtype in FLOATS:
-        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        return array.astype(array.dtype.newbyteorder("="))
     if array.dtype == object:
         raise _refuse_objects(given, array, name)
     kinds = {"U": "text", "S": "bytes", "M": "dates", "m": "time spans"}

@@ -64,10 +64,6 @@ def apply_signs(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 def values_of(points: Any, name: str) -> np.ndarray:
     """A contiguous array of floats."""
-    if type(points) is np.ndarray and points.dtype.char in "fd":  # the usual case, without detours
-        flags = points.flags
-        if flags.c_contiguous and flags.aligned and points.dtype.isnative:
-            return points
     array = real_array(points, name)
     if not (array.flags.c_contiguous and array.flags.aligned):
         array = np.array(array, order="C")

@@ -41,6 +41,7 @@ _TYPES = {
     "int?": "SymInt?",
     "count": "SymInt",
 }
+_VECTORS = ("corner", "corners", "corners?", "weights")  # one number for each objective
 _FIRST = 3  # points, senses and mask come before the others
 
 
@@ -59,20 +60,23 @@ def apply(operation: Any, points: Tensor, maximise: Maximise, mask: Any, *others
         *own, count, objectives = shapes[0]
         if leading != tuple(own):
             points = points.expand(*leading, count, objectives)
-    senses, over = _senses(maximise, points), _per_point(mask, points, "mask")
+    senses, over = _senses(maximise, points), _converted("bools", "mask", mask, points)
     results = call(operation.operator, points, senses, over, *given)
     return results if wants_all else results[0]
 
 
 def _converted(kind: str, name: str, value: Any, points: Tensor) -> Any:
     """An argument as the operator takes it."""
-    if kind in ("bools", "ranks"):
-        return _per_point(value, points, name)
-    if value is None or not _TYPES[kind].startswith("Tensor"):
+    if value is None or isinstance(value, Tensor) or not _TYPES[kind].startswith("Tensor"):
         return value
-    if kind in ("sets", "numbers", "vectors"):
-        return _numbers(value, points, name)
-    return _vector(value, points, name, scalar=kind != "weights")
+    is_per_point = kind in ("bools", "ranks")
+    if torch.compiler.is_compiling():
+        return torch.as_tensor(value, dtype=None if is_per_point else torch.float64)
+    with _constants():
+        array = per_point_array(value, name) if is_per_point else numbers_of(value, name)
+        if kind in _VECTORS and array.ndim < 2:
+            array = vector_of(array, _objectives(points), name, scalar=kind != "weights")
+        return _beside(points, torch.from_numpy(array))
 
 
 def _kinds(operation: Any) -> list[str]:
@@ -147,15 +151,6 @@ def _shapes(*tensors: Tensor) -> list[tuple[int, ...]]:
         return [tuple(map(int, shape)) for shape in shapes]
 
 
-def _numbers(numbers: Any, points: Tensor, name: str) -> Tensor:
-    if isinstance(numbers, Tensor):
-        return numbers
-    if torch.compiler.is_compiling():
-        return torch.as_tensor(numbers, dtype=torch.float64)
-    with _constants():
-        return _beside(points, torch.from_numpy(numbers_of(numbers, name)))
-
-
 def _senses(maximise: Maximise, points: Tensor) -> str:
     """A character for each objective: a list would be taken apart by torch's transformations."""
     return "".join("+" if each else "-" for each in senses_of(maximise, _objectives(points)))
@@ -181,27 +176,6 @@ def _constants() -> Iterator[None]:
 
 def _bools(senses: str) -> list[bool]:
     return [sense == "+" for sense in senses]
-
-
-def _vector(numbers: Any, points: Tensor, name: str, *, scalar: bool) -> Tensor:
-    if isinstance(numbers, Tensor):
-        return numbers
-    if torch.compiler.is_compiling():
-        return torch.as_tensor(numbers, dtype=torch.float64)
-    with _constants():
-        array = numbers_of(numbers, name)
-        if array.ndim < 2:
-            array = vector_of(array, _objectives(points), name, scalar=scalar)
-        return _beside(points, torch.from_numpy(array))
-
-
-def _per_point(numbers: Any, points: Tensor, name: str) -> Tensor | None:
-    if numbers is None or isinstance(numbers, Tensor):
-        return numbers
-    if torch.compiler.is_compiling():
-        return torch.as_tensor(numbers)
-    with _constants():
-        return _beside(points, torch.as_tensor(per_point_array(numbers, name)))
 
 
 def _beside(points: Any, constant: Tensor) -> Tensor:

@@ -110,19 +110,8 @@ def dominated_boxes(
     Their volumes add up to the :func:`paretopo_core.hypervolume`. An integral of a density over the
     dominated region becomes a sum of integrals over boxes.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`nondominated_boxes`.
-        ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
-        maximise: whether larger is better; one bool, or one per objective.
-        mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        ``lower``, ``upper`` and ``counts``, as :func:`nondominated_boxes`; all corners are finite.
-
-    Raises:
-        ValueError, TypeError, MemoryError: as :func:`nondominated_boxes`.
-
-    Cost: as :func:`nondominated_boxes`, with about as many boxes.
+    Arguments, result, errors and cost are those of :func:`nondominated_boxes`. There are about as
+    many boxes, and all corners are finite.
 
     Source: Lacour, Klamroth and Fonseca (2017), as there.
 

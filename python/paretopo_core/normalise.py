@@ -58,18 +58,8 @@ def nadir_point(
 ) -> ArrayT:
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`ideal_point`.
-        maximise: whether larger is better; one bool, or one per objective.
-        mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        shape (..., objectives), in the units of the objectives; as that of :func:`ideal_point`. NaN
-        is worse than every number, so that a NaN in a non-dominated point is the result. Without
-        points it is NaN.
-
-    Raises:
-        ValueError, TypeError: as :func:`ideal_point`.
+    Arguments, result and errors are those of :func:`ideal_point`, but NaN is worse than every
+    number: a NaN in a non-dominated point is the result. Without points it is NaN, too.
 
     Cost: that of :func:`is_nondominated`.
 

@@ -75,16 +75,10 @@ def stochastic_pareto_rank(points: Any, sigma: float, margin: float = 0.0) -> An
     plus the (tie-weighted) number of dominators, which is *not* the front index of
     :func:`paretopo_core.pareto_rank`.
 
-    Args:
-        points: shape (..., points, objectives), as for :func:`stochastic_dominance`.
-        sigma: scale of the noise, in the objectives' units; positive.
-        margin: see :func:`stochastic_dominance`.
+    Arguments, errors and cost are those of :func:`stochastic_dominance`.
 
     Returns:
         shape (..., points), 1 = best; same library, device and gradient as ``points``.
-
-    Raises:
-        ValueError: as :func:`stochastic_dominance`.
 
     Source: the ParetoPO paper, section 3.3.
 

@@ -235,7 +235,7 @@ def whv_hype(
     front = rows[pp.is_nondominated(rows * signs, maximise=False, keep_weakly=False)] * signs
     front = (front[front[:, 0].argsort()] - best) / span
     if dist == "point":
-        centre = (signs * corner_of(mu, rows, "mu") - best) / span
+        centre = (signs * corner_of(np.asarray(mu, dtype=float), rows, "mu") - best) / span
         nearest = (front - centre).max(axis=1).min(initial=math.inf)
         chance = math.erfc(nearest / 0.25 / math.sqrt(2)) / 2
     elif dist in ("uniform", "exponential"):
