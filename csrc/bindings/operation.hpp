@@ -274,8 +274,13 @@ Memory allocate(const Call& call, const Shape& shape) {
         const auto both = pybind11::tuple(call.allocate(shape, kDtypeName<Number>));
         return {both[0], at<void>(both[1].cast<std::uintptr_t>())};
     }
-    pybind11::array_t<Number> array(shape);
-    void* data = array.mutable_data();
+    // As pybind11's array_t, but without its copies of shape and strides.
+    const auto& numpy = pybind11::detail::npy_api::get();
+    auto array = pybind11::reinterpret_steal<pybind11::object>(numpy.PyArray_NewFromDescr_(
+        numpy.PyArray_Type_, pybind11::dtype::of<Number>().release().ptr(),
+        static_cast<int>(shape.size()), shape.data(), nullptr, nullptr, 0, nullptr));
+    if (!array) throw pybind11::error_already_set();
+    void* data = pybind11::detail::array_proxy(array.ptr())->data;
     return {std::move(array), data};
 }
 
