@@ -289,7 +289,7 @@ def hypervolume_advantage(
 
     def advantages(group: Array, corner: Array) -> Array:
         n, drawn = len(group), min(k, len(group))
-        volume = _volumes_of_subsets(group, corner, True)
+        volume = _volumes_of_subsets(group.astype(np.float64), corner, True)
         marginal, baseline = np.zeros(n), np.zeros(n)
         for i in range(n):
             others = [j for j in range(n) if j != i]
@@ -302,12 +302,7 @@ def hypervolume_advantage(
             marginal -= baseline
         return marginal if centre in ("exact", "none") else _centred(marginal, centre)
 
-    result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)
-    flat = result.reshape(math.prod(rewards.shape[:-2]), rewards.shape[-2])
-    triples = zip(flat, _sets(rewards, mask), _corners(rewards, ref), strict=True)
-    for out, (group, keep), corner in triples:
-        out[keep] = advantages(group[keep].astype(np.float64), corner)
-    return result
+    return _each_set(advantages, rewards, mask, rewards.dtype, 0.0, _corners(rewards, ref))
 
 
 def nondominated_boxes(
@@ -480,25 +475,15 @@ def pareto_advantage(
     mask: Array | None = None,
 ) -> Array:
     """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
-    if np.ndim(weights) > 1:  # those of each group
-        each = np.broadcast_to(weights, (*rewards.shape[:-2], rewards.shape[-1]))
-        masks = np.broadcast_to(True if mask is None else mask, rewards.shape[:-1])
-        result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)
-        for at in np.ndindex(rewards.shape[:-2]):
-            result[at] = pareto_advantage(
-                rewards[at], each[at], beta=beta, centre=centre, mask=masks[at]
-            )
-        return result
     scalar = rewards.dtype.type
-    weights = np.asarray(weights, dtype=np.float64)
-    heaviest = np.abs(weights).max()
-    if heaviest > 2.0**32 or 0 < heaviest < 2.0**-32:  # only proportions matter
-        weights = np.ldexp(weights, -np.frexp(heaviest)[1])
-    largest = scalar(
-        np.finfo(scalar).max / (4.0 * len(weights) * max(1.0, float(np.abs(weights).max())))
-    )
 
-    def advantages(group: Array) -> Array:
+    def advantages(group: Array, weights: Array) -> Array:
+        heaviest = np.abs(weights).max()
+        if heaviest > 2.0**32 or 0 < heaviest < 2.0**-32:  # only proportions matter
+            weights = np.ldexp(weights, -np.frexp(heaviest)[1])
+        largest = scalar(
+            np.finfo(scalar).max / (4.0 * len(weights) * max(1.0, float(np.abs(weights).max())))
+        )
         ranks = pareto_rank(group)
         bounded = np.where(np.isnan(group), -largest, np.clip(group, -largest, largest))
         score = np.zeros(len(group), dtype=scalar)
@@ -513,7 +498,7 @@ def pareto_advantage(
             result[members] = base + scalar(beta) * (q - scalar(0.5))
         return _centred(result, centre)
 
-    return _each_set(advantages, rewards, mask, scalar, missing=0.0)
+    return _each_set(advantages, rewards, mask, scalar, 0.0, _corners(rewards, weights))
 
 
 def stochastic_dominance(points: Array, sigma: float, draws: int, seed: int) -> Array:
@@ -902,15 +887,16 @@ def _sets(points: Array, mask: Array | None) -> list[tuple[Array, Array]]:
 
 
 def _each_set(
-    operation: Callable[[Array], Array],
+    operation: Callable[..., Array],
     points: Array,
     mask: Array | None,
     dtype: Any,
     missing: float,
+    *vectors: Array,
 ) -> Array:
-    """Apply an operation to the present points of each set."""
+    """Apply an operation to the present points of each set and its row of each of ``vectors``."""
     result = np.full(points.shape[:-1], missing, dtype=dtype)
-    count, size = math.prod(points.shape[:-2]), points.shape[-2]
-    for out, (group, keep) in zip(result.reshape(count, size), _sets(points, mask), strict=True):
-        out[keep] = operation(group[keep])
+    flat = result.reshape(math.prod(points.shape[:-2]), points.shape[-2])
+    for out, (group, keep), *rows in zip(flat, _sets(points, mask), *vectors, strict=True):
+        out[keep] = operation(group[keep], *rows)
     return result
