@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "bindings/arguments.hpp"
+#include "formulas/sides.hpp"
 #include "ops.hpp"
 
 namespace paretopo::bindings {
@@ -33,6 +34,7 @@ namespace paretopo::bindings {
 struct Corner {
     static constexpr const char* kKind = "corner";
     using Taken = std::vector<double>;
+    static References from(const Taken& taken) { return {taken.data(), false}; }
     bool take(PyObject* given, Call& call, Taken& taken) const {
         if (is_optional && given == Py_None) return true;
         return take_plain_vector(given, call.objectives, true, taken);
@@ -42,6 +44,7 @@ struct Corner {
     }
     const char* name;
     bool is_optional = false;
+    bool hints = false;  // that maximise seems wrong if no point is better than this
 };
 
 // The same, or such numbers for each group; for None neither, where the operation needs none.
@@ -62,10 +65,57 @@ struct Corners {
         return std::tuple{per_group ? at<const double>(taken.of_groups) : taken.numbers.data(),
                           per_group};
     }
+    static References from(const Taken& taken) {
+        const auto [at, per_group] = pass(taken);
+        return {at, per_group};
+    }
     const char* name;
     bool is_optional = false;
+    bool hints = false;
     const char* kind = is_optional ? "corners?" : "corners";
 };
+
+// Returns true if there are points, and each is worse than its reference in every objective. The
+// search ends at the first point that is not.
+inline bool is_every_point_worse(const Call& call, const References& from) {
+    if (call.is_on_gpu() || !from.at) return false;
+    return call.with_batch([&](auto batch) {
+        bool is_any = false;
+        for (std::int64_t g = 0; g < batch.groups; ++g) {
+            const double* ref = from.of(g, batch.objectives);
+            const std::uint8_t* mask = batch.group_mask(g);
+            const auto* row = batch.group(g);
+            for (std::int32_t p = 0; p < batch.points; ++p, row += batch.objectives) {
+                if (mask && !mask[p]) continue;
+                for (std::int32_t m = 0; m < batch.objectives; ++m) {
+                    const auto value = static_cast<double>(row[m]);
+                    if (!(batch.is_minimised(m) ? value > ref[m] : value < ref[m])) return false;
+                }
+                is_any = true;
+            }
+        }
+        return is_any;
+    });
+}
+
+template <typename Input, typename Taken>
+bool seems_turned(const Input& input, const Taken& taken, const Call& call) {
+    if constexpr (requires { input.hints; }) {
+        return input.hints && is_every_point_worse(call, Input::from(taken));
+    } else {
+        return false;
+    }
+}
+
+// Python's function that warns. It takes the number of objectives and the bits of those that are
+// minimised.
+inline PyObject* sense_hint = nullptr;
+
+inline void hint_at_senses(const Call& call) {
+    if (!sense_hint) return;
+    const pybind11::handle hint{sense_hint};
+    hint(call.objectives, call.minimised);
+}
 
 // The weights of an advantage, and the reward beyond which rewards saturate: those of each group,
 // or one row for all. Weights that would have to be scaled first are for Python, which passes the
@@ -432,6 +482,9 @@ pybind11::object answer(const Function& function, const std::tuple<Inputs...>& i
     const Refusal refusal =
         run(function, call, inputs, taken, outputs, memory, std::index_sequence_for<Outputs...>());
     if (refusal) return call.is_checked() ? pybind11::cast(refusal) : pybind11::none();
+    if ((seems_turned(std::get<kInputs>(inputs), std::get<kInputs>(taken), call) || ...)) {
+        hint_at_senses(call);
+    }
     std::size_t count = 0;
     for (Memory& each : memory) {
         if (!each.array) break;

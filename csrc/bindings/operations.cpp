@@ -187,6 +187,7 @@ py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximi
         cpu::write_boxes(boxes, from, padded, call.objectives, static_cast<double*>(lower.data),
                          static_cast<double*>(upper.data), static_cast<std::int64_t*>(counts.data));
     }
+    if (is_every_point_worse(call, from)) hint_at_senses(call);
     return py::make_tuple(lower.array, upper.array, counts.array);
 }
 
@@ -262,6 +263,8 @@ void bind_operations(py::module_& m) {
     using Array = Rows<Doubles>;
     using AnyArray = Rows<CopiedDoubles>;
     using Code = Given<Centre>;
+    const Corner corner{.name = "ref", .hints = true};
+    const Corners corners{.name = "ref", .hints = true};
 
 #define PARETOPO_BOTH(operation) \
     m, #operation, operation##_operation {}
@@ -274,12 +277,12 @@ void bind_operations(py::module_& m) {
         PARETOPO_BOTH(pareto_advantage),
         takes(Weights{"weights"}, Given<double>{"beta"}, Code{"centre"}, IsWanted{"return_ranks"}),
         gives(Output<Own>{kPerPoint}, Output<std::int32_t>{kPerPoint, true}));
-    define(PARETOPO_BOTH(hypervolume), takes(Corner{"ref"}), gives(Output<double>{kPerSet}));
-    define(PARETOPO_BOTH(hypervolume_gradient), takes(Corner{"ref"}, Bools{"wanted"}),
+    define(PARETOPO_BOTH(hypervolume), takes(corner), gives(Output<double>{kPerSet}));
+    define(PARETOPO_BOTH(hypervolume_gradient), takes(corner, Bools{"wanted"}),
            gives(Output<double>{kPerValue}));
-    define(PARETOPO_BOTH(hv_contributions), takes(Corner{"ref"}, Given<bool>{"ignore_dominated"}),
+    define(PARETOPO_BOTH(hv_contributions), takes(corner, Given<bool>{"ignore_dominated"}),
            gives(Output<double>{kPerPoint}));
-    define(PARETOPO_BOTH(expected_hypervolume), takes(Corners{"ref"}, Count{"k", true}),
+    define(PARETOPO_BOTH(expected_hypervolume), takes(corners, Count{"k", true}),
            gives(Output<double>{kPerSet}));
     define(PARETOPO_BOTH(hypervolume_advantage),
            takes(Corners{"ref"}, Count{"k", true}, Code{"centre"}), gives(Output<Own>{kPerPoint}));
@@ -308,16 +311,21 @@ void bind_operations(py::module_& m) {
                         Absent{"divisions", "int?"}),
                   gives(Output<double>{kPerSet}));
     define_on_cpu(m, "hypervolume_approx", run_hypervolume_approx,
-                  takes(Corner{"ref"}, Whole{"samples", 1}, Whole{"seed", 0}),
+                  takes(corner, Whole{"samples", 1}, Whole{"seed", 0}),
                   gives(Output<double>{kPerSet}, Output<double>{kPerSet}));
 
     define_on_cpu(m, "hypervolume_subset", run_hypervolume_subset,
-                  takes(Corners{"ref"}, Count{"k"}, Given<cpu::SubsetMethod>{"method"}),
+                  takes(corners, Count{"k"}, Given<cpu::SubsetMethod>{"method"}),
                   gives(Output<std::int64_t>{kKept}));
     define_on_cpu(m, "select", run_select,
-                  takes(Corners{"ref", true}, Count{"k"}, Given<cpu::Cut>{"method"},
-                        Array{"directions", "vectors", 2, true, true}, Whole{"seed", 0}),
+                  takes(Corners{.name = "ref", .is_optional = true, .hints = true}, Count{"k"},
+                        Given<cpu::Cut>{"method"}, Array{"directions", "vectors", 2, true, true},
+                        Whole{"seed", 0}),
                   gives(Output<std::int64_t>{kKept}));
+
+    m.def(
+        "set_sense_hint",
+        [](const py::function& hint) { sense_hint = py::object(hint).release().ptr(); }, "hint"_a);
 
     // Of arguments that are not plain Python composes these of other operations.
     const auto ideal = [](auto batch, auto* corners) { cpu::ideal_point(batch, corners); };

@@ -14,6 +14,7 @@ import numpy as np
 from paretopo_core import _core
 from paretopo_core._arrays import positive_vector, vector_of
 from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
+from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
@@ -229,7 +230,14 @@ class ParetoArchive:
     @property
     def hypervolume(self) -> float:
         """The hypervolume of the members, as the sum of all gains; from scratch after a drop."""
-        return self._core.volume()
+        volume = self._core.volume()
+        if not volume and len(self) and self._is_every_member_worse():
+            warn_of_senses(self.maximise)
+        return volume
+
+    def _is_every_member_worse(self) -> bool:
+        """Whether no member beats the reference in any objective, and none is equal to it."""
+        return bool(((self.points - self._ref) * self._sign < 0).all())
 
     def __len__(self) -> int:
         return self._core.size()
@@ -266,7 +274,7 @@ class ParetoArchive:
             bounds += f", epsilon={self._epsilon.tolist()}"
         return (
             f"ParetoArchive(ref={self._ref.tolist()}, maximise={self.maximise}{bounds}, "
-            f"members={len(self)}, hypervolume={float(f'{self.hypervolume:.6g}')})"
+            f"members={len(self)}, hypervolume={float(f'{self._core.volume():.6g}')})"
         )
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,55 @@
+"""A warning where the sense seems wrong.
+
+A minimiser's habit is a reference point larger than every point. Where larger is better, no point
+beats it and every volume is 0. The compiled core calls `hint` for such points; on a GPU it does not
+look.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+from paretopo_core import _core
+
+_OURS = ("paretopo", "paretopo_core", "torch")
+
+
+def hint(objectives: int, minimised: int) -> None:
+    """Warn the caller of a public function; ``minimised`` has a bit for each objective.
+
+    Callers within this package, such as those that serve other libraries, mean their senses.
+    """
+    if objectives <= 64:
+        warn_of_senses([not minimised >> m & 1 for m in range(objectives)])
+
+
+def warn_of_senses(senses: Sequence[bool]) -> None:
+    """Warn the first caller outside this package that every point is worse than the reference."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and _is_inside(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    if _package(frame.f_globals.get("__name__", "")) in _OURS:
+        return
+    others = [not sense for sense in senses]
+    meant = others if len(set(others)) > 1 else others[0]
+    default = " (larger is better by default)" if all(senses) else ""
+    message = (
+        "no point is better than ref in any objective; "
+        f"with maximise={meant} every one would be{default}"
+    )
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _is_inside(module: str) -> bool:
+    """Whether a call goes through that module on its way from a public function to the core."""
+    is_door = module.startswith(("paretopo_core.compat", "paretopo_core.accelerate"))
+    return _package(module) in ("paretopo_core", "torch") and not is_door
+
+
+_core.set_sense_hint(hint)

@@ -1,0 +1,112 @@
+"""A reference in a minimiser's habit gets a warning instead of a silent 0."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import paretopo_core as pp
+from paretopo_core.compat import moocore
+
+POINTS = np.random.default_rng(0).random((6, 3))
+MESSAGE = "no point is better than ref in any objective; with maximise=False every one would be"
+CALLS = {
+    "hypervolume": lambda f, r, **o: pp.hypervolume(f, r, **o),
+    "hypervolume_gradient": lambda f, r, **o: pp.hypervolume_gradient(f, r, **o),
+    "hv_contributions": lambda f, r, **o: pp.hv_contributions(f, r, **o),
+    "uncrowded_contributions": lambda f, r, **o: pp.uncrowded_contributions(f, r, **o),
+    "hypervolume_approx": lambda f, r, **o: pp.hypervolume_approx(f, r, samples=64, **o),
+    "expected_hypervolume": lambda f, r, **o: pp.expected_hypervolume(f, r, 2, **o),
+    "nondominated_boxes": lambda f, r, **o: pp.nondominated_boxes(f, r, **o),
+    "dominated_boxes": lambda f, r, **o: pp.dominated_boxes(f, r, **o),
+    "hypervolume_subset": lambda f, r, **o: pp.hypervolume_subset(f, 2, r, **o),
+    "select": lambda f, r, **o: pp.select(f, 2, "hypervolume", ref=r, **o),
+}
+
+
+def heard(call, *given, **options):
+    """The different warnings of a call, with every filter open."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*given, **options)
+    texts = {str(one.message) for one in caught}
+    return [text for text in texts if "no point is better" in text]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_operation_with_a_reference_warns(name):
+    for points in (POINTS, POINTS.tolist(), np.float32(POINTS)):
+        assert heard(CALLS[name], points, 1.1) == [f"{MESSAGE} (larger is better by default)"]
+    assert heard(CALLS[name], POINTS, 1.1, maximise=False) == []
+    assert heard(CALLS[name], POINTS, [1.1, 1.1, 0.0]) == []  # better in one objective
+    assert heard(CALLS[name], POINTS, 0.0) == []
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_masked_points_do_not_count(name):
+    points = np.vstack([POINTS, [[2.0, 2.0, 2.0]]])
+    mask = np.arange(7) < 6
+    assert len(heard(CALLS[name], points, 1.1, mask=mask)) == 1
+    assert heard(CALLS[name], points, 1.1) == []
+
+
+def test_the_warning_names_the_senses_and_the_line():
+    senses = [False, True, False]
+    with pytest.warns(UserWarning, match=r"maximise=\[True, False, True\] every") as caught:
+        pp.hypervolume(POINTS, [-0.1, 1.1, -0.1], maximise=senses)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"maximise=True every one would be$"):
+        pp.hypervolume(POINTS, -0.1, maximise=False)
+
+
+def test_points_equal_to_the_reference_are_silent():
+    assert heard(pp.hypervolume, [[1.0, 1.0]], 1.0) == []
+    assert heard(pp.hypervolume, [[0.5, 1.0]], 1.0) == []
+    assert heard(pp.hypervolume, np.empty((0, 2)), 1.0) == []
+
+
+def test_every_set_has_to_seem_turned():
+    sets = np.stack([POINTS, POINTS])
+    assert len(heard(pp.hypervolume, sets, 1.1)) == 1
+    assert len(heard(pp.hypervolume, sets, [[1.1] * 3, [1.2] * 3])) == 1
+    assert heard(pp.hypervolume, sets, [[1.1] * 3, [0.0] * 3]) == []
+
+
+def test_tensors_warn_as_arrays_do():
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor(POINTS)
+    assert len(heard(pp.hypervolume, tensor, 1.1)) == 1
+    assert len(heard(pp.hypervolume, tensor.clone().requires_grad_(), 1.1)) == 1
+    assert heard(pp.hypervolume, tensor, 1.1, maximise=False) == []
+
+
+def test_frames_warn_as_arrays_do():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(POINTS, columns=list("abc"))
+    assert len(heard(pp.hypervolume, frame, {"a": 1.1, "b": 1.1, "c": 1.1})) == 1
+
+
+def test_an_archive_warns_when_its_volume_is_read():
+    archive = pp.ParetoArchive([1.1] * 3)
+    archive.extend(POINTS)
+    assert heard(lambda: archive.hypervolume) == [f"{MESSAGE} (larger is better by default)"]
+    assert heard(lambda: repr(archive)) == []
+    archive.add([2.0, 0.0, 0.0])
+    assert heard(lambda: archive.hypervolume) == []
+
+
+def test_other_libraries_names_mean_their_senses():
+    assert heard(moocore.hypervolume, POINTS, ref=-0.1) == []
+    assert moocore.hypervolume(POINTS, ref=-0.1) == 0.0
+
+
+def test_a_warning_may_be_an_error():
+    code = "import paretopo_core as pp; pp.hypervolume([[0.2, 0.3]], 1.1)"
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"UserWarning: {MESSAGE}" in done.stderr
