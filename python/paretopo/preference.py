@@ -34,6 +34,9 @@ _STREAM = 20  # of random numbers, separate from those of questions and weights
 _EVERYWHERE = 0.5  # share of draws that ignore thinness, so that no region is forgotten
 
 
+_MOST_NAMED = 3  # preferences in an error
+
+
 @dataclass(frozen=True)
 class Preference:
     """One preference.
@@ -111,10 +114,15 @@ class Preferences:
             own = one.weights or tuple(most for _, most in one.budgets)
             if len(own) == len(numbers) and np.allclose(own, numbers, atol=1e-6):
                 return one
-        known = "; ".join(one.text for one in self.grid)
+        count = len(self.all[0].weights or self.all[0].budgets)
+        known = "; ".join(one.text for one in self.grid[:_MOST_NAMED])
+        more = ", ..." if len(self.grid) > _MOST_NAMED else ""
+        form = f"{count} weights that sum to 1, multiples of 1 / preference.levels"
+        if not self.all[0].weights:
+            form = f"{count} budgets from the lists in [[objectives]]"
         raise ConfigError(
-            f"no preference {', '.join(f'{one:g}' for one in numbers)} is given here; some of the "
-            f"known ones: {known}"
+            f"no preference {', '.join(f'{one:g}' for one in numbers)} is given here; expected "
+            f"{form}, for instance {known}{more}"
         )
 
     def draw(self, group: int, thinness: ArrayLike | None = None) -> Preference:

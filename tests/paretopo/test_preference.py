@@ -45,6 +45,10 @@ def test_sampled_weights_contain_the_grid():
     assert preferences.find([0.3, 0.7]).line == "Preference: correct 0.3, calls 0.7"
     with pytest.raises(ConfigError, match=r"no preference 0\.33, 0\.67 is given here"):
         preferences.find([0.33, 0.67])
+    with pytest.raises(
+        ConfigError, match="expected 2 weights that sum to 1, multiples of 1 / pref"
+    ):
+        preferences.find([0.1, 0.2, 0.7])
     with pytest.raises(ConfigError, match="did you mean"):
         preferences["correct 0.33, calls 0.67"]
 

@@ -229,3 +229,12 @@ def test_an_objective_that_never_differs_is_named_at_the_first_step(tmp_path, ca
     [record] = caplog.records
     assert "the rewards for 'correct' are equal within every group (2)" in record.message
     assert "correct 0 %, polite 50 %" in record.message
+
+
+def test_an_objective_that_applies_to_no_held_out_question_is_named(tmp_path, caplog):
+    session = new_session(tmp_path, POLITE)
+    for step in (0, 1):
+        session.observe(step, [Rollout("q", {"correct": 1.0, "polite": None})])
+    said = [one.message for one in caplog.records if "applies to none of the 1" in one.message]
+    assert len(said) == 1
+    assert said[0].startswith("'polite'")

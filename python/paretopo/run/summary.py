@@ -57,6 +57,8 @@ class Summary:
 def summarise_runs(histories: Mapping[str, History]) -> tuple[list[Measure], list[Summary]]:
     """The table that runs have in common: its columns, a row for each run, then for each method.
 
+    If every method has one run, there are no rows for methods.
+
     A method's runs are those that differ in seed and place alone. Where settings beside the method
     make several of one name, they stand behind it.
 
@@ -74,7 +76,10 @@ def summarise_runs(histories: Mapping[str, History]) -> tuple[list[Measure], lis
         label: (history.run.config.seed, compared[label]) for label, history in histories.items()
     }
     rows = [_summarise(label, [run], measures, of_method=False) for label, run in runs.items()]
-    for name, labels in _group_by_method(histories).items():
+    groups = _group_by_method(histories)
+    for name, labels in groups.items():
+        if max(map(len, groups.values())) == 1:
+            break  # its row would repeat that of its run
         rows.append(_summarise(name, [runs[one] for one in labels], measures, of_method=True))
     return list(measures.values()), rows
 

@@ -600,7 +600,9 @@ def test_a_reward_that_breaks_names_itself_and_prompts(tmp_path, broken, complai
     table = TABLE | {"rewards": {"timeout": 5}}
     with pytest.raises(BadRollout, match=f"the reward 'even' .*{complaint}"):
         make_trainer(tmp_path, table, functions=(digits, even)).train()
-    assert RunFolder.open(tmp_path).manifest["status"] == "failed"
+    manifest = RunFolder.open(tmp_path).manifest
+    assert manifest["status"] == "failed"
+    assert manifest["error"].startswith("BadRollout: the reward 'even'")
 
 
 # ---- several processes -----------------------------------------------------------------------

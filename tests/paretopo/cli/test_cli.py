@@ -14,6 +14,7 @@ import paretopo_core
 from paretopo import cli
 from paretopo.config import ConfigError
 from paretopo.config.backend import find_backend
+from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
 
 
@@ -215,6 +216,18 @@ def test_missing_packages_are_named_with_the_cure(toml, tmp_path, monkeypatch, c
     error = capsys.readouterr().err
     assert error == "paretopo: trl not installed; run: pip install 'paretopo[train]'\n"
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_failing_reward_is_shown_without_the_trainers_frames(trainer, toml, capsys):
+    trainer.fails = BadRollout("the reward 'polite' failed on prompt 'why?'")
+    trainer.fails.__cause__ = ConnectionError("503")
+    assert cli.main(["train", str(toml)]) == 2
+    said = capsys.readouterr().err
+    assert "ConnectionError: 503" in said
+    assert "BadRollout" not in said
+    assert "paretopo: the reward 'polite' failed on prompt 'why?'" in said
+    assert f"paretopo train --resume {trainer.calls[0][1]}" in said
+    assert RunFolder.open(trainer.calls[0][1]).manifest["error"].startswith("BadRollout")
 
 
 def test_ctrl_c_tells_how_to_go_on(trainer, toml, capsys):
