@@ -1,4 +1,4 @@
-"""Where arrays meet the compiled core: checks, addresses, allocation, stream.
+"""The interface between arrays and the compiled core: checks, addresses, allocation, stream.
 
 Each library has a module with the same functions: ``_numpy_arrays``, ``_torch_arrays`` and, for
 other arrays on a GPU, ``_cuda_arrays``. Only the last two allocate results.
@@ -19,15 +19,15 @@ from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._shapes import is_for_each
 from paretopo_core._torch_arrays import is_tensor
 
-# A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: what goes in decides what comes out.
+# A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: the result is of the input's type.
 ArrayT = TypeVar("ArrayT")
 
 _MOST_POINTS = 2**31 - 1
 
 
-@dataclass(slots=True)  # not frozen: that alone would cost a tenth of a small call
+@dataclass(slots=True)  # not frozen: freezing would cost a tenth of a small call
 class Batch:
-    """Checked, contiguous points and where they live."""
+    """Checked, contiguous points, with their device and stream."""
 
     values: Any  # (..., points, objectives)
     mask: Any  # (..., points) of bytes, or None
@@ -35,13 +35,13 @@ class Batch:
     device: int  # _core.CPU, the CUDA device index, or _core.EMULATED and below
     stream: int  # address of the CUDA stream, 0 on the CPU
     library: ModuleType = _numpy_arrays
-    signs: np.ndarray | None = None  # (objectives,), what `values` were multiplied by
+    signs: np.ndarray | None = None  # (objectives,), the factors of `values`
 
     @staticmethod
     def of(
         points: Any, *, name: str = "points", maximise: Maximise = True, mask: Any = None
     ) -> Batch:
-        """Check one argument after the other; copy only what is not contiguous float."""
+        """Check one argument after another; copy only arrays that are not contiguous floats."""
         library = _library_of(points)
         values = library.values_of(points, name)
         if library is _cuda_arrays and is_tensor(values):
@@ -91,13 +91,15 @@ class Batch:
 
     @property
     def is_on_gpu(self) -> bool:
-        """Whether the points live on a GPU, or on what stands for one."""
+        """True if the points are on a GPU, or on an emulated one."""
         return self.device != _core.CPU
 
-    def refuse_gpu(self, name: str, what: str) -> None:
-        """Raise ValueError if the points, which an error calls ``name``, live on a GPU."""
+    def refuse_gpu(self, name: str, operation: str) -> None:
+        """Raise ValueError if the points, called ``name`` in the error, are on a GPU."""
         if self.is_on_gpu:
-            raise ValueError(f"{name} are on a GPU, and {what} are for the CPU: pass {name}.cpu()")
+            raise ValueError(
+                f"{name} are on a GPU, and {operation} are for the CPU: pass {name}.cpu()"
+            )
 
     @property
     def float_name(self) -> str:
@@ -105,12 +107,12 @@ class Batch:
         return "float32" if self.values.dtype.itemsize == 4 else "float64"
 
     def reference(self, ref: Any, name: str = "ref") -> np.ndarray:
-        """The reference point, turned as the values are; in host memory."""
+        """Return the reference point in host memory, with the signs of the values."""
         corner = vector_of(ref, self.objectives, name, scalar=True)
         return corner if self.signs is None else corner * self.signs
 
     def references(self, ref: Any, name: str = "ref") -> Any:
-        """One reference point in host memory, or one for each group in the memory of the points."""
+        """Return one reference point in host memory, or one per group on the points' device."""
         corners = self._corners(ref, name)
         if corners is None:
             return self.reference(ref, name)
@@ -120,26 +122,26 @@ class Batch:
         return self.held(corners)
 
     def measure_from(self, ref: Any) -> tuple[Batch, np.ndarray]:
-        """The points and one reference point in host memory for all of them.
+        """Return points and a single reference point in host memory.
 
-        With one reference to each group they are the points' distances from it, in float64: what
-        the compiled core would compute first, so that no digit differs.
+        With one reference per group, the points become their distances from it, in float64. The
+        compiled core would compute the same distances first, so that no digit differs.
         """
         corners = self._corners(ref)
         if corners is None:
             return self, self.reference(ref)
         shape = (*self.leading, 1, self.objectives)
-        beside = corners.reshape(*corners.shape[:-1], 1, corners.shape[-1])
-        corners = self.library.to_doubles(beside, shape, self.values)
+        per_point = corners.reshape(*corners.shape[:-1], 1, corners.shape[-1])
+        corners = self.library.to_doubles(per_point, shape, self.values)
         if self.signs is not None:
             corners = self.library.apply_signs(corners, self.signs)
         moved = replace(self, values=self.library.subtract(self.values, corners))
         return moved, np.zeros(self.objectives)
 
     def _corners(self, ref: Any, name: str = "ref") -> Any:
-        """One reference to each group, not yet broadcast; None if there is one for all.
+        """Return one reference per group, not yet broadcast; None if all groups share one.
 
-        On a GPU nobody looks whether they are finite: the host would have to wait.
+        On a GPU they are not checked for finite values, because the host would have to wait.
         """
         is_there = self.is_on_gpu and (is_tensor(ref) or _cuda_arrays.recognises(ref))
         if not is_there or len(ref.shape) < 2:
@@ -152,7 +154,7 @@ class Batch:
         return ref
 
     def check_per_group(self, numbers: np.ndarray, name: str, *, scalar: bool = True) -> None:
-        """Refuse what is not finite, or cannot be broadcast to a vector for each group."""
+        """Refuse numbers that are not finite, or cannot be broadcast to one vector per group."""
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} must be finite, got {numbers[~np.isfinite(numbers)][0]}")
         self._check_leading(numbers.shape, name, scalar=scalar)
@@ -167,7 +169,7 @@ class Batch:
             )
 
     def ranks(self, ranks: Any) -> Any:
-        """Ranks of the points, int32 beside them; that of padding is -1."""
+        """Return the ranks of the points as int32 on their device; that of padding is -1."""
         if ranks is None:
             return None
         fronts = self.library.ranks_of(_array_of(ranks, "ranks"), self.per_point, self.values)
@@ -176,17 +178,17 @@ class Batch:
         return self.held(fronts)
 
     def bools(self, numbers: Any, name: str) -> Any:
-        """One byte per point, beside the points; None for None."""
+        """Return one byte per point, on the points' device; None for None."""
         if numbers is None:
             return None
         return self.library.bools_of(_array_of(numbers, name), self.values, name)
 
     def held(self, array: Any) -> _core.Address | None:
-        """An array of this batch's library as the compiled core takes it; None for None."""
+        """Return the address of an array of this batch's library; None for None."""
         return None if array is None else _core.Address(self.library.address(array), array)
 
     def view(self) -> _core.Points:
-        """The points as the compiled core takes them; valid while this batch lives."""
+        """Return the points for the compiled core; valid while this batch lives."""
         if self.library is _numpy_arrays:
             return _core.points_of(self.values, self.mask, self.minimised)
         return _core.Points(
@@ -205,8 +207,8 @@ class Batch:
         array = self.library.empty(tuple(shape), dtype, self.values)
         return array, self.library.address(array)
 
-    def beside(self, results: Any) -> Any:
-        """Results of the compiled core, as arrays of the caller's library."""
+    def wrap_results(self, results: Any) -> Any:
+        """Convert results of the compiled core to arrays of the caller's library."""
         if self.is_on_gpu or self.library is _numpy_arrays:
             return results
         if isinstance(results, tuple):
@@ -215,7 +217,7 @@ class Batch:
 
 
 def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.ndarray:
-    """A finite float64 vector with one number per objective.
+    """Return a finite float64 vector with one number per objective.
 
     A scalar stands for all objectives if ``scalar``.
     """
@@ -233,7 +235,7 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
 
 
 def places_of(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray | None:
-    """Which of the sets each of the broadcast ones is; None for the only one."""
+    """Return the index of the original set of each broadcast set; None if there is only one."""
     count = math.prod(own)
     if count == 1:
         return None
@@ -242,14 +244,14 @@ def places_of(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray | No
 
 
 def host_doubles(numbers: Any, name: str) -> np.ndarray:
-    """A contiguous float64 array in host memory."""
+    """Return a contiguous float64 array in host memory."""
     if not (type(numbers) is np.ndarray and numbers.dtype == np.float64):
         numbers = numbers_of(numbers, name)
     return np.ascontiguousarray(numbers) if numbers.flags.aligned else np.array(numbers, order="C")
 
 
 def positive_vector(epsilon: Any, objectives: int) -> np.ndarray:
-    """The sides of boxes in objective space, float64, one for each objective."""
+    """Return the sides of boxes in objective space, float64, one per objective."""
     sides = vector_of(epsilon, objectives, "epsilon", scalar=True)
     if not (sides > 0).all():
         raise ValueError(f"epsilon must be larger than 0, got {sides.tolist()}")
@@ -257,7 +259,7 @@ def positive_vector(epsilon: Any, objectives: int) -> np.ndarray:
 
 
 def _array_of(numbers: Any, name: str) -> Any:
-    """Bools or ranks as an array; a tensor, or what is on a GPU, as it is."""
+    """Return bools or ranks as an array; tensors and GPU arrays unchanged."""
     is_array = is_tensor(numbers) or _cuda_arrays.recognises(numbers)
     return numbers if is_array else per_point_array(numbers, name)
 

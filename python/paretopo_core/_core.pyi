@@ -17,7 +17,7 @@ CENTRES: tuple[str, ...]
 INDICATORS: tuple[str, ...]
 SUBSET_METHODS: tuple[str, ...]
 CUTS: tuple[str, ...]
-# What the corners of boxes, and the choices of an exact subset, may take.
+# Memory limits for the corners of boxes, and for the choices of an exact subset.
 MOST_BOX_BYTES: int
 MOST_CHOICE_BYTES: int
 

@@ -1,7 +1,7 @@
-"""Arrays on a GPU that speak ``__cuda_array_interface__``, as CuPy's do.
+"""Arrays on a GPU with ``__cuda_array_interface__``, such as CuPy's.
 
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html. Work is queued on the stream
-that the interface names, so that it comes after what the caller queued there.
+that the interface names, after the caller's own work.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from paretopo_core._dtypes import (
 )
 from paretopo_core._shapes import check_per_point
 
-# Packages that make arrays as NumPy does: empty, asarray, ascontiguousarray, broadcast_to.
+# Packages with NumPy's functions empty, asarray, ascontiguousarray and broadcast_to.
 _LIKE_NUMPY = {"cupy"}
 _LEGACY_STREAM = 1
 
 
 def recognises(points: Any) -> bool:
-    """Whether that is an array on a GPU."""
+    """Return True for an array on a GPU."""
     return hasattr(points, "__cuda_array_interface__")
 
 
 def values_of(points: Any, name: str) -> Any:
-    """A contiguous array of floats; a tensor of the same memory where torch has to allocate."""
+    """Return a contiguous array of floats; a tensor of the same memory if torch must allocate."""
     if _package(points) not in _LIKE_NUMPY:
         torch = sys.modules.get("torch")
         if torch is None or not torch.cuda.is_available():
@@ -46,7 +46,7 @@ def values_of(points: Any, name: str) -> Any:
     dtype = points.dtype.name
     if dtype in HALVES:
         points = points.astype("float32")
-    elif dtype in INTEGERS:  # whether float64 holds them exactly, a GPU would have to wait to tell
+    elif dtype in INTEGERS:  # no check that float64 holds them exactly: a GPU would have to wait
         points = points.astype("float64")
     elif dtype not in FLOATS:
         raise refuse_kind(name, f"dtype {dtype}")
@@ -63,7 +63,7 @@ def place_of(values: Any) -> tuple[int, int]:
 
 
 def bools_of(numbers: Any, values: Any, name: str) -> Any:
-    """One byte per point, beside the points, broadcast over leading dimensions."""
+    """Return one byte per point on the points' device, broadcast over leading dimensions."""
     library = _library(values)
     with values.device:
         array = library.asarray(numbers)
@@ -74,16 +74,16 @@ def bools_of(numbers: Any, values: Any, name: str) -> Any:
         return library.ascontiguousarray(library.broadcast_to(array, expected))
 
 
-def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
+def empty(shape: tuple[int, ...], dtype: str, like: Any) -> Any:
     """Uninitialised memory on the same device, from the array's own package."""
-    with beside.device:
-        return _library(beside).empty(shape, dtype)
+    with like.device:
+        return _library(like).empty(shape, dtype)
 
 
-def to_doubles(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
+def to_doubles(numbers: Any, shape: tuple[int, ...], like: Any) -> Any:
     """Contiguous float64 on the same device, broadcast."""
-    library = _library(beside)
-    with beside.device:
+    library = _library(like)
+    with like.device:
         array = library.asarray(numbers).astype("float64")
         return library.ascontiguousarray(library.broadcast_to(array, shape))
 
@@ -96,10 +96,10 @@ def address(array: Any) -> int:
     return at
 
 
-def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
+def ranks_of(ranks: Any, shape: tuple[int, ...], like: Any) -> Any:
     """One int32 per point."""
-    library = _library(beside)
-    with beside.device:
+    library = _library(like)
+    with like.device:
         array = library.asarray(ranks)
         check_ranks(array.dtype.name, tuple(array.shape), shape)
         return library.ascontiguousarray(library.broadcast_to(array.astype("int32"), shape))
@@ -113,7 +113,7 @@ def unrank_masked(ranks: Any, mask: Any) -> Any:
 
 
 def subtract(values: Any, corners: Any) -> Any:
-    """The values less what is taken off each, in float64."""
+    """Subtract the corners from the values, in float64."""
     with values.device:
         return _library(values).ascontiguousarray(values.astype("float64") - corners)
 

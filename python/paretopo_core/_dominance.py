@@ -1,6 +1,6 @@
-"""Dominance: the operations, and their options made of compiled calls and the caller's library.
+"""Ranks and filters, with options composed from compiled calls and the caller's array library.
 
-So a tensor stays on its device, and torch's transformations see the same operators as ever.
+A tensor therefore stays on its device, and torch's transformations see the usual operators.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from paretopo_core._torch_arrays import is_tensor
 RANKS = Operation(_core.pareto_rank)
 NONDOMINATED = Operation(_core.is_nondominated)
 
-# Ranks are found front by front from so many points and objectives on, for at most that part of the
-# points, as long as so many fronts of the size of the last are missing. Otherwise all are sooner.
+# Peel front by front only for large sets if few points are wanted and few fronts of the last one's
+# size would complete them; otherwise ranking all points is faster.
 _MANY = 4_000
 _OBJECTIVES = 3
 _PART = 1 / 4
 _FRONTS = 16
-_LAST = 2**31 - 2  # behind every rank
+_LAST = 2**31 - 2  # above every rank
 _MOST_SQUARED = 2**26  # points, so that a double holds the square of their number
 
 
 class Frame:
-    """The points, their mask and what else is one number for each, in one array library."""
+    """Points, mask and other numbers per point, in one array library."""
 
     def __init__(self, points: Any, maximise: Maximise, mask: Any) -> None:
         self.is_tensor = is_tensor(points)
@@ -66,7 +66,7 @@ class Frame:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one number for each point."""
+        """The shape of one number per point."""
         return tuple(self.points.shape[:-1])
 
     def signs(self, dtype: Any) -> Any:
@@ -78,7 +78,7 @@ class Frame:
         return self.library.as_tensor(signs, dtype=dtype, device=self.points.device)
 
     def per_point(self, numbers: Any, name: str) -> Any:
-        """One float for each point, beside the points."""
+        """Return one float per point, on the points' device."""
         if not self.is_tensor:
             array = numbers_of(numbers, name)
             check_per_point(array.shape, self.shape, name, "number")
@@ -100,7 +100,7 @@ class Frame:
         return nullcontext() if self.is_tensor else np.errstate(all="ignore")
 
     def among(self, chosen: Any) -> Any:
-        """Those of some points that are no padding."""
+        """Return the chosen points without padding."""
         return chosen if self.mask is None else chosen & self.mask
 
 
@@ -156,11 +156,11 @@ def _compose_filter(
 
 
 def _without_ties(frame: Frame) -> Any:
-    """Places, less is better, of which some point's dominate another's if it is better everywhere.
+    """Return integer ranks per objective; dominance on them equals strict dominance on the points.
 
-    Points that share a value in some objective are ordered there against the order of their rows,
-    so that none is better in that objective and in the first one that tells them apart. Equal
-    points stay equal.
+    Smaller is better. Points that share a value in some objective are ordered there against the
+    order of their rows. No point is then better both in that objective and in the first objective
+    that differs. Equal points stay equal.
     """
     library = frame.library
     values = frame.points.double() if frame.is_tensor else frame.points.astype(np.float64)
@@ -178,7 +178,7 @@ def _without_ties(frame: Frame) -> Any:
 
 
 def _dense(numbers: Any, frame: Frame) -> Any:
-    """How many different numbers of the set are less than each; NaN is one, and the largest."""
+    """Count the distinct smaller numbers of the set for each; NaN counts as the largest number."""
     if not frame.is_tensor and numbers.ndim == 1:
         return _dense_row(numbers)
     library = frame.library
@@ -229,7 +229,7 @@ def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
 
 
 def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
-    """The boxes of a tensor's points, less is better, and by what the points of one are ordered."""
+    """Return the boxes of a tensor's points, smaller is better, and sort keys within a box."""
     library = frame.library
     values = frame.points.double() * -frame.signs(library.float64) + 0.0  # one zero
     places = values / sides
@@ -288,7 +288,7 @@ def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:
 def _front_by_front(
     points: np.ndarray, senses: list[bool], mask: np.ndarray | None, n_below: int
 ) -> np.ndarray:
-    """The first fronts of large sets, each a filter of what the ones before have left."""
+    """Find the first fronts of large sets, each by a filter of the remaining points."""
     ranks = np.empty(points.shape[:-1], dtype=np.int32)
     for at in np.ndindex(ranks.shape[:-1]):
         ranks[at] = _of_one_set(points[at], senses, None if mask is None else mask[at], n_below)
@@ -320,7 +320,7 @@ def _of_one_set(
 
 
 def _cut(ranks: Any, n_below: int, library: Any) -> Any:
-    """Let all share the next rank behind the fronts that hold so many points."""
+    """Give all points after the fronts that hold n_below points the next rank."""
     if ranks.shape[-1] <= n_below:
         return ranks
     if library is np and ranks.ndim == 1:

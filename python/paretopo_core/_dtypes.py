@@ -1,4 +1,4 @@
-"""Which numbers are taken: floats as they come, everything else widened exactly or refused."""
+"""Accepted dtypes: floats unchanged, other numbers widened exactly or refused."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _EXACT_IN_FLOAT64 = 2**53
 
 
 def check_exact(lowest: int, highest: int, name: str) -> None:
-    """Refuse integers of which float64 would lose the order."""
+    """Refuse integers whose order float64 would lose."""
     if lowest <= -_EXACT_IN_FLOAT64 or highest >= _EXACT_IN_FLOAT64:
         least, most = map(_in_short, (lowest, highest))
         raise ValueError(
-            f"{name} holds integers from {least} to {most}, beyond what float64 holds exactly "
+            f"{name} holds integers from {least} to {most}, which float64 cannot hold exactly "
             "(2**53): their order would be lost; shift or scale them first"
         )
 
@@ -26,7 +26,7 @@ def _in_short(number: int) -> str:
 
 
 def refuse_kind(name: str, kind: str, hint: str = "") -> TypeError:
-    """What to raise for anything but real numbers."""
+    """Return the error for anything but real numbers."""
     return TypeError(f"{name} must be real numbers of at most 64 bits, got {kind}{hint}")
 
 

@@ -50,10 +50,10 @@ def real_array(given: Any, name: str) -> np.ndarray:
 
 
 def plain_array(given: Any, name: str) -> np.ndarray:
-    """An array of any dtype, of what NumPy reads without losing anything.
+    """Return an array of any dtype from data that NumPy reads without loss.
 
     Raises:
-        TypeError: None, text, an iterator, a masked array, or what else is no array.
+        TypeError: None, text, an iterator, a masked array, or another object that is no array.
         ValueError: rows of different lengths.
     """
     if type(given) is np.ndarray:
@@ -125,7 +125,7 @@ def whole_number(given: Any, name: str, lowest: int, highest: int, why: str = ""
 
 
 def check_seed(_: Any, seed: Any) -> int:
-    """Return the seed of what is drawn at random."""
+    """Return the seed of the random numbers."""
     return whole_number(seed, "seed", 0, MOST_WHOLE)
 
 
@@ -180,5 +180,5 @@ def _refuse_objects(given: Any, array: np.ndarray, name: str) -> Exception:
 
 
 def are_finite(values: list[float]) -> bool:
-    """Whether all are; on a few numbers Python is quicker than NumPy."""
+    """Return True if all are finite; for a few numbers Python is faster than NumPy."""
     return math.isfinite(sum(values)) or all(map(math.isfinite, values))

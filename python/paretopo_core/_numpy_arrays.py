@@ -27,7 +27,7 @@ def bools_of(numbers: Any, values: np.ndarray, name: str) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
 
 
-def to_doubles(numbers: np.ndarray, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
+def to_doubles(numbers: np.ndarray, shape: tuple[int, ...], _like: np.ndarray) -> np.ndarray:
     """Contiguous float64, broadcast."""
     return np.ascontiguousarray(np.broadcast_to(numbers, shape), dtype=np.float64)
 
@@ -37,7 +37,7 @@ def address(array: np.ndarray) -> int:
     return _core.address(array)
 
 
-def ranks_of(ranks: Any, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
+def ranks_of(ranks: Any, shape: tuple[int, ...], _like: np.ndarray) -> np.ndarray:
     """One int32 per point."""
     array = _torch_arrays.host_array(ranks, "ranks") if _torch_arrays.is_tensor(ranks) else ranks
     check_ranks(array.dtype.name, array.shape, shape)
@@ -52,7 +52,7 @@ def unrank_masked(ranks: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def subtract(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """The values less what is taken off each, in float64."""
+    """Subtract the corners from the values, in float64."""
     with np.errstate(over="ignore", invalid="ignore"):  # such values are refused by name
         return np.asarray(np.subtract(values, corners, dtype=np.float64))
 

@@ -2,9 +2,9 @@
 
 A family makes one of each compiled operation, and calls it with (points, maximise, mask, ...), in
 the order that ``csrc/bindings/operations.cpp`` gives the other arguments. Plain arguments go
-straight into the core. Those that it does not know, errors included, are checked here, by their
-kind, and come back to the same function of the core. Where torch has to see an operator, it sees
-one, made of the same description (``_torch_operators.py``).
+straight into the core. All others, errors included, are checked here by their kind, and then passed
+to the same function of the core. If torch must see an operator, it gets one made from the same
+description (``_torch_operators.py``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLAIN = (np.ndarray, list, tuple)
 
 
 class Composed(NamedTuple):
-    """An operation that Python makes of others, described as those of the core are."""
+    """An operation that Python composes from others, described like those of the core."""
 
     name: str
     arguments: tuple[tuple[str, str], ...]  # name and kind of each but points, maximise and mask
@@ -34,7 +34,7 @@ class Composed(NamedTuple):
     is_on_gpu: bool = False
 
     def call(self, *_: Any) -> None:
-        """Know no plain arguments."""
+        """Accept no plain arguments."""
 
 
 class Refused(NamedTuple):
@@ -48,7 +48,7 @@ class Refused(NamedTuple):
 
     @property
     def place(self) -> tuple[int, ...]:
-        """Where the value is among the caller's points."""
+        """The index of the value among the caller's points."""
         shape = self.batch.values.shape
         at = np.unravel_index(self.refusal.index, tuple(self.given.values.shape))[-len(shape) :]
         return tuple(int(i) if size > 1 else 0 for i, size in zip(at, shape, strict=True))
@@ -65,20 +65,20 @@ class Operation:
 
     Args:
         core: the description, with the function of the compiled core.
-        points: how errors call the points.
+        points: the name of the points in errors.
         cpu_only: name in the error for GPU arrays, for operations without a GPU form.
-        checks: of an argument, by its name: (batch, value) to what the core takes. Other arguments
-            are checked by their kind.
-        prepare: (batch, points for the core, checked arguments, ...) to the points and arguments
-            that the core gets, for what depends on several of them.
+        checks: by argument name, functions of (batch, value) that return the core's argument. Other
+            arguments are checked by their kind.
+        prepare: maps (batch, points for the core, checked arguments, ...) to the core's points and
+            arguments, for conversions that depend on several of them.
         refuse: raises the error for a value that the core refuses.
         finish: (batch, result) to the result.
-        compute: in the place of all of these, the result for arguments that are not plain.
-        compose: the same, made of other operations. Torch sees those, and no operator of this one.
-        broadcast: the leading dimensions of the result, of the shapes of points and other sets.
-        slopes: the derivative, of the arguments of the torch operator: see
-            ``_torch_transforms.add_slopes``. None: it has none, ``no_slopes`` says why.
-        moves_with_ref: whether the first of the others is a reference point that has one, too.
+        compute: replaces all of these: returns the result for arguments that are not plain.
+        compose: the same, from other operations. Torch sees those, and no operator of this one.
+        broadcast: returns the leading dimensions of the result from the shapes of points and sets.
+        slopes: the derivative with respect to the arguments of the torch operator, see
+            ``_torch_transforms.add_slopes``. None: no derivative, for the reason ``no_slopes``.
+        moves_with_ref: True if the first other argument is a reference point with a derivative.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class Operation:
         self.slopes = slopes
         self.no_slopes = no_slopes
         self.moves_with_ref = moves_with_ref
-        self.operator: Any = None  # torch's, once it had to see one
+        self.operator: Any = None  # torch's, from its first use on
         if not compose:
             OPERATIONS.append(self)
 
     def answer(self, points: Any, *others: Any) -> Any:
-        """The result, by the shortest way that the arguments allow."""
+        """Return the result, by the fastest path for the arguments."""
         if type(points) in _PLAIN:
             result = self.call(points, *others)
             return self.compute(points, *others) if result is None else result
@@ -139,7 +139,7 @@ class Operation:
         return self.compute(points, *others) if table is None else self._label(table, *others)
 
     def _label(self, table: Table, *others: Any) -> Any:
-        """The result for a frame, with its index and columns where there is a value for each."""
+        """Return the result for a frame, with its index and columns if their sizes match."""
         names = ("maximise", "mask", *(name for name, _ in self.arguments))
         named = map(table.by_column, others, names)
         result = self.answer(table.numbers(self.points), *named)
@@ -153,7 +153,7 @@ class Operation:
     def _spread(
         self, batch: Batch, passed: list[Any], mask: Any, broadcast: Callable[..., tuple[int, ...]]
     ) -> Batch:
-        """The points, repeated for each of the sets that they are compared with."""
+        """Return the points, repeated for each of the sets that they are compared with."""
         kinds = [kind for _, kind in self.arguments]
         sets = [each for each, kind in zip(passed, kinds, strict=True) if kind == "sets"]
         shapes = [tuple(getattr(each, "values", each).shape) for each in sets]
@@ -173,7 +173,7 @@ class Operation:
         return _torch_transforms.call(self.operator, *arguments)
 
     def _compute(self, points: Any, maximise: Any, mask: Any, *others: Any) -> Any:
-        """The result for arguments that are not plain, or their error; torch sees nothing of it."""
+        """Compute the result for arguments that are not plain, hidden from torch, or raise."""
         own_mask = None if self.broadcast else mask
         batch = Batch.of(points, name=self.points, maximise=maximise, mask=own_mask)
         if self.cpu_only:
@@ -195,12 +195,12 @@ class Operation:
         result = self.call(given.view(), True, None, *arguments)
         if type(result) is _core.Refusal and self.refuse:
             self.refuse(Refused(result, batch, given, tuple(passed), self.points))
-        result = batch.beside(result)
+        result = batch.wrap_results(result)
         return self.finish(batch, result) if self.finish else result
 
 
 def _check(batch: Batch, kind: str, name: str, value: Any) -> Any:
-    """An argument as the core takes it, checked by its kind."""
+    """Check an argument by its kind, and convert it for the core."""
     if kind == "corners" or (kind == "corners?" and value is not None):
         return batch.references(value, name)
     if kind == "bools":
@@ -210,8 +210,8 @@ def _check(batch: Batch, kind: str, name: str, value: Any) -> Any:
     return value
 
 
-# Kept, because an import statement takes longer than a call; here and not looked up in sys.modules,
-# for torch.compile refuses a first call that changes what it has looked at.
+# Cached, because an import statement takes longer than a call. It is not looked up in sys.modules,
+# because torch.compile refuses a first call that changes objects it has guarded.
 _torch_calls: ModuleType | None = None
 
 

@@ -1,4 +1,4 @@
-"""Whether larger or smaller is better, per objective."""
+"""The senses of objectives: larger or smaller is better."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Which shapes go together. Plain loops: not every torch.compile can trace NumPy's and all()."""
+"""Checks of shapes. Plain loops, because some versions of torch.compile cannot trace NumPy."""
 
 from __future__ import annotations
 
 
 def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Return what NumPy's function of this name does; ValueError where it has one."""
+    """Return the same as NumPy's function of this name, with the same ValueError."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     found = []
     for a, b in zip(longer, (1,) * (len(longer) - len(shorter)) + shorter, strict=True):
@@ -17,7 +17,7 @@ def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int,
 def broadcast_sets(
     others: tuple[int, ...], points: tuple[int, ...], name: str, points_name: str
 ) -> tuple[int, ...]:
-    """Return the leading dimensions of two arrays of sets, broadcast; ValueError where they clash.
+    """Return the leading dimensions of two arrays of sets, broadcast; ValueError if they clash.
 
     Errors call the sets by ``name``, and the points by ``points_name``.
     """
@@ -32,7 +32,7 @@ def broadcast_sets(
 
 
 def is_for_each(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
-    """Whether it has the last dimension of the expected one, and others that broadcast to it."""
+    """Return True if the last dimension is the expected one and the others broadcast to it."""
     fits = 0 < len(shape) <= len(expected) and shape[-1] == expected[-1]
     for axis in range(1, len(shape) + 1):
         fits = fits and shape[-axis] in (1, expected[-axis])
@@ -42,6 +42,6 @@ def is_for_each(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
 def check_per_point(
     shape: tuple[int, ...], expected: tuple[int, ...], name: str, number: str
 ) -> None:
-    """Refuse what does not have one value per point, for all sets or for each."""
+    """Refuse a shape without one value per point, for all sets or for each."""
     if not is_for_each(shape, expected):
         raise ValueError(f"{name} must have shape {expected}, one {number} per point, got {shape}")

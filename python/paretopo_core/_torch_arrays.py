@@ -21,13 +21,13 @@ from paretopo_core._shapes import check_per_point
 
 
 def is_tensor(array: Any) -> bool:
-    """Whether that is a torch tensor; one exists only if torch was imported."""
+    """Return True for a torch tensor. It does not import torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
 def check_memory(tensor: Any, name: str) -> None:
-    """Refuse a tensor whose numbers nobody holds: its address would be null."""
+    """Refuse a tensor without memory: its address would be null."""
     if tensor.device.type != "meta" and not _has_memory(tensor):
         raise TypeError(
             f"{name} is a {type(tensor).__name__} without memory of its own: pass a torch.Tensor "
@@ -51,7 +51,7 @@ def _has_memory(tensor: Any) -> bool:
 
 
 def host_array(tensor: Any, name: str) -> np.ndarray:
-    """The numbers of a tensor as a NumPy array, beside which nothing can be differentiated."""
+    """Return the numbers of a tensor as a NumPy array; refuse a tensor that requires a gradient."""
     torch = _torch()
     if tensor.requires_grad and torch.is_grad_enabled():
         raise TypeError(
@@ -85,7 +85,7 @@ def place_of(values: Any) -> tuple[int, int]:
 
 
 def bools_of(numbers: Any, values: Any, name: str) -> Any:
-    """One byte per point, beside the points, broadcast over leading dimensions."""
+    """Return one byte per point on the points' device, broadcast over leading dimensions."""
     torch = _torch()
     numbers = torch.as_tensor(numbers)
     check_memory(numbers, name)
@@ -96,18 +96,18 @@ def bools_of(numbers: Any, values: Any, name: str) -> Any:
     return numbers.detach().to(values.device).expand(expected).contiguous().view(torch.uint8)
 
 
-def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
+def empty(shape: tuple[int, ...], dtype: str, like: Any) -> Any:
     """Uninitialised memory on the same device, from torch's own allocator."""
     torch = _torch()
-    return torch.empty(shape, dtype=getattr(torch, dtype), device=beside.device)
+    return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
 
 
-def to_doubles(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
+def to_doubles(numbers: Any, shape: tuple[int, ...], like: Any) -> Any:
     """Contiguous float64 on the same device, broadcast."""
     torch = _torch()
     tensor = torch.as_tensor(numbers).detach()
     check_memory(tensor, "ref")
-    tensor = tensor.to(beside.device, torch.float64)
+    tensor = tensor.to(like.device, torch.float64)
     return tensor.expand(shape).contiguous()
 
 
@@ -116,12 +116,12 @@ def address(array: Any) -> int:
     return int(array.data_ptr())
 
 
-def from_host(array: np.ndarray, beside: Any) -> Any:
-    """A result that the compiled core has allocated, on the device of others."""
-    return _torch().from_numpy(np.asarray(array)).to(beside.device)
+def from_host(array: np.ndarray, like: Any) -> Any:
+    """Move a result that the compiled core has allocated to a device."""
+    return _torch().from_numpy(np.asarray(array)).to(like.device)
 
 
-def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
+def ranks_of(ranks: Any, shape: tuple[int, ...], like: Any) -> Any:
     """One int32 per point."""
     torch = _torch()
     ranks = torch.as_tensor(ranks)
@@ -129,7 +129,7 @@ def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
     check_ranks(str(ranks.dtype).removeprefix("torch."), tuple(ranks.shape), shape)
     if ranks.numel() and ranks.device.type == "cpu":  # a GPU would have to wait
         check_range(int(ranks.min()), int(ranks.max()))
-    return ranks.detach().to(beside.device, torch.int32).expand(shape).contiguous()
+    return ranks.detach().to(like.device, torch.int32).expand(shape).contiguous()
 
 
 def unrank_masked(ranks: Any, mask: Any) -> Any:
@@ -138,7 +138,7 @@ def unrank_masked(ranks: Any, mask: Any) -> Any:
 
 
 def subtract(values: Any, corners: Any) -> Any:
-    """The values less what is taken off each, in float64."""
+    """Subtract the corners from the values, in float64."""
     return (values.double() - corners).contiguous()
 
 

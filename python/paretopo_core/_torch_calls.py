@@ -1,7 +1,7 @@
-"""A tensor's straight way into the core, and whether it may take that.
+"""Direct calls of the core with tensors, and the conditions for them.
 
-Imported with the first tensor, so that torch is a name of this module: on a tiny set every lookup
-counts.
+This module is imported with the first tensor, so that torch is a global name here: on a tiny set
+every lookup counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _to_dlpack: Any = torch.utils.dlpack.to_dlpack  # type: ignore[attr-defined]
 
 
 def are_plain(points: Tensor, others: tuple[Any, ...]) -> bool:
-    """Whether torch need not see an operator: nothing is traced, and no argument asks for one."""
+    """Return True if torch need not see an operator: no tracing, and only plain arguments."""
     is_plain = not is_tracing() and _is_plain(points)
     for other in others:
         is_plain = is_plain and (other is None or _is_plain(other))
@@ -31,7 +31,7 @@ def are_plain(points: Tensor, others: tuple[Any, ...]) -> bool:
 
 
 def call_plain(call: Callable[..., Any], points: Tensor, others: tuple[Any, ...]) -> Any:
-    """The result of the compiled core for a tensor that lies in host memory; None for others."""
+    """Return the result of the compiled core for a tensor in host memory; None for others."""
     result = None
     try:
         end = (points.storage_offset() + points.numel()) * points.itemsize
@@ -50,7 +50,7 @@ def call_plain(call: Callable[..., Any], points: Tensor, others: tuple[Any, ...]
 
 
 def _is_plain(argument: Any) -> bool:
-    """Whether torch need not see an operator: no gradient is wanted, no class dispatches."""
+    """Return True if an argument needs no operator: no gradient, and no dispatching class."""
     kind = type(argument)
     if kind is Tensor or kind is torch.nn.Parameter:
         wants_gradient = argument.requires_grad and torch.is_grad_enabled()
@@ -58,12 +58,12 @@ def _is_plain(argument: Any) -> bool:
     return kind in _NO_TENSORS or not isinstance(argument, Tensor)
 
 
-# Told apart without the instance check of torch, which takes longer.
+# Types are compared without torch's instance check, which takes longer.
 _NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray})
 
 
 def is_tracing() -> bool:
-    """Whether torch compiles, traces or transforms: no value may be looked at."""
+    """Return True if torch compiles, traces or transforms: values must not be read."""
     return (
         _is_compiling()
         or _dispatch_depth() > 0  # make_fx, FakeTensorMode, counters
@@ -74,5 +74,5 @@ def is_tracing() -> bool:
 
 
 def is_transforming() -> bool:
-    """Whether a transformation of torch.func, or forward mode, is at work."""
+    """Return True within a transformation of torch.func or forward mode."""
     return forward_ad._current_level >= 0 or _transform_level() is not None

@@ -2,10 +2,9 @@
 
 Imported where torch has to see an operator (``_operation.py``); a direct call does without, which
 is quicker. An operator takes the points, a character for each sense, the mask and the other
-arguments; arrays are tensors here. From the description of the operation follow its schema, its
-fake (what torch.compile, torch.export and FakeTensorMode ask for a shape) and its rule for vmap
-(the operations are batched already); the family says whether it has a derivative
-(``_torch_transforms.py``).
+arguments; arrays are tensors here. The description of the operation determines its schema, its fake
+(the shape for torch.compile, torch.export and FakeTensorMode) and its rule for vmap (operations are
+already batched). The family defines the derivative, if any (``_torch_transforms.py``).
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _converted(kind: str, name: str, value: Any, points: Tensor) -> Any:
         array = per_point_array(value, name) if is_per_point else numbers_of(value, name)
         if kind in _VECTORS and array.ndim < 2:
             array = vector_of(array, _objectives(points), name, scalar=kind != "weights")
-        return _beside(points, torch.from_numpy(array))
+        return _as_constant(points, torch.from_numpy(array))
 
 
 def _kinds(operation: Any) -> list[str]:
@@ -114,7 +113,7 @@ def _register(operation: Any) -> Any:
     else:
         refuse_slopes(operator, operation.no_slopes)
     places = {kind: [_FIRST + i for i, each in enumerate(kinds) if each == kind] for kind in kinds}
-    add_batch_rule(operator, looped=places.get("vectors", ()), beside=places.get("sets", ()))
+    add_batch_rule(operator, looped=places.get("vectors", ()), paired=places.get("sets", ()))
     return operator
 
 
@@ -152,7 +151,7 @@ def _shapes(*tensors: Tensor) -> list[tuple[int, ...]]:
 
 
 def _senses(maximise: Maximise, points: Tensor) -> str:
-    """A character for each objective: a list would be taken apart by torch's transformations."""
+    """Encode senses as one character each, because torch's transformations would split a list."""
     return "".join("+" if each else "-" for each in senses_of(maximise, _objectives(points)))
 
 
@@ -165,7 +164,7 @@ def _objectives(points: Tensor) -> int:
 
 @contextmanager
 def _constants() -> Iterator[None]:
-    """What torch.jit.trace is to record as it stands, without a warning."""
+    """Let torch.jit.trace record constants without a warning."""
     if torch._C._get_tracing_state() is None:
         yield
         return
@@ -178,11 +177,11 @@ def _bools(senses: str) -> list[bool]:
     return [sense == "+" for sense in senses]
 
 
-def _beside(points: Any, constant: Tensor) -> Tensor:
-    """A tensor that may stand in one call with the points: a fake one takes no real ones."""
+def _as_constant(points: Any, constant: Tensor) -> Tensor:
+    """Wrap a constant as a FakeTensor if `points` is one, because the two cannot be mixed."""
     mode = getattr(points, "fake_mode", None)
-    beside: Tensor = constant if mode is None else mode.from_tensor(constant)
-    return beside
+    wrapped: Tensor = constant if mode is None else mode.from_tensor(constant)
+    return wrapped
 
 
 for _operation in OPERATIONS:

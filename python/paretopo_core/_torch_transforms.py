@@ -1,7 +1,7 @@
-"""Derivatives of torch operators, rules for vmap, and the call that finds the right form of one.
+"""Derivatives of torch operators, rules for vmap, and the call that picks the form of an operator.
 
-torch wants the derivative twice: on the operator, for graphs, and as an ``autograd.Function``, for
-torch.func and forward mode; both are made from the same slopes.
+torch needs the derivative twice: on the operator, for graphs, and as an ``autograd.Function``, for
+torch.func and forward mode. Both are made from the same slopes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from paretopo_core._torch_calls import is_transforming
 
-# The autograd function of every operator, for the transformations that see through no operator.
+# The autograd function of every operator, for transformations that cannot differentiate operators.
 FUNCTIONS: dict[Any, type[torch.autograd.Function]] = {}
 
 
@@ -45,7 +45,7 @@ def call(operator: Any, *arguments: Any) -> Any:
 
 
 def _is_functionalising() -> bool:
-    """Whether torch.func.functionalize is at work, which only knows operators."""
+    """Return True within torch.func.functionalize, which only supports operators."""
     top = torch._C._functorch.peek_interpreter_stack()
     return top is not None and top.key() == torch._C._functorch.TransformType.Functionalize
 
@@ -65,10 +65,10 @@ def _load_inputs(ctx: Any) -> list[Any]:
 def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> None:
     """Make a measure of (points, senses, mask, ...) differentiable, once.
 
-    ``slopes`` of the same arguments: the shape of the result, then (points, objectives). ``ref``:
-    the place of the reference point. Moving the points and the reference together changes no
-    volume, so that the slope in the reference is the sum of those in the points, negative. None:
-    the points alone have a slope.
+    ``slopes`` takes the same arguments and returns the shape of the result followed by (points,
+    objectives). ``ref`` is the index of the reference point. Moving points and reference together
+    changes no volume, so that the reference's derivative is minus the sum of the points'
+    derivatives. None: only the points have a derivative.
     """
 
     def refuse_others(are_wanted: Iterable[bool]) -> None:
@@ -87,7 +87,7 @@ def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> No
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
-            ctx.set_materialize_grads(False)  # what does not move comes as None
+            ctx.set_materialize_grads(False)  # constant arguments get None
             _save_inputs(ctx, inputs)
 
         @staticmethod
@@ -120,8 +120,8 @@ def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> No
             if along_ref is not None:
                 away = along_ref.to(parts.device, parts.dtype)
                 motion = motion - (away[..., None, :] if away.dim() > 1 else away)
-            beside = motion[..., None, :, :] if is_per_point else motion
-            result: Tensor = (parts * beside).sum((-2, -1))
+            moves = motion[..., None, :, :] if is_per_point else motion
+            result: Tensor = (parts * moves).sum((-2, -1))
             return result
 
     operator.register_autograd(Differentiable.backward, setup_context=Differentiable.setup_context)
@@ -129,12 +129,12 @@ def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> No
 
 
 def refuse_slopes(operator: Any, reason: str = "") -> None:
-    """Refuse to be differentiated; of whole numbers there is nothing to refuse."""
+    """Make differentiation raise an error; integer results need none."""
     name = operator._name
 
     def refuse(*_: Any) -> Any:
         raise NotImplementedError(
-            f"{name} has no derivative{reason}: pass points.detach(), and what else requires one"
+            f"{name} has no derivative{reason}: pass points.detach(), and detach other arguments"
         )
 
     class NotDifferentiable(torch.autograd.Function):
@@ -162,13 +162,13 @@ def refuse_slopes(operator: Any, reason: str = "") -> None:
     FUNCTIONS[operator] = NotDifferentiable
 
 
-def add_batch_rule(operator: Any, *, looped: Sequence[int], beside: Sequence[int]) -> None:
+def add_batch_rule(operator: Any, *, looped: Sequence[int], paired: Sequence[int]) -> None:
     """Let vmap add one more leading dimension.
 
-    The tensors among the arguments are the points (first) and what is broadcast over their leading
-    dimensions, with one dimension of its own, or two for the arguments at the places ``beside``.
-    ``looped``: the places of arguments without leading dimensions; the batch is taken apart where
-    they differ.
+    The tensors among the arguments are the points (first) and arrays that are broadcast over their
+    leading dimensions. The latter have one further dimension, or two at the indices ``paired``.
+    ``looped``: the indices of arguments without leading dimensions. If they are batched, the rule
+    loops over the batch.
     """
 
     def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
@@ -194,7 +194,7 @@ def add_batch_rule(operator: Any, *, looped: Sequence[int], beside: Sequence[int
             if moved.dim() == 1:  # one number to each: for all objectives
                 moved = moved[:, None].expand(size, points.shape[-1])
             own = moved.shape[1:]
-            missing = points.dim() - (1 if place in beside else 2) - len(own)
+            missing = points.dim() - (1 if place in paired else 2) - len(own)
             others.append(moved.reshape(size, *[1] * missing, *own))
         result = operator(points, *others)
         return result, (0,) * len(result) if isinstance(result, tuple) else 0

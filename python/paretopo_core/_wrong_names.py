@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-# Is the value turned round?
+# True if the sense of the value is inverted.
 _SENSES = {"minimise": True, "minimize": True, "maximize": False}
 _REFERENCES = {"ref_point", "reference_point", "refpoint", "reference", "r"}
 
@@ -39,7 +39,7 @@ def _suggest(name: str, value: Any, known: list[str]) -> str:
 
 
 def _turn(value: Any) -> Any:
-    """Senses with True for False; None for what is no bool or list of them."""
+    """Invert senses; None for anything but a bool or a list of bools."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (list, tuple)) and all(isinstance(each, bool) for each in value):

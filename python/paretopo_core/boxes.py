@@ -320,13 +320,13 @@ def _compute_uncrowded(points: Any, maximise: Maximise, mask: Any, ref: Any) -> 
     batch.refuse_gpu("points", "boxes")
     values = np.asarray(CONTRIBUTIONS.compute(points, maximise, mask, ref, True))
     distances = _nearest_undominated(batch, points, ref, maximise, mask)[1]
-    return batch.beside(np.where(distances > 0.0, -distances, values))
+    return batch.wrap_results(np.where(distances > 0.0, -distances, values))
 
 
 def _compute_nearest(points: Any, maximise: Maximise, mask: Any, ref: Any) -> Any:
     """Find the undominated location nearest to each point, (..., points, objectives)."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    return batch.beside(_nearest_undominated(batch, points, ref, maximise, mask)[0])
+    return batch.wrap_results(_nearest_undominated(batch, points, ref, maximise, mask)[0])
 
 
 def _nearest_undominated(
@@ -341,14 +341,14 @@ def _nearest_undominated(
     boxes = _NONDOMINATED_BOXES.compute(points, maximise, mask, ref, None)
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
-    apart = []
+    gaps = []
     # Values that another thread writes at the same time may be infinite: no warnings.
     with np.errstate(invalid="ignore", over="ignore"):
         for m in range(batch.objectives):
             value = numbers[..., m, None]
             low, high = lower[..., None, :, m], upper[..., None, :, m]
-            apart.append(np.maximum(np.maximum(low - value, value - high), 0.0))
-        total, power = _squares(apart)
+            gaps.append(np.maximum(np.maximum(low - value, value - high), 0.0))
+        total, power = _squares(gaps)
         lengths = total if power is None else np.ldexp(np.sqrt(total), power)
         box = np.where(is_padding[..., None, :], np.inf, lengths).argmin(axis=-1)[..., None]
         low, high = (np.take_along_axis(each, box, axis=-2) for each in (lower, upper))
@@ -481,7 +481,7 @@ def _turn_boxes(batch: Batch, boxes: tuple[Any, Any, Any]) -> tuple[Any, Any, An
     if batch.signs is None:
         return boxes
     lower, upper = (np.asarray(each) for each in boxes[:2])
-    return *batch.beside(_turned(lower, upper, batch.signs)), boxes[2]
+    return *batch.wrap_results(_turned(lower, upper, batch.signs)), boxes[2]
 
 
 _NONDOMINATED_BOXES, _DOMINATED_BOXES = (

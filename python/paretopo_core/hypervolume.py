@@ -188,7 +188,7 @@ def _leave_out_dominated(
     batch: Batch, given: Batch, ref: np.ndarray, ignore_dominated: bool
 ) -> tuple[Batch, tuple[Any, ...]]:
     if ignore_dominated and given is not batch:  # distances may round to ties
-        kept = batch.beside(NONDOMINATED.call(batch.view(), True, None, True))
+        kept = batch.wrap_results(NONDOMINATED.call(batch.view(), True, None, True))
         return replace(given, mask=kept), (ref, False)
     return given, (ref, ignore_dominated)
 

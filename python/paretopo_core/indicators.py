@@ -278,9 +278,9 @@ _CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
 def _check_reference(batch: Batch, reference: Any) -> Batch:
     if is_tensor(reference) and not is_tensor(batch.values):
         reference = _torch_arrays.host_array(reference, "reference")
-    beside = Batch.of(reference, name="reference")
-    beside.refuse_gpu("reference", "indicators")
-    return beside
+    checked = Batch.of(reference, name="reference")
+    checked.refuse_gpu("reference", "indicators")
+    return checked
 
 
 def _prepare_reference(

@@ -692,9 +692,9 @@ def indicator(
     for (group, keep), (other, kept) in zip(
         sets(points, mask), sets(others, reference_mask), strict=True
     ):
-        apart = gaps(group[keep], other[kept])
-        forth = mean(apart.min(axis=1))
-        back = mean(apart.min(axis=0, initial=math.inf))
+        distances = gaps(group[keep], other[kept])
+        forth = mean(distances.min(axis=1))
+        back = mean(distances.min(axis=0, initial=math.inf))
         if name == "avg_hausdorff_dist":
             found.append(np.fmax(forth, back))
         else:

@@ -283,10 +283,10 @@ class TestErrors:
             assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
 
     def test_integers_beyond_float64(self, operation):
-        with pytest.raises(ValueError, match=r"beyond what float64 holds exactly"):
+        with pytest.raises(ValueError, match=r"which float64 cannot hold exactly"):
             operation(np.full((2, 2), 2**53 + 1))
         torch = pytest.importorskip("torch")
-        with pytest.raises(ValueError, match=r"beyond what float64 holds exactly"):
+        with pytest.raises(ValueError, match=r"which float64 cannot hold exactly"):
             operation(torch.full((2, 2), -(2**53) - 1))
 
     def test_tensors(self, operation):

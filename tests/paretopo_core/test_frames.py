@@ -126,7 +126,7 @@ def test_missing_values_are_nan(pandas):
         pp.pareto_rank(frame), pp.pareto_rank(np.array([[1.0, 1.0], [np.nan, 2.0]]))
     )
     frame["a"] = pandas.array([2**60 + 1, 1], dtype="Int64")
-    with pytest.raises(ValueError, match="beyond what float64 holds exactly"):
+    with pytest.raises(ValueError, match="which float64 cannot hold exactly"):
         pp.pareto_rank(frame)
 
 

@@ -73,14 +73,14 @@ def vorob_dev(
     corner = corner_of(ref, rows)
     middle = rows_of(vorob_t(rows, sets, ref=ref)["ve"] if ve is None else ve)  # type: ignore[arg-type]
 
-    def apart(run: np.ndarray) -> float:
+    def measure_difference(run: np.ndarray) -> float:
         both, own = (
             float(pp.hypervolume(each, corner, maximise=False))
             for each in (np.concatenate([run, middle]), run)
         )
         return 2 * both - own
 
-    of_runs = apply_within_sets(rows, sets, apart)
+    of_runs = apply_within_sets(rows, sets, measure_difference)
     return float(of_runs.mean() - pp.hypervolume(middle, corner, maximise=False))
 
 

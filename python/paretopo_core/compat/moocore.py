@@ -1,20 +1,20 @@
 """moocore 0.3.2's names, signatures and minimising conventions on this core.
 
-``from paretopo_core.compat import moocore`` in the place of ``import moocore``. Functions take
-lists and NumPy arrays of shape (points, objectives), **minimise** unless ``maximise=`` says
-otherwise, and answer as moocore does; batches, masks and tensors are those of
-:mod:`paretopo_core` itself.
-Where the two differ it is on purpose:
+Use ``from paretopo_core.compat import moocore`` instead of ``import moocore``. Functions take lists
+and NumPy arrays of shape (points, objectives), **minimise** by default, and return the same results
+as moocore. For batches, masks and tensors, use :mod:`paretopo_core` itself.
 
-* NaN ranks below every number; moocore's ranks of the other points depend on where it stands. In
-  a volume it is refused.
-* Infinite values order as numbers, where moocore can crash the interpreter. A volume refuses those
-  on the better side, whose volume would be infinite.
+The differences are deliberate:
+
+* NaN ranks below every number; in moocore, ranks of other points depend on its position. Volumes
+  refuse NaN.
+* Infinite values are ordered like numbers; they can crash moocore. Volumes refuse infinity on the
+  better side.
 * Small contributions keep their digits; from 4 objectives moocore rounds those below 1.5e-8 to 0.
 * An array that is not of two dimensions is refused everywhere.
-* ``whv_hype`` is exact, where moocore draws samples. ``hv_approx`` estimates the same volume by
-  :func:`paretopo_core.hypervolume_approx`, whose last digits are others.
-* ``maximise=`` works wherever it is in the signature, also where moocore refuses it.
+* ``whv_hype`` is exact; moocore draws samples. ``hv_approx`` estimates the same volume by
+  :func:`paretopo_core.hypervolume_approx`, with other last digits.
+* ``maximise=`` works wherever it is in the signature, even if moocore refuses it.
 
 >>> filter_dominated([[1, 1], [0, 1], [1, 0], [1, 0]])
 array([[0, 1],
@@ -76,7 +76,7 @@ __all__ = [
     "whv_rect",
 ]
 
-# What moocore 0.3.2 has beyond that: its files and their reader.
+# Further names of moocore 0.3.2: its files and their reader.
 NOT_HERE = ("ReadDatasetsError", "get_dataset", "get_dataset_path", "read_datasets")
 
 
@@ -95,7 +95,7 @@ def __getattr__(name: str) -> Never:
 def is_nondominated(
     points: ArrayLike, /, *, maximise: Senses = False, keep_weakly: bool = False
 ) -> np.ndarray:
-    """Tell which points nobody dominates; of equal ones the first, or with keep_weakly all.
+    """Mark the non-dominated points; of equal ones the first, or with keep_weakly all.
 
     >>> is_nondominated([[1, 1], [0, 1], [1, 0], [1, 0]])
     array([False,  True,  True, False])
@@ -108,7 +108,7 @@ def is_nondominated(
 def any_dominated(
     points: ArrayLike, /, *, maximise: Senses = False, keep_weakly: bool = False
 ) -> bool:
-    """Tell whether any point is dominated or, without keep_weakly, there twice.
+    """Return True if any point is dominated or, without keep_weakly, a duplicate.
 
     >>> any_dominated([[0, 1], [1, 0], [1, 0]]), any_dominated([[0, 1], [1, 0]])
     (True, False)
@@ -122,7 +122,7 @@ def any_dominated(
 def filter_dominated(
     points: ArrayLike, /, *, maximise: Senses = False, keep_weakly: bool = False
 ) -> np.ndarray:
-    """Return the rows of which :func:`is_nondominated` is True, in their order and dtype."""
+    """Return the rows for which :func:`is_nondominated` is True, in their order and dtype."""
     kept = is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly)
     members: np.ndarray = np.asarray(points)[kept]
     return members
@@ -142,7 +142,7 @@ def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> np.ndarray
 
 
 def hypervolume(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
-    """Measure what the points dominate below ref, or above it where larger is better."""
+    """Measure the volume that the points dominate below ref, or above it if larger is better."""
     rows = rows_of(points)
     senses = senses_of(maximise, rows.shape[1])
     return float(pp.hypervolume(rows, corner_of(ref, rows), maximise=senses))
@@ -155,7 +155,7 @@ def hv_contributions(
     maximise: Senses = False,
     ignore_dominated: bool = True,
 ) -> np.ndarray:
-    """Measure what each point alone adds to the hypervolume.
+    """Compute each point's contribution to the hypervolume.
 
     >>> hv_contributions([[5, 5], [4, 6], [2, 7], [7, 4]], ref=[10, 10])
     array([2., 1., 6., 3.])
@@ -177,7 +177,7 @@ def hv_approx(
 ) -> float:
     """Estimate the hypervolume from ``nsamples`` directions.
 
-    All of moocore's methods are one here; a ``seed`` counts for "DZ2019-MC" only, as there.
+    All of moocore's methods run the same algorithm here. ``seed`` only affects "DZ2019-MC".
 
     >>> round(hv_approx([[5, 5], [4, 6], [2, 7], [7, 4]], ref=[10, 10]), 2)
     38.0
@@ -209,10 +209,11 @@ def whv_hype(
 ) -> float:
     """Measure the hypervolume of 2 objectives under one of HypE's weights, exactly.
 
-    It is the area between ideal and ref times the chance that a draw is dominated, which moocore
-    estimates: ``nsamples`` and ``seed`` are for it. In units of that area draws are uniform, or
-    exponential with mean ``mu`` along one objective and uniform along the other (each as often), or
-    normal around the point ``mu``, along the diagonal, with a deviation of 1/4 in each.
+    It is the area between ideal and ref times the probability that a draw is dominated. moocore
+    estimates this probability with ``nsamples`` and ``seed``, which have no effect here. In units
+    of that area, draws are uniform; or exponential with mean ``mu`` along one objective and uniform
+    along the other (each half of the time); or normal around the point ``mu``, along the diagonal,
+    with a deviation of 1/4 in each.
 
     Source: Auger, Bader, Brockhoff and Zitzler (2009), GECCO, equation 18; the distributions are
     moocore's.
@@ -251,7 +252,7 @@ def whv_hype(
 
 
 def _chance(front: np.ndarray, first: str, second: str, mu: Any) -> float:
-    """That a draw of two independent numbers is dominated by a staircase."""
+    """Compute the probability that a staircase dominates a draw of two independent numbers."""
 
     def beyond(values: np.ndarray, dist: str) -> np.ndarray:
         left = np.maximum(values, 0.0)
@@ -308,7 +309,7 @@ def generate_ndset(
     if name not in surfaces:
         raise ValueError(f"method must be one of {', '.join(surfaces)}, got {method!r}")
     points = surfaces[name]()
-    while any_dominated(points):  # by rounding, once in a blue moon
+    while any_dominated(points):  # by rounding, very rarely
         points = surfaces[name]()
     if not integer:
         return points
@@ -355,7 +356,7 @@ class RelativeHypervolume(Hypervolume):
             raise ValueError("ref_set must have a hypervolume, got one of 0.0 above ref")
 
     def __call__(self, points: ArrayLike) -> float:
-        """Measure the points, shape (points, objectives), beside the reference set."""
+        """Compare the points, shape (points, objectives), with the reference set."""
         return 1.0 - super().__call__(points) / self._of_ref_set
 
 
@@ -364,32 +365,32 @@ class RelativeHypervolume(Hypervolume):
 
 def igd(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
     """Average the distances from the points of a reference set to the nearest point."""
-    return _beside(pp.igd, points, ref, maximise)
+    return _compare_with_set(pp.igd, points, ref, maximise)
 
 
 def igd_plus(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
-    """Average by how much the nearest point falls short of each point of a reference set."""
-    return _beside(pp.igd_plus, points, ref, maximise)
+    """Average the shortfall of the nearest point to each point of a reference set."""
+    return _compare_with_set(pp.igd_plus, points, ref, maximise)
 
 
 def avg_hausdorff_dist(
     points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False, p: int = 1
 ) -> float:
     """Take the larger of the mean distances to and from a reference set."""
-    return _beside(pp.avg_hausdorff_dist, points, ref, maximise, p=p)
+    return _compare_with_set(pp.avg_hausdorff_dist, points, ref, maximise, p=p)
 
 
 def epsilon_additive(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
-    """Measure by how much the points must get better to be as good as a reference set."""
-    return _beside(pp.epsilon_additive, points, ref, maximise)
+    """Compute the shift that makes the points as good as a reference set."""
+    return _compare_with_set(pp.epsilon_additive, points, ref, maximise)
 
 
 def epsilon_mult(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
-    """Measure by what factor the points must get better to be as good as a reference set."""
-    return _beside(pp.epsilon_mult, points, ref, maximise)
+    """Compute the factor that makes the points as good as a reference set."""
+    return _compare_with_set(pp.epsilon_mult, points, ref, maximise)
 
 
-def _beside(
+def _compare_with_set(
     indicator: Callable[..., Any], points: ArrayLike, ref: ArrayLike, maximise: Senses, **more: Any
 ) -> float:
     rows = rows_of(points)
@@ -453,7 +454,7 @@ def is_nondominated_within_sets(
     maximise: Senses = False,
     keep_weakly: bool = False,
 ) -> np.ndarray:
-    """Tell which points nobody in their own set dominates.
+    """Mark the points that no other point of their own set dominates.
 
     >>> is_nondominated_within_sets([[1, 2], [1, 3], [2, 1], [2, 2]], [1, 1, 1, 2])
     array([ True, False,  True,  True])
@@ -466,7 +467,7 @@ def is_nondominated_within_sets(
 def filter_dominated_within_sets(
     data: ArrayLike, /, *, maximise: Senses = False, keep_weakly: bool = False
 ) -> np.ndarray:
-    """Return the rows that nobody in their own set dominates; the last column is the set.
+    """Return the non-dominated rows of each set; the last column is the set.
 
     >>> filter_dominated_within_sets([[1, 2, 1], [1, 3, 1], [2, 2, 2]])
     array([[1., 2., 1.],
