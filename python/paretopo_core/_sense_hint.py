@@ -1,8 +1,7 @@
-"""A warning where the sense seems wrong.
+"""A warning for senses that seem wrong.
 
-A minimiser's habit is a reference point larger than every point. Where larger is better, no point
-beats it and every volume is 0. The compiled core calls `hint` for such points; on a GPU it does not
-look.
+Users of minimisers pass a reference point larger than every point. If larger is better, no point
+beats it and every volume is 0. The compiled core calls `hint` for such points, except on a GPU.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _OURS = ("paretopo", "paretopo_core", "torch")
 def hint(objectives: int, minimised: int) -> None:
     """Warn the caller of a public function; ``minimised`` has a bit for each objective.
 
-    Callers within this package, such as those that serve other libraries, mean their senses.
+    There is no warning for callers within this package, such as code that serves other libraries.
     """
     if objectives <= 64:
         warn_of_senses([not minimised >> m & 1 for m in range(objectives)])
@@ -47,7 +46,7 @@ def _package(module: str) -> str:
 
 
 def _is_inside(module: str) -> bool:
-    """Whether a call goes through that module on its way from a public function to the core."""
+    """Return True if calls of public functions pass through this module to the core."""
     is_door = module.startswith(("paretopo_core.compat", "paretopo_core.accelerate"))
     return _package(module) in ("paretopo_core", "torch") and not is_door
 

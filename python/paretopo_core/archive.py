@@ -236,7 +236,7 @@ class ParetoArchive:
         return volume
 
     def _is_every_member_worse(self) -> bool:
-        """Whether no member beats the reference in any objective, and none is equal to it."""
+        """Return True if the reference is better than every member in every objective."""
         return bool(((self.points - self._ref) * self._sign < 0).all())
 
     def __len__(self) -> int:
