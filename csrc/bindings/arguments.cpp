@@ -26,6 +26,15 @@ bool is_plain_array(PyObject* given, int type_number, int order = kPlain) {
            (type->byteorder == '=' || type->byteorder == '|');
 }
 
+// The array as C would have it: itself, or a copy that `copy` holds.
+PyObject* contiguous(PyObject* array, py::object& copy) {
+    if ((py::detail::array_proxy(array)->flags & kPlain) == kPlain) return array;
+    constexpr int kAsInC = 0;
+    copy = py::reinterpret_steal<py::object>(NumPy::get().PyArray_NewCopy_(array, kAsInC));
+    if (!copy) throw py::error_already_set();
+    return copy.ptr();
+}
+
 // How DLPack lays a tensor out (its unversioned DLTensor): torch fills one in a third of the time
 // that a NumPy view takes.
 struct DlTensor {
@@ -111,12 +120,7 @@ bool Call::take_per_point(PyObject* given, bool is_byte, std::uintptr_t& address
 bool Call::take_points(PyObject* given) {
     const bool is_float = is_plain_array(given, NumPy::NPY_FLOAT_, kAligned);
     if (is_float || is_plain_array(given, NumPy::NPY_DOUBLE_, kAligned)) {
-        if ((py::detail::array_proxy(given)->flags & kPlain) != kPlain) {  // strided
-            constexpr int kAsInC = 0;
-            copy_ = py::reinterpret_steal<py::object>(NumPy::get().PyArray_NewCopy_(given, kAsInC));
-            if (!copy_) throw py::error_already_set();
-            given = copy_.ptr();
-        }
+        given = contiguous(given, copy_);
         const auto* array = py::detail::array_proxy(given);
         shape.assign(array->dimensions, array->dimensions + array->nd);
         address = reinterpret_cast<std::uintptr_t>(array->data);
@@ -218,27 +222,10 @@ bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed
 }
 
 bool Doubles::take(PyObject* given) {
-    if (!is_plain_array(given, NumPy::NPY_DOUBLE_)) return false;
-    const auto* array = py::detail::array_proxy(given);
+    if (!is_plain_array(given, NumPy::NPY_DOUBLE_, kAligned)) return false;
+    const auto* array = py::detail::array_proxy(contiguous(given, copy));
     shape.assign(array->dimensions, array->dimensions + array->nd);
     data = reinterpret_cast<const double*>(array->data);
-    return true;
-}
-
-bool CopiedDoubles::take(PyObject* given) {
-    if (!is_plain_array(given, NumPy::NPY_DOUBLE_, kAligned)) return false;
-    const auto* array = py::detail::array_proxy(given);
-    if (array->nd < 1 || array->nd > 2) return false;
-    shape.assign(array->dimensions, array->dimensions + array->nd);
-    const py::ssize_t width = array->nd == 2 ? shape[1] : 1;
-    const py::ssize_t step = array->nd == 2 ? array->strides[1] : 0;
-    values.reserve(static_cast<std::size_t>(shape[0] * width));
-    for (py::ssize_t i = 0; i < shape[0]; ++i) {
-        for (py::ssize_t m = 0; m < width; ++m) {
-            const char* place = array->data + i * array->strides[0] + m * step;
-            values.push_back(*reinterpret_cast<const double*>(place));
-        }
-    }
     return true;
 }
 

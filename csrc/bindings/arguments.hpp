@@ -119,20 +119,13 @@ bool take_plain_integer(PyObject* given, std::int64_t lowest, std::int64_t& numb
 bool take_plain_vector(PyObject* given, pybind11::ssize_t size, bool is_scalar_allowed,
                        std::vector<double>& vector);
 
-// An array of doubles as C would have it.
+// An array of doubles as C would have it, copied if it is strided, as a column of another one is.
 struct Doubles {
     bool take(PyObject* given);
 
     const double* data = nullptr;  // null: none was taken
     Shape shape;
-};
-
-// A copy, as C would have it, of an array of doubles of any strides, as a column of another one is.
-struct CopiedDoubles {
-    bool take(PyObject* given);
-
-    std::vector<double> values;
-    Shape shape;
+    pybind11::object copy;  // lives as long
 };
 
 // The same as numbers of 64 bits; for `None` none.

@@ -114,8 +114,9 @@ const auto run_improvement = [](auto batch, const Doubles& lower, const Doubles&
 
 // The ends of boxes, clipped at the corner.
 template <typename Scalar>
-std::vector<double> not_worse(std::vector<double> ends, const double* corner,
+std::vector<double> not_worse(const Doubles& given, const double* corner,
                               const Batch<Scalar>& batch) {
+    std::vector<double> ends(given.data, given.data + given.shape[0] * batch.objectives);
     for (std::size_t i = 0; i < ends.size(); ++i) {
         const std::size_t m = i % static_cast<std::size_t>(batch.objectives);
         const bool is_behind =
@@ -125,17 +126,17 @@ std::vector<double> not_worse(std::vector<double> ends, const double* corner,
     return ends;
 }
 
-const auto run_weighted = [](auto batch, const CopiedDoubles& lower, const CopiedDoubles& upper,
-                             const CopiedDoubles& weights, const double* ref,
+const auto run_weighted = [](auto batch, const Doubles& lower, const Doubles& upper,
+                             const Doubles& weights, const double* ref,
                              double* volumes) -> Refusal {
     if (lower.shape != upper.shape || lower.shape[1] != batch.objectives) return kUnfit;
     if (weights.shape != Shape{lower.shape[0]}) return kUnfit;
-    for (const double weight : weights.values) {
-        if (!std::isfinite(weight)) return kUnfit;
+    for (py::ssize_t i = 0; i < weights.shape[0]; ++i) {
+        if (!std::isfinite(weights.data[i])) return kUnfit;
     }
-    const std::vector<double> from = not_worse(lower.values, ref, batch);
-    const std::vector<double> to = not_worse(upper.values, ref, batch);
-    const cpu::BoxSets sets{from.data(), to.data(), lower.shape[0], nullptr, weights.values.data()};
+    const std::vector<double> from = not_worse(lower, ref, batch);
+    const std::vector<double> to = not_worse(upper, ref, batch);
+    const cpu::BoxSets sets{from.data(), to.data(), lower.shape[0], nullptr, weights.data};
     const auto refused = cpu::hypervolume_improvement(batch, sets, volumes);
     const bool is_refused = refused.candidate != kNoneRefused || refused.corner != kNoneRefused;
     return is_refused ? kUnfit : Refusal{};
@@ -261,7 +262,6 @@ void bind_operations(py::module_& m) {
     m.attr("MOST_CHOICE_BYTES") = cpu::kMostChoiceBytes;
 
     using Array = Rows<Doubles>;
-    using AnyArray = Rows<CopiedDoubles>;
     using Code = Given<Centre>;
     const Corner corner{.name = "ref", .hints = true};
     const Corners corners{.name = "ref", .hints = true};
@@ -298,8 +298,8 @@ void bind_operations(py::module_& m) {
     define_on_cpu(m, "hypervolume_improvement_gradient", run_improvement<true>, in_boxes,
                   gives(Output<double>{kPerValue}));
     define_on_cpu(m, "weighted_hypervolume", run_weighted,
-                  takes(AnyArray{"boxes.lower", "sets"}, AnyArray{"boxes.upper", "sets"},
-                        AnyArray{"weights", "numbers", 1}, Corner{"ref"}),
+                  takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
+                        Array{"weights", "numbers", 1}, Corner{"ref"}),
                   gives(Output<double>{kPerSet}));
 
     define_on_cpu(m, "indicator", run_indicator,
