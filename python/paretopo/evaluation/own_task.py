@@ -64,15 +64,18 @@ def plan_evaluation(
 def format_evaluation(rows: Sequence[Mapping[str, Any]]) -> str:
     """What was measured, each objective in its own unit: by kind, or by preference.
 
+    ± is the standard error of a mean.
+
     Args:
         rows: The evaluation's; one, or one for each preference.
 
-    >>> part = {"solved": 0.5, "measured": {"calls": 1.25}}
+    >>> part = {"solved": 0.5, "rollouts": 64, "measured": {"calls": 1.25}, "error": {"calls": 0.1}}
     >>> print(format_evaluation([{**part, "by_kind": {"all": part}}]))
-    |        |  all |
-    |--------|-----:|
-    | solved |  0.5 |
-    | calls  | 1.25 |
+    |         |        all |
+    |---------|-----------:|
+    | solved  |        0.5 |
+    | calls   | 1.25 ± 0.1 |
+    | answers |         64 |
     """
     row = rows[0]
     parts = {"all": row} | (row["by_kind"] if len(row["by_kind"]) > 1 else {})
@@ -81,6 +84,14 @@ def format_evaluation(rows: Sequence[Mapping[str, Any]]) -> str:
     known = all(part["solved"] is not None for part in parts.values())
     lines = [["solved", *(f"{part['solved']:.3g}" for part in parts.values())]] if known else []
     for name in row["measured"]:
-        values = [part["measured"].get(name) for part in parts.values()]
-        lines.append([name, *("" if one is None else f"{one:.4g}" for one in values)])
+        lines.append([name, *(_write_mean(part, name) for part in parts.values())])
+    if "rollouts" in row:
+        lines.append(["answers", *(str(part["rollouts"]) for part in parts.values())])
     return "\n".join(markdown_table(["", *parts], lines))
+
+
+def _write_mean(part: Mapping[str, Any], name: str) -> str:
+    """Write a mean with its standard error, where they are known."""
+    value, error = part["measured"].get(name), part.get("error", {}).get(name)
+    spread = "" if error is None else f" ± {error:.2g}"
+    return "" if value is None else f"{value:.4g}{spread}"

@@ -13,6 +13,13 @@ import numpy as np
 from paretopo.run.history import History, Measure, merge_objectives
 from paretopo.run.statistics import holm, sign_flip_interval, sign_flips
 
+COLUMNS = ("objective", "first", "second", "questions", "first - second", "p", "p (Holm)")
+EXPLAINED = (
+    "The last evaluations of two runs, on the questions that both answered. p: random signs of the "
+    "differences; in brackets the 95 % interval that these signs do not reject, which needs 6 "
+    "questions. Holm's correction is for all rows. Training has further randomness, which only "
+    "several seeds show."
+)
 _MOST_PAIRS = 15  # more runs are compared with the first one only
 
 
@@ -39,6 +46,16 @@ class PairedTest:
     interval: tuple[float, float]
     p: float
     holm: float = math.nan
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The numbers as they are written, in the order of `COLUMNS`."""
+        difference = self.measure.format(self.difference, sign=True)
+        if all(map(math.isfinite, self.interval)):
+            low, high = (self.measure.format(end, sign=True) for end in self.interval)
+            difference += f" [{low}, {high}]"
+        count, p, corrected = str(self.questions), f"{self.p:.2g}", f"{self.holm:.2g}"
+        return self.measure.label, self.first, self.second, count, difference, p, corrected
 
 
 def compare_questions(histories: Mapping[str, History]) -> list[PairedTest]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from paretopo.run.history import (
 )
 from paretopo.run.plots import draw_dynamics, draw_front
 from paretopo.run.preferences import draw_preferences, tabulate_preferences
-from paretopo.run.questions import PairedTest, compare_questions
+from paretopo.run.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo.run.summary import summarise_runs
 from paretopo.run.viewer.report_page import render_report_page
 
@@ -159,38 +158,9 @@ def _tabulate_pairs(histories: Mapping[str, History]) -> list[str]:
     tests = compare_questions(histories)
     if not tests:
         return []
-    rows = [
-        [
-            one.measure.label,
-            one.first,
-            one.second,
-            str(one.questions),
-            f"{one.measure.format(one.difference, sign=True)} {_write_interval(one)}",
-            f"{one.p:.2g}",
-            f"{one.holm:.2g}",
-        ]
-        for one in tests
-    ]
-    title = ["objective", "first", "second", "questions", "first - second", "p", "p (Holm)"]
-    lines = [_join_cells(title), "|---|---|---|---:|---:|---:|---:|", *map(_join_cells, rows)]
-    return [
-        "## Question by question",
-        "",
-        *lines,
-        "",
-        "The last evaluations of two runs, on the questions that both answered. p: random signs of "
-        "the differences; in brackets the 95 % interval that these signs do not reject, which "
-        f"needs 6 questions. Holm's correction for {len(tests)} tests. Training has further "
-        "randomness, which only several seeds show.",
-        "",
-    ]
-
-
-def _write_interval(one: PairedTest) -> str:
-    if not all(map(math.isfinite, one.interval)):
-        return ""
-    low, high = (one.measure.format(end, sign=True) for end in one.interval)
-    return f"[{low}, {high}]"
+    lines = [_join_cells(COLUMNS), "|---|---|---|---:|---:|---:|---:|"]
+    lines += [_join_cells(one.cells) for one in tests]
+    return ["## Question by question", "", *lines, "", EXPLAINED, ""]
 
 
 def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from support.browsers import browser
 from support.objective_stories import measure_at, names_of, tell_hostile, tell_objectives
 from support.pages import check_self_contained, choose, read, read_data, texts
+from support.run_stories import tell
 
 from paretopo.run.history import read_history
 from paretopo.run.report import label_runs, write_report
@@ -331,6 +332,23 @@ def test_runs_and_methods_share_a_table(shown, tmp_path, width):
     assert page.value("document.documentElement.scrollWidth <= innerWidth")
     alone = shown(runs[0])
     assert alone.value("document.getElementById('summary').hidden")
+
+
+@pytest.mark.browser
+def test_runs_on_the_same_questions_have_a_table_of_tests(shown, tmp_path):
+    runs = [tell(tmp_path, recipe=one) for one in ("recommended", "paper")]
+    for run, calls in zip(runs, (1.0, 2.0), strict=True):
+        row = run.evaluations()[-1]
+        errors = {"correct": 0.05, "calls": 0.1}
+        run.append_evaluation(row | {"step": 9, "rollouts": 7, "error": errors})
+        run.write_questions(9, {str(at): {"correct": 1.0, "calls": calls} for at in range(7)})
+    page = shown(*runs)
+    assert count(page, "#summary .scrolled") == 2
+    told = page.value("document.querySelector('#summary').innerText")
+    assert "-1.00 [-1.00, -1.00]" in told
+    assert "90.0 → 90.0 ± 5.0" not in told
+    assert "90.0 ± 5.0" in told
+    assert "7" in page.value("document.querySelector('#table tbody tr').innerText")
 
 
 @pytest.mark.browser

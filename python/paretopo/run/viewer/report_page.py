@@ -23,6 +23,7 @@ from paretopo.run.history import (
     read_column,
 )
 from paretopo.run.preferences import describe_sweep
+from paretopo.run.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo.run.summary import Summary, summarise_runs
 from paretopo.run.trajectories import Group, shorten
 from paretopo.run.viewer.document import render_document
@@ -60,6 +61,9 @@ def render_report_page(histories: Mapping[str, History]) -> str:
         "summary": {
             "columns": [one.label for one in columns],
             "rows": [_describe_summary(row, columns) for row in rows],
+            "tested": [one.cells for one in compare_questions(histories)],
+            "testColumns": COLUMNS,
+            "testNote": EXPLAINED,
         },
     }
     return render_document("report", _SCRIPTS, f"{', '.join(histories)} · report", shown)

@@ -124,7 +124,7 @@ byId("many").hidden = objectives.length < 3;
 byId("axes").hidden = objectives.length < 2;
 byId("front").querySelector(".drawn").hidden = objectives.length < 2;
 byId("summary").hidden = data.runs.length === 1;
-byId("summary").append(summaryOf(data.summary));
+byId("summary").append(...summaryOf(data.summary));
 byId("table").append(...data.runs.map(tableOf));
 let drawn = 0;
 new ResizeObserver(() => {

@@ -44,19 +44,35 @@ function sweepOf({ label, sweep }) {
 }
 
 // All runs in one table, and below them their methods.
-function summaryOf({ columns, rows }) {
+function summaryOf({ columns, rows, tested, testColumns, testNote }) {
   const cells = (row) => [
     element("th", { scope: "row" }, row.name),
     element("td", { class: "number" }, row.seeds ?? ""),
     ...row.cells.map(({ text, verdict }) => element("td", { class: `number ${verdict}` }, text)),
   ];
   const body = (some) => element("tbody", {}, ...some.map((row) => element("tr", {}, ...cells(row))));
-  return scrolled(
+  const table = scrolled(
     "All runs",
     ["run", "seeds", ...columns],
     body(rows.filter((row) => row.seeds === null)),
     body(rows.filter((row) => row.seeds !== null)),
   );
+  if (!tested.length) return [table];
+  const tests = tested.map(([name, first, second, ...numbers]) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name),
+      ...[first, second].map((label) => element("td", {}, label)),
+      ...numbers.map((number) => element("td", { class: "number" }, number)),
+    ),
+  );
+  return [
+    table,
+    element("h3", {}, "Question by question"),
+    element("p", { class: "key" }, testNote),
+    scrolled("Question by question", testColumns, element("tbody", {}, ...tests)),
+  ];
 }
 
 function rowsOf(rows, name) {
