@@ -1,4 +1,4 @@
-// The archive as Python has it.
+// Python bindings of the archive.
 #include <pybind11/numpy.h>
 
 #include <cstddef>
@@ -20,24 +20,24 @@ namespace {
 
 using cpu::RecordedArchive;
 
-// Flat: one value of each objective after the other, point by point.
+// Flat: the values of all objectives, point by point.
 template <typename Number>
 py::array_t<Number> flat(const std::vector<Number>& numbers) {
     return py::array_t<Number>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
 }
 
-// Shape and kind of all arrays are checked by Python.
+// Python has checked the shapes and dtypes of all arrays.
 const double* doubles(const py::array& array) { return static_cast<const double*>(array.data()); }
 
 std::vector<double> vector_of(const py::array& array) {
     return {doubles(array), doubles(array) + array.size()};
 }
 
-// A reference to a Python object, given back under Python's lock, whoever lets go of it.
+// A reference to a Python object; the last owner releases it under Python's lock.
 RecordedArchive::Payload payload_of(const py::handle object) {
     if (object.is_none()) return {};
     return {object.inc_ref().ptr(),
-            [](void* held) { GivenUpLock::release(static_cast<PyObject*>(held)); }};
+            [](void* held) { ReleasedLock::release(static_cast<PyObject*>(held)); }};
 }
 
 std::vector<RecordedArchive::Payload> payloads_of(const py::object& list) {
@@ -67,7 +67,7 @@ std::unique_ptr<RecordedArchive> make(const py::array& signs, const py::array& r
                                              doubles(ref), keeps_history, std::move(bounds));
 }
 
-// None: the point is not plain, and Python has to look at it first.
+// Returns None if the point is not plain: Python then checks it first.
 py::object add(RecordedArchive& archive, const py::handle point, const py::handle given) {
     std::vector<double> row;
     const auto width = static_cast<py::ssize_t>(archive.width());

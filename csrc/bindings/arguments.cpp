@@ -12,10 +12,10 @@ namespace {
 
 using NumPy = py::detail::npy_api;
 
-constexpr std::int64_t kExact = std::int64_t{1} << 53;  // integers below are float64's
+constexpr std::int64_t kExact = std::int64_t{1} << 53;  // float64 holds all integers below
 
 constexpr int kAligned = NumPy::NPY_ARRAY_ALIGNED_;
-constexpr int kPlain = NumPy::NPY_ARRAY_C_CONTIGUOUS_ | kAligned;  // as C would have it
+constexpr int kPlain = NumPy::NPY_ARRAY_C_CONTIGUOUS_ | kAligned;  // C-contiguous and aligned
 
 // An exact NumPy array of one of the native types.
 bool is_plain_array(PyObject* given, int type_number, int order = kPlain) {
@@ -26,7 +26,7 @@ bool is_plain_array(PyObject* given, int type_number, int order = kPlain) {
            (type->byteorder == '=' || type->byteorder == '|');
 }
 
-// The array as C would have it: itself, or a copy that `copy` holds.
+// Returns the array if it is C-contiguous, else a C-contiguous copy that `copy` keeps alive.
 PyObject* contiguous(PyObject* array, py::object& copy) {
     if ((py::detail::array_proxy(array)->flags & kPlain) == kPlain) return array;
     constexpr int kAsInC = 0;
@@ -35,8 +35,8 @@ PyObject* contiguous(PyObject* array, py::object& copy) {
     return copy.ptr();
 }
 
-// How DLPack lays a tensor out (its unversioned DLTensor): torch fills one in a third of the time
-// that a NumPy view takes.
+// The layout of a tensor in DLPack (its unversioned DLTensor): torch fills one in a third of the
+// time that a NumPy view takes.
 struct DlTensor {
     void* data;
     std::int32_t device_type;
@@ -46,11 +46,11 @@ struct DlTensor {
     std::uint8_t type_bits;
     std::uint16_t type_lanes;
     const std::int64_t* shape;
-    const std::int64_t* strides;  // in elements; null: as C would have it
+    const std::int64_t* strides;  // in elements; null: C-contiguous
     std::uint64_t byte_offset;
 };
 
-// A tensor of floats or doubles that lies in host memory as C would have it; null for all else.
+// A C-contiguous tensor of floats or doubles in host memory; null for everything else.
 const DlTensor* plain_tensor(PyObject* given) {
     constexpr const char* kName = "dltensor";
     constexpr std::int32_t kHost = 1;
@@ -71,13 +71,14 @@ const DlTensor* plain_tensor(PyObject* given) {
 
 bool is_sequence(PyObject* given) {
 #ifdef Py_GIL_DISABLED
-    return PyTuple_CheckExact(given);  // another thread may change a list meanwhile
+    // Not for lists, which another thread may change during the loop.
+    return PyTuple_CheckExact(given);
 #else
     return PyTuple_CheckExact(given) || PyList_CheckExact(given);
 #endif
 }
 
-// Nested lists and tuples of numbers, as deep and wide as their first elements say.
+// Reads nested lists and tuples of numbers, with the depth and width of their first elements.
 bool take_numbers(PyObject* given, const Shape& shape, std::size_t depth,
                   std::vector<double>& numbers) {
     if (!is_sequence(given) || PySequence_Fast_GET_SIZE(given) != shape[depth]) return false;

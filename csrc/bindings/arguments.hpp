@@ -1,8 +1,9 @@
-// Reads the arguments of a Python call, without copies where possible and without errors.
+// Reads the arguments of a Python call, without copies if possible and without raising errors.
 //
-// A call comes either as the user made it or after Python's checks, with a `CheckedPoints` in the
-// place of the points. Every `take` is false for what the core does not know, errors included: then
-// Python checks the arguments, words the error, or comes back with what the core does know.
+// A call comes either with the user's arguments or after Python's checks, with a `CheckedPoints` in
+// place of the points. Every `take` returns false for arguments that the core does not accept,
+// errors included. Python then checks them, and either raises an error or calls again with
+// arguments that the core accepts.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -20,7 +21,7 @@ namespace paretopo::bindings {
 using Shape = std::vector<pybind11::ssize_t>;
 
 inline constexpr int kCpu = -1;       // the `device` of host memory
-inline constexpr int kEmulated = -2;  // and below: as a GPU would, on the CPU; one per Mapping
+inline constexpr int kEmulated = -2;  // and below: emulated GPUs on the CPU, one per Mapping
 inline constexpr bool kHasEmulation = PARETOPO_EMULATED;
 
 template <typename T>
@@ -28,16 +29,16 @@ T* at(std::uintptr_t address) {
     return reinterpret_cast<T*>(address);
 }
 
-// Where an array is that Python has checked, in host or device memory.
+// The address of an array that Python has checked, in host or device memory.
 struct Address {
     std::uintptr_t at;
-    pybind11::object array;  // lives as long
+    pybind11::object array;  // keeps the memory alive
 };
 
 // Points that Python has checked: contiguous floats, with mask and senses.
 struct CheckedPoints {
     std::uintptr_t address;
-    std::uintptr_t mask;  // (..., points) of bytes; 0: every point counts
+    std::uintptr_t mask;  // (..., points) of bytes; 0: no padding
     Shape shape;          // (..., points, objectives)
     std::uint64_t minimised;
     int itemsize;  // 4: float, 8: double
@@ -51,14 +52,14 @@ class Call {
   public:
     bool take(PyObject* values, PyObject* maximise, PyObject* mask);
 
-    // One byte, or one integer as pareto_rank gives them, for each point; 0 for None.
+    // Reads one byte, or one integer like a rank, for each point; 0 for None.
     bool take_per_point(PyObject* given, bool is_byte, std::uintptr_t& address) const;
 
     bool is_checked() const { return is_checked_; }
     bool is_on_gpu() const { return device != kCpu; }
     bool is_narrow() const { return itemsize == 4; }
 
-    // Whether it takes too little time for others to be let in meanwhile.
+    // True if the call is too short to be worth releasing the GIL.
     bool is_short() const {
         constexpr std::int64_t kFew = 128;
         constexpr std::int64_t kFewPairs = 4096;
@@ -95,8 +96,8 @@ class Call {
     std::uintptr_t stream = 0;
     pybind11::object allocate;
     std::int64_t others = 0;  // rows of another array that each point is compared with
-    std::int32_t count = 0;   // points that are to be kept of each set
-    bool wants_all = false;   // also the results that not everybody wants
+    std::int32_t count = 0;   // points to keep of each set
+    bool wants_all = false;   // true: compute the optional results, too
 
   private:
     bool take_points(PyObject* given);
@@ -105,33 +106,33 @@ class Call {
     bool take_senses(PyObject* given);
 
     bool is_checked_ = false;
-    std::vector<double> numbers_;  // of lists
-    pybind11::object copy_;        // of a strided array
+    std::vector<double> numbers_;  // copied from lists
+    pybind11::object copy_;        // contiguous copy of a strided array
 };
 
-// A Python float, or an int that float64 holds; other numbers go through NumPy.
+// Reads a Python float, or an int that float64 holds; other numbers go through NumPy.
 bool take_plain_number(PyObject* given, double& number);
 
 // A whole number from `lowest` to 2**63 - 1.
 bool take_plain_integer(PyObject* given, std::int64_t lowest, std::int64_t& number);
 
-// Finite numbers, one for each of `size` objectives or, if allowed, one for all.
+// Reads finite numbers, one for each of `size` objectives or, if allowed, one for all.
 bool take_plain_vector(PyObject* given, pybind11::ssize_t size, bool is_scalar_allowed,
                        std::vector<double>& vector);
 
-// An array of doubles as C would have it, copied if it is strided, as a column of another one is.
+// A C-contiguous array of doubles; a strided one, such as a column, is copied.
 struct Doubles {
     bool take(PyObject* given);
 
-    const double* data = nullptr;  // null: none was taken
+    const double* data = nullptr;  // null: no array
     Shape shape;
-    pybind11::object copy;  // lives as long
+    pybind11::object copy;  // keeps the memory alive
 };
 
-// The same as numbers of 64 bits; for `None` none.
+// The same for 64-bit integers; None gives null.
 bool take_places(PyObject* given, const std::int64_t*& places);
 
-// The result of a call: NumPy's scalar for one set.
+// Returns the result of a call; a NumPy scalar for one set.
 pybind11::object scalar_or_array(pybind11::object volumes);
 
 }  // namespace paretopo::bindings

@@ -1,4 +1,4 @@
-// Attainment surfaces, of points of several runs that Python has checked.
+// Attainment surfaces of several runs, from points that Python has checked.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -24,7 +24,7 @@ cpu::Runs runs_of(const Values& values, const Numbers& runs, std::size_t run_cou
 }
 
 // values: (points, objectives), smaller is better; runs: (points,). Returns the points of the
-// surfaces and how many runs attain each.
+// surfaces and the number of runs that attain each.
 py::tuple eaf(const Values& values, const Numbers& runs, std::size_t run_count,
               std::size_t highest) {
     const cpu::Runs given = runs_of(values, runs, run_count);

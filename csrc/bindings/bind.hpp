@@ -1,4 +1,4 @@
-// The parts of paretopo_core._core, a file each.
+// The parts of paretopo_core._core, one file each.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,8 +9,8 @@ namespace paretopo::bindings {
 
 void bind_machine(pybind11::module_& m);     // devices, threads, instruction sets
 void bind_operations(pybind11::module_& m);  // every operation, and the codes of their options
-void bind_attainment(pybind11::module_& m);  // what several runs attain
-void bind_archive(pybind11::module_& m);     // non-dominated points, and how they came in
+void bind_attainment(pybind11::module_& m);  // empirical attainment functions
+void bind_archive(pybind11::module_& m);     // the archive of non-dominated points
 
 // Names in the order of their codes.
 template <std::size_t kCount>

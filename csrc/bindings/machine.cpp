@@ -1,4 +1,4 @@
-// What the machine offers, and what of it is used.
+// Devices, threads and instruction sets: those available and those in use.
 #include <algorithm>
 #include <cstdint>
 

@@ -1,7 +1,6 @@
-// How an operation of the core becomes a function of Python: described once, by what it takes
-// beside the points and what it gives. From that come the function, which allocates the result and
-// picks the place and the dtype, and the description that Python's checks and torch's operators
-// follow.
+// Binds an operation of the core to Python from one description: its inputs besides the points, and
+// its results. The description yields the bound function, which allocates the result and picks
+// device and dtype. Python's checks and torch's operators also follow it.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -27,10 +26,10 @@
 
 namespace paretopo::bindings {
 
-// ---- Arguments of an operation. `Taken` lives as long as the call, `pass` gives the core's view.
-// ----
+// ---- Arguments of an operation. `Taken` lives as long as the call; `pass` returns the core's
+// view. ----
 
-// One finite number for each objective; null for None, where that is allowed.
+// One finite number for each objective; null for None, if that is allowed.
 struct Corner {
     static constexpr const char* kKind = "corner";
     using Taken = std::vector<double>;
@@ -44,10 +43,10 @@ struct Corner {
     }
     const char* name;
     bool is_optional = false;
-    bool hints = false;  // that maximise seems wrong if no point is better than this
+    bool hints = false;  // true: warn if no point is better than this, as maximise seems wrong
 };
 
-// The same, or such numbers for each group; for None neither, where the operation needs none.
+// The same, or such numbers for each group; neither for None, if the operation needs none.
 struct Corners {
     struct Taken {
         std::vector<double> numbers;
@@ -75,7 +74,7 @@ struct Corners {
     const char* kind = is_optional ? "corners?" : "corners";
 };
 
-// Returns true if there are points, and each is worse than its reference in every objective. The
+// Returns true if there are points and each is worse than its reference in every objective. The
 // search ends at the first point that is not.
 inline bool is_every_point_worse(const Call& call, const References& from) {
     if (call.is_on_gpu() || !from.at) return false;
@@ -107,8 +106,8 @@ bool seems_turned(const Input& input, const Taken& taken, const Call& call) {
     }
 }
 
-// Python's function that warns. It takes the number of objectives and the bits of those that are
-// minimised.
+// Python's function that warns. Its arguments are the number of objectives and the bits of the
+// minimised ones.
 inline PyObject* sense_hint = nullptr;
 
 inline void hint_at_senses(const Call& call) {
@@ -117,9 +116,8 @@ inline void hint_at_senses(const Call& call) {
     hint(call.objectives, call.minimised);
 }
 
-// The weights of an advantage, and the reward beyond which rewards saturate: those of each group,
-// or one row for all. Weights that would have to be scaled first are for Python, which passes the
-// row.
+// The weights of an advantage, and the value at which rewards saturate: one row per group, or one
+// for all. Python scales weights that need it, and passes the row.
 struct Weights {
     static constexpr const char* kKind = "weights";
     using Taken = Corners::Taken;
@@ -156,7 +154,7 @@ struct PerPoint {
 using Bools = PerPoint<std::uint8_t>;
 using Ranks = PerPoint<std::int32_t>;
 
-// A number or an option that the public function has checked; of codes the core has the names.
+// A number or an option that the public function has checked; for codes the core has the names.
 template <typename Number>
 struct Given {
     static constexpr const char* kKind = std::is_same_v<Number, bool>     ? "bool"
@@ -175,7 +173,7 @@ struct Given {
     const char* name;
 };
 
-// Whether the results that not everybody wants are wanted, too.
+// True if the optional results are requested, too.
 struct IsWanted {
     static constexpr const char* kKind = "wanted";
     using Taken = bool;
@@ -187,7 +185,7 @@ struct IsWanted {
     const char* name;
 };
 
-// A whole number, `lowest` at least.
+// An integer, at least `lowest`.
 struct Whole {
     static constexpr const char* kKind = "int";
     using Taken = std::int64_t;
@@ -199,7 +197,7 @@ struct Whole {
     std::int64_t lowest;
 };
 
-// How many points of each set, 1 or more: to keep, or to draw.
+// The number of points of each set, 1 or more: to keep, or to draw.
 struct Count {
     static constexpr const char* kKind = "count";
     using Taken = std::int32_t;
@@ -211,7 +209,7 @@ struct Count {
         return true;
     }
     static auto pass(Taken taken) { return std::tuple{taken}; }
-    // Near the bound of a grid's cells Python counts exactly.
+    // Near the limit of a grid's cells Python counts exactly.
     bool is_quick(const Call& call) const {
         constexpr double kMostCells = 0.9e9;
         double cells = 1.0;
@@ -224,8 +222,8 @@ struct Count {
     bool spans_a_grid = false;
 };
 
-// An array of numbers, for all sets of points alike or, checked, for some of them: "sets" of rows,
-// "numbers" of one dimension less, or "vectors" for all. None where it may be missing.
+// An array of numbers, for all sets of points or, once checked, for some of them: "sets" of rows,
+// "numbers" of one dimension less, or "vectors" for all. None if it may be missing.
 template <typename Array>
 struct Rows {
     using Taken = Array;
@@ -263,7 +261,7 @@ struct Others {
     const char* name;
 };
 
-// Which set of another argument each group has; null for all the only one, or each its own.
+// The index of each group's set in another argument; null: all use a single set, or each its own.
 struct Places {
     static constexpr const char* kKind = "internal";
     using Taken = const std::int64_t*;
@@ -272,7 +270,7 @@ struct Places {
     const char* name;
 };
 
-// An argument that only Python reads; the core gets nothing of it.
+// An argument that only Python reads; it is not passed to the core.
 struct Absent {
     using Taken = int;
     bool take(PyObject* given, Call& call, Taken&) const {
@@ -324,7 +322,7 @@ Memory allocate(const Call& call, const Shape& shape) {
         const auto both = pybind11::tuple(call.allocate(shape, kDtypeName<Number>));
         return {both[0], at<void>(both[1].cast<std::uintptr_t>())};
     }
-    // As pybind11's array_t, but without its copies of shape and strides.
+    // Like pybind11's array_t, but without its copies of shape and strides.
     const auto& numpy = pybind11::detail::npy_api::get();
     auto array = pybind11::reinterpret_steal<pybind11::object>(numpy.PyArray_NewFromDescr_(
         numpy.PyArray_Type_, pybind11::dtype::of<Number>().release().ptr(),
@@ -337,7 +335,7 @@ Memory allocate(const Call& call, const Shape& shape) {
 template <typename Number>
 struct Output {
     Extent extent;
-    bool is_optional = false;  // there only if IsWanted is
+    bool is_optional = false;  // computed only if IsWanted is true
 
     Memory make(const Call& call) const {
         if (is_optional && !call.wants_all) return {};
@@ -349,7 +347,7 @@ struct Output {
         }
     }
 
-    // The pointer that the core takes.
+    // The pointer for the core.
     template <typename Scalar>
     static auto pass(const Memory& memory) {
         using Stored = std::conditional_t<
@@ -379,10 +377,10 @@ auto gives(Outputs... outputs) {
 
 // ---- The operation ----
 
-// Why there is no result: a value of an argument that has no place in it, by its flat index (0 is
-// the points, 1 what they are compared with), or too much memory.
+// The reason for a missing result: a refused value, given by its argument (0: the points, 1: the
+// array that they are compared with) and flat index, or too much memory.
 struct Refusal {
-    int argument = -1;  // none
+    int argument = -1;  // none is refused
     std::int64_t index = -1;
     bool is_too_large = false;
     explicit operator bool() const { return argument >= 0 || is_too_large; }
@@ -391,15 +389,16 @@ struct Refusal {
 inline Refusal refusal_of(std::int64_t index) { return {index == kNoneRefused ? -1 : 0, index}; }
 inline Refusal refusal_of(Refusal refusal) { return refusal; }
 
-// Not plain after all, so that Python is to look; and too much memory.
+// Arguments that are not plain, which Python must check; and too much memory.
 inline constexpr Refusal kUnfit{0, 0};
 inline constexpr Refusal kTooLarge{-1, -1, true};
 
 struct OnCpu {};
 
-// A function of (OnCpu, batch, ...); the operations of PARETOPO_OPERATIONS take other places, too.
+// A function of (OnCpu, batch, ...) for the CPU only; the operations of PARETOPO_OPERATIONS also
+// take other places.
 template <typename Function>
-struct OnCpuAlone {
+struct CpuOnly {
     static constexpr bool kIsOnGpu = false;
     template <typename... Arguments>
     auto operator()(OnCpu, Arguments&&... arguments) const {
@@ -408,7 +407,7 @@ struct OnCpuAlone {
     Function function;
 };
 
-// Runs a function on the device of the points, with its arguments and the memory that it fills.
+// Runs a function on the device of the points, with its arguments and its output memory.
 template <typename Function, typename... Inputs, typename... Taken, typename... Outputs,
           std::size_t... kOutputs>
 Refusal run(const Function& function, const Call& call, const std::tuple<Inputs...>&,
@@ -458,10 +457,10 @@ Refusal run(const Function& function, const Call& call, const std::tuple<Inputs.
             return run_on(Cuda{call.device, at<void>(call.stream), nullptr});
         });
     }
-    throw std::invalid_argument("this operation runs on the CPU alone");
+    throw std::invalid_argument("this operation runs only on the CPU");
 }
 
-// The result; None where Python has to look first; of a call that it has checked a Refusal.
+// Returns the result; None if Python must check the arguments first; a Refusal for a checked call.
 template <typename Function, typename... Inputs, typename... Outputs, std::size_t... kInputs>
 pybind11::object answer(const Function& function, const std::tuple<Inputs...>& inputs,
                         const std::tuple<Outputs...>& outputs, pybind11::handle values,
@@ -497,7 +496,7 @@ pybind11::object answer(const Function& function, const std::tuple<Inputs...>& i
     return results;
 }
 
-// An operation as Python sees it; `call` takes points, maximise, mask and the other arguments.
+// An operation for Python; `call` takes points, maximise, mask and the other arguments.
 struct Operation {
     const char* name;
     pybind11::tuple arguments;  // (name, kind) of each but the first three
@@ -548,7 +547,7 @@ void define(pybind11::module_& m, const char* name, Function function, std::tupl
 template <typename Function, typename... Inputs, typename... Outputs>
 void define_on_cpu(pybind11::module_& m, const char* name, Function function,
                    std::tuple<Inputs...> inputs, std::tuple<Outputs...> outputs) {
-    define(m, name, OnCpuAlone<Function>{function}, inputs, outputs);
+    define(m, name, CpuOnly<Function>{function}, inputs, outputs);
 }
 
 }  // namespace paretopo::bindings

@@ -1,5 +1,5 @@
-// Every operation: what it takes beside points, senses and mask, in the order of its parameters,
-// and what it gives.
+// Descriptions of all operations: their inputs besides points, senses and mask, in the order of
+// their parameters, and their results.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -25,7 +25,7 @@ using namespace py::literals;
 namespace paretopo::bindings {
 namespace {
 
-// The operations of ops.hpp as functions of a place, a batch and the rest.
+// The operations of ops.hpp as functions of a place, a batch and the other arguments.
 #define PARETOPO_DEFINE(operation)                                                        \
     struct operation##_operation {                                                        \
         static constexpr bool kIsOnGpu = true;                                            \
@@ -45,7 +45,7 @@ namespace {
 PARETOPO_OPERATIONS(PARETOPO_DEFINE)
 #undef PARETOPO_DEFINE
 
-// ---- CPU-only operations, whose parameters are put together here ----
+// ---- CPU-only operations; lambdas adapt their parameters ----
 
 // Returns the index of a refused point, or of a refused reference point.
 const auto run_indicator = [](auto batch, const Call& reference, cpu::Indicator which, double p,
@@ -59,7 +59,7 @@ const auto run_indicator = [](auto batch, const Call& reference, cpu::Indicator 
     return {refused.reference == kNoneRefused ? -1 : 1, refused.reference};
 };
 
-// No vectors stand for all weights of two objectives.
+// No vectors mean all weights of two objectives.
 const auto run_r2 = [](auto batch, const double* ideal, bool per_group, const Doubles& vectors,
                        double* values) -> Refusal {
     if (!vectors.data && batch.objectives != 2) return kUnfit;
@@ -150,9 +150,9 @@ const auto run_filter_boxes = [](auto batch, const double* sides, std::uint8_t* 
     return {};
 };
 
-// Boxes: lower and upper corners, (..., padded, objectives), and counts, (...). Only the points
-// tell how many there are, so that memory is made in between. None for `most_bytes`: as many as the
-// core allows.
+// Returns boxes: lower and upper corners, (..., padded, objectives), and counts, (...). Their
+// number depends on the points, so that the result is allocated after the search. `most_bytes`
+// None: the core's limit.
 py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximise, py::handle mask,
                         py::handle ref, std::optional<std::int64_t> most_bytes) {
     Call call;
@@ -208,7 +208,7 @@ std::uintptr_t address_of(const py::array& array) {
     return reinterpret_cast<std::uintptr_t>(array.data());
 }
 
-// Points in NumPy's memory, and their mask or None: as the constructor, in a third of the time.
+// Points in NumPy's memory, and their mask or None: like the constructor, in a third of the time.
 CheckedPoints points_of(const py::array& values, const py::object& mask, std::uint64_t minimised) {
     const std::uintptr_t mask_at =
         mask.is_none() ? 0 : address_of(py::reinterpret_borrow<py::array>(mask));
@@ -327,7 +327,7 @@ void bind_operations(py::module_& m) {
         "set_sense_hint",
         [](const py::function& hint) { sense_hint = py::object(hint).release().ptr(); }, "hint"_a);
 
-    // Of arguments that are not plain Python composes these of other operations.
+    // Python composes these from other operations if the arguments are not plain.
     const auto ideal = [](auto batch, auto* corners) { cpu::ideal_point(batch, corners); };
     const auto nadir = [](auto batch, auto* corners) { cpu::nadir_point(batch, corners); };
     const auto scale = [](auto batch, const double* best, const double* worst, auto* scaled) {

@@ -1,5 +1,5 @@
 // Compiled without exceptions (CMakeLists.txt): the cleanup handler then runs before any frame is
-// unwound, and needs no unwinder of C++.
+// unwound, and needs no C++ unwinder.
 #include "bindings/python_lock.hpp"
 
 #if !defined(_WIN32)
@@ -9,7 +9,7 @@
 
 namespace paretopo::bindings {
 
-#if defined(_WIN32)  // where a thread ends without being unwound
+#if defined(_WIN32)  // here a thread ends without being unwound
 
 void take_python_lock(PyThreadState* state) { PyEval_RestoreThread(state); }
 

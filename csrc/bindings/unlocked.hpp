@@ -1,4 +1,4 @@
-// A call of the compiled core as Python sees it: others may run meanwhile, and Ctrl-C ends it.
+// A call of the compiled core from Python: other threads may run during it, and Ctrl-C ends it.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,45 +14,45 @@
 
 namespace paretopo::bindings {
 
-// Python handles signals in its main thread only: others need not wait for its lock to ask.
+// Python handles signals only in its main thread: other threads need not acquire its lock to poll.
 inline std::atomic<unsigned long> main_thread{0};
 
 inline void remember_main_thread() {
     const auto main = pybind11::module_::import("threading").attr("main_thread")();
     main_thread = main.attr("ident").cast<unsigned long>();
-    // In a child of fork the thread that forked becomes the main one.
+    // In a child of fork the thread that forked becomes the main thread.
     in_children([] { main_thread = PyThread_get_thread_ident(); });
 }
 
-// Python's lock, given up for the duration of a scope.
-class GivenUpLock {
+// Releases Python's lock for the duration of a scope.
+class ReleasedLock {
   public:
-    GivenUpLock() : before_(std::exchange(innermost_, this)), state_(PyEval_SaveThread()) {}
-    ~GivenUpLock() {
+    ReleasedLock() : before_(std::exchange(innermost_, this)), state_(PyEval_SaveThread()) {}
+    ~ReleasedLock() {
         take_python_lock(state_);
         innermost_ = before_;
         for (PyObject* object : released_) Py_DECREF(object);
     }
-    GivenUpLock(const GivenUpLock&) = delete;
-    GivenUpLock& operator=(const GivenUpLock&) = delete;
+    ReleasedLock(const ReleasedLock&) = delete;
+    ReleasedLock& operator=(const ReleasedLock&) = delete;
 
-    // Gives back a reference, at once or as soon as this thread has the lock again.
+    // Releases a reference, at once or as soon as this thread has the lock again.
     static void release(PyObject* object) noexcept {
         if (!innermost_) return Py_DECREF(object);
         try {
             innermost_->released_.push_back(object);
         } catch (const std::bad_alloc&) {
-            // Kept for ever: there is no memory to remember it by.
+            // Leaked: there is no memory to remember it.
         }
     }
 
-    // Runs the handlers of signals that have come; whether one has raised. Python keeps the
-    // exception. A call that keeps the lock is too short to be broken off.
-    static bool is_broken_off() {
+    // Runs the handlers of pending signals, and returns true if one has raised. Python keeps the
+    // exception. A call that keeps the lock is too short to be interrupted.
+    static bool is_interrupted_by_signal() {
         if (!innermost_ ||
             PyThread_get_thread_ident() != main_thread.load(std::memory_order_relaxed))
             return false;
-        GivenUpLock* own = std::exchange(innermost_, nullptr);
+        ReleasedLock* own = std::exchange(innermost_, nullptr);
         take_python_lock(own->state_);
         const bool has_raised = PyErr_CheckSignals() != 0;
         own->state_ = PyEval_SaveThread();
@@ -61,17 +61,17 @@ class GivenUpLock {
     }
 
   private:
-    static inline thread_local GivenUpLock* innermost_ = nullptr;
+    static inline thread_local ReleasedLock* innermost_ = nullptr;
 
-    GivenUpLock* before_;
+    ReleasedLock* before_;
     PyThreadState* state_;
     std::vector<PyObject*> released_;
 };
 
-// For the duration of a scope.
+// Releases the lock and makes the call interruptible for the duration of a scope.
 class Unlocked {
-    GivenUpLock lock_;
-    cpu::Call call_{&GivenUpLock::is_broken_off};
+    ReleasedLock lock_;
+    cpu::Call call_{&ReleasedLock::is_interrupted_by_signal};
 };
 
 inline void translate_interrupts() {
