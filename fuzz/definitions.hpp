@@ -75,7 +75,11 @@ std::vector<double> crowding_of(const Input<Scalar>& in, std::int64_t g,
         });
         for (std::size_t first = 0, end = 0; first < order.size(); first = end) {
             while (end < order.size() && ranks[order[end]] == ranks[order[first]]) ++end;
-            const double span = value(order[end - 1]) - value(order[first]);
+            const double lowest = value(order[first]);
+            const double highest = value(order[end - 1]);
+            const bool is_constant = lowest == highest || std::isnan(highest);
+            if (end - first > 1 && is_constant) continue;
+            const double span = highest - lowest;
             for (std::size_t k = first; k < end; ++k) {
                 if (k == first || k + 1 == end) {
                     distances[order[k]] = HUGE_VAL;

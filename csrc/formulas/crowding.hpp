@@ -19,4 +19,10 @@ PARETOPO_HD inline double crowding_gap(double below, double above, double lowest
     return is_usable ? (above - below) / span : 0.0;
 }
 
+// Does every point of a front of several have the same value? NaN is one value. Such an objective
+// has no ends and adds nothing, so that the order of the points does not matter.
+PARETOPO_HD inline bool is_flat(double lowest, double highest) {
+    return lowest == highest || (lowest != lowest && highest != highest);
+}
+
 }  // namespace paretopo

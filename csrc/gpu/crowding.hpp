@@ -40,6 +40,7 @@ PARETOPO_HD double crowding_of(const std::int32_t* ranks, std::int32_t i, std::i
                 has_above = true;
             }
         }
+        if (has_below != has_above && lowest == highest) continue;  // flat: it has no ends
         if (!has_below || !has_above) {
             distance = kAtAnEnd;
         } else if (distance != kAtAnEnd) {

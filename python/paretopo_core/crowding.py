@@ -26,7 +26,9 @@ def crowding_distance(
     The fronts are those of :func:`paretopo_core.pareto_rank`. Within a front and for each
     objective, a point gets the distance between its two neighbours, divided by the span of the
     front; the sum over objectives is its distance. The first and the last point of an objective get
-    infinity. Points with the same value stand in the order of their indices.
+    infinity. Points with the same value stand in the order of their indices. An objective in which
+    all points of a front are equal adds nothing and has no ends, so that the order of the points
+    does not matter. The only point of a front gets infinity.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a
@@ -38,7 +40,7 @@ def crowding_distance(
 
     Returns:
         shape (..., points), float64, dimensionless; same library and device as ``points``.
-        An objective whose span is zero or infinite adds nothing.
+        Of an objective whose span is infinite only the ends count.
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.

@@ -456,6 +456,8 @@ def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
             for column in group[members].astype(np.float64).T:
                 order = np.lexsort((members, column, ~np.isnan(column)))
                 column, index = column[order], members[order]
+                if len(column) > 1 and (column[0] == column[-1] or np.isnan(column[-1])):
+                    continue  # constant
                 with np.errstate(invalid="ignore", over="ignore"):
                     span = column[-1] - column[0]
                 if np.isfinite(span) and span > 0:

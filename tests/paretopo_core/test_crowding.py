@@ -66,6 +66,37 @@ def test_ends_of_a_front_are_infinite():
     assert pp.crowding_distance(np.zeros((1, 2))).tolist() == [np.inf]
 
 
+@given(batch=masked_batches(), data=st.data())
+def test_a_constant_objective_adds_nothing(backend, batch, data):
+    points, mask = batch
+    place = data.draw(st.integers(0, points.shape[-1]))
+    value = data.draw(st.sampled_from([0.0, -3.5, np.inf, -np.inf, np.nan]))
+    wider = np.insert(points, place, value, axis=-1)
+    distances = pp.crowding_distance(backend.send(wider), mask=backend.send(mask))
+    np.testing.assert_array_equal(
+        backend.fetch(distances), pp.crowding_distance(points, mask=mask)
+    )
+
+
+def test_a_constant_objective_leaves_the_order_of_points_without_effect(backend):
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        x = rng.random(20)
+        front = np.stack([x, 1 - x**2], axis=1)
+        order = rng.permutation(20)
+        wider = np.insert(front, rng.integers(3), rng.integers(3), axis=1)
+        distances = backend.fetch(pp.crowding_distance(backend.send(wider[order])))
+        np.testing.assert_array_equal(distances, pp.crowding_distance(front)[order])
+
+
+def test_equal_points_have_no_ends(backend):
+    points = [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]
+    assert backend.fetch(pp.crowding_distance(backend.send(points))).tolist() == [0.0, 0.0, 0.0]
+    points = [[1.0, np.nan], [2.0, np.nan], [3.0, np.nan]]
+    distances = pp.crowding_distance(backend.send(points), ranks=backend.send(np.zeros(3, int)))
+    assert backend.fetch(distances).tolist() == [np.inf, 1.0, np.inf]
+
+
 @given(points=point_batches(max_points=8), data=st.data())
 def test_minimising_is_maximising_the_negative(backend, points, data):
     maximise = data.draw(senses(points.shape[-1]))

@@ -103,6 +103,32 @@ def test_crowding_is_that_of_the_package():
     np.testing.assert_array_equal(pp.select(points, 20), expected)
 
 
+@pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
+def test_a_constant_objective_changes_no_survivor(method):
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        x = rng.random(20)
+        front = np.stack([x, 1 - x**2], axis=1)
+        order = rng.permutation(20)
+        wider = np.insert(front, rng.integers(3), rng.integers(3), axis=1)[order]
+        k = int(rng.integers(2, 20))  # of the two ends, the order chooses
+        chosen = order[pp.select(wider, k, method)]
+        assert sorted(chosen) == pp.select(front, k, method).tolist()
+
+
+def test_a_reported_front_with_a_flat_objective():
+    front = np.array([[0, 10], [1, 9], [1.1, 8.9], [1.2, 8.8], [5, 5], [10, 0]])
+    rows = [2, 0, 1, 4, 5, 3]
+    for points in (front, np.insert(front, 2, 0.0, axis=1)):
+        assert points[rows][pp.select(points[rows], 3)][:, 0].tolist() == [0, 5, 10]
+
+
+def test_removal_goes_on_where_an_objective_becomes_flat():
+    points = [[0, 1.5, 1.5], [0, 0, 3], [0, 3, 0], [1, 0, 0]]  # each is an end
+    assert pp.select(points, 3, "crowding_removal").tolist() == [0, 1, 2]
+    assert pp.select(points, 2, "crowding_removal").tolist() == [1, 2]
+
+
 def test_removal_keeps_one_of_a_crowd():
     x = np.array([0, 4, 4.5, 8, 9, 10, 12.5])
     crowd = np.stack([x, -x], axis=1)

@@ -149,6 +149,7 @@ class GroupCrowding {
         const double* at = sorted_.data();
         const double lowest = at[first];
         const double highest = at[end - 1];
+        if (end - first > 1 && is_flat(lowest, highest)) return;
         for (std::size_t k = first + 1; k + 1 < end; ++k) {
             own_[static_cast<std::size_t>(order_[k])] +=
                 crowding_gap(at[k - 1], at[k + 1], lowest, highest);

@@ -15,11 +15,12 @@ namespace paretopo::cpu {
 template <bool kLargest>
 class LazyQueue {
   public:
-    // values[i]: the current value of candidate i.
-    void begin(const std::vector<double>& values) {
+    // values[i]: the current value of candidate i. is_in[i]: 0 leaves candidate i out.
+    void begin(const std::vector<double>& values, const std::uint8_t* is_in = nullptr) {
         turn_ = 0;
         heap_.clear();
         for (std::size_t i = 0; i < values.size(); ++i) {
+            if (is_in && is_in[i] == 0) continue;
             heap_.push_back({values[i], static_cast<std::uint32_t>(i), 0});
         }
         std::make_heap(heap_.begin(), heap_.end(), is_behind);

@@ -30,19 +30,15 @@ class CrowdingRemoval {
         count_ = count;
         objectives_ = objectives;
         link();
-        distances_.resize(count);
-        for (std::size_t i = 0; i < count; ++i) distances_[i] = measure(i);
-        losses_.begin(distances_);
         kept.assign(count, 1);
+        measure_all(kept);
         for (std::size_t members = count; members > left; --members) {
             poller_.step();
             const std::size_t least = losses_.take([this](std::uint32_t i) { return measure(i); });
             kept[least] = 0;
-            for (std::size_t m = 0; m < objectives_; ++m) {
-                const std::size_t place = m * count_ + least;
-                if (before_[place] != kEnd) after_[m * count_ + before_[place]] = after_[place];
-                if (after_[place] != kEnd) before_[m * count_ + after_[place]] = before_[place];
-            }
+            bool is_flatter = false;
+            for (std::size_t m = 0; m < objectives_; ++m) is_flatter |= unlink(least, m);
+            if (is_flatter && members - 1 > left) measure_all(kept);
         }
     }
 
@@ -55,6 +51,8 @@ class CrowdingRemoval {
     void link() {
         before_.assign(objectives_ * count_, kEnd);
         after_.assign(objectives_ * count_, kEnd);
+        first_.resize(objectives_);
+        last_.resize(objectives_);
         lowest_.resize(objectives_);
         highest_.resize(objectives_);
         order_.resize(count_);
@@ -73,14 +71,40 @@ class CrowdingRemoval {
                 after_[m * count_ + order_[k]] = order_[k + 1];
                 before_[m * count_ + order_[k + 1]] = order_[k];
             }
-            lowest_[m] = value(order_.front(), m);
-            highest_[m] = value(order_.back(), m);
+            first_[m] = order_.front();
+            last_[m] = order_.back();
         }
+    }
+
+    // The members' distances, of which the least is to leave. Until an objective becomes flat they
+    // only grow: an end leaves when all members are ends, and then no span counts.
+    void measure_all(const std::vector<std::uint8_t>& kept) {
+        for (std::size_t m = 0; m < objectives_; ++m) {
+            lowest_[m] = value(first_[m], m);
+            highest_[m] = value(last_[m], m);
+        }
+        distances_.assign(count_, 0.0);
+        for (std::size_t i = 0; i < count_; ++i) {
+            if (kept[i] != 0) distances_[i] = measure(i);
+        }
+        losses_.begin(distances_, kept.data());
+    }
+
+    // Takes point i out of objective m; did that make the objective flat?
+    bool unlink(std::size_t i, std::size_t m) {
+        const std::size_t place = m * count_ + i;
+        const std::uint32_t before = before_[place];
+        const std::uint32_t after = after_[place];
+        (before != kEnd ? after_[m * count_ + before] : first_[m]) = after;
+        (after != kEnd ? before_[m * count_ + after] : last_[m]) = before;
+        return !is_flat(lowest_[m], highest_[m]) &&
+               is_flat(value(first_[m], m), value(last_[m], m));
     }
 
     double measure(std::size_t i) const {
         double distance = 0.0;
         for (std::size_t m = 0; m < objectives_; ++m) {
+            if (is_flat(lowest_[m], highest_[m])) continue;
             const std::uint32_t before = before_[m * count_ + i];
             const std::uint32_t after = after_[m * count_ + i];
             if (before == kEnd || after == kEnd) return kAtAnEnd;
@@ -93,7 +117,8 @@ class CrowdingRemoval {
     std::size_t count_ = 0;
     std::size_t objectives_ = 0;
     std::vector<std::uint32_t> order_, before_, after_;  // (objectives, count), neighbours
-    std::vector<double> lowest_, highest_, distances_;
+    std::vector<std::uint32_t> first_, last_;            // the members at the ends of objectives
+    std::vector<double> lowest_, highest_, distances_;   // as measure_all found them
     LazyQueue<false> losses_;
     Poller poller_;
 };
