@@ -57,14 +57,16 @@ py::object list_of(const std::vector<RecordedArchive::Payload>& payloads) {
     return list;
 }
 
+// ref: empty for an archive without volume.
 std::unique_ptr<RecordedArchive> make(const py::array& signs, const py::array& ref,
                                       bool keeps_history, std::size_t capacity, bool by_crowding,
                                       const py::array& epsilon) {
     cpu::ArchiveBounds bounds{capacity,
                               by_crowding ? cpu::Keep::kCrowding : cpu::Keep::kContribution,
                               vector_of(epsilon)};
-    return std::make_unique<RecordedArchive>(static_cast<int>(ref.size()), doubles(signs),
-                                             doubles(ref), keeps_history, std::move(bounds));
+    return std::make_unique<RecordedArchive>(static_cast<int>(signs.size()), doubles(signs),
+                                             ref.size() ? doubles(ref) : nullptr, keeps_history,
+                                             std::move(bounds));
 }
 
 // Returns None if the point is not plain: Python then checks it first.

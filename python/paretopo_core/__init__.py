@@ -16,6 +16,7 @@ from paretopo_core.boxes import (
 from paretopo_core.crowding import crowding_distance
 from paretopo_core.eaf import AttainmentSurfaces, eaf
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
+from paretopo_core.front_files import read_fronts
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
 from paretopo_core.hypervolume_approx import HypervolumeEstimate, hypervolume_approx
@@ -79,6 +80,7 @@ __all__ = [
     "pareto_rank",
     "plot_front",
     "r2",
+    "read_fronts",
     "reference_directions",
     "reference_point",
     "select",

@@ -13,8 +13,8 @@ from typing import IO, Any
 import numpy as np
 
 _ENDINGS = (".npz", ".json")
-_NUMBERS = ("ref", "maximise", "points", "indices", "additions", "hypervolume")
-_MAYBE = ("history", "epsilon", "capacity")  # absent where they are None
+_NUMBERS = ("maximise", "points", "indices", "additions")
+_MAYBE = ("ref", "hypervolume", "history", "epsilon", "capacity")  # absent where they are None
 _TEXTS = ("keep", "payloads")  # JSON
 
 

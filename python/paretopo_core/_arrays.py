@@ -258,6 +258,14 @@ def positive_vector(epsilon: Any, objectives: int) -> np.ndarray:
     return sides
 
 
+def tolerances(given: Any, objectives: int) -> np.ndarray:
+    """Up to which distance points are near duplicates, float64, one for each objective."""
+    sides = vector_of(given, objectives, "duplicate_tolerance", scalar=True)
+    if not (sides >= 0).all():
+        raise ValueError(f"duplicate_tolerance must be at least 0, got {sides.tolist()}")
+    return sides
+
+
 def _array_of(numbers: Any, name: str) -> Any:
     """Return bools or ranks as an array; tensors and GPU arrays unchanged."""
     is_array = is_tensor(numbers) or _cuda_arrays.recognises(numbers)

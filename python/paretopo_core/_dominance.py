@@ -5,6 +5,7 @@ A tensor therefore stays on its device, and torch's transformations see the usua
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core, _cuda_arrays
-from paretopo_core._arrays import Batch, positive_vector
+from paretopo_core._arrays import Batch, positive_vector, tolerances
 from paretopo_core._dtypes import refuse_kind
+from paretopo_core._near_duplicates import drop_near_duplicates
 from paretopo_core._numbers import MOST_WHOLE, flag_of, numbers_of, whole_number
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, senses_of
@@ -30,6 +32,8 @@ _OBJECTIVES = 3
 _PART = 1 / 4
 _FRONTS = 16
 _LAST = 2**31 - 2  # above every rank
+_LAST_BOX = 2.0**53
+_LEAST = math.ulp(0.0)
 _MOST_SQUARED = 2**26  # points, so that a double holds the square of their number
 
 
@@ -77,10 +81,12 @@ class Frame:
             return np.array(signs, dtype=dtype)
         return self.library.as_tensor(signs, dtype=dtype, device=self.points.device)
 
-    def per_point(self, numbers: Any, name: str) -> Any:
-        """Return one float per point, on the points' device."""
+    def violations(self, numbers: Any) -> Any:
+        """Return the total violation of each point as a float, on the points' device."""
+        name = "violation"
         if not self.is_tensor:
-            array = numbers_of(numbers, name)
+            with np.errstate(over="ignore"):
+                array = self._in_all(numbers_of(numbers, name), np.maximum)
             check_per_point(array.shape, self.shape, name, "number")
             return np.broadcast_to(array, self.shape)
         torch = self.library
@@ -90,10 +96,18 @@ class Frame:
             numbers = torch.as_tensor(numbers, dtype=torch.float64)
         if numbers.dtype == torch.bool or numbers.dtype.is_complex:
             raise refuse_kind(name, f"dtype {numbers.dtype}")
+        numbers = self._in_all(numbers.detach().double(), torch.clamp_min)
         check_per_point(tuple(numbers.shape), self.shape, name, "number")
-        if not numbers.dtype.is_floating_point:
-            numbers = numbers.double()
-        return numbers.detach().to(self.points.device).expand(self.shape)
+        return numbers.to(self.points.device).expand(self.shape)
+
+    def _in_all(self, numbers: Any, at_least: Any) -> Any:
+        """The sum over the columns, one after the other, so that each library has the same."""
+        if len(numbers.shape) != len(self.shape) + 1:
+            return numbers
+        total = numbers[..., :0].sum(-1) + 0.0
+        for column in range(numbers.shape[-1]):
+            total = total + at_least(numbers[..., column], 0.0)
+        return total
 
     def ignoring_overflow(self) -> AbstractContextManager[Any]:
         """Return a context in which an overflow gives infinity without a warning."""
@@ -116,7 +130,7 @@ def _compose_ranks(
     if violation is None:
         return _first_ranks(frame, frame.mask, n_below)
     library = frame.library
-    numbers = frame.per_point(violation, "violation")
+    numbers = frame.violations(violation)
     feasible = numbers <= 0
     fronts = _first_ranks(frame, frame.among(feasible), n_below)
     if frame.shape[-1] == 0:
@@ -136,8 +150,16 @@ def _compose_filter(
     strict: bool,
     violation: Any,
     epsilon: Any,
+    duplicate_tolerance: Any,
 ) -> Any:
     strict = flag_of(strict, "strict")
+    if duplicate_tolerance is not None:
+        kept = _compose_filter(
+            points, maximise, mask, keep_weakly, strict, violation, epsilon, None
+        )
+        return _without_near(Frame(points, maximise, mask), kept, duplicate_tolerance)
+    if violation is None and not strict and epsilon is None:
+        return _nondominated(points, maximise, keep_weakly, mask)
     if violation is None and not strict:
         return _BOXES.answer(points, maximise, mask, epsilon)
     frame = Frame(points, maximise, mask)
@@ -147,7 +169,7 @@ def _compose_filter(
         frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
         return _nondominated(frame.points, frame.maximise, keep_weakly, frame.mask)
-    numbers = frame.per_point(violation, "violation")
+    numbers = frame.violations(violation)
     feasible = frame.among(numbers <= 0)
     chosen = _filtered(frame, keep_weakly, epsilon, feasible)
     others = frame.among(~feasible & ~feasible.any(-1)[..., None])
@@ -229,12 +251,19 @@ def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
 
 
 def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
-    """Return the boxes of a tensor's points, smaller is better, and sort keys within a box."""
+    """Return the boxes of a tensor's points, smaller is better, and sort keys within a box.
+
+    From 2⁵³ sides on, where a side is smaller than the gap between floats, each value has its box.
+    """
     library = frame.library
     values = frame.points.double() * -frame.signs(library.float64) + 0.0  # one zero
     places = values / sides
-    corners = library.floor(places)
-    parts = library.where(library.isinf(places), 0.0, places - corners)
+    places = library.where((places == 0) & (values < 0), -_LEAST, places)
+    is_own = places.abs() >= _LAST_BOX
+    corners = places.clamp(-_LAST_BOX, _LAST_BOX).floor()
+    parts = library.where(is_own, 0.0, places - corners)
+    if _is_tracing() or is_own.any():
+        corners = library.cat([corners, library.where(is_own, values, 0.0)], -1)
     distance = 0.0
     for part in parts.unbind(-1):
         distance = distance + part * part
@@ -263,11 +292,23 @@ CONSTRAINED_FILTER = Operation(
             ("strict", "bool"),
             ("violation", "numbers"),
             ("epsilon", "corner"),
+            ("duplicate_tolerance", "corner"),
         ),
         (("point", "bool"),),
     ),
     compose=_compose_filter,
 )
+
+
+def _without_near(frame: Frame, kept: Any, duplicate_tolerance: Any) -> Any:
+    tolerance = tolerances(duplicate_tolerance, frame.points.shape[-1])
+    if not frame.is_tensor:
+        return drop_near_duplicates(frame.points, kept, tolerance)
+    if _is_tracing():
+        raise NotImplementedError("duplicate_tolerance= is not traced: pass the points themselves")
+    points = frame.points.detach().double().cpu().numpy()
+    near = drop_near_duplicates(points, kept.cpu().numpy(), tolerance)
+    return frame.library.from_numpy(near).to(kept.device)
 
 
 def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:

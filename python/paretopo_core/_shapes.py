@@ -44,4 +44,7 @@ def check_per_point(
 ) -> None:
     """Refuse a shape without one value per point, for all sets or for each."""
     if not is_for_each(shape, expected):
-        raise ValueError(f"{name} must have shape {expected}, one {number} per point, got {shape}")
+        more = f", or {(*expected, 'constraints')}" if name == "violation" else ""
+        raise ValueError(
+            f"{name} must have shape {expected}, one {number} per point{more}, got {shape}"
+        )

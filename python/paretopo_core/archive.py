@@ -23,6 +23,7 @@ from paretopo_core.hypervolume import hypervolume
 _ROUNDING = 1e-6  # relative, of a sum of gains compared with the hypervolume from scratch
 _SHOWN, _WIDTH = 10, 60  # members and characters of a payload in a notebook
 _KEEPS = ("contribution", "crowding")
+_MOST_OBJECTIVES = 2**31 - 1
 
 
 class Additions(NamedTuple):
@@ -38,6 +39,8 @@ class ParetoArchive:
     A new point that is dominated, or equal to a member, stays out; members that it dominates
     leave. Neither changes the hypervolume, so the archive measures all points ever added.
     A point that is not better than ``ref`` in every objective can be a member, but spans nothing.
+    With ``objectives`` in place of ``ref`` the archive keeps no hypervolume, which is faster. An
+    addition is only compared with the members, and its gain is NaN.
 
     ``len(archive)`` counts the members, iteration yields them in the order of their arrival, and
     ``point in archive`` tests for membership; :meth:`items` yields them with their payloads.
@@ -64,18 +67,21 @@ class ParetoArchive:
     in this package is the definition in plain NumPy.
 
     Args:
-        ref: the reference point, shape (objectives,), finite.
+        ref: the reference point, shape (objectives,), finite. Without it pass ``objectives``.
+        objectives: the number of objectives of an archive without hypervolume.
         maximise: whether larger is better; one bool, or one per objective.
         keep_history: whether every point ever added is kept, 8 bytes a number.
         capacity: the largest number of members; None for any number.
-        keep: the rule by which a full archive drops a member.
+        keep: the rule by which a full archive drops a member. The default is "contribution", and
+            "crowding" without ``ref``.
         epsilon: the sides of the boxes, in the units of the objectives: a number, or one per
             objective, larger than 0; None for no boxes.
 
     Raises:
         TypeError: an argument of another kind.
-        ValueError: no objectives, a wrong shape, NaN or infinity; ``capacity`` below 1, another
-            ``keep``, ``epsilon`` that is not larger than 0.
+        ValueError: no objectives, a wrong shape, NaN or infinity; both or none of ``ref`` and
+            ``objectives``; ``capacity`` below 1, another ``keep``, or "contribution" without
+            ``ref``; ``epsilon`` that is not larger than 0.
 
     Source: the ParetoPO paper, Algorithm 1, lines 2 and 14-17, which never removes a member;
     contributions: Knowles, Corne and Fleischer (2003), "Bounded archiving using the Lebesgue
@@ -99,48 +105,67 @@ class ParetoArchive:
     (3.0, 2.0, 1.0)
     >>> few.payloads
     ['a', 'c']
+    >>> best = ParetoArchive(objectives=2)  # no reference point, no hypervolume
+    >>> best.extend([[1, 3], [0, 2], [3, 1]]).joined
+    array([ True, False,  True])
     """
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __init__(
         self,
-        ref: Any,
+        ref: Any = None,
         *,
+        objectives: int | None = None,
         maximise: Maximise = True,
         keep_history: bool = False,
         capacity: int | None = None,
-        keep: str = "contribution",
+        keep: str | None = None,
         epsilon: Any = None,
         **wrong: Never,
     ) -> None:
         if wrong:
             refuse_names(wrong)
-        numbers = numbers_of(ref, "ref")
-        if numbers.size == 0:
-            raise ValueError("ref must have one number per objective, got none")
-        if numbers.ndim == 0:
-            warnings.warn(
-                f"ParetoArchive({numbers:g}) has one objective, with the reference point "
-                f"[{numbers:g}]: pass one number per objective, such as [0, 0], or that list",
-                UserWarning,
-                stacklevel=2,
+        if (ref is None) == (objectives is None):
+            raise ValueError(
+                "pass ref=, one number per objective, or, for an archive without hypervolume, "
+                "objectives=, how many there are"
             )
-        self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
-        self._sign = signs_of(minimised_bits(maximise, numbers.size), numbers.size)
+        if ref is None:
+            width = whole_number(objectives, "objectives", 1, _MOST_OBJECTIVES)
+            self._ref = None
+        else:
+            numbers = numbers_of(ref, "ref")
+            width = numbers.size
+            if width == 0:
+                raise ValueError("ref must have one number per objective, got none")
+            if numbers.ndim == 0:
+                warnings.warn(
+                    f"ParetoArchive({numbers:g}) has one objective, with the reference point "
+                    f"[{numbers:g}]: pass one number per objective, such as [0, 0], or that list",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            self._ref = vector_of(numbers, width, "ref", scalar=width == 1)
+        self._width = width
+        self._sign = signs_of(minimised_bits(maximise, width), width)
         if capacity is not None:
             capacity = whole_number(capacity, "capacity", 1, 2**31 - 1)
         self._capacity = capacity
+        if keep is None:
+            keep = "crowding" if ref is None else "contribution"
         if not isinstance(keep, str) or keep not in _KEEPS:
             raise ValueError(f"keep must be one of {', '.join(map(repr, _KEEPS))}, got {keep!r}")
+        if ref is None and keep == "contribution":
+            raise ValueError("keep='contribution' measures hypervolumes: pass ref=, or 'crowding'")
         self._keep = keep
-        self._epsilon = None if epsilon is None else positive_vector(epsilon, numbers.size)
+        self._epsilon = None if epsilon is None else positive_vector(epsilon, width)
         self._core = self._new_core(flag_of(keep_history, "keep_history"))
 
     def _new_core(self, keeps_history: bool) -> _core.Archive:
         return _core.Archive(
             self._sign,
-            self._ref,
+            np.empty(0) if self._ref is None else self._ref,
             keeps_history,
             self._capacity or 0,
             self._keep == "crowding",
@@ -148,9 +173,9 @@ class ParetoArchive:
         )
 
     @property
-    def ref(self) -> np.ndarray:
-        """The reference point, shape (objectives,)."""
-        return self._ref.copy()
+    def ref(self) -> np.ndarray | None:
+        """The reference point, shape (objectives,); None without."""
+        return None if self._ref is None else self._ref.copy()
 
     @property
     def maximise(self) -> list[bool]:
@@ -176,7 +201,7 @@ class ParetoArchive:
     @property
     def points(self) -> np.ndarray:
         """The members in the order of their arrival, shape (members, objectives), copied."""
-        return self._core.members().reshape(-1, self._ref.size)
+        return self._core.members().reshape(-1, self._width)
 
     @property
     def indices(self) -> np.ndarray:
@@ -208,7 +233,7 @@ class ParetoArchive:
 
     def _contents(self) -> tuple[np.ndarray, list[Any]]:
         members, indices, payloads = self._core.contents()
-        return members.reshape(-1, self._ref.size), payloads or [None] * len(indices)
+        return members.reshape(-1, self._width), payloads or [None] * len(indices)
 
     @property
     def additions(self) -> int:
@@ -225,19 +250,24 @@ class ParetoArchive:
         history = self._core.state()[4]
         if history is None:
             raise ValueError("this archive keeps no history: make it with keep_history=True")
-        return history.reshape(-1, self._ref.size)
+        return history.reshape(-1, self._width)
 
     @property
     def hypervolume(self) -> float:
-        """The hypervolume of the members, as the sum of all gains; from scratch after a drop."""
+        """The hypervolume of the members, as the sum of all gains; from scratch after a drop.
+
+        Raises:
+            ValueError: the archive was made without ``ref``.
+        """
+        ref = self._measuring_from()
         volume = self._core.volume()
-        if not volume and len(self) and self._is_every_member_worse():
+        if not volume and len(self) and self._is_every_member_worse(ref):
             warn_of_senses(self.maximise)
         return volume
 
-    def _is_every_member_worse(self) -> bool:
+    def _is_every_member_worse(self, ref: np.ndarray) -> bool:
         """Return True if the reference is better than every member in every objective."""
-        return bool(((self.points - self._ref) * self._sign < 0).all())
+        return bool(((self.points - ref) * self._sign < 0).all())
 
     def __len__(self) -> int:
         return self._core.size()
@@ -246,7 +276,7 @@ class ParetoArchive:
         return iter(self.points)
 
     def __contains__(self, point: Any) -> bool:
-        row = vector_of(point, self._ref.size, "point", scalar=False)
+        row = vector_of(point, self._width, "point", scalar=False)
         return bool((self.points == row).all(axis=1).any())
 
     def __eq__(self, other: object) -> bool:
@@ -259,7 +289,7 @@ class ParetoArchive:
     def _frame(self) -> dict[str, Any]:
         """The arguments that make this archive, except keep_history."""
         return {
-            "ref": self._ref.tolist(),
+            "ref": None if self._ref is None else self._ref.tolist(),
             "maximise": self.maximise,
             "capacity": self._capacity,
             "keep": self._keep,
@@ -272,9 +302,13 @@ class ParetoArchive:
             bounds += f", capacity={self._capacity}, keep={self._keep!r}"
         if self._epsilon is not None:
             bounds += f", epsilon={self._epsilon.tolist()}"
+        if self._ref is None:
+            frame, volume = f"objectives={self._width}", ""
+        else:
+            frame = f"ref={self._ref.tolist()}"
+            volume = f", hypervolume={float(f'{self._core.volume():.6g}')}"
         return (
-            f"ParetoArchive(ref={self._ref.tolist()}, maximise={self.maximise}{bounds}, "
-            f"members={len(self)}, hypervolume={float(f'{self._core.volume():.6g}')})"
+            f"ParetoArchive({frame}, maximise={self.maximise}{bounds}, members={len(self)}{volume})"
         )
 
     def _repr_html_(self) -> str:
@@ -299,8 +333,8 @@ class ParetoArchive:
         """Add a point; return by how much it raises the hypervolume.
 
         The result is 0.0 or more. It can be negative for a bounded archive, in which another member
-        may leave for the point. A member beyond the reference also gains 0.0; the result of
-        :meth:`extend` shows which points joined.
+        may leave for the point. Without ``ref`` it is NaN. A member beyond the reference also gains
+        0.0; the result of :meth:`extend` shows which points joined.
 
         Args:
             point: shape (objectives,), finite.
@@ -313,14 +347,14 @@ class ParetoArchive:
 
         Cost: O(log members) with 2 objectives, about a microsecond, and a step for each member
         that leaves; O(members) with 3, microseconds for 1,000 members; from 4 additionally the
-        hypervolume of the points that limit the new one. The gain is computed directly, not as the
-        difference of two hypervolumes. A bounded archive costs O(members · objectives). If a member
-        leaves that the point does not dominate, the members' hypervolume is added, with
-        ``keep="contribution"`` their contributions.
+        hypervolume of the points that limit the new one, but O(members) without ``ref``. The gain
+        is computed directly, not as the difference of two hypervolumes. A bounded archive costs
+        O(members · objectives). If a member leaves that the point does not dominate, the members'
+        hypervolume is added, with ``keep="contribution"`` their contributions.
         """
         gain = self._core.add(point, payload)
         if gain is None:  # not a plain list or array
-            row = vector_of(point, self._ref.size, "point", scalar=False)
+            row = vector_of(point, self._width, "point", scalar=False)
             gain = self._core.add(row, payload)
         return float(gain)  # type: ignore[arg-type]
 
@@ -366,7 +400,7 @@ class ParetoArchive:
             A float, or float64 of shape (points,).
 
         Raises:
-            ValueError: as :meth:`add`.
+            ValueError: as :meth:`add`; the archive was made without ``ref``.
 
         Cost: for each point that of :meth:`add`.
 
@@ -376,6 +410,7 @@ class ParetoArchive:
         >>> archive.gain([3.0, 1.0]), archive.gain([[1, 1], [3, 3]])
         (1.0, array([0., 5.]))
         """
+        self._measuring_from()
         numbers = numbers_of(points, "points")
         if numbers.ndim == 1:
             return float(self._core.gains(self._rows(numbers[None], "points"))[0])
@@ -392,7 +427,7 @@ class ParetoArchive:
 
         Cost: that of the hypervolume of the others, which is computed from scratch.
         """
-        row = vector_of(point, self._ref.size, "point", scalar=False)
+        row = vector_of(point, self._width, "point", scalar=False)
         if not self._core.remove(row):
             raise ValueError(f"point is no member: {row.tolist()}")
 
@@ -418,14 +453,14 @@ class ParetoArchive:
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue: plain JSON values, and the payloads as they are."""
         members, indices, additions, volume, history, payloads = self._core.state()
-        width = self._ref.size
+        width = self._width
         return {
             **self._frame(),
             "points": members.reshape(-1, width).tolist(),
             "indices": indices.tolist(),
             "additions": additions,
             "history": None if history is None else history.reshape(-1, width).tolist(),
-            "hypervolume": volume,
+            "hypervolume": None if self._ref is None else volume,
             "payloads": payloads,
         }
 
@@ -483,12 +518,14 @@ class ParetoArchive:
             history = self._rows(history, "the history of the state")
             if len(history) != additions or not (history[indices] == points).all():
                 raise ValueError("the history of the state must hold its points at its indices")
-        volume = number_of(state["hypervolume"], "the hypervolume of the state")
-        own = self._volume_of(points)
-        if not (volume == own or abs(volume - own) <= _ROUNDING * own):
-            raise ValueError(
-                f"the hypervolume of the state is {volume}, that of its points is {own}"
-            )
+        volume = 0.0
+        if self._ref is not None:
+            volume = number_of(state["hypervolume"], "the hypervolume of the state")
+            own = self._volume_of(points)
+            if not (volume == own or abs(volume - own) <= _ROUNDING * own):
+                raise ValueError(
+                    f"the hypervolume of the state is {volume}, that of its points is {own}"
+                )
         payloads = None if state["payloads"] is None else list(state["payloads"])
         if payloads is not None and len(payloads) != len(points):
             raise ValueError(
@@ -544,6 +581,7 @@ class ParetoArchive:
         try:
             archive = cls(
                 state["ref"],
+                objectives=None if state["ref"] is not None else len(state["maximise"]),
                 maximise=state["maximise"],
                 keep_history=state["history"] is not None,
                 capacity=state["capacity"],
@@ -556,21 +594,32 @@ class ParetoArchive:
         return archive
 
     def recomputed_hypervolume(self) -> float:
-        """The hypervolume of the members from scratch, free of the rounding of the sum."""
+        """The hypervolume of the members from scratch, free of the rounding of the sum.
+
+        Raises:
+            ValueError: the archive was made without ``ref``.
+        """
         return self._volume_of(self.points)
 
     def _volume_of(self, rows: np.ndarray) -> float:
-        return float(hypervolume(rows, self._ref, maximise=self.maximise))
+        return float(hypervolume(rows, self._measuring_from(), maximise=self.maximise))
+
+    def _measuring_from(self) -> np.ndarray:
+        if self._ref is None:
+            raise ValueError("this archive has no hypervolume: make it with ref=")
+        return self._ref
 
     def _rows(self, numbers: Any, name: str) -> np.ndarray:
         rows = numbers_of(numbers, name)
         if rows.size == 0 and rows.ndim < 3:
-            return np.empty((0, self._ref.size))
-        if rows.ndim != 2 or rows.shape[1] != self._ref.size:
-            raise ValueError(f"{name} must have shape (points, {self._ref.size}), got {rows.shape}")
+            return np.empty((0, self._width))
+        if rows.ndim != 2 or rows.shape[1] != self._width:
+            raise ValueError(f"{name} must have shape (points, {self._width}), got {rows.shape}")
         if not np.isfinite(rows).all():
             at = tuple(np.argwhere(~np.isfinite(rows))[0].tolist())
             raise ValueError(f"{name} must be finite, got {rows[at]} at {list(at)}")
+        if self._ref is None:
+            return rows
         with np.errstate(over="ignore"):
             too_far = ((rows - self._ref) * self._sign == np.inf).any(axis=1)
         if too_far.any():

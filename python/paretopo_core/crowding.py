@@ -40,7 +40,7 @@ def crowding_distance(
 
     Returns:
         shape (..., points), float64, dimensionless; same library and device as ``points``.
-        Of an objective whose span is infinite only the ends count.
+        An objective with an infinite span adds nothing but the infinity of its ends.
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.

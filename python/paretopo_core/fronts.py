@@ -36,9 +36,10 @@ def pareto_rank(
         strict: whether only a point that is better in *every* objective takes another one to a
             later front: front 0 then holds all weakly Pareto-optimal points.
         violation: shape (..., points), numbers: the total constraint violation of each point. 0
-            and less is feasible, and NaN violates more than every number. Constrained domination:
-            feasible points are ranked among themselves. The others follow after their last front,
-            ranked only by their violation; equal violations share a rank.
+            and less is feasible, and NaN violates more than every number. Or shape (..., points,
+            constraints), one column per constraint: the positive parts of each row are added.
+            Constrained domination: feasible points are ranked among themselves. The others follow
+            after their last front, ranked only by their violation; equal violations share a rank.
         n_below: stop once whole fronts hold at least this many points of each set; all others
             share the next rank. Any number of points by default.
         mask: shape (..., points), bool; False marks padding, which gets rank -1.
@@ -75,6 +76,8 @@ def pareto_rank(
     array([0, 0, 0], dtype=int32)
     >>> pareto_rank([[9, 9], [1, 0], [0, 1], [8, 8]], violation=[0.5, 0, 0, 0.1])
     array([2, 0, 0, 1], dtype=int32)
+    >>> pareto_rank([[9, 9], [1, 0], [0, 1]], violation=[[-3, 0.5], [0, 0], [-1, -1]])
+    array([1, 0, 0], dtype=int32)
     >>> pareto_rank([[3], [4], [1], [2], [0]], n_below=2)
     array([1, 0, 2, 2, 2], dtype=int32)
     """
@@ -95,6 +98,7 @@ def is_nondominated(
     strict: bool = False,
     violation: Any = None,
     epsilon: Any = None,
+    duplicate_tolerance: Any = None,
     mask: Any = None,
     **wrong: Never,
 ) -> ArrayT:
@@ -108,15 +112,20 @@ def is_nondominated(
             False.)
         strict: whether only a point that is better in *every* objective removes another one. Keeps
             the weakly Pareto-optimal points. ``keep_weakly`` still decides among duplicates.
-        violation: shape (..., points), numbers; 0 and less is feasible. Constrained domination,
-            as for :func:`pareto_rank`: if no point is feasible, those with the least violation
-            are kept, and are equal.
+        violation: shape (..., points) or (..., points, constraints), numbers; 0 and less is
+            feasible. Constrained domination, as for :func:`pareto_rank`: if no point is feasible,
+            those with the least violation are kept, and are equal.
         epsilon: divide objective space into boxes with sides of this length, in the units of the
             objectives: a number, or one per objective, larger than 0. One point is kept in each
             box that no other box dominates: the nearest to the box's best corner, measured in
             sides; among equally near ones the better in the first objective that differs; then the
             first. ``keep_weakly`` has no effect. Boxes are counted from 0. A point on the border
             of two boxes belongs to the worse one.
+        duplicate_tolerance: keep only one of several points that lie this close together, in the
+            units of the objectives: a number, or one per objective, 0 or more. The points that the
+            other options keep are taken in their order. A point is dropped if it differs from an
+            earlier kept one by at most the tolerance in every objective. Dominance stays exact.
+            ``keep_weakly`` has no effect. Not inside torch's transformations.
         mask: shape (..., points), bool; False marks padding, for which the answer is False.
 
     Returns:
@@ -124,14 +133,16 @@ def is_nondominated(
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives; ``epsilon`` not finite or not
-            larger than 0, or together with ``strict``.
-        TypeError: ``points``, ``violation`` or ``epsilon`` are not real numbers, ``mask`` or
+            larger than 0, or together with ``strict``; ``duplicate_tolerance`` not finite or
+            negative.
+        TypeError: an argument that is to hold real numbers holds others, ``mask`` or
             ``maximise`` not bool; an option with points on a GPU that are no tensor.
 
     Cost: O(n log n) up to 3 objectives, O(n) where few points are left once a few good ones have
     been compared with all; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
     ``violation`` adds a filter of one objective, ``strict`` three times sorting by each objective,
-    ``epsilon`` O(n), and for tensors sorting once by each.
+    ``epsilon`` O(n), and for tensors sorting once by each. ``duplicate_tolerance`` sorts the points
+    that stay by each objective, on the CPU, and compares those within the tolerance in one of them.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
     Journal of the ACM 22(4). ``strict``: Miettinen (1999), as :func:`pareto_rank`. Constrained
@@ -147,13 +158,20 @@ def is_nondominated(
     array([ True,  True, False])
     >>> is_nondominated([[1.9, 0.1], [1.2, 0.9], [0.5, 1.5], [0.4, 1.6]], epsilon=1)
     array([False,  True,  True, False])
+    >>> is_nondominated([[1, 0], [0, 1], [1e-12, 1 - 1e-12]], duplicate_tolerance=1e-8)
+    array([ True,  True, False])
     """
     if wrong:
         refuse_names(wrong)
     weakly = keep_weakly is True or flag_of(keep_weakly, "keep_weakly")
-    if strict is not False or violation is not None or epsilon is not None:
+    if (
+        strict is not False
+        or violation is not None
+        or epsilon is not None
+        or duplicate_tolerance is not None
+    ):
         kept: ArrayT = CONSTRAINED_FILTER.answer(
-            points, maximise, mask, weakly, strict, violation, epsilon
+            points, maximise, mask, weakly, strict, violation, epsilon, duplicate_tolerance
         )
     else:
         kept = NONDOMINATED.answer(points, maximise, mask, weakly)

@@ -49,11 +49,13 @@ def is_nondominated(
     strict: bool = False,
     violation: Array | None = None,
     epsilon: float | Sequence[float] | None = None,
+    duplicate_tolerance: float | Sequence[float] | None = None,
     mask: Array | None = None,
 ) -> Array:
     """Keep the points that no other dominates; of equal points the first, unless keep_weakly.
 
-    With boxes, keep the best point by ``_key_in_box`` in each non-dominated box.
+    With boxes, keep the best point by ``_key_in_box`` in each non-dominated box. With a tolerance,
+    go through these in their order and drop each that is near one kept before.
     """
 
     def filtered(group: Array) -> Array:
@@ -73,7 +75,12 @@ def is_nondominated(
                 rivals = [j for j in np.flatnonzero(feasible) if _is_same(boxes[i], boxes[j])]
                 best = min(rivals, key=lambda j: (keys[j], j))
                 kept[i] = not beaten[i] and best == i
-        return np.asarray(kept if keep_weakly and epsilon is None else kept & first)
+        kept = np.asarray(kept if keep_weakly and epsilon is None else kept & first)
+        if duplicate_tolerance is not None:
+            for i in np.flatnonzero(kept):
+                earlier = group[:i][kept[:i]][:, :-1]
+                kept[i] = not _are_near(earlier, group[i, :-1], duplicate_tolerance).any()
+        return kept
 
     return _each_set(filtered, _append_violation(points, violation), mask, np.bool_, missing=False)
 
@@ -539,10 +546,20 @@ def _centred(advantages: Array, centre: str) -> Array:
 
 
 def _append_violation(points: Array, violation: Array | None) -> Array:
-    """Append the violations to the points as a last column; 0 without violations."""
+    """Append the total violation to the points as a last column; 0 without violations."""
     shape = points.shape[:-1]
+    if violation is not None and violation.ndim == points.ndim:
+        with np.errstate(over="ignore"):
+            violation = sum(np.maximum(column, 0.0) for column in np.moveaxis(violation, -1, 0))
     column = np.broadcast_to(0.0 if violation is None else violation, shape)[..., None]
     return np.concatenate([points.astype(np.float64), column], axis=-1)
+
+
+def _are_near(points: Array, point: Array, tolerance: float | Sequence[float]) -> Array:
+    """Which differ from it by at most the tolerance in every objective; NaN is one value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = np.abs(points - point) <= tolerance
+    return np.asarray((near | (points == point) | (np.isnan(points) & np.isnan(point))).all(axis=1))
 
 
 def _is_feasible(violation: Array) -> Array:
@@ -565,20 +582,38 @@ def _turned(group: Array, maximise: Maximise) -> Array:
     return np.asarray(np.where(senses, -1.0, 1.0) * group + 0.0)
 
 
+def _in_box(value: float, side: float) -> tuple[float, float, float]:
+    """The number of the box, the value where it is a box of its own, and the part of a side.
+
+    A value has a box of its own if the gap between neighbouring floats exceeds the side.
+    """
+    place = value / side
+    if abs(place) >= 2.0**53:
+        return math.copysign(2.0**53, value), value, 0.0
+    if math.isnan(place):
+        return place, 0.0, place
+    box = -1 if value < 0 and place == 0 else math.floor(place)
+    return float(box), 0.0, place - box
+
+
+def _places(value: Array, epsilon: float | Sequence[float]) -> list[tuple[float, float, float]]:
+    sides = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), value.shape)
+    return [_in_box(each, side) for each, side in zip(value.tolist(), sides.tolist(), strict=True)]
+
+
 def _boxes(values: Array, epsilon: float | Sequence[float]) -> Array:
-    with np.errstate(over="ignore"):
-        return np.asarray(np.floor(values / np.asarray(epsilon)))
+    """Return two numbers for each objective. Neither decreases as the value grows."""
+    width = 2 * values.shape[-1]
+    boxes = [
+        [each for box, own, _ in _places(row, epsilon) for each in (box, own)] for row in values
+    ]
+    return np.array(boxes, dtype=np.float64).reshape(-1, width)
 
 
 def _key_in_box(value: Array, epsilon: float | Sequence[float]) -> tuple[float, ...]:
     """The distance from the best corner, then the values; NaN is worse than every number."""
-    with np.errstate(over="ignore"):
-        places = (value / np.asarray(epsilon)).tolist()
     distance = 0.0
-    for place in places:
-        part = (
-            0.0 if math.isinf(place) else place if math.isnan(place) else place - math.floor(place)
-        )
+    for _, _, part in _places(value, epsilon):
         distance += part * part
     numbers = (distance, *value.tolist())
     return tuple(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -18,6 +20,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite, senses
 
 import paretopo_core as pp
+from paretopo_core import reference
 
 sequences = arrays(
     np.float64,
@@ -91,6 +94,7 @@ _SHORT_OF_MEMORY = """
 import resource
 import numpy as np
 import paretopo_core as pp
+from paretopo_core import reference
 
 points = np.ones((460, 600)) + 0.5 * np.eye(460, 600)  # nobody covers anybody; 7 MB at 449 members
 free = resource.RLIM_INFINITY
@@ -324,6 +328,7 @@ _MEMORY = """
 import resource
 import numpy as np
 import paretopo_core as pp
+from paretopo_core import reference
 
 points = np.random.default_rng(0).random((400_000, 2)) - 2.0
 for keeps, most in ((False, 4.0), (True, 60.0)):  # bytes for each rejected point
@@ -403,3 +408,63 @@ def test_points_stored_by_columns_are_read_by_rows():
     archive.extend(by_columns)
     assert archive.hypervolume == pp.hypervolume(rows, [0.0, 6.0], maximise=[True, False])
     assert all(point in archive for point in ([2.0, 1.0], [1.5, 0.5]))
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 7])
+def test_without_a_reference_it_has_the_same_members(objectives, tmp_path):
+    rng = np.random.default_rng(objectives)
+    points = rng.integers(0, 6, (120, objectives)) - 3.0
+    points[0] = 1e308  # no reference is too far from it
+    maximise = [m % 2 == 0 for m in range(objectives)]
+    named = [{"name": i} for i in range(len(points))]
+    archive = pp.ParetoArchive(objectives=objectives, maximise=maximise)
+    added = archive.extend(points[1:], named[1:])
+    measured = pp.ParetoArchive([0.0] * objectives, maximise=maximise)
+    np.testing.assert_array_equal(added.joined, measured.extend(points[1:], named[1:]).joined)
+    assert np.isnan(added.gains).all()
+    np.testing.assert_array_equal(archive.indices, measured.indices)
+    assert archive.payloads == measured.payloads
+    assert math.isnan(archive.add(points[0]))
+    kept = pp.is_nondominated(points, maximise=maximise, keep_weakly=False)
+    assert sorted(archive.points.tolist()) == sorted(points[kept].tolist()) or kept[0]
+    for again in (pickle.loads(pickle.dumps(archive)), copy.deepcopy(archive)):
+        assert again == archive
+        assert again.state_dict() == archive.state_dict()
+    for name in ("a.json", "a.npz"):
+        archive.save(tmp_path / name)
+        assert pp.ParetoArchive.load(tmp_path / name).state_dict() == archive.state_dict()
+    archive.remove(archive.points[0])
+    assert math.isnan(measured.merge(archive)) is False
+    assert math.isnan(archive.merge(measured))
+
+
+def test_without_a_reference_nothing_measures():
+    archive = pp.ParetoArchive(objectives=2)
+    assert archive.ref is None
+    assert repr(archive) == "ParetoArchive(objectives=2, maximise=[True, True], members=0)"
+    assert archive.state_dict()["hypervolume"] is None
+    for measure in (
+        lambda: archive.hypervolume,
+        lambda: archive.gain([1.0, 1.0]),
+        archive.recomputed_hypervolume,
+    ):
+        with pytest.raises(ValueError, match="this archive has no hypervolume: make it with ref="):
+            measure()
+    for wrong in ({}, {"ref": [0, 0], "objectives": 2}):
+        with pytest.raises(ValueError, match="pass ref=, one number per objective, or,"):
+            pp.ParetoArchive(**wrong)
+    with pytest.raises(ValueError, match="objectives must be from 1 to"):
+        pp.ParetoArchive(objectives=0)
+    with pytest.raises(ValueError, match="keep='contribution' measures hypervolumes: pass ref="):
+        pp.ParetoArchive(objectives=2, capacity=3, keep="contribution")
+    with pytest.raises(ValueError, match="state belongs to an archive with another ref"):
+        pp.ParetoArchive([0.0, 0.0]).load_state_dict(archive.state_dict())
+
+
+def test_without_a_reference_a_full_archive_keeps_the_least_crowded():
+    points = np.random.default_rng(1).random((60, 3))
+    archive = pp.ParetoArchive(objectives=3, capacity=8, epsilon=0.01)
+    assert archive.keep == "crowding"
+    archive.extend(points)
+    members = reference.archive(points, np.zeros(3), capacity=8, keep="crowding", epsilon=0.01)
+    np.testing.assert_array_equal(archive.indices, members)

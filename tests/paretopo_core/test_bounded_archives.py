@@ -83,6 +83,26 @@ def test_boxes_hold_the_same_members_in_any_order(points, epsilon, data):
     assert joined[archive.indices].all()
 
 
+@given(
+    signs=arrays(
+        np.int8, st.tuples(st.integers(0, 9), st.integers(1, 4)), elements=st.integers(-4, 4)
+    ),
+    powers=st.lists(st.integers(-300, 300), min_size=36, max_size=36),
+    power=st.integers(-300, 300),
+    data=st.data(),
+)
+def test_boxes_are_those_of_the_filter_from_1e_300_to_1e300(signs, powers, power, data):
+    points = signs * 0.37 * 10.0 ** np.reshape(powers[: signs.size], signs.shape)
+    objectives = points.shape[1]
+    maximise = data.draw(senses(objectives))
+    archive = pp.ParetoArchive(objectives=objectives, maximise=maximise, epsilon=10.0**power)
+    archive.extend(points)
+    kept = pp.is_nondominated(points, maximise=maximise, epsilon=10.0**power)
+    defined = reference.is_nondominated(points, maximise=maximise, epsilon=10.0**power)
+    np.testing.assert_array_equal(kept, defined)
+    assert sorted(archive.points.tolist()) == sorted(points[kept].tolist())
+
+
 @pytest.mark.parametrize("keep", ["contribution", "crowding"])
 @pytest.mark.parametrize("objectives", [2, 3, 4])
 def test_a_full_archive_spreads_over_a_long_sequence(keep, objectives):

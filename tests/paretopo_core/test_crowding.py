@@ -73,9 +73,7 @@ def test_a_constant_objective_adds_nothing(backend, batch, data):
     value = data.draw(st.sampled_from([0.0, -3.5, np.inf, -np.inf, np.nan]))
     wider = np.insert(points, place, value, axis=-1)
     distances = pp.crowding_distance(backend.send(wider), mask=backend.send(mask))
-    np.testing.assert_array_equal(
-        backend.fetch(distances), pp.crowding_distance(points, mask=mask)
-    )
+    np.testing.assert_array_equal(backend.fetch(distances), pp.crowding_distance(points, mask=mask))
 
 
 def test_a_constant_objective_leaves_the_order_of_points_without_effect(backend):

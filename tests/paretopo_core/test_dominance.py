@@ -16,6 +16,13 @@ from paretopo_core import _dominance, reference
 violations = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan, np.inf]), anything64)
 
 
+def violations_of(draw, shape):
+    """Draw one number for each point, or one for each of up to three constraints, or none."""
+    columns = draw(st.none() | st.integers(0, 3))
+    shape = shape[:-1] if columns is None else (*shape[:-1], columns)
+    return draw(st.none() | arrays(np.float64, shape, elements=violations))
+
+
 def check_kind(answer, points, dtype):
     assert type(answer) is type(points)
     assert str(answer.dtype).removeprefix("torch.") == dtype
@@ -29,7 +36,7 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
         "strict": data.draw(st.booleans()),
         "n_below": data.draw(st.one_of(st.none(), st.integers(1, 8))),
     }
-    violation = data.draw(st.none() | arrays(np.float64, points.shape[:-1], elements=violations))
+    violation = violations_of(data.draw, points.shape)
     mask = data.draw(st.sampled_from([mask, None]))
     sent = send(points)
     ranks = pp.pareto_rank(sent, mask=send(mask), violation=send(violation), **keywords)
@@ -42,8 +49,8 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
 def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, data):
     points, mask = batch
     keywords = {"maximise": data.draw(senses(points.shape[-1])), "keep_weakly": keep_weakly}
-    violation = data.draw(st.none() | arrays(np.float64, points.shape[:-1], elements=violations))
-    sides = st.sampled_from([0.4, 1.0, 3.0, 1e-300])
+    violation = violations_of(data.draw, points.shape)
+    sides = st.sampled_from([0.4, 1.0, 3.0, 1e-300, 5e-324, 1e300])
     keywords["strict"] = data.draw(st.booleans())
     epsilon = (
         None
@@ -64,6 +71,75 @@ def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, da
     )
     np.testing.assert_array_equal(np.asarray(chosen), expected)
     check_kind(chosen, sent, "bool")
+
+
+def test_constraints_of_a_point_add_up(send):
+    points = np.array([[9.0, 9.0], [1.0, 0.0], [0.0, 1.0], [8.0, 8.0], [7.0, 7.0]])
+    lacks = np.array([[0.5, -3.0], [0.0, 0.0], [-1.0, -2.0], [0.25, 0.25], [0.125, np.nan]])
+    ranks = pp.pareto_rank(send(points), violation=send(lacks))
+    assert ranks.tolist() == [1, 0, 0, 1, 2]
+    kept = pp.is_nondominated(send(points), violation=send(lacks))
+    assert kept.tolist() == [False, True, True, False, False]
+
+
+def test_boxes_narrower_than_floats_hold_one_value_each(send):
+    for points, epsilon in (
+        ([[1e300, 2.0], [2e300, 1.0]], 1e-9),
+        ([[1.0, 2.0], [2.0, 1.0]], 1e-310),
+        ([[1.0, 1 + 2**-52], [1 + 2**-52, 1.0]], 3e-17),
+    ):
+        kept = pp.is_nondominated(send(np.array(points)), epsilon=epsilon)
+        assert kept.tolist() == [True, True]
+        archive = pp.ParetoArchive([0.0, 0.0], epsilon=epsilon)
+        archive.extend(points)
+        assert archive.points.tolist() == points
+
+
+def test_boxes_divide_at_zero_however_small_the_value(send):
+    points = send(np.array([[-1e-300], [1e-300]]))
+    assert pp.is_nondominated(points, epsilon=1e300, maximise=False).tolist() == [True, False]
+    archive = pp.ParetoArchive([1.0], epsilon=1e300, maximise=False)
+    assert archive.extend([[1e-300], [-1e-300]]).joined.tolist() == [True, True]
+    assert archive.points.tolist() == [[-1e-300]]
+
+
+@given(batch=masked_batches(), keep_weakly=st.booleans(), data=st.data())
+def test_filters_without_near_duplicates_equal_their_definition(send, batch, keep_weakly, data):
+    points, mask = batch
+    one = st.sampled_from([0.0, 0.5, 1.0, 2.5, 1e-300, 1e300])
+    width = points.shape[-1]
+    keywords = {
+        "maximise": data.draw(senses(width)),
+        "keep_weakly": keep_weakly,
+        "duplicate_tolerance": data.draw(one | st.lists(one, min_size=width, max_size=width)),
+        "strict": data.draw(st.booleans()),
+    }
+    violation = violations_of(data.draw, points.shape)
+    sent = send(points)
+    chosen = pp.is_nondominated(sent, mask=send(mask), violation=send(violation), **keywords)
+    expected = reference.is_nondominated(points, mask=mask, violation=violation, **keywords)
+    np.testing.assert_array_equal(np.asarray(chosen), expected)
+    check_kind(chosen, sent, "bool")
+
+
+def test_points_that_differ_by_rounding_are_one_where_boxes_part_them(send):
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        x, y = np.round(rng.random(2), 3)
+        points = send(np.array([[x, y], [x + 1e-12, y - 1e-12]]))
+        assert pp.is_nondominated(points).sum() == 2
+        assert pp.is_nondominated(points, duplicate_tolerance=1e-8).tolist() == [True, False]
+        assert pp.is_nondominated(points, duplicate_tolerance=1e-13).sum() == 2
+
+
+def test_large_fronts_without_near_duplicates():
+    x = np.random.default_rng(5).permutation(np.arange(5_000.0))
+    front = np.stack([x, -x, np.zeros(5_000)], axis=1)
+    kept = pp.is_nondominated(front, duplicate_tolerance=[3.0, 10.0, 0.0])
+    gaps = np.diff(np.sort(x[kept]))
+    assert gaps.min() > 3  # none is near another,
+    assert gaps.max() <= 7  # and none is left out that is near none
+    assert kept[0]
 
 
 def test_strict_filter_needs_improvement_everywhere(send):
@@ -167,7 +243,11 @@ def test_violations_are_broadcast_and_may_be_lists():
 def test_wrong_options_are_named(send, call):
     points = send(np.zeros((2, 3, 2)))
     for violation, kind, message in (
-        ([0, 1], ValueError, r"violation must have shape \(2, 3\), one number per point, got \(2,"),
+        (
+            [0, 1],
+            ValueError,
+            r"violation must have shape \(2, 3\), one number per point, or \(2, 3, 'c",
+        ),
         (np.zeros((3, 3)), ValueError, "violation must have shape"),
         (0.0, ValueError, "violation must have shape"),
         (["a", "b", "c"], TypeError, "violation must be real numbers"),
@@ -193,6 +273,10 @@ def test_wrong_numbers_are_named():
     ):
         with pytest.raises(kind, match=message):
             pp.pareto_rank(points, n_below=n_below)
+    with pytest.raises(ValueError, match="duplicate_tolerance must be at least 0, got"):
+        pp.is_nondominated(points, duplicate_tolerance=-1.0)
+    with pytest.raises(TypeError, match="duplicate_tolerance must be real numbers"):
+        pp.is_nondominated(points, duplicate_tolerance="1")
     for epsilon, kind, message in (
         (0, ValueError, "epsilon must be larger than 0, got"),
         ([1, np.inf], ValueError, "epsilon must be finite"),

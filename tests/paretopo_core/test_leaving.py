@@ -69,6 +69,7 @@ CALLS = {
     "reference_directions": "pp.reference_directions(5, 12)",
     "ideal_point": "pp.ideal_point(large)",
     "nadir_point": "pp.nadir_point(large)",
+    "reference_point": "pp.reference_point(large)",
     "normalise": "pp.normalise(large)",
     "knee_points": "pp.knee_points(large)",
     "stochastic_dominance": "pp.stochastic_dominance(some, 0.1)",
@@ -81,7 +82,7 @@ CALLS = {
 }
 NO_WORK = {  # settings and types
     *("AttainmentSurfaces", "Boxes", "HypervolumeEstimate", "__version__", "accelerate"),
-    "plot_front",
+    *("plot_front", "read_fronts"),
     *("get_isa", "set_isa", "get_num_threads", "set_num_threads"),
 }
 

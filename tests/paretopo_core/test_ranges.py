@@ -1,4 +1,7 @@
-"""Answers keep their digits where values differ much in size, from 1e-300 to 1e300."""
+"""Answers keep their digits where values differ much in size, from 1e-300 to 1e300.
+
+The distances' own definition is below; the other operations are held to the package's.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paretopo_core as pp
+from paretopo_core import reference
 
 INDICATORS = ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
 
@@ -109,3 +113,120 @@ def test_violations_of_tensors_have_double_precision():
     torch = pytest.importorskip("torch")
     violation = torch.tensor([2**25, 2**25 + 1])
     assert pp.pareto_rank(torch.zeros(2, 2), violation=violation).tolist() == [0, 1]
+
+
+@st.composite
+def sets_of_mixed_scales(draw, max_points=7, max_objectives=4):
+    """One set whose values, rows or objectives have exponents from -300 to 300; and the senses."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    shape = int(rng.integers(1, max_points + 1)), int(rng.integers(1, max_objectives + 1))
+    exponents = {
+        "values": rng.integers(-300, 301, shape),
+        "objectives": rng.integers(-300, 301, (1, shape[1])),
+        "rows": rng.choice([0, 0, 250, -250], (shape[0], 1)),
+    }[draw(st.sampled_from(["values", "objectives", "rows"]))]
+    points = rng.integers(-4, 5, shape) * 0.37 * 10.0**exponents
+    maximise = [bool(sense) for sense in rng.integers(0, 2, shape[1])]
+    return points, maximise
+
+
+# By their definitions, whose arithmetic stays in range here.
+COMPARED = {
+    "pareto_rank": {},
+    "pareto_rank, strict": {"strict": True},
+    "is_nondominated": {"keep_weakly": False},
+    "is_nondominated, boxes": {"epsilon": 1e-200},
+    "is_nondominated, wide boxes": {"epsilon": 1e250},
+    "is_nondominated, near": {"duplicate_tolerance": 1e-100},
+    "ideal_point": {},
+    "nadir_point": {},
+    "reference_point": {},
+    "normalise": {},
+    "select": {"k": 2},
+    "select, removal": {"k": 2, "method": "crowding_removal"},
+}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+@given(case=sets_of_mixed_scales())
+def test_mixed_scales_equal_the_definition(name, case):
+    points, maximise = case
+    function = name.split(",")[0]
+    options = dict(COMPARED[name])
+    if "k" in options:
+        options["k"] = min(options["k"], len(points))
+    found = getattr(pp, function)(points, maximise=maximise, **options)
+    with np.errstate(over="ignore"):
+        expected = getattr(reference, function)(points, maximise=maximise, **options)
+    if function in ("normalise", "reference_point"):
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@given(case=sets_of_mixed_scales())
+def test_crowding_of_mixed_scales_equals_the_definition(case):
+    points, maximise = case
+    found = pp.crowding_distance(points, maximise=maximise)
+    expected = reference.crowding_distance(points * np.where(maximise, 1.0, -1.0))
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
+
+
+@given(case=sets_of_mixed_scales(), other=sets_of_mixed_scales(), maximise=st.booleans())
+def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
+    width = min(case[0].shape[1], other[0].shape[1])
+    points, known = case[0][:, :width], other[0][:, :width]
+    found = pp.epsilon_additive(points, known, maximise=maximise)
+    expected = reference.indicator("epsilon_additive", points, known, maximise=maximise)
+    assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
+    points, known = abs(points) + 1e-305, abs(known) + 1e-305
+    found = pp.epsilon_mult(points, known, maximise=maximise)
+    with np.errstate(over="ignore"):
+        expected = reference.indicator("epsilon_mult", points, known, maximise=maximise)
+    assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
+
+
+# Each objective is a small grid times a power of two. An operation's result is multiplied by the
+# ratio next to it.
+def _objective_weights(powers):
+    return np.exp2(powers.sum() - powers)
+
+
+VOLUMES = {
+    "hypervolume": (lambda x, r: pp.hypervolume(x, r), lambda p: np.exp2(p.sum())),
+    "hv_contributions": (lambda x, r: pp.hv_contributions(x, r), lambda p: np.exp2(p.sum())),
+    "hypervolume_gradient": (lambda x, r: pp.hypervolume_gradient(x, r), _objective_weights),
+    "expected_hypervolume": (
+        lambda x, r: pp.expected_hypervolume(x, r, 2),
+        lambda p: np.exp2(p.sum()),
+    ),
+    "hypervolume_improvement": (
+        lambda x, r: pp.hypervolume_improvement(pp.nondominated_boxes(x[1:], r), x[:1]),
+        lambda p: np.exp2(p.sum()),
+    ),
+    "dominated_boxes": (lambda x, r: pp.dominated_boxes(x, r).lower - r, np.exp2),
+    "hypervolume_subset": (lambda x, r: pp.hypervolume_subset(x, 2, r), lambda p: 1),
+    "select": (lambda x, r: pp.select(x, 2, "hypervolume", ref=r), lambda p: 1),
+    "gain of an archive": (
+        lambda x, r: pp.ParetoArchive(r).extend(x).gains,
+        lambda p: np.exp2(p.sum()),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+@given(
+    base=st.integers(-900, 900),
+    more=st.lists(st.integers(-15, 15), min_size=1, max_size=4),
+    seed=st.integers(0, 2**32),
+)
+def test_volumes_keep_their_digits_with_objectives_of_any_scale(name, base, more, seed):
+    if name == "hypervolume_gradient":
+        base //= 2  # slopes have twice the power
+    powers = np.resize([1.0, -1.0], len(more)) * base + more
+    points = np.random.default_rng(seed).integers(0, 5, (6, len(powers))).astype(float)
+    ref = np.full(len(powers), -0.5)
+    answer, ratio = VOLUMES[name]
+    expected = answer(points, ref) * ratio(powers)
+    found = answer(points * np.exp2(powers), ref * np.exp2(powers))
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)

@@ -123,7 +123,7 @@ def test_a_reported_front_with_a_flat_objective():
         assert points[rows][pp.select(points[rows], 3)][:, 0].tolist() == [0, 5, 10]
 
 
-def test_removal_goes_on_where_an_objective_becomes_flat():
+def test_removal_follows_an_objective_that_becomes_flat():
     points = [[0, 1.5, 1.5], [0, 0, 3], [0, 3, 0], [1, 0, 0]]  # each is an end
     assert pp.select(points, 3, "crowding_removal").tolist() == [0, 1, 2]
     assert pp.select(points, 2, "crowding_removal").tolist() == [1, 2]

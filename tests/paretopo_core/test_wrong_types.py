@@ -22,7 +22,7 @@ SIDES = np.array([[0.0, 0.0]]), np.array([[2.0, 2.0]])
 # A right call of each function, with all of its arguments that take more than a name.
 CALLS = {
     "pareto_rank": {"violation": [0, 1, 0], "n_below": 2},
-    "is_nondominated": {"violation": [0, 1, 0], "epsilon": 0.5},
+    "is_nondominated": {"violation": [0, 1, 0], "epsilon": 0.5, "duplicate_tolerance": 0.1},
     "crowding_distance": {"ranks": [0, 0, 0]},
     "pareto_advantage": {"weights": [1, 2], "beta": 0.5},
     "hypervolume": {"ref": 0},
@@ -61,15 +61,31 @@ CALLS = {
 MORE = {
     ("select", "ref"): {"k": 2, "method": "hypervolume", "ref": 0},
     ("select", "directions"): {"k": 2, "method": "reference_directions", "directions": np.eye(2)},
+    ("ParetoArchive", "objectives"): {"objectives": 2},
     ("select", "seed"): {"k": 2, "seed": 0},
 }
-NO_NUMBERS = {"plot_front", "accelerate", "set_isa", "get_isa", "get_num_threads", "__version__"}
+NO_NUMBERS = {
+    "plot_front",
+    "read_fronts",
+    "accelerate",
+    "set_isa",
+    "get_isa",
+    "get_num_threads",
+    "__version__",
+}
 TYPES = {"AttainmentSurfaces", "Boxes", "HypervolumeEstimate"}
 
 _KINDS = {
     "points": ("points", "candidates", "rewards", "reference"),
     "numbers": ("ref", "weights", "directions"),
-    "numbers or None": ("violation", "epsilon", "ideal", "nadir", "percentiles"),
+    "numbers or None": (
+        "violation",
+        "epsilon",
+        "duplicate_tolerance",
+        "ideal",
+        "nadir",
+        "percentiles",
+    ),
     "bools": ("mask", "wanted", "reference_mask"),
     "ranks": ("ranks",),
     "senses": ("maximise",),
@@ -78,7 +94,8 @@ _KINDS = {
     "whole or None": ("n_below", "capacity"),
     "number": ("beta", "p", "sigma", "margin", "scale"),
     "flag": ("strict", "keep_weakly", "ignore_dominated", "return_ranks", "keep_history"),
-    "choice": ("method", "centre", "keep"),
+    "choice": ("method", "centre"),
+    "choice or None": ("keep",),
     "labels": ("sets",),
 }
 KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
@@ -128,6 +145,7 @@ WRONG = {
     "number": _NEVER | _TOO_LARGE | _TRUTH | _NONE | _MORE_OF_THEM,
     "flag": _NEVER | _NONE | _NUMBERS,
     "choice": _NEVER | _TRUTH | _NONE | _NUMBERS,
+    "choice or None": _NEVER | _TRUTH | _NUMBERS,
     "labels": {key: each for key, each in _NEVER.items() if "text" not in key} | _NONE,
 }
 

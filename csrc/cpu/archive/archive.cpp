@@ -16,11 +16,12 @@ Archive::Archive(int objectives, const double* signs, const double* ref)
     : width_(static_cast<std::size_t>(objectives)),
       most_(std::ldexp(1.0, safe_power(objectives))),
       least_(std::ldexp(1.0, -safe_power(objectives))),
+      has_ref_(ref != nullptr),
       signs_(signs, signs + objectives),
       ref_(width_),
       point_(width_),
       side_(width_) {
-    for (std::size_t m = 0; m < width_; ++m) ref_[m] = signs_[m] * ref[m];
+    for (std::size_t m = 0; has_ref_ && m < width_; ++m) ref_[m] = signs_[m] * ref[m];
     members_ = new_members();
 }
 
@@ -79,8 +80,8 @@ void Archive::load(const Members& members) {
 }
 
 void Archive::measure() {
-    is_inside_ = true;
-    for (std::size_t m = 0; m < width_; ++m) {
+    is_inside_ = has_ref_;
+    for (std::size_t m = 0; has_ref_ && m < width_; ++m) {
         side_[m] = point_[m] - ref_[m];
         if (side_[m] > kLargestSide) {
             throw std::domain_error(

@@ -12,7 +12,8 @@ namespace paretopo::cpu {
 
 class Archive {
   public:
-    // signs: (objectives,), 1 if larger is better, -1 if smaller. ref: (objectives,), finite.
+    // signs: (objectives,), 1 if larger is better, -1 if smaller. ref: (objectives,), finite; null:
+    // the archive keeps no volume, and every gain is 0.
     Archive(int objectives, const double* signs, const double* ref);
 
     struct Addition {
@@ -48,6 +49,7 @@ class Archive {
     std::size_t width_;
     double most_, least_;   // sides in this range need no scaling
     bool is_wide_ = false;  // some member has a side beyond `most_`
+    bool has_ref_;
     std::vector<double> signs_, ref_;
     std::vector<double> point_, side_;  // of the current point
     bool is_inside_ = false;            // is it better than the reference?

@@ -1,12 +1,13 @@
 #include "cpu/archive/recorded_archive.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <utility>
 
+#include "cpu/ranking/epsilon_boxes.hpp"
 #include "cpu/runtime/floating_point.hpp"
 #include "ops.hpp"
 
@@ -27,7 +28,7 @@ RecordedArchive::RecordedArchive(int objectives, const double* signs, const doub
                                  bool keeps_history, ArchiveBounds bounds)
     : width_(static_cast<std::size_t>(objectives)),
       signs_(signs, signs + objectives),
-      ref_(ref, ref + objectives),
+      ref_(ref, ref ? ref + objectives : ref),
       keeps_history_(keeps_history),
       bounds_(std::move(bounds)),
       archive_(new_archive()) {}
@@ -66,6 +67,7 @@ Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
     }
     const bool may_have_left = has_joined && archive_->size() <= before;
     if (may_have_left && !payloads_.empty()) release_those_who_left(released);
+    if (ref_.empty()) outcome.added.gain = std::numeric_limits<double>::quiet_NaN();
     return outcome.added;
 }
 
@@ -174,7 +176,9 @@ bool RecordedArchive::covers(const double* a, const double* b) const {
 // Indices of boxes, smaller is better; empty without epsilon.
 void RecordedArchive::append_box(const double* row, std::vector<double>& box) const {
     for (std::size_t m = 0; m < bounds_.epsilon.size(); ++m) {
-        box.push_back(std::floor(-signs_[m] * row[m] / bounds_.epsilon[m]));
+        const InBox place = place_in_box(-signs_[m] * row[m], bounds_.epsilon[m]);
+        box.push_back(place.box);
+        box.push_back(place.own);
     }
 }
 
@@ -184,8 +188,7 @@ bool RecordedArchive::is_nearer(const double* a, const double* b) const {
     const auto distance = [this](const double* row) {
         double sum = 0.0;
         for (std::size_t m = 0; m < width_; ++m) {
-            const double place = -signs_[m] * row[m] / bounds_.epsilon[m];
-            const double part = std::isinf(place) ? 0.0 : place - std::floor(place);
+            const double part = place_in_box(-signs_[m] * row[m], bounds_.epsilon[m]).part;
             sum += part * part;
         }
         return sum;
@@ -285,7 +288,8 @@ std::int64_t RecordedArchive::additions() {
 }
 
 std::unique_ptr<Archive> RecordedArchive::new_archive() const {
-    return std::make_unique<Archive>(static_cast<int>(width_), signs_.data(), ref_.data());
+    return std::make_unique<Archive>(static_cast<int>(width_), signs_.data(),
+                                     ref_.empty() ? nullptr : ref_.data());
 }
 
 // Flips signs so that larger is better in every objective.
@@ -296,8 +300,9 @@ std::vector<double> RecordedArchive::turned(const std::vector<double>& rows) con
 }
 
 double RecordedArchive::volume_of(const std::vector<double>& rows) const {
-    const std::vector<double> values = turned(rows);
     double volume = 0.0;
+    if (ref_.empty()) return volume;
+    const std::vector<double> values = turned(rows);
     hypervolume(
         Batch<double>{values.data(), nullptr, 1, static_cast<std::int32_t>(rows.size() / width_),
                       static_cast<std::int32_t>(width_), 0},

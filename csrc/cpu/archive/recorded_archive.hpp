@@ -39,10 +39,12 @@ class RecordedArchive {
         std::vector<double> history;  // (additions, objectives), if it is kept
     };
 
+    // ref: null for an archive without volume, which cannot keep by contribution.
     RecordedArchive(int objectives, const double* signs, const double* ref, bool keeps_history,
                     ArchiveBounds bounds = {});
 
-    // The gain is the change of the volume: negative if the bounds cost more than the point adds.
+    // The gain is the change of the volume: negative if the bounds cost more than the point adds,
+    // NaN without a reference.
     Archive::Addition add(const double* row, Payload payload = {});
     double gain(const double* row);
     bool remove(const double* row);  // false: no member equals it
@@ -82,7 +84,7 @@ class RecordedArchive {
     double volume_of(const std::vector<double>& rows) const;
 
     std::size_t width_;
-    std::vector<double> signs_, ref_;
+    std::vector<double> signs_, ref_;  // no reference: empty
     bool keeps_history_;
     ArchiveBounds bounds_;
     std::unique_ptr<Archive> archive_;

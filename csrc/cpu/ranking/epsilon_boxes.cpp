@@ -1,7 +1,7 @@
 #include "cpu/ranking/epsilon_boxes.hpp"
 
+#include <atomic>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -28,9 +28,10 @@ double turned(const Batch<Scalar>& batch, Scalar value, std::int32_t m) {
 template <typename Scalar>
 class OneInEachBox {
   public:
-    OneInEachBox(const Batch<Scalar>& batch, const double* corners, const double* distances,
+    // boxes: their numbers for each point, (groups, points, width), smaller is better.
+    OneInEachBox(const Batch<Scalar>& batch, const Batch<double>& boxes, const double* distances,
                  std::uint8_t* kept)
-        : batch_(batch), corners_(corners), distances_(distances), kept_(kept) {}
+        : batch_(batch), boxes_(boxes), distances_(distances), kept_(kept) {}
 
     void operator()(std::int64_t g) {
         std::uint8_t* kept = kept_ + g * batch_.points;
@@ -56,15 +57,15 @@ class OneInEachBox {
   private:
     static constexpr std::int32_t kEmpty = -1;
 
-    Key<double> corner(std::int64_t g, std::int32_t i, std::int32_t m) const {
-        return key_of(corners_[(g * batch_.points + i) * batch_.objectives + m], true);
+    Key<double> number(std::int64_t g, std::int32_t i, std::int32_t m) const {
+        return key_of(boxes_.group(g)[std::int64_t{i} * boxes_.objectives + m], false);
     }
 
     // The hash slot of the box of point i.
     std::int32_t& slot_of(std::int64_t g, std::int32_t i) {
         std::uint64_t mixed = 0;
-        for (std::int32_t m = 0; m < batch_.objectives; ++m) {
-            mixed = (mixed ^ static_cast<std::uint64_t>(corner(g, i, m))) * 0x9e3779b97f4a7c15u;
+        for (std::int32_t m = 0; m < boxes_.objectives; ++m) {
+            mixed = (mixed ^ static_cast<std::uint64_t>(number(g, i, m))) * 0x9e3779b97f4a7c15u;
             mixed ^= mixed >> 32;
         }
         const std::size_t most = slots_.size() - 1;
@@ -74,8 +75,8 @@ class OneInEachBox {
     }
 
     bool is_same_box(std::int64_t g, std::int32_t i, std::int32_t j) const {
-        for (std::int32_t m = 0; m < batch_.objectives; ++m) {
-            if (corner(g, i, m) != corner(g, j, m)) return false;
+        for (std::int32_t m = 0; m < boxes_.objectives; ++m) {
+            if (number(g, i, m) != number(g, j, m)) return false;
         }
         return true;
     }
@@ -97,7 +98,7 @@ class OneInEachBox {
     }
 
     Batch<Scalar> batch_;
-    const double* corners_;
+    Batch<double> boxes_;
     const double* distances_;
     std::uint8_t* kept_;
     std::vector<std::int32_t> slots_;
@@ -109,33 +110,41 @@ template <typename Scalar>
 void filter_boxes(Batch<Scalar> batch, const double* sides, std::uint8_t* kept) {
     if (batch.is_empty()) return;
     const auto points = static_cast<std::size_t>(batch.groups * batch.points);
-    ScratchArray<double> corners;
+    ScratchArray<double> numbers;
     ScratchArray<double> distances;
-    corners.resize(points * static_cast<std::size_t>(batch.objectives));
     distances.resize(points);
     const double cost = 2.0 * batch.points * batch.objectives;
-    for_each_group(batch.groups, cost, [&](std::int64_t g) {
-        const Scalar* at = batch.group(g);
-        double* corner = corners.data() + (at - batch.values);
-        double* distance = distances.data() + g * batch.points;
-        for_each_item(static_cast<std::size_t>(batch.points), [&](std::size_t i) {
-            double sum = 0.0;
-            for (std::int32_t m = 0; m < batch.objectives; ++m) {
-                const double place = turned(batch, *at++, m) / sides[m];
-                const double box = std::floor(place);
-                const double part = std::isinf(place) ? 0.0 : place - box;
-                sum += part * part;
-                *corner++ = box;
-            }
-            distance[i] = sum;
+    // Negative, for larger is better: then any number of objectives can be compared.
+    const auto number_boxes = [&](std::int32_t columns) {
+        const std::int32_t width = columns * batch.objectives;
+        std::atomic<bool> has_own{false};
+        numbers.resize(points * static_cast<std::size_t>(width));
+        for_each_group(batch.groups, cost, [&](std::int64_t g) {
+            const Scalar* at = batch.group(g);
+            double* number = numbers.data() + g * batch.points * width;
+            double* distance = distances.data() + g * batch.points;
+            for_each_item(static_cast<std::size_t>(batch.points), [&](std::size_t i) {
+                double sum = 0.0;
+                for (std::int32_t m = 0; m < batch.objectives; ++m) {
+                    const InBox place = place_in_box(turned(batch, *at++, m), sides[m]);
+                    sum += place.part * place.part;
+                    *number++ = -place.box;
+                    if (columns == 2) *number++ = -place.own;
+                    if (place.own != 0.0) has_own.store(true, std::memory_order_relaxed);
+                }
+                distance[i] = sum;
+            });
         });
-    });
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - batch.objectives);
-    const Batch<double> boxes{corners.data(), batch.mask,       batch.groups,
-                              batch.points,   batch.objectives, all};
+        return has_own.load();
+    };
+    std::int32_t columns = 1;
+    if (number_boxes(columns)) number_boxes(columns = 2);
+    const Batch<double> boxes{numbers.data(), batch.mask,
+                              batch.groups,   batch.points,
+                              columns * batch.objectives, 0};
     is_nondominated(boxes, true, kept);
     for_each_group(batch.groups, 10.0 * batch.points,
-                   OneInEachBox<Scalar>(batch, corners.data(), distances.data(), kept));
+                   OneInEachBox<Scalar>(batch, boxes, distances.data(), kept));
 }
 
 template void filter_boxes(Batch<float>, const double*, std::uint8_t*);

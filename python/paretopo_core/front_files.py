@@ -1,0 +1,173 @@
+"""Fronts in the files of other programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_SHOWN = 40  # characters of a field that an error shows
+
+
+def read_fronts(path: str | os.PathLike[str]) -> list[np.ndarray]:
+    """Read the sets of points in a result file of another program.
+
+    The suffix selects the format:
+
+    - ``.json``: Platypus, as its ``save_json`` writes it: the objectives of all solutions.
+    - ``.npz``, ``.npy``: NumPy. Among several arrays, the one named ``F`` is read, as pymoo names
+      objectives. An array of three dimensions holds several sets.
+    - Everything else is text with one point per line. A blank line begins the next set. This is
+      the format of moocore, eaf, PISA's tools, jMetal (``FUN.tsv``, ``FUN.csv``), jMetalPy,
+      Platypus's ``save_objectives`` and ``np.savetxt``. Numbers are separated by semicolons, by
+      commas or by white space. ``#`` and ``%`` begin a comment. The first line may hold names.
+
+    Nothing is executed: no pickle is read.
+
+    Args:
+        path: the file. Senses are not changed: pass ``maximise=False`` to later calls if the
+            program minimises.
+
+    Returns:
+        One array for each set, shape (points, objectives), float64, in the order of the file.
+
+    Raises:
+        ValueError: the file is of another kind, or holds no points; a field that is no number, or
+            a point with another number of objectives than the first, by their line.
+        OSError: the file cannot be read.
+
+    Cost: O(size of the file).
+
+    Source: moocore's ``read_datasets``; the result files of the programs above.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "runs.dat"
+    ...     _ = path.write_text("1 4\\n2 3\\n\\n0.5 5\\n")
+    ...     for front in read_fronts(path):
+    ...         print(front.tolist())
+    [[1.0, 4.0], [2.0, 3.0]]
+    [[0.5, 5.0]]
+    """
+    source = Path(path)
+    data = source.read_bytes()
+    readers = {".json": _in_json, ".npz": _in_arrays, ".npy": _in_arrays}
+    try:
+        fronts = readers.get(source.suffix.lower(), _in_text)(data)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source} is no text: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from error
+    if not fronts:
+        raise ValueError(f"{source} holds no points")
+    return fronts
+
+
+def _in_text(data: bytes) -> list[np.ndarray]:
+    sets: list[list[list[float]]] = [[]]
+    width = 0
+    has_names = False
+    for number, line in enumerate(data.decode("utf-8-sig").splitlines(), 1):
+        if not line.strip():
+            sets.append([])
+            continue
+        text = re.split("[#%]", line, maxsplit=1)[0].strip()
+        if not text:
+            continue
+        fields = _fields_of(text)
+        row = [_number_in(field) for field in fields]
+        if width == 0 and not has_names and _are_names(fields, number):
+            has_names = True
+            continue
+        if None in row:
+            field = fields[row.index(None)][:_SHOWN]
+            raise ValueError(f"line {number} must hold numbers, got {field!r}")
+        width = width or len(row)
+        if len(row) != width:
+            raise ValueError(f"line {number} must hold {width} numbers as above, got {len(row)}")
+        sets[-1].append([value for value in row if value is not None])
+    return [np.array(rows, dtype=np.float64) for rows in sets if rows]
+
+
+def _fields_of(text: str) -> list[str]:
+    for separator in ";,":
+        if separator in text:
+            return [field.strip().strip('"') for field in text.split(separator)]
+    return [field.strip('"') for field in text.split()]
+
+
+def _number_in(field: str) -> float | None:
+    try:
+        return float(field)
+    except ValueError:
+        return None
+
+
+def _are_names(fields: list[str], number: int) -> bool:
+    if any(_number_in(field) is not None for field in fields):
+        return False
+    if "" in fields and any(fields):
+        raise ValueError(
+            f"line {number} has a column without a name, as pandas writes its index: write the "
+            "file with index=False"
+        )
+    return all(any(map(str.isalpha, field)) for field in fields)
+
+
+def _in_arrays(data: bytes) -> list[np.ndarray]:
+    try:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    except Exception as error:  # of a file of another kind, cut short or made to hurt, any
+        raise ValueError(
+            f"no file of NumPy's arrays, or one with a pickle in it: {error}"
+        ) from error
+    name = "F" if "F" in arrays else next(iter(arrays), None)
+    if name is None or (name != "F" and len(arrays) > 1):
+        raise ValueError(f"must hold one array, or one called F, got {sorted(arrays)}")
+    array = arrays[name]
+    if array.dtype.kind not in "fiu" or array.ndim not in (2, 3) or array.shape[-1] == 0:
+        raise ValueError(
+            "must hold real numbers of shape (points, objectives) or (sets, points, objectives), "
+            f"got dtype {array.dtype} and shape {array.shape}"
+        )
+    sets = array.astype(np.float64)
+    return [each for each in (sets[None] if sets.ndim == 2 else sets) if len(each)]
+
+
+def _in_json(data: bytes) -> list[np.ndarray]:
+    try:
+        held = json.loads(data.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise ValueError(f"no JSON file of solutions: {error}") from error
+    rows = list(_objectives_in(held))
+    for place, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"solution {place} must have {len(rows[0])} objectives as the first, got {len(row)}"
+            )
+    return [np.array(rows, dtype=np.float64)] if rows else []
+
+
+def _objectives_in(held: Any) -> Iterator[list[float]]:
+    solutions = held.get("result") if isinstance(held, dict) else held
+    if not isinstance(solutions, list):
+        raise ValueError("must hold a list of solutions, or an object with one as its result")
+    for place, solution in enumerate(solutions):
+        objectives = solution.get("objectives") if isinstance(solution, dict) else None
+        if not isinstance(objectives, list) or not objectives or not all(map(_is_real, objectives)):
+            raise ValueError(f"solution {place} must have a list of numbers as its objectives")
+        yield [float(value) for value in objectives]
+
+
+def _is_real(value: Any) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 2**1023
+    return isinstance(value, float) and not math.isnan(value)
