@@ -61,7 +61,7 @@ def train_tabular(
 
     Returns:
         A row per evaluation: step, accuracy, economy, cost, hypervolume, preference (see
-        `TabularTask`); where the economy goes by the fewest calls, fewest, too.
+        `TabularTask`), and fewest if the economy is relative to the fewest calls.
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
     own = {
@@ -329,15 +329,15 @@ def _per_token(lengths: Floats, loss: str) -> Floats:
 
 
 def make_controller(task: TabularTask, config: RunConfig, steps: int) -> ParetoPO:
-    """Each of several economies has the floor and reference of calls, and a part of its weight."""
+    """Give each economy the floor and reference of calls, and an equal share of its weight."""
     economies = task.objectives - 1
-    told = config.paretopo
-    first, calls = told.weights
+    given = config.paretopo
+    first, calls = given.weights
     switches = replace(
-        told,
+        given,
         weights=(first, *[calls / economies] * economies),
-        floors=told.gated_floors * economies,
-        references=(told.reference_point[0], *[told.reference_point[1]] * economies),
+        floors=given.gated_floors * economies,
+        references=(given.reference_point[0], *[given.reference_point[1]] * economies),
     )
     return ParetoPO(switches, steps_per_epoch=PER_KIND // QUESTIONS, steps=steps)
 

@@ -1,4 +1,4 @@
-"""Where the compiled core can be loaded. Imported before it, and before NumPy."""
+"""A check that the compiled core can be loaded. Imported before it, and before NumPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 def refuse_sub_interpreter() -> None:
-    """Raise ImportError outside the main interpreter, where the compiled core would wait for ever.
+    """Raise ImportError outside the main interpreter, where the compiled core would deadlock.
 
     Neither pybind11 nor NumPy supports more than one interpreter in a process on every version of
     Python that this package runs on.

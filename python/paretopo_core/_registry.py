@@ -1,4 +1,4 @@
-"""Every operation, in the order in which families define them: each becomes a torch operator."""
+"""All operations, in the order of their definition: each becomes a torch operator."""
 
 from __future__ import annotations
 

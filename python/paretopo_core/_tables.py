@@ -19,10 +19,10 @@ class Table:
         self._is_pandas = is_pandas
 
     def numbers(self, name: str) -> np.ndarray:
-        """The values, shape (rows, columns); NaN where a nullable column has none.
+        """Return the values, shape (rows, columns); NaN for missing values of nullable columns.
 
         Raises:
-            TypeError: columns hold no numbers; names them.
+            TypeError: columns hold no numbers; the error names them.
             ValueError: integers that float64 cannot hold.
         """
         columns = zip(self._frame.columns, self._frame.dtypes, strict=True)
@@ -48,9 +48,9 @@ class Table:
         )
 
     def by_column(self, value: Any, name: str) -> Any:
-        """An argument in the order of the columns, if it names them; otherwise as it is.
+        """Return an argument in the order of the columns if it names them; otherwise unchanged.
 
-        A mapping, a pandas series by its index and a frame by its columns name them.
+        Mappings name columns by their keys, pandas series by their index, frames by their columns.
 
         Raises:
             ValueError: a mapping has other names than the frame.
@@ -66,7 +66,7 @@ class Table:
         return value[names] if own != names and set(own) == set(names) else value
 
     def label(self, result: Any, extent: str, name: str) -> Any:
-        """The result as a series for one value a row, as a frame for one a cell, else as it is."""
+        """Return a series for one value per row, a frame for one per cell, else the result."""
         if extent == "point":
             if self._is_pandas:
                 pandas = sys.modules["pandas"]
@@ -81,7 +81,7 @@ class Table:
 
 
 def table_of(points: Any) -> Table | None:
-    """The table of a frame; None for anything else."""
+    """Return the table of a frame; None for other objects."""
     for module in ("pandas", "polars"):
         library = sys.modules.get(module)
         if library is not None and isinstance(points, library.DataFrame):

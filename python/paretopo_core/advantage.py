@@ -64,7 +64,7 @@ def pareto_advantage(
         ValueError: wrong shape of an argument, ``weights`` not finite, ``beta`` outside 0..1,
             or an unknown ``centre``.
         TypeError: ``rewards``, ``weights`` or ``beta`` are not real numbers, or ``mask`` is not
-            bool. A derivative is refused when it is asked for (NotImplementedError): advantages are
+            bool. A derivative of this result raises NotImplementedError: advantages are
             constants of the gradient that they weigh.
 
     Cost: that of :func:`paretopo_core.pareto_rank`, and one pass over the rewards.

@@ -66,7 +66,7 @@ def nondominated_boxes(
             reference in *every* objective, or is dominated, changes nothing.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one to each set.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
+        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
             the same sense. Corners are numbers in either sense, ``lower`` below ``upper``: where
             smaller is better, the better side of a box is the lower one.
         mask: shape (..., points), bool; False marks padding.

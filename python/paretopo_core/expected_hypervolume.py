@@ -40,7 +40,7 @@ def expected_hypervolume(
             the points, or a GPU has to wait for them.
         k: how many points are drawn, from 1 to ``points``. A set with fewer present points is drawn
             whole.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
+        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
             the same sense.
         mask: shape (..., points), bool; False marks padding, which cannot be drawn.
 

@@ -30,7 +30,7 @@ def hypervolume(
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one to each set. A point that is not better than it in *every*
             objective adds nothing.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
+        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
             the same sense. (moocore, pymoo and pygmo minimise.)
         mask: shape (..., points), bool; False marks padding.
 

@@ -59,7 +59,7 @@ def igd(
         ValueError: wrong shape of an argument; a value that is NaN or infinite; a reference set
             without points; ``p`` not positive; points on a GPU.
         TypeError: ``points`` or ``reference`` are not real numbers, masks or ``maximise`` not bool.
-            A derivative is refused when it is asked for (NotImplementedError).
+            A derivative of this result raises NotImplementedError.
 
     Cost: O(points · reference points · objectives), about 0.1 ns for each on AVX-512; chunks of
     one large reference set are shared between threads. Distances are computed in float64,
@@ -373,7 +373,7 @@ def r2(
         weights: None: all of them, for two objectives. Shape (vectors, objectives), finite, none
             negative. Or a whole number H: the lattice of Das and Dennis (1998) with H divisions,
             all vectors of multiples of 1/H with the sum 1, C(H + objectives - 1, objectives - 1).
-        maximise: whether larger is better; one bool, or one per objective; ``ideal`` is meant in
+        maximise: whether larger is better; one bool, or one per objective; ``ideal`` has
             the same sense.
         mask: shape (..., points), bool; False marks padding.
 
@@ -385,7 +385,7 @@ def r2(
         ValueError: wrong shape of an argument; a value that is NaN or infinite; no ``weights`` for
             other than two objectives; a negative weight; points on a GPU.
         TypeError: an argument is not of real numbers, ``mask`` or ``maximise`` not bool. A
-            derivative is refused when it is asked for (NotImplementedError).
+            derivative of this result raises NotImplementedError.
 
     Cost: O(n log n) without weights; else O(points · vectors · objectives), as :func:`igd`.
 

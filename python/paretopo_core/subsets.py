@@ -51,7 +51,7 @@ def hypervolume_subset(
             - ``"greedy_removal"``: starts from the whole set and repeatedly removes the point with
               the smallest contribution, as SMS-EMOA reduces its population.
             - ``"exact"``: the subset of the largest volume; for 1 and 2 objectives.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
+        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
             the same sense.
         mask: shape (..., points), bool; False marks padding, which is never chosen.
 
@@ -139,7 +139,7 @@ def select(
             the worse direction, for either sense. See :func:`reference_directions`.
         seed: of the random numbers, from 0 to 2⁶³ - 1. Each set starts from it, so that a set has
             the same survivors in a batch and in a call of its own.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
+        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
             the same sense.
         mask: shape (..., points), bool; False marks padding, which never survives.
 

@@ -1,4 +1,4 @@
-"""How many threads a call on the CPU may use."""
+"""The number of threads of a call on the CPU."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from paretopo_core._numbers import whole_number
 def get_num_threads() -> int:
     """Return how many threads one call may use on the CPU.
 
-    At first: the environment variable ``PARETOPO_NUM_THREADS``, else the number of CPUs that
-    this process may run on.
+    The default is the environment variable ``PARETOPO_NUM_THREADS``, or else the number of CPUs
+    that this process may use.
 
     >>> get_num_threads() >= 1
     True

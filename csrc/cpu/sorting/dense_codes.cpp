@@ -52,7 +52,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     }
 }
 
-// Sorts by one key that holds as many objectives as it has bits for; ties are sorted by the others.
+// Sorts by one key that packs all objectives that fit its bits; the others break ties.
 void SortedCodes::sort_ties() {
     const std::size_t size = order_.size();
     const std::size_t width = unsorted_.size();

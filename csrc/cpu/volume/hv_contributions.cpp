@@ -57,8 +57,8 @@ class GroupContributions {
         return sweep_->contributions_2d(sides, sides_->count, ignorable, own_.data());
     }
 
-    // Row a is nowhere smaller than row b. Is point a nowhere worse than point b, as given? Far
-    // from the reference, different values can round to one side.
+    // Given that row a is not smaller than row b in any side, is point a not worse than point b?
+    // Far from the reference, different values can round to one side.
     bool is_settled(std::int64_t g, std::size_t a, std::size_t b) const {
         const auto width = static_cast<std::size_t>(batch_.objectives);
         const Scalar* one = batch_.group(g) + static_cast<std::size_t>(sides_->index[a]) * width;

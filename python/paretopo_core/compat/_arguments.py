@@ -21,7 +21,7 @@ def rows_of(points: ArrayLike) -> np.ndarray:
 
 
 def one_each(values: np.ndarray, objectives: int, name: str) -> np.ndarray:
-    """One value for each objective, from as many, or from one for all."""
+    """Return one value per objective, given that many or a single one for all."""
     flat = np.ravel(values)
     if len(flat) not in (1, objectives):
         raise ValueError(f"{name} must have length 1 or {objectives}, got {len(flat)}")
@@ -30,7 +30,7 @@ def one_each(values: np.ndarray, objectives: int, name: str) -> np.ndarray:
 
 
 def senses_of(maximise: Senses, objectives: int) -> list[bool]:
-    """One bool for each objective."""
+    """Return one bool per objective."""
     senses: list[bool] = (
         one_each(np.asarray(maximise), objectives, "maximise").astype(bool).tolist()
     )
@@ -38,5 +38,5 @@ def senses_of(maximise: Senses, objectives: int) -> list[bool]:
 
 
 def corner_of(ref: ArrayLike, rows: np.ndarray, name: str = "ref") -> np.ndarray:
-    """One number for each objective of the rows, from as many, or from one for all."""
+    """Return one number per objective of the rows, given that many or a single one for all."""
     return one_each(np.asarray(ref, dtype=float), rows.shape[1], name)

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 def apply_within_sets(
     x: ArrayLike, sets: ArrayLike, func: Callable[..., Any], **kwargs: Any
 ) -> np.ndarray:
-    """Call func on the rows of each set, and join the answers.
+    """Call func on the rows of each set, and join the results.
 
-    Answers with as many rows as they were given come back in the order of x; answers with one row,
-    or scalars, in the order in which the sets begin.
+    Results with one row per row of the set are returned in the order of x. Results with a single
+    row, and scalars, are returned in the order in which the sets begin.
 
     >>> apply_within_sets([[5], [7], [6]], ["b", "a", "b"], lambda rows: rows.max())
     array([6, 7])
