@@ -483,6 +483,7 @@ CASES = {
 ELSEWHERE = {
     "model.chat_template": "integrations/huggingface/test_loading.py",
     "openrlhf.turn_timeout": "integrations/openrlhf/test_agents.py",
+    "optimiser.max_prompt_tokens": "integrations/huggingface/test_prompts.py",
     "run.trajectories": "integrations/openrlhf/test_texts.py",
     "run.trajectories_mb": "paretopo/test_objectives.py",
     "verl.turn_timeout": "integrations/verl/test_agent_loop.py",
