@@ -126,7 +126,7 @@ def test_state_resumes_with_its_own_answers(tmp_path):
     assert [row["step"] for row in session.run.answers()] == [0, 1]
     assert again.state()["scores"] == state["scores"]
     (session.run.path / "answers.jsonl").unlink()
-    with pytest.raises(ValueError, match=r"knows 2 evaluations, and the answers of 0 are kept"):
+    with pytest.raises(ValueError, match=r"has 2 evaluations, but only 0 have saved answers"):
         Session(session.run, prompts=64, steps_per_epoch=8).restore(state)
 
 

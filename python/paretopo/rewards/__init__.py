@@ -1,1 +1,1 @@
-"""Rewards: from what a rollout did to a number for each objective."""
+"""Rewards: convert the measurements of a rollout to a number for each objective."""

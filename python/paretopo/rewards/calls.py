@@ -35,12 +35,12 @@ class Hung(Exception):
 
 
 class _Interrupt(BaseException):
-    """Ends a call; no exception of the function's own, and not caught as one."""
+    """Ends a call; unlike the function's own exceptions, the function does not catch it."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a call may take.
+    """Limits of a call.
 
     Attributes:
         timeout: Seconds of each attempt; None for no limit.
@@ -91,7 +91,7 @@ class LoopThread:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a function returns a coroutine: also a partial, and an object that is called.
+    """Return whether a function returns a coroutine; accepts partials and callable objects.
 
     >>> async def judge(completions): ...
     >>> is_async(functools.partial(judge)), is_async(len)
@@ -138,14 +138,14 @@ async def await_with_limit(result: Awaitable[Result], seconds: float | None) -> 
     """Return the result of an awaitable.
 
     Raises:
-        Hung: It took longer than so many seconds.
+        Hung: It took longer than the limit.
     """
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
             return await result
     except TimeoutError:
-        if limit.expired():  # not one of the function's own
+        if limit.expired():  # not a timeout of the function itself
             raise Hung from None
         raise
 
@@ -156,10 +156,10 @@ def call_again(
     """Return the result of a reward function, after further attempts if it fails.
 
     Args:
-        name: Of the function, for errors.
+        name: The function's name, for errors.
         call: Calls it.
-        prompts: Names of those that it is given.
-        limits: Of the call.
+        prompts: Names of its prompts.
+        limits: Limits of the call.
 
     Raises:
         BadRollout: The last attempt failed or hung; names function and prompts.
@@ -177,7 +177,7 @@ def call_again(
 async def await_again(
     name: str, call: Callable[[], Awaitable[Result]], prompts: Sequence[str], limits: Limits
 ) -> Result:
-    """As :func:`call_again`, of an asynchronous function."""
+    """Do the same as :func:`call_again` for an asynchronous function."""
     for attempt in range(limits.retries):
         try:
             with blame(name, prompts, limits):
@@ -202,15 +202,15 @@ def wait_for(pending: Future[Result], limits: Limits) -> Result:
 
 @contextmanager
 def blame(name: str, prompts: Sequence[str], limits: Limits) -> Iterator[None]:
-    """Say of which reward function and prompts an error is.
+    """Add reward function and prompts to an error.
 
     Args:
-        name: Of the function.
-        prompts: Names of those that it was given.
-        limits: Of the call.
+        name: The function's name.
+        prompts: Names of its prompts.
+        limits: Limits of the call.
 
     Raises:
-        BadRollout: It failed, or hung.
+        BadRollout: The function failed, or hung.
     """
     try:
         yield
@@ -224,7 +224,7 @@ def blame(name: str, prompts: Sequence[str], limits: Limits) -> Iterator[None]:
 
 
 def describe_hang(name: str, prompts: Sequence[str], limits: Limits) -> str:
-    """The message on a function that took too long."""
+    """Return the message about a function that took too long."""
     return (
         f"the reward {name!r} hung on {name_prompts(prompts)}: it took more than "
         f"rewards.timeout = {limits.timeout:g} seconds"
@@ -232,7 +232,7 @@ def describe_hang(name: str, prompts: Sequence[str], limits: Limits) -> str:
 
 
 def name_prompts(names: Sequence[str]) -> str:
-    """The first, and how many there are besides.
+    """Return the first name, and the number of further ones.
 
     >>> name_prompts(["a", "a", "b"])
     "prompt 'a' and 1 more"
@@ -260,7 +260,7 @@ def _call_in_thread(call: Callable[[], Result], seconds: float) -> Result:
 
 
 class _Limit:
-    """Raises `_Interrupt` in the main thread after so many seconds, until `over` is set."""
+    """Raises `_Interrupt` in the main thread after some seconds, until `over` is set."""
 
     def __init__(self, seconds: float) -> None:
         self.over = False
@@ -271,7 +271,7 @@ class _Limit:
         )
 
     def start(self) -> None:
-        """Begin to count; from here on `_Interrupt` may come."""
+        """Start the clock; from here on `_Interrupt` may come."""
         self._watcher.start()
 
     def end(self) -> None:
@@ -279,7 +279,7 @@ class _Limit:
         with self._lock:
             self.over = True
         self._ended.set()
-        # A signal that is on its way must not meet the default action, which ends the process.
+        # A pending signal must not reach the default action, which ends the process.
         default = self._before in (None, signal.SIG_DFL)
         signal.signal(_SIGNAL, signal.SIG_IGN if default else self._before)
 

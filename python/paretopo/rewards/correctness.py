@@ -14,11 +14,11 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def exact_match(answer: str | None, targets: str | Sequence[str]) -> float:
-    """1.0 if the answer equals one of the targets but for surrounding blanks, else 0.0.
+    """Return 1.0 if the answer equals a target except for surrounding blanks, else 0.0.
 
     Args:
-        answer: what the rollout answered; None (no answer was given) is wrong.
-        targets: one right answer, or several.
+        answer: The rollout's answer; None (no answer) is wrong.
+        targets: One right answer, or several.
 
     >>> exact_match(" 42 ", "42"), exact_match("42.0", "42"), exact_match(None, "42")
     (1.0, 0.0, 0.0)
@@ -29,15 +29,15 @@ def exact_match(answer: str | None, targets: str | Sequence[str]) -> float:
 
 
 def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
-    """1.0 if the answer equals one of the targets after normalisation, else 0.0.
+    """Return 1.0 if the answer equals one of the targets after normalisation, else 0.0.
 
     Normalisation is that of open-domain question answering: lower case, no ASCII punctuation, no
-    articles, single blanks. Of an answer or a target that has nothing left then ("A+", "The The"),
-    the text itself counts, in lower case.
+    articles, single blanks. An answer or target without any text left ("A+", "The The") is compared
+    as it is, in lower case.
 
     Args:
-        answer: what the rollout answered; None (no answer was given) is wrong.
-        targets: one right answer, or several.
+        answer: The rollout's answer; None (no answer) is wrong.
+        targets: One right answer, or several.
 
     Source: Rajpurkar et al. (2016), "SQuAD", the official evaluation script.
 
@@ -50,14 +50,14 @@ def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
 
 
 def number_or_words_match(answer: str | None, targets: str | Sequence[str]) -> float:
-    """1.0 if the answer says the same as one of the targets, else 0.0.
+    """Return 1.0 if the answer has the same meaning as one of the targets, else 0.0.
 
-    A target that is a plain number (`plain_numbers.read_number`) is compared as a number, and
-    never as words; every other one after normalisation, as `normalised_match` does.
+    A target that is a plain number (`plain_numbers.read_number`) is compared only as a number;
+    every other target after normalisation, as in `normalised_match`.
 
     Args:
-        answer: what the rollout answered; None (no answer was given) is wrong.
-        targets: one right answer, or several.
+        answer: The rollout's answer; None (no answer) is wrong.
+        targets: One right answer, or several.
 
     >>> number_or_words_match("7.0", "7"), number_or_words_match("3.5", "35")
     (1.0, 0.0)
@@ -79,7 +79,7 @@ def number_or_words_match(answer: str | None, targets: str | Sequence[str]) -> f
 
 
 def last_answer(response: str) -> str | None:
-    """The text in the last answer tags of a response (without its prompt), None without any.
+    """Return the text in the last answer tags of a response (without its prompt), or None.
 
     >>> last_answer("<answer>Rome</answer> no, <answer> Oslo </answer>")
     'Oslo'
@@ -89,9 +89,9 @@ def last_answer(response: str) -> str | None:
 
 
 def exact_answer(response: str, targets: str | Sequence[str]) -> float:
-    """1.0 if the last answer equals one of the targets after normalisation, else 0.0.
+    """Return 1.0 if the last answer equals one of the targets after normalisation, else 0.0.
 
-    As Search-R1 grades (`qa_em.py` of the published code).
+    Grades as Search-R1 does (`qa_em.py` of the published code).
 
     >>> exact_answer("<answer>The Eiffel tower.</answer>", ["Eiffel Tower"])
     1.0

@@ -1,8 +1,9 @@
-"""Economy: what a rollout's calls, or other costs, are worth.
+"""Economies: rewards for calls and other costs.
 
-By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by the going price of a
-right answer (:func:`saving`), within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`,
-:func:`gr3_economy`, :func:`pass_rate_economy`), or by a target (:func:`laser_economy`).
+They are relative to the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), to the
+price of a right answer (:func:`saving`), to a group (:func:`arora_zanette_economy`,
+:func:`kimi_economy`, :func:`gr3_economy`, :func:`pass_rate_economy`), or to a target
+(:func:`laser_economy`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> NDArray[np.float64]:
-    """``exp(-alpha * |calls - n_opt|)`` of every rollout of one prompt; 0 where nobody solved it.
+    """``exp(-alpha * |calls - n_opt|)`` of each rollout of one prompt; 0 while it is unsolved.
 
     Args:
         calls: (points,) or any shape, tool calls of each rollout, or another cost of at least 0.
@@ -39,11 +40,11 @@ def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> N
 
 
 def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArray[np.float64]:
-    """OTC's tool reward of every rollout of one prompt; 0 where nobody solved it.
+    """OTC's tool reward of each rollout of one prompt; 0 while it is unsolved.
 
-    With m calls it is ``cos(m pi / (2 m + max_calls))`` for ``n_opt = 0``, else
-    ``sin(m pi / (m + n_opt))``: 1 at the optimum, falling more slowly than :func:`tool_economy`.
-    OTC multiplies it with correctness; here that is gate "success" and all the weight on economy.
+    With m calls it is ``cos(m pi / (2 m + max_calls))`` for ``n_opt = 0``, else ``sin(m pi / (m +
+    n_opt))``: 1 at the optimum, falling more slowly than :func:`tool_economy`. OTC multiplies it
+    with correctness; here gate "success" with all weight on economy gives this product.
 
     Args:
         calls: (points,) or any shape, tool calls of each rollout, or another cost of at least 0.
@@ -71,22 +72,22 @@ def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArra
 
 
 def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
-    """``1 - cost / price``: the share that is saved of the going price of a right answer.
+    """``1 - cost / price``: the share of a right answer's price that is saved.
 
-    Beyond the price it is ``price / cost - 1``: the curve goes on smoothly and ends at -1, so that
-    of two dear answers the less dear one is always better, and no cost outweighs everything.
+    Above the price it is ``price / cost - 1``. The curve continues smoothly and ends at -1, so the
+    cheaper of two expensive answers is always better, and no cost outweighs everything.
 
     Args:
-        costs: any shape, finite numbers of at least 0.
-        price: at least 0, of a shape that broadcasts to that of ``costs``: the value of a
-            :class:`~paretopo.rewards.learnt_costs.SuccessPrice`. None and 0 say that none is known,
-            when a cost of 0 saves all and any other nothing at all.
+        costs: Any shape, finite numbers of at least 0.
+        price: At least 0, of a shape that broadcasts to that of ``costs``: the value of a
+            :class:`~paretopo.rewards.learnt_costs.SuccessPrice`. None and 0 mean that the price is
+            unknown; a cost of 0 then saves all, any other cost nothing.
 
     Returns:
         float64 of the shape of ``costs``, from -1 to 1: 1 for a cost of 0, 0 for the price.
 
     Raises:
-        ValueError: a cost or a price is no finite number of at least 0.
+        ValueError: A cost or a price is not a finite number of at least 0.
 
     >>> saving([0, 2, 4, 8], 4).tolist()
     [1.0, 0.5, 0.0, -0.5]
@@ -98,7 +99,7 @@ def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
             f"price must be finite numbers of at least 0 or None, got {prices.ravel().tolist()[:8]}"
         )
     below = paid <= prices
-    # The larger of the two divides: never 0 by 0.
+    # Divide by the larger of the two: never 0 by 0.
     ratio = np.minimum(paid, prices) / np.where(
         np.maximum(paid, prices) > 0.0, np.maximum(paid, prices), 1.0
     )
@@ -109,9 +110,9 @@ def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
 def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
     """``1 - sigmoid((cost - mean) / std)`` of the group's successes; 0 for failures.
 
-    Mean and standard deviation are those of the costs of the group's successes; where these do not
-    differ, or there is one alone, each gets 1/2. With weights 1 - alpha for correctness and alpha
-    for this, a success has their reward, 1 - alpha sigmoid(z), and a failure 0.
+    Mean and standard deviation are those of the costs of the group's successes. If these are equal,
+    or there is only one, each gets 1/2. With weights 1 - alpha for correctness and alpha for this
+    economy, a success has the reward of the paper, 1 - alpha sigmoid(z), and a failure 0.
 
     Args:
         costs: (..., points) finite numbers; their unit and a shift of all of them do not matter.
@@ -135,7 +136,7 @@ def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.
     low, high = _ends(paid, solved)
     differ = high > low
     low, high = np.where(differ, low, 0.0), np.where(differ, high, 1.0)
-    # From 0 to 1 first: squares of very small or large costs would leave the range of numbers.
+    # Scale to 0..1 first: squares of very small or large costs would under- or overflow.
     unit = np.where(solved & differ, paid - low, 0.0) / (high - low)
     count = solved.sum(axis=-1, keepdims=True).clip(1)
     off = np.where(solved, unit - unit.sum(axis=-1, keepdims=True) / count, 0.0)
@@ -191,7 +192,7 @@ def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
     """
     paid = check_costs(costs, None)
     highest = np.max(paid, axis=-1, keepdims=True, initial=0.0)
-    # From 0 to 1 first: a sum of very large costs would leave the range of numbers.
+    # Scale to 0..1 first: a sum of very large costs would overflow.
     unit = paid / np.where(highest > 0.0, highest, 1.0)
     mean = unit.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
     relative: NDArray[np.float64] = 0.0 - unit / np.where(mean > 0.0, mean, 1.0)
@@ -199,10 +200,10 @@ def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
 
 
 def pass_rate_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
-    """``-pass rate * cost / most``: a penalty of all of a group, harder where more of it is right.
+    """``-pass rate * cost / most``: a penalty for a whole group, harder if more answers are right.
 
-    The pass rate is the share of successes, most the largest cost of the group; where all cost
-    nothing all get 0. Failures are punished as successes are.
+    The pass rate is the share of successes, and most the largest cost of the group; if all costs
+    are 0, all get 0. Failures get the same penalty as successes.
 
     Args:
         costs: (..., points) finite numbers of at least 0; their unit does not matter, a shift does.
@@ -236,8 +237,8 @@ def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> 
     Args:
         costs: (..., points) finite numbers of at least 0.
         successes: (..., points) did the rollout solve its task?
-        target: a number of at least 0 or infinity, or (...) of them, one for each group: what
-            :meth:`~paretopo.rewards.learnt_costs.CostTargets.target` gives.
+        target: A number of at least 0 or infinity, or (...) of them, one for each group, from
+            :meth:`~paretopo.rewards.learnt_costs.CostTargets.target`.
 
     Returns:
         float64 (..., points), 0 or 1.
@@ -265,10 +266,9 @@ def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> 
 
 
 def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> NDArray[np.float64]:
-    """The value of each count, worked out once per count.
+    """Return the value of each count, computed once per count.
 
-    Rollouts with equal calls get bit-equal rewards on every machine, so that ranks see them as
-    ties.
+    Rollouts with equal calls get bit-equal rewards on every machine, so ranks treat them as ties.
     """
     given = counts.ravel().tolist()
     table = {count: value(count) for count in set(given)}

@@ -1,4 +1,4 @@
-"""The reward functions of a run: out of ``rewards.file``, out of packages, or a reward model.
+"""The reward functions of a run: from ``rewards.file``, from packages, or a reward model.
 
 An objective takes the function of ``rewards.file`` that has its name, unless its key ``function``
 names another: one of that file, ``"package.module:name"``, or ``"model:NAME"``.
@@ -20,9 +20,9 @@ from paretopo.config.keys import nearest
 from paretopo.config.python_files import load_module
 from paretopo.rewards.calls import is_async
 
-MODEL = "model:"  # before the name of a reward model
+MODEL = "model:"  # prefix of a reward model's name
 
-# What TRL passes to every reward function.
+# TRL's arguments of every reward function.
 _OF_TRL = ("prompts", "completions", "completion_ids")
 
 
@@ -31,12 +31,12 @@ class Reward:
     """A reward function, and the objectives that it measures.
 
     Attributes:
-        name: What errors call it.
-        objectives: Names; of several it returns a number each.
-        function: As TRL takes it.
-        is_async: Does it return a coroutine?
-        wants: The arguments that it names; None for all that there are.
-        needs: Those of them without a default.
+        name: Its name in errors.
+        objectives: Their names; a function with several returns a number for each.
+        function: A function in TRL's form.
+        is_async: True if it returns a coroutine.
+        wants: The arguments that it names; None for all available ones.
+        needs: The named arguments without a default.
     """
 
     name: str
@@ -48,18 +48,18 @@ class Reward:
 
     @property
     def is_model(self) -> bool:
-        """Is it a reward model? It has no time limit: its first call loads it."""
+        """Return whether it is a reward model, which has no time limit: its first call loads it."""
         return bool(getattr(self.function, "is_model", False))
 
     def choose(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that the function gets."""
+        """Return the arguments for the function."""
         if self.wants is None:
             return dict(given)
         return {name: value for name, value in given.items() if name in self.wants}
 
 
 def find_rewards(config: RunConfig) -> list[Reward]:
-    """The reward functions of a run, in the order of its objectives; no model is loaded.
+    """Return the reward functions of a run, in the order of its objectives; loads no model.
 
     Raises:
         ConfigError: A file or package is missing or fails, or has no such function, or
@@ -83,7 +83,7 @@ def check_measured(config: RunConfig, rewards: Sequence[Reward]) -> None:
     """Refuse an objective that nothing measures, unless an agent of the user's own may.
 
     Raises:
-        ConfigError: Names the objective, and what is near.
+        ConfigError: Names the objective, and the nearest known name.
     """
     own_agent = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
     if own_agent.get(config.backend, FROM_TASK) != FROM_TASK:
@@ -98,7 +98,7 @@ def check_measured(config: RunConfig, rewards: Sequence[Reward]) -> None:
             raise ConfigError(
                 f"objectives.{one.name}: nothing measures it, and {where}; "
                 f"{nearest(one.name, [*functions, *MEASURES])} An objective is one of "
-                f"{', '.join(MEASURES)}, a function of rewards.file, or what its key function names"
+                f"{', '.join(MEASURES)}, a function of rewards.file, or the key function's value"
             )
 
 
@@ -110,7 +110,7 @@ class _File:
         self._module = None if path == NONE else load_module("rewards.file", Path(path))
 
     def get(self, name: str) -> Callable[..., Any] | None:
-        """What has this name and can be called."""
+        """Return the callable of this name, or None."""
         found = getattr(self._module, name, None)
         if inspect.isclass(found):
             raise ConfigError(
@@ -120,7 +120,7 @@ class _File:
         return found if callable(found) else None
 
     def names(self) -> list[str]:
-        """Those that it defines, but for names that begin with ``_``."""
+        """Return the names that it defines, except those that begin with ``_``."""
         if self._module is None:
             return []
         return [
@@ -154,7 +154,7 @@ class _File:
 def _find(named: str, objective: str, file: _File, device: str) -> Callable[..., Any]:
     key = f"objectives.{objective}.function"
     if named.startswith(MODEL):
-        # By name, as back ends are: an integration imports this package.
+        # Import by name, as for back ends: an integration imports this package.
         models = import_module("paretopo.integrations.huggingface.reward_model")
         made: Callable[..., Any] = models.RewardModel(named.removeprefix(MODEL), device)
         return made
@@ -181,7 +181,7 @@ def _find_in_package(key: str, named: str) -> Callable[..., Any]:
     if not inspect.isclass(found) and _takes_rollouts(found):
         return functools.partial(found, **parameters) if parameters else found
     try:
-        made = found(**parameters)  # a class, or what makes the function
+        made = found(**parameters)  # a class, or a factory of the function
     except Exception as error:
         raise ConfigError(f"{key} = {named!r} fails: {type(error).__name__}: {error}") from error
     if not callable(made):
@@ -192,7 +192,7 @@ def _find_in_package(key: str, named: str) -> Callable[..., Any]:
 
 
 def _read_call(key: str, named: str, text: str) -> tuple[str, dict[str, Any]]:
-    """Name and parameters of ``name`` or ``name(a=1, b="x")``."""
+    """Return name and parameters of ``name`` or ``name(a=1, b="x")``."""
     try:
         parsed = ast.parse(text, mode="eval").body
         called = parsed if isinstance(parsed, ast.Call) else None
@@ -211,7 +211,7 @@ def _read_call(key: str, named: str, text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _takes_rollouts(function: Callable[..., Any]) -> bool:
-    """Is it a reward function, rather than what makes one?"""
+    """Return whether it is a reward function instead of a factory of one."""
     parameters = _parameters(function)
     names = {one.name for one in parameters}
     only_keywords = all(one.kind is one.VAR_KEYWORD for one in parameters)
@@ -219,7 +219,7 @@ def _takes_rollouts(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """None of a function of C that does not tell them."""
+    """Return the parameters; empty for a C function that does not report them."""
     try:
         return list(inspect.signature(function).parameters.values())
     except ValueError:
@@ -229,7 +229,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 def describe_function(
     named: str, objectives: tuple[str, ...], function: Callable[..., Any]
 ) -> Reward:
-    """A reward function with what it asks for."""
+    """Describe a reward function and its arguments."""
     name = objectives[0] if len(objectives) == 1 else named
     parameters = _parameters(function)
     named_ones = [one for one in parameters if one.kind in (one.KEYWORD_ONLY, _BOTH)]

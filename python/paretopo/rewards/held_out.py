@@ -1,9 +1,9 @@
-"""Every held-out evaluation, scored by what is known today.
+"""Every held-out evaluation, scored by current knowledge of costs.
 
-The fewest calls that solve a question become known only as training finds them. Scored once and
-for all, the policy as it starts would set the optimum itself and pass for perfectly economical;
-here its calls are kept, and all evaluations are scored anew against the fewest calls of them all.
-Other costs with such an economy likewise.
+Training only gradually finds the fewest calls that solve a question. Scored once, the initial
+policy would set the optimum itself and appear perfectly economical. This module keeps its calls,
+and scores all evaluations again against the fewest calls of all. Other costs with such an economy
+work in the same way.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class HeldOut:
     >>> held_out = HeldOut({"calls": tool_economy})
     >>> held_out.add(["q"], costs=[[3]], solved=[True])
     False
-    >>> held_out.economies().tolist()  # the only one that is known: the best there is
+    >>> held_out.economies().tolist()  # the only known cost is the best
     [[[1.0]]]
-    >>> held_out.add(["q"], costs=[[1]], solved=[True])  # fewer than what was known
+    >>> held_out.add(["q"], costs=[[1]], solved=[True])  # fewer than known so far
     True
-    >>> held_out.economies().round(3).tolist()  # both evaluations, by what is known now
+    >>> held_out.economies().round(3).tolist()  # both evaluations, by current knowledge
     [[[0.247]], [[1.0]]]
     """
 
@@ -43,25 +43,25 @@ class HeldOut:
         self._support = min_support
         self._minima = self._new_minima()
         self._prompts: list[str] = []
-        # Of each evaluation (questions,) of each cost, NaN where it does not apply, in the smallest
-        # type that holds them: they are all that grows with a run.
+        # For each evaluation, (questions,) of each cost, NaN if it does not apply, in the smallest
+        # type that holds them: only these arrays grow with a run.
         self._costs: list[list[NDArray[Any]]] = []
         self._solved: list[NDArray[np.bool_]] = []
 
     def add(self, prompt_ids: Sequence[str], costs: ArrayLike, solved: ArrayLike) -> bool:
-        """Take in an evaluation.
+        """Record an evaluation.
 
         Args:
-            prompt_ids: (questions,) the same in every evaluation, in any order, no two alike.
-            costs: (questions, costs) of each answer, at least 0; NaN where one does not apply.
-                Those that are not whole count to six digits.
+            prompt_ids: (questions,) the same in every evaluation, in any order, without duplicates.
+            costs: (questions, costs) of each answer, at least 0; NaN if one does not apply. Costs
+                that are not whole are rounded to six digits.
             solved: (questions,) was the answer right?
 
         Returns:
-            Does it change what an earlier evaluation is worth?
+            True if it changes the score of an earlier evaluation.
 
         Raises:
-            ValueError: other questions than before, one twice, lengths that differ, or costs that
+            ValueError: Other questions than before, a duplicate, lengths that differ, or costs that
                 are negative.
         """
         prompts = list(prompt_ids)
@@ -91,12 +91,12 @@ class HeldOut:
         return changed
 
     def economies(self, latest: int | None = None) -> NDArray[np.float64]:
-        """(evaluations, questions, costs): the economies of every answer, by what is known today.
+        """Return (evaluations, questions, costs) economies of every answer, by current knowledge.
 
-        Questions keep the order of the first evaluation; NaN where a cost does not apply.
+        Questions keep the order of the first evaluation; NaN if a cost does not apply.
 
         Args:
-            latest: Of the last so many evaluations alone.
+            latest: Only for this many evaluations, the last ones.
         """
         rows = self._costs if latest is None else self._costs[-latest:]
         costs = self._stack(rows)
@@ -109,12 +109,12 @@ class HeldOut:
         return values
 
     def solved(self) -> NDArray[np.bool_]:
-        """(evaluations, questions): which answers were right."""
+        """Return (evaluations, questions) bool: which answers were right."""
         return np.array(self._solved, np.bool_).reshape(len(self._solved), len(self._prompts))
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """The questions, in the order of the first evaluation."""
+        """Return the questions, in the order of the first evaluation."""
         return tuple(self._prompts)
 
     def __len__(self) -> int:
@@ -122,9 +122,9 @@ class HeldOut:
         return len(self._costs)
 
     def latest(self) -> dict[str, Any]:
-        """The answers of the last evaluation, JSON-able: a few characters each.
+        """Return the answers of the last evaluation, JSON-able: a few characters each.
 
-        They are for a file that grows with the run, so that its checkpoints need not.
+        They belong in a file that grows with the run, so that checkpoints stay small.
         """
         columns = enumerate(self._economies)
         return {
@@ -136,10 +136,10 @@ class HeldOut:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """What it takes to continue, beside :meth:`latest` of every evaluation; JSON-able.
+        """Return the state in addition to :meth:`latest` of every evaluation; JSON-able.
 
-        None of these can be dropped: when the fewest calls of a question fall, an evaluation that
-        others dominated can come to be dominated no longer.
+        No part can be dropped: when the fewest calls of a question fall, a dominated evaluation may
+        become non-dominated again.
         """
         return {"prompts": list(self._prompts), "evaluations": len(self)}
 
@@ -149,18 +149,17 @@ class HeldOut:
         """Continue from :meth:`state_dict`.
 
         Args:
-            state: What it gave.
-            answers: What :meth:`latest` gave after each evaluation, those behind the state
-                included.
+            state: The result of `state_dict`.
+            answers: The results of :meth:`latest` after each evaluation, also after the state.
 
-        Raises:
-            ValueError: there are fewer than the state knows of.
+            Raises:
+                ValueError: There are fewer answers than the state needs.
         """
         count = int(state["evaluations"])
         if len(answers) < count:
             raise ValueError(
-                f"the saved state knows {count} evaluations, and the answers of {len(answers)} are "
-                "kept: resume in the folder of the run, with its answers.jsonl"
+                f"the saved state has {count} evaluations, but only {len(answers)} "
+                "have saved answers: resume in the folder of the run, with its answers.jsonl"
             )
         self._prompts = list(state["prompts"])
         self._minima, self._costs, self._solved = self._new_minima(), [], []
@@ -222,9 +221,9 @@ def _apply(
 
 
 def _round(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is not whole to six digits, as float32 holds them: a row of JSON gives them back.
+    """Round costs that are not whole to six digits, as float32 holds them: JSON restores them.
 
-    More would say less than a clock knows, in twice the room.
+    More digits would exceed a clock's precision, in twice the space.
     """
     rounded = costs.copy()
     real = costs != np.floor(costs)  # NaN, too

@@ -1,7 +1,7 @@
 r"""Compares LaTeX by math-verify; runs inside the sandbox, and imports nothing of paretopo.
 
-The interpreter that gradings are forked from runs this file once, as the module `warm_up`: with the
-typical answers below read before the fork, a comparison need not build the parser's tables again.
+Gradings are forked from an interpreter that runs this file once, as the module `warm_up`. It reads
+the typical answers below before the fork, so a comparison need not build the parser's tables again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math_verify import LatexExtractionConfig, parse, verify
 from sympy import Expr
 
 _DIGITS = 15
-_AGREEMENT = 1e-6  # relative; where math-verify rounds at six places, however small the numbers
+_AGREEMENT = 1e-6  # relative; math-verify rounds at six places, even small numbers
 _MOST_GROWTH_KB = 100 << 10  # of memory, after which the next comparison begins a new process
 _WHOLE = [LatexExtractionConfig()]
 
@@ -63,7 +63,7 @@ _TYPICAL = (
 def compare_all(pairs: Sequence[tuple[str, str]]) -> None:
     """Print a line for each pair, "True" or "False", as soon as it is known.
 
-    Ends early when memory has grown much: who asks goes on with the rest in a fresh process.
+    Ends early when memory has grown much; the caller continues with a new process.
     """
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for known, given in pairs:
@@ -73,7 +73,7 @@ def compare_all(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def compare(known: str, given: str) -> bool:
-    """Do two answers in LaTeX say the same? False where one of them cannot be read as a whole."""
+    """Return whether two LaTeX answers are equal; False if one cannot be read as a whole."""
     theirs, mine = _read(known), _read(given)
     if not theirs or not mine or not verify(theirs, mine, timeout_seconds=None):
         return False
@@ -81,7 +81,7 @@ def compare(known: str, given: str) -> bool:
 
 
 def _read(text: str) -> list[Any]:
-    """All of the text, or nothing: math-verify falls back to its last number by default."""
+    """Read the whole text, or nothing: by default math-verify falls back to its last number."""
     text = f"${text}$"
     read: list[Any] = parse(
         text, _WHOLE, fallback_mode="no_fallback", extraction_mode="first_match",

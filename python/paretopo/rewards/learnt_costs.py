@@ -1,4 +1,4 @@
-"""What is learnt of costs: the fewest of a success, what the starting policy pays, and targets."""
+"""Knowledge about costs: the fewest of a success, the price of a success, and targets."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from paretopo.rewards.economy import check_costs, check_successes
 
 
 class CostMinimum:
-    """The fewest tool calls, seconds, or what else is a cost, with which each prompt was solved.
+    """The fewest tool calls, seconds or other costs with which each prompt was solved.
 
-    One step is ``update`` with a group of rollouts, then the reward of all of them with
-    ``n_opt``: the group at hand counts already.
+    Call ``update`` with a group of rollouts, then score them with ``n_opt``, which includes this
+    group.
 
     Args:
-        scope: "running" keeps the minimum over all updates of a prompt, as the paper does;
-            "group" knows the last update only, so that a lucky guess does not bind for ever.
-        min_support: how many successes that cost at most ``n`` make ``n`` count; 1 is the
+        scope: "running" keeps the minimum over all updates of a prompt, as the paper does; "group"
+            uses only the last update, so a lucky guess has no lasting effect.
+        min_support: Number of successes that cost at most ``n`` before ``n`` counts; 1 is the
             paper. With scope "running" they add up over updates.
 
     Source: arXiv 2606.16111, section 2.3 (``N_optimal``).
@@ -45,7 +45,7 @@ class CostMinimum:
         self._fewest: dict[str, list[float]] = {}
 
     def update(self, prompt_id: str, costs: ArrayLike, successes: ArrayLike) -> None:
-        """Take in the rollouts of one prompt.
+        """Record the rollouts of one prompt.
 
         Args:
             prompt_id: the prompt.
@@ -67,7 +67,7 @@ class CostMinimum:
             self._fewest.pop(prompt_id, None)
 
     def n_opt(self, prompt_id: str) -> float | None:
-        """The fewest of a success, None while too few successes are known."""
+        """Return the fewest of a success, None while too few successes are known."""
         fewest = self._fewest.get(prompt_id, [])
         return fewest[-1] if len(fewest) == self.min_support else None
 
@@ -104,14 +104,14 @@ class CostMinimum:
 
 
 class SuccessPrice:
-    """The going price of a right answer, learnt from the right answers themselves.
+    """The price of a right answer, learnt from the right answers themselves.
 
-    Each group contributes its dearest right answer, if that costs anything. The price is a low
-    quantile of the latest ``groups`` of these. Once there are that many it never falls, so that a
-    policy that has learnt to save does not lower the price it saves by.
+    Each group contributes its most expensive right answer, if that costs anything. The price is a
+    low quantile of the latest ``groups`` of these. Once there are that many it never falls, so a
+    policy that has learnt to save does not lower its own standard.
 
-    Nothing enters but right answers: a start that pays nothing, or far too much, for wrong answers
-    does not move the price. A factor on all costs is a factor on the price.
+    Only right answers enter. A policy that starts with wrong answers for free, or far too expensive
+    ones, does not change the price. A factor on all costs is a factor on the price.
 
     Args:
         quantile: from 0 to 1, by linear interpolation.
@@ -174,8 +174,8 @@ class SuccessPrice:
     def of_groups(self, costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
         """The price for each group: not below its dearest right answer, if several are right.
 
-        Where one right answer is dearer than another of its group, the dearer one is what being
-        right costs there, whatever the other groups pay.
+        If one right answer costs more than another of its group, the more expensive one is the
+        price of a right answer there, whatever the other groups pay.
 
         Args:
             costs: as for :meth:`update`.
@@ -242,23 +242,23 @@ class CostTargets:
     """LASER's target costs: one of the starting policy's, or LASER-D's, by difficulty.
 
     A group is easy where at least 2/3 of its rollouts are right, of medium difficulty where at
-    least 1/3 are, else hard. The groups of training are taken in blocks. With ``by="difficulty"``
-    the latest whole block gives the targets, before there is one the block at hand: of all costs of
-    a difficulty's groups, right and wrong ones, the least t such that so large a share is at most t
-    that one right answer can be expected of a group that is at the lower end of its difficulty:
-    1 / floor(2 n / 3) of easy groups of n rollouts, 1 / floor(n / 3) of medium ones, all of hard
-    ones. So with n = 8 the target is the 0.2 quantile, the median, and the largest. With
-    ``by="start"`` it is the lower quartile of the first block, for all.
-
+    A group is easy if at least 2/3 of its rollouts are right, of medium difficulty if at least 1/3
+    are, else hard. Training groups form blocks. With ``by="difficulty"`` the latest complete block
+    gives the targets; before there is one, the current block does. The target is a quantile of all
+    costs of a difficulty's groups, right and wrong. Its share is such that one right answer can be
+    expected of a group at the lower end of the difficulty: 1 / floor(2 n / 3) for easy groups of n
+    rollouts, 1 / floor(n / 3) for medium ones, and 1 for hard ones. With n = 8 these are the 0.2
+    quantile, the median, and the largest. With ``by="start"`` the target is the lower quartile of
+    the first block, for all groups.
     Args:
         by: "difficulty" for LASER-D, "start" for LASER.
-        groups: of a block.
+        groups: Number of groups in a block.
 
     Source: Liu et al. (2025), arXiv 2505.15612, section 5; hkust-nlp/Laser,
     ``verl/utils/reward_score/length_penalty.py``, lines 249 to 363 (``round_method = "floor"``) and
-    ``count_length_distribution.py``. There a set of 500 questions is answered anew every 20 steps;
-    a block of training groups stands for it here. There targets are steps of 1,024 tokens from a
-    smallest one on, the method's setting: here they are the quantiles themselves, in any unit, from
+    ``count_length_distribution.py``. LASER-D answers a set of 500 questions again every 20 steps;
+    here a block of training groups replaces it. Its targets are steps of 1,024 tokens from a
+    smallest one on, the method's setting; here they are the quantiles themselves, in any unit, from
     0 on. LASER's target is a setting of 2,048 to 8,192 tokens: the quartile is our choice.
 
     >>> targets = CostTargets(by="difficulty")
@@ -275,14 +275,14 @@ class CostTargets:
             raise ValueError(f"groups must be an integer of at least 1, got {groups!r}")
         self.by = by
         self.groups = groups
-        # Of the block at hand: costs by difficulty, groups so far, rollouts of the largest.
+        # The current block: costs by difficulty, number of groups, rollouts of the largest group.
         self._costs: list[list[float]] = [[], [], []]
         self._seen = 0
         self._size = 0
-        self._targets: list[float | None] | None = None  # of the latest whole block
+        self._targets: list[float | None] | None = None  # of the latest complete block
 
     def update(self, costs: ArrayLike, successes: ArrayLike) -> None:
-        """Take in the rollouts of one group.
+        """Record the rollouts of one group.
 
         Args:
             costs: (points,) finite numbers of at least 0.
@@ -303,7 +303,7 @@ class CostTargets:
             self._costs, self._seen, self._size = [[], [], []], 0, 0
 
     def target(self, successes: ArrayLike) -> float:
-        """What a success of a group may cost at most; infinity where no such group was seen.
+        """Return the largest cost of a success in a group; infinity if no such group was seen.
 
         Args:
             successes: (points,) of the group.
@@ -345,7 +345,7 @@ class CostTargets:
         )
 
     def _of_the_block(self) -> list[float | None]:
-        """Of hard, medium and easy groups."""
+        """Return the targets of hard, medium and easy groups."""
         if self.by == "start":
             costs = sorted(cost for some in self._costs for cost in some)
             return [_least_with(costs, 4)] * 3

@@ -11,8 +11,8 @@ The rules, in order; the first that knows decides:
 6. Equal as mathematics, by math-verify (`latex_reader.py`), which must read both as a whole; two
    constants must also agree to six significant digits.
 
-The last rule reads LaTeX that a model wrote, which can take for ever or all memory
-(`9^{9^{9^9}}`): it is done in a `PythonInterpreter`, under its limits. A comparison that meets one
+The last rule reads LaTeX that a model wrote, which can take forever or use all memory
+(`9^{9^{9^9}}`). A `PythonInterpreter` runs it under its limits. A comparison that reaches a limit
 is undecided, neither right nor wrong: None.
 """
 
@@ -68,14 +68,14 @@ def last_box(text: str) -> str | None:
 
 
 class MathGrader:
-    r"""Grades responses. Any number of threads may ask at once: what waits shares a process.
+    r"""Grades responses. Any number of threads may call it; waiting comparisons share a process.
 
     Args:
-        cpu_seconds: processor time for one comparison; what takes longer is undecided. Not time by
-            the clock: no verdict depends on how busy the machine is.
-        workers: processes that compare at a time.
-        isolation: as for `PythonInterpreter`. What is run is no program of a model's, only a reader
-            of LaTeX that it wrote: "process" is defensible where there is no bubblewrap.
+        cpu_seconds: Processor time for one comparison; a longer one is undecided. Processor time
+            makes verdicts independent of the load of the machine.
+        workers: Number of processes that compare at the same time.
+        isolation: As for `PythonInterpreter`. It runs no program of a model, only a reader of LaTeX
+            that the model wrote, so "process" is defensible without bubblewrap.
 
     Attributes:
         undecided: how many gradings were neither right nor wrong so far.
@@ -119,7 +119,7 @@ class MathGrader:
     def grade(self, response: str, answer: str | Sequence[str]) -> float | None:
         """1.0 if the last box of the response holds the answer, 0.0 if not; None: undecided.
 
-        Of several answers each is right by itself.
+        One match among several answers is enough.
         """
         return self.grade_all([response], [answer])[0]
 
@@ -163,7 +163,7 @@ class MathGrader:
         return self._known[pair]
 
     def _compare_waiting(self) -> None:
-        """Compare as long as pairs wait, whoever asked; free workers share them evenly."""
+        """Compare as long as pairs wait; free workers share them evenly."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -185,9 +185,9 @@ class MathGrader:
                     self._busy -= 1
 
     def _compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
-        """By one process, as long as it goes well.
+        """Compare pairs in one process, until a limit is reached.
 
-        A pair that meets a limit begins the next process, and so has the limit for itself.
+        A pair that reaches a limit begins the next process, where the limit applies only to it.
         """
         sides = [write_as_sets(to_latex(answer), to_latex(given)) for given, answer in pairs]
         verdicts: list[bool | None] = []
@@ -199,7 +199,7 @@ class MathGrader:
             if told:
                 losses = 0
             elif result.limit == "sandbox" and losses == 0:
-                losses = 1  # to the memory of the machine, perhaps: that is not the answer's fault
+                losses = 1  # perhaps the machine ran out of memory: try the pair again
             else:
                 verdicts.append(None)
                 losses = 0
@@ -218,7 +218,7 @@ class MathGrader:
 
 
 def decide(given: str, answer: str) -> bool | None:
-    r"""The verdict by rules 1 to 5, None where mathematics has to tell.
+    r"""Return the verdict by rules 1 to 5, None if mathematics has to decide.
 
     >>> decide("0.0000672", "0.0000673"), decide(r"2\sqrt{3}", r"\sqrt{12}")
     (False, None)
@@ -270,7 +270,7 @@ def _read_members(text: str) -> tuple[str, list[PlainNumber]] | None:
 
 
 def _best(verdicts: Sequence[bool | None]) -> float | None:
-    """The grade by several answers, each right by itself."""
+    """Return the grade by several answers; one match is enough."""
     return 1.0 if True in verdicts else None if None in verdicts else 0.0
 
 

@@ -1,4 +1,4 @@
-"""What a rollout measured, completed and checked before anything is made of it."""
+"""Complete and check the measurements of rollouts, before rewards are computed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from paretopo.rollout import BadRollout, Rollout
 def complete_rollouts(
     rollouts: Sequence[Rollout], objectives: Sequence[Objective], config: RewardsConfig
 ) -> list[Rollout]:
-    """The rollouts with every measure that follows from what is known, checked, and `solved`.
+    """Return the rollouts with all derived measures and `solved`, checked.
 
-    Tokens are those that the policy wrote. Dollars are what the environment spent, if it says so,
-    and the file's price for calls and tokens. Each measure is times its objective's price, and what
-    that leaves of a budget where there is one.
+    Tokens are those that the policy wrote. Dollars are the environment's spending, if it reports
+    any, plus the file's price for calls and tokens. Each measure is multiplied by its objective's
+    price, or becomes the rest of a budget.
 
     Args:
-        rollouts: Of one batch.
-        objectives: Those of the run, the one that says what solved means first, if there is one.
+        rollouts: The rollouts of one batch.
+        objectives: The objectives of the run, the gate first, if there is one.
         config: Prices.
 
     Raises:
@@ -59,7 +59,7 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
                 f"its reward_components, which is not an objective; {nearest(name, known)}"
             )
     wanted = {one.name for one in objectives}
-    # The clock's, or runs would not be equal that are; what nobody asked to grade.
+    # Drop wall-clock time, which differs between equal runs, and an unused grade.
     for name in {"seconds", "correct"} - wanted:
         components.pop(name, None)
     if "tokens" in wanted:
@@ -80,19 +80,19 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
     first = objectives[0].name
     decides = components.get(first)
     if decides is None:
-        told = f"{first!r} = None" if first in components else f"no {first!r}"
+        found = f"{first!r} = None" if first in components else f"no {first!r}"
         raise BadRollout(
-            f"the rollout of prompt {rollout.prompt_id!r} has {told} in its reward_components: the "
-            "gate applies to every rollout"
+            f"the rollout of prompt {rollout.prompt_id!r} has {found} in its reward_components: "
+            "the gate applies to every rollout"
         )
     return replace(rollout, reward_components=components, solved=decides > objectives[0].threshold)
 
 
 def check_number(prompt: str, name: str, value: object) -> float | None:
-    """A measure as a float, or None.
+    """Return a measure as a float, or None.
 
     Raises:
-        BadRollout: It is no finite number, or for what is counted no integer of at least 0.
+        BadRollout: It is not a finite number or, for counts, not an integer of at least 0.
     """
     if value is None:
         return None

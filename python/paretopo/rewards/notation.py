@@ -1,4 +1,4 @@
-r"""One notation for mathematical answers, so that what says the same reads the same.
+r"""One notation for mathematical answers, so that equal answers read the same.
 
 Rules for the normal form after Lewkowycz et al. (2022), "Minerva", arXiv 2206.14858, appendix D.
 """
@@ -94,7 +94,7 @@ def to_latex(text: str) -> str:
 
 
 def normalise_answer(text: str, *, join_groups: bool = True) -> str:
-    r"""The answer without what carries no meaning: spaces, wrappings, sizes, units, names.
+    r"""Return the answer without meaningless parts: spaces, wrappings, sizes, units, names.
 
     Args:
         text: The answer.
@@ -126,7 +126,7 @@ def write_as_sets(known: str, given: str) -> tuple[str, str]:
 
     Args:
         known: In plain LaTeX, as `to_latex` writes it.
-        given: Likewise.
+        given: In plain LaTeX.
 
     >>> write_as_sets("[2, 5)", r"2 \le x < 5"), write_as_sets(r"x \in [-2,7]", "[-2,7]")
     (('[2, 5)', '[2,5)'), ('[-2,7]', '[-2,7]'))

@@ -1,4 +1,4 @@
-"""Soft punishment of responses near the end of their budget."""
+"""Soft penalty of responses near the end of their budget."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 def overlong(tokens: ArrayLike, longest: int, buffer: int) -> NDArray[np.float64]:
     """How far responses reach into the last ``buffer`` tokens of their budget, from 0 to 1.
 
-    It is taken off the advantage, after ranking: inside the reward vector, a length would change
-    which rollout dominates which.
+    It is subtracted from the advantage after ranking: as part of the reward vector, a length would
+    change the dominance between rollouts.
 
     Args:
         tokens: any shape, tokens that the policy wrote.

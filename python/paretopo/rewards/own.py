@@ -44,8 +44,9 @@ _LOGGER = logging.getLogger("paretopo")
 
 
 class _Loops:
-    """The event loop of a process: functions are executed once, and what they wait for belongs to
-    the loop of its first use.
+    """The event loop of a process.
+
+    Functions are executed once, and their resources belong to the loop of their first use.
     """
 
     def __init__(self) -> None:
@@ -59,7 +60,7 @@ class _Loops:
             return self._loop
 
     def drop(self) -> None:
-        """Leave the loop that a coroutine blocks."""
+        """Drop a loop that a coroutine blocks."""
         self._loop = None
 
 
@@ -73,7 +74,7 @@ class OwnRewards:
     concurrently, in one event loop that lasts.
 
     Args:
-        config: Names the functions, their limit, and what follows on a failure.
+        config: Names the functions, their limit, and the reaction to a failure.
 
     Raises:
         ConfigError: As :func:`~paretopo.rewards.functions.find_rewards`.
@@ -92,17 +93,17 @@ class OwnRewards:
         columns: Mapping[str, Sequence[Any]],
         further: Mapping[str, Any] = MappingProxyType({}),
     ) -> Measured:
-        """What each rollout measured.
+        """Return the measurements of each rollout.
 
         Args:
-            prompts: Of each rollout.
-            completions: What the policy wrote, as texts or as messages.
-            columns: Name → a value for each rollout; ``id`` names the prompts in errors.
-            further: Other arguments, as they are.
+            prompts: The prompt of each rollout.
+            completions: The policy's responses, as texts or as messages.
+            columns: Maps a name to a value for each rollout; ``id`` names the prompts in errors.
+            further: Other arguments, passed on.
 
         Raises:
-            BadRollout: A function raises, takes longer than the limit, or returns another number
-                of values or one that is no finite number; names prompt, objective and value.
+            BadRollout: A function raises, takes longer than the limit, or returns another number of
+                values or one that is not finite; names prompt, objective and value.
         """
         given = {**columns, **further, "prompts": list(prompts), "completions": list(completions)}
         ids = [str(one) for one in columns["id"]]
@@ -151,7 +152,7 @@ class OwnRewards:
         return values
 
     def _fail(self, reward: Reward, ids: Sequence[str], error: BadRollout) -> Any:
-        """Raise, or go on without these values, and say so."""
+        """Raise the error, or log it and continue without these values."""
         if not self._skips or self._gate in reward.objectives:
             raise error
         _LOGGER.warning("%s: %s does not apply to these rollouts", error, reward.name)
@@ -159,7 +160,7 @@ class OwnRewards:
 
 
 def load_own_rewards(config: RunConfig) -> OwnRewards | None:
-    """The reward functions of a run; None where its objectives need none."""
+    """Return the reward functions of a run; None if its objectives need none."""
     own = OwnRewards(config)
     return own if own.rewards else None
 

@@ -76,9 +76,9 @@ def read_number(text: str) -> PlainNumber | None:
 def are_same_number(one: PlainNumber, other: PlainNumber) -> bool:
     """Do two plain numbers say the same?
 
-    Exactly, unless one is a decimal: then both must round to the same number at six places behind
-    the point and at six significant digits. A percentage equals the number before its sign, and a
-    hundredth of it.
+    Exactly, unless one is a decimal: then both must round to the same number at six decimal places
+    and at six significant digits. A percentage equals the number before its sign, and a hundredth
+    of it.
 
     >>> third, sign = read_number("1/3"), read_number("50%")
     >>> are_same_number(third, read_number("0.333333")), are_same_number(third, read_number("0.33"))

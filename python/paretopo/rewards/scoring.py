@@ -1,7 +1,7 @@
-"""The rewards of rollouts, by what each objective says a measure is worth.
+"""Compute the rewards of rollouts, as each objective defines them.
 
-Training and held-out rollouts have minima and references of their own: what is learnt from one side
-never moves the rewards of the other.
+Training and held-out rollouts have separate minima and references: knowledge from one side never
+changes the rewards of the other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Outcome = NDArray[np.float64]
 
 
 def make_economy(objective: Objective) -> Economy | None:
-    """``f(costs, n_opt)`` of rollouts of one prompt; None for what does not go by the fewest."""
+    """Return ``f(costs, n_opt)`` of rollouts of one prompt; None for other economies."""
     if objective.economy == "otc":
         return partial(otc_economy, max_calls=objective.most)
     if objective.economy == "paretopo":
@@ -43,20 +43,20 @@ def make_economy(objective: Objective) -> Economy | None:
 
 
 def make_targets(objective: Objective) -> CostTargets | None:
-    """What LASER's economies learn; None for others."""
+    """Return the cost targets that LASER's economies learn; None for others."""
     if objective.economy == "laser":
         return CostTargets(by="start")
     return CostTargets(by="difficulty") if objective.economy == "laser_d" else None
 
 
-def fill_missing(vectors: NDArray[np.float64], nowhere: NDArray[np.float64]) -> Outcome:
-    """The rewards, with the mean of its group where an objective does not apply to a rollout.
+def fill_missing(vectors: NDArray[np.float64], fill: NDArray[np.float64]) -> Outcome:
+    """Return the rewards, with the group's mean if an objective does not apply to a rollout.
 
-    So it neither wins nor loses by it.
+    Such an objective is then neutral for the rollout.
 
     Args:
-        vectors: (..., points, objectives), NaN where one does not apply.
-        nowhere: (objectives,) what counts where it applies to none of a group.
+        vectors: (..., points, objectives), NaN if one does not apply.
+        fill: (objectives,) the value of an objective that applies to no rollout of a group.
 
     >>> fill_missing(np.array([[1.0, 3.0], [1.0, np.nan], [0.0, 5.0]]), np.zeros(2))[1].tolist()
     [1.0, 4.0]
@@ -66,10 +66,10 @@ def fill_missing(vectors: NDArray[np.float64], nowhere: NDArray[np.float64]) -> 
         return vectors
     count = (~missing).sum(axis=-2, keepdims=True)
     mean = np.where(missing, 0.0, vectors).sum(axis=-2, keepdims=True) / count.clip(1)
-    # The mean of equal numbers can be off by a rounding, which would be no tie any more.
+    # The mean of equal numbers can differ by rounding, which would break a tie.
     lowest = np.where(missing, np.inf, vectors).min(axis=-2, keepdims=True)
     highest = np.where(missing, -np.inf, vectors).max(axis=-2, keepdims=True)
-    mean = np.where(count > 0, np.clip(mean, lowest, highest), nowhere)
+    mean = np.where(count > 0, np.clip(mean, lowest, highest), fill)
     filled: Outcome = np.where(missing, mean, vectors)
     return filled
 
@@ -78,8 +78,8 @@ class Scores:
     """The rewards of rollouts, and of every held-out evaluation so far.
 
     Args:
-        objectives: Those of the run.
-        config: Scope and support of the minima, what held-out minima do.
+        objectives: The objectives of the run.
+        config: Scope and support of the minima, and the use of held-out minima.
 
     >>> from paretopo.config import RunConfig
     >>> config = RunConfig(recipe="paper")
@@ -109,8 +109,8 @@ class Scores:
             }
             for held_out in (False, True)
         }
-        # Of an evaluation all right answers count, and the dearest is the price: later ones hardly
-        # ever cost more.
+        # All right answers of an evaluation count, and the most expensive is the price: later ones
+        # hardly ever cost more.
         savings = [one.name for one in objectives if one.economy == "saving"]
         self._prices = {
             False: {name: SuccessPrice() for name in savings},
@@ -119,11 +119,11 @@ class Scores:
         targets = {one.name: make_targets(one) for one in objectives}
         self._targets = {name: one for name, one in targets.items() if one is not None}
         self._held_out = HeldOut(self._economies, min_support=support)
-        self._outcomes: list[list[float]] = []  # of all evaluations, as they score today
+        self._outcomes: list[list[float]] = []  # of all evaluations, by current knowledge
         self._frozen = False
 
     def learn(self, rollouts: Sequence[Rollout]) -> None:
-        """Take the costs of these rollouts in, all of a prompt, or of an evaluation, at once."""
+        """Learn from the costs of rollouts: all of a prompt, or of an evaluation, at once."""
         held_out_now = [one for one in rollouts if one.held_out]
         if held_out_now:
             self._learn_prices(held_out_now)
@@ -142,10 +142,10 @@ class Scores:
                 minimum.update(name, [cost for cost, _ in known], [solved for _, solved in known])
 
     def rewards_of(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
-        """(rollouts, objectives) of a group, or of an evaluation; NaN where one does not apply.
+        """Return (rollouts, objectives) of a group or an evaluation; NaN if one does not apply.
 
-        A held-out question has one answer: within its group that would always be the best, so that
-        what is paid by the group counts as it is there.
+        A held-out question has one answer, which would always be the best of its group. Economies
+        relative to the group therefore count raw there.
         """
         columns = [self._column(one, rollouts) for one in self._objectives]
         return np.array(columns, np.float64).reshape(len(columns), len(rollouts)).T.copy()
@@ -156,16 +156,16 @@ class Scores:
         vectors: NDArray[np.float64],
         score: Callable[[NDArray[np.float64]], Outcome],
     ) -> tuple[NDArray[np.float64], Outcome, NDArray[np.float64] | None]:
-        """Take a whole evaluation in, and score it as `evaluation_n_opt` says.
+        """Record a whole evaluation, and score it as `evaluation_n_opt` says.
 
         Args:
             rollouts: One for each held-out question, in the same order of prompts every time.
-            vectors: (rollouts, objectives) as they were scored when they came.
-            score: From such vectors to the (objectives,) of an outcome.
+            vectors: (rollouts, objectives) as first scored.
+            score: Maps such vectors to the (objectives,) of an outcome.
 
         Returns:
-            The vectors to go by; their outcome; and, with "recompute", where this evaluation
-            changed the outcomes of earlier ones, all of theirs, (evaluations, objectives).
+            The vectors to use; their outcome; and, with "recompute", if this evaluation changed the
+            outcomes of earlier ones, all of theirs, (evaluations, objectives).
         """
         self._frozen = self._config.evaluation_n_opt == "frozen"
         if self._config.evaluation_n_opt != "recompute" or not self._columns:
@@ -188,20 +188,20 @@ class Scores:
         return vectors, outcome, earlier
 
     def latest_answers(self) -> dict[str, Any] | None:
-        """The answers of the last evaluation, JSON-able; None where none will be scored again."""
+        """Return the answers of the last evaluation, JSON-able; None if they are not needed."""
         return self._held_out.latest() if len(self._held_out) else None
 
     @property
     def answers_needed(self) -> int:
-        """How many evaluations' answers :meth:`load_state_dict` of today's state asks for."""
+        """Return the number of evaluations whose answers :meth:`load_state_dict` needs."""
         return len(self._held_out)
 
     def outcomes(self) -> list[list[float]]:
-        """(evaluations, objectives) of all evaluations, as they score today."""
+        """Return (evaluations, objectives) of all evaluations, by current knowledge."""
         return self._outcomes
 
     def state_dict(self) -> dict[str, Any]:
-        """What it takes to continue, beside the answers of each evaluation; JSON-able."""
+        """Return the state in addition to the answers of each evaluation; JSON-able."""
         return {
             "training": _states(self._minima[False]),
             "held_out": _states(self._minima[True]),
@@ -219,11 +219,11 @@ class Scores:
         """Continue from :meth:`state_dict`.
 
         Args:
-            state: What it gave.
-            answers: What :meth:`latest_answers` gave after each evaluation.
+            state: The result of `state_dict`.
+            answers: The results of :meth:`latest_answers` after each evaluation.
 
-        Raises:
-            ValueError: there are fewer than the state knows of.
+            Raises:
+                ValueError: There are fewer answers than the state needs.
         """
         for held_out, saved in ((False, state["training"]), (True, state["held_out"])):
             for name, minimum in self._minima[held_out].items():
@@ -255,7 +255,7 @@ class Scores:
         return [np.nan if value is None else objective.to_reward(value) for value in values]
 
     def _within_the_group(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
-        """What a group is paid where its rollouts are compared; NaN where it does not apply."""
+        """Return economies relative to the group; NaN if the objective does not apply."""
         known, costs, right = _costs_of(objective, rollouts)
         paid = np.full(known.shape, np.nan)
         if objective.name in self._targets:
@@ -267,7 +267,7 @@ class Scores:
         return rewards
 
     def _saved(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
-        """Shares of the price that are saved; NaN where the objective does not apply."""
+        """Return the saved shares of the price; NaN if the objective does not apply."""
         known, costs, right = _costs_of(objective, rollouts)
         held_out = any(one.held_out for one in rollouts)
         price = self._prices[held_out][objective.name]
@@ -277,14 +277,14 @@ class Scores:
         return shares
 
     def _learn_prices(self, rollouts: Sequence[Rollout]) -> None:
-        """From a group; of an evaluation each rollout is a group of its own."""
+        """Learn prices from a group; each rollout of an evaluation is a group."""
         for objective in self._objectives:
             if objective.economy != "saving":
                 continue
             _, costs, right = _costs_of(objective, rollouts)
             if any(one.held_out for one in rollouts):
                 self._prices[True][objective.name].update(costs[:, None], right[:, None])
-                # That of the first evaluation, so that all can be compared.
+                # Keep the price of the first evaluation, so that all evaluations are comparable.
                 self._prices[True][objective.name].freeze()
             else:
                 self._prices[False][objective.name].update(costs, right)
@@ -296,7 +296,7 @@ class Scores:
                 self._targets[objective.name].update(costs, right)
 
     def _score_again(self, score: Callable[[NDArray[np.float64]], Outcome]) -> None:
-        """What does not go by the fewest stays: neither it nor the gate has changed."""
+        """Score earlier evaluations again; only costs relative to the minimum can have changed."""
         threshold = self._objectives[0].threshold
         solved, economies = self._held_out.solved(), self._held_out.economies()
         vectors = np.zeros((solved.shape[1], len(self._objectives)))
@@ -315,17 +315,17 @@ def _states(learnt: Mapping[str, CostMinimum | SuccessPrice | CostTargets]) -> d
 def _costs_of(
     objective: Objective, rollouts: Sequence[Rollout]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]]:
-    """(rollouts,) to which it applies; of these what each costs, and whether it is right."""
+    """Return (rollouts,) to which it applies; the cost of each, and whether it is right."""
     values = [one.reward_components.get(objective.name) for one in rollouts]
     known = np.array([value is not None for value in values], np.bool_)
     costs = [objective.to_group_cost(value) for value in values if value is not None]
-    # Where no objective says what solved means, every answer counts.
+    # Without a gate, every answer counts.
     right = np.array([one.solved is not False for one in rollouts], np.bool_)[known]
     return known, np.array(costs, np.float64), right
 
 
 def _share(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Places between the worst, 0, and the best, 1; where all are equal they are best."""
+    """Return places between the worst, 0, and the best, 1; if all are equal, 1."""
     del solved
     low, high = costs.min(initial=np.inf), costs.max(initial=-np.inf)
     if not low < high:
@@ -346,7 +346,7 @@ _GROUP_ECONOMIES: Mapping[
 
 
 def _question_names(rollouts: Sequence[Rollout]) -> list[str]:
-    """One name for each rollout: several questions of a data set can share a prompt."""
+    """Return a name for each rollout: several questions of a data set can share a prompt."""
     seen = Counter[str]()
     names = []
     for rollout in rollouts:

@@ -1,4 +1,4 @@
-"""The values that reward functions return, checked, and the responses that they get."""
+"""Check the values that reward functions return, and shape the responses that they get."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Measured = list[dict[str, float | None]]
 
 
 def check_components(reward: Reward, prompts: Sequence[str], values: Any) -> Measured:
-    """What a reward function returned, by objective for each rollout.
+    """Return the values of a reward function, by objective for each rollout.
 
     Args:
         reward: The function.
-        prompts: Of which prompt each rollout is.
+        prompts: The prompt of each rollout.
         values: Numbers; or mappings of the objectives' names to numbers, one for each rollout; or
             one mapping of the names to a list each.
 
@@ -57,10 +57,10 @@ def _pick(reward: Reward, row: Any, objective: str) -> Any:
 
 
 def check_length(name: str, prompts: Sequence[str], values: Any) -> Sequence[Any]:
-    """What a reward function returned as a list, one entry for each rollout.
+    """Return the values of a reward function as a list, one entry for each rollout.
 
     Raises:
-        BadRollout: It is no list, tuple, array or tensor, or of another length.
+        BadRollout: It is not a list, tuple, array or tensor, or has another length.
     """
     if not isinstance(values, list | tuple) and not hasattr(values, "tolist"):
         raise BadRollout(
@@ -77,26 +77,26 @@ def check_length(name: str, prompts: Sequence[str], values: Any) -> Sequence[Any
 
 
 def check_values(name: str, prompts: Sequence[str], values: Any) -> list[float | None]:
-    """What a reward function returned, one number or None for each rollout.
+    """Return the values of a reward function, one number or None for each rollout.
 
     Args:
-        name: Of the function.
-        prompts: Of which prompt each rollout is.
+        name: The function's name.
+        prompts: The prompt of each rollout.
         values: A list, tuple, array or tensor.
 
     Raises:
-        BadRollout: It is none of these, of another length, or a value is no finite number.
+        BadRollout: It is none of these, has another length, or a value is not finite.
     """
     listed = check_length(name, prompts, values)
     return [check_number(prompt, name, one) for prompt, one in zip(prompts, listed, strict=True)]
 
 
 def shape_completion(prompt: Any, response: Any) -> Any:
-    """A response as a reward function gets it: a text where the prompt is a text, else messages.
+    """Return a response for a reward function: a text if the prompt is a text, else messages.
 
     Args:
         prompt: As it stands in the file, a text or messages.
-        response: What the policy wrote, as a text or as messages.
+        response: The policy's response, as a text or as messages.
 
     >>> shape_completion("why?", [{"role": "assistant", "content": "so"}])
     'so'

@@ -113,7 +113,7 @@ def test_real_costs_are_stored_compactly_without_loss(history):
 def test_missing_answers_are_reported():
     held_out = new()
     add(held_out, [(True, 2)] * 3)
-    with pytest.raises(ValueError, match=r"knows 1 evaluations, and the answers of 0 are kept"):
+    with pytest.raises(ValueError, match=r"has 1 evaluations, but only 0 have saved answers"):
         new().load_state_dict(held_out.state_dict(), [])
 
 
