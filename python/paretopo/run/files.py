@@ -1,7 +1,7 @@
 """Files that survive a kill: records as lines of JSON, and files that are replaced whole.
 
-A record is an object that says its step. Lines are appended whole, so that a killed process leaves
-at most one torn last line, which is dropped when the file is next read or appended to.
+A record is an object with its step. Lines are appended as a whole, so a killed process leaves at
+most one torn last line, which is dropped at the next read or append.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 def keep_rows(path: Path, wanted: Callable[[Row], bool]) -> None:
-    """Keep the wanted rows alone; the file is replaced whole, never half written."""
+    """Keep only the wanted rows; the file is replaced as a whole, never half written."""
     if not path.exists():
         return
-    beside = path.with_name(path.name + ".new")
-    with beside.open("wb") as kept:
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("wb") as kept:
         kept.writelines(line for line, row in _read_lines(path) if wanted(row))
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def to_json(value: Any) -> Any:
@@ -94,7 +94,7 @@ def _read_lines(path: Path) -> Iterator[tuple[bytes, Row]]:
 
 
 def _drop_torn_line(path: Path) -> None:
-    """Cut what follows the last line end, or the next row would be glued to it."""
+    """Cut the text after the last line end, which would corrupt the next row."""
     if not path.exists() or path.stat().st_size == 0:
         return
     with path.open("rb+") as file:
@@ -106,7 +106,7 @@ def _drop_torn_line(path: Path) -> None:
 
 
 def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Replace a file by what `write` writes: after a crash it is whole, or as it was before."""
+    """Replace a file with the output of `write`: after a crash it is complete or unchanged."""
     partial = path.with_name(path.name + ".part")
     with partial.open("wb") as file:
         write(file)

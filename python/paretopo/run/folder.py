@@ -6,17 +6,17 @@
     manifest.json       versions, seed, git commit, machine, command, start and end
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
-    outcomes.json       the outcomes of all evaluations as they score today, where that has changed
-    questions.json      the values of each held-out question in the first and the last evaluation
-    answers.jsonl       costs and success of all held-out answers, where they may be scored again
-    trajectories.jsonl  one row per prompt whose rollouts were kept
-    checkpoints/        what a resumed run continues from
+    outcomes.json       outcomes of all evaluations by current knowledge, if that has changed
+    questions.json      values of each held-out question in the first and the last evaluation
+    answers.jsonl       costs and success of all held-out answers, if they may be scored again
+    trajectories.jsonl  one row per prompt with recorded rollouts
+    checkpoints/        states for resuming
     claim               held by the process that trains here
     model/              the trained policy
     report/             tables and pictures drawn from the records
 
-Rows are lines of JSON; :mod:`~paretopo.run.files` says what a kill does to them. One process writes
-into a folder, and its manifest says how it came about; evaluations keep theirs alike.
+Rows are lines of JSON; :mod:`~paretopo.run.files` describes the effect of a kill. One process
+writes into a folder, and its manifest records how; folders of evaluations work in the same way.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Folder:
 
     def finish(self, status: str = "finished", error: BaseException | None = None) -> None:
         """Note the end of the work: "finished", "interrupted", or "failed" and why."""
-        told = None if error is None else f"{type(error).__name__}: {error}"
-        self.update_manifest(ended=now(), status=status, error=told)
+        message = None if error is None else f"{type(error).__name__}: {error}"
+        self.update_manifest(ended=now(), status=status, error=message)
 
     @contextmanager
     def removed_if_refused(self) -> Iterator[None]:
@@ -179,8 +179,8 @@ class RunFolder(Folder):
             out: where run folders are kept; made if missing.
             config: written as ``config.toml``.
             command: how the run was started, for the manifest; the process's own by default.
-            method: what :mod:`~paretopo.config.methods` calls it, for name and manifest;
-                the recipe by default, and its estimator where the file has another.
+            method: Its name in :mod:`~paretopo.config.methods`, for name and manifest; by default
+                the recipe, and its estimator if the file has another.
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
         name = f"{_asked(config)}-{method or _name_method(config)}-seed{config.seed}-{stamp}"
@@ -237,8 +237,8 @@ class RunFolder(Folder):
             run.config = anchor(run.config, (path / directory).resolve())
         return run
 
-    def check_goes_on(self, otherwise: str) -> None:
-        """Refuse to go on with other switches than the run was begun with; it may become longer.
+    def check_settings(self, otherwise: str) -> None:
+        """Refuse to resume with other settings; only the number of steps may grow.
 
         Args:
             otherwise: What to do instead.
@@ -251,11 +251,11 @@ class RunFolder(Folder):
             if getattr(kept, section) != getattr(self.config, section):
                 raise ConfigError(
                     f"the run was begun with other values of {section}, see config.toml in its "
-                    f"folder: go on with those, or {otherwise}"
+                    f"folder: resume with those, or {otherwise}"
                 )
 
     def check_files(self) -> None:
-        """Refuse to go on after a file that the run reads has changed.
+        """Refuse to resume after a file that the run reads has changed.
 
         Raises:
             ConfigError: Names the files.
@@ -265,7 +265,7 @@ class RunFolder(Folder):
         if changed:
             raise ConfigError(
                 f"the run was begun with other contents of {', '.join(changed)}: one archive would "
-                "hold two measures; restore them, or go on with --accept-changes"
+                "hold two measures; restore them, or resume with --accept-changes"
             )
 
     def accept_files(self) -> None:
@@ -297,9 +297,9 @@ class RunFolder(Folder):
 
     @property
     def method(self) -> str:
-        """What :mod:`~paretopo.config.methods` calls it.
+        """Return its name in :mod:`~paretopo.config.methods`.
 
-        Where the run has no method it is the recipe, and its estimator where the file has another.
+        Without a method it is the recipe, and its estimator if the file has another.
         """
         return str(self.manifest.get("method") or _name_method(self.config))
 
@@ -334,10 +334,10 @@ class RunFolder(Folder):
         files.append_row(self.path / "evaluations.jsonl", row)
 
     def append_trajectories(self, group: Group) -> None:
-        """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shortened.
+        """Add the rollouts of a prompt to ``trajectories.jsonl``, shortened.
 
-        Where the file becomes larger than ``run.trajectories_mb``, every second step of those kept
-        is dropped; from then on as many are left out. The first and the last step stay.
+        If the file exceeds ``run.trajectories_mb``, every second kept step is dropped, and as many
+        later steps are left out. The first and the last step stay.
         """
         every = int(self.manifest.get("trajectories_every", 1))
         if not self._is_kept(group.step, every):
@@ -359,7 +359,7 @@ class RunFolder(Folder):
     def write_outcomes(
         self, objectives: Sequence[str], outcomes: Sequence[Sequence[float]]
     ) -> None:
-        """Replace ``outcomes.json``: those of all evaluations, as they score today."""
+        """Replace ``outcomes.json`` by all evaluations, by current knowledge."""
         content = {"objectives": list(objectives), "outcomes": outcomes}
         text = json.dumps(files.to_json(content), separators=(",", ":"))
         files.write_bytes(self.path / "outcomes.json", text.encode())
@@ -371,7 +371,7 @@ class RunFolder(Folder):
         path = self.path / "outcomes.json"
         if path.exists():
             kept = json.loads(path.read_text(encoding="utf-8"))
-            # Evaluations behind the last change score as they did when they were made.
+            # Evaluations after the last change keep their original scores.
             for row, outcome in zip(rows, kept["outcomes"], strict=False):
                 row |= dict(zip(kept["objectives"], outcome, strict=True))
         return rows
@@ -407,7 +407,7 @@ class RunFolder(Folder):
         return list(files.read_rows(self.path / "answers.jsonl"))
 
     def truncate_answers(self, count: int) -> None:
-        """Keep the first rows of ``answers.jsonl``: what came behind a checkpoint goes."""
+        """Keep the first rows of ``answers.jsonl``; drop those after a checkpoint."""
         left = iter(range(count))
         files.keep_rows(self.path / "answers.jsonl", lambda _: next(left, None) is not None)
 
@@ -424,12 +424,12 @@ class RunFolder(Folder):
         return read_groups(self.path / "trajectories.jsonl")
 
     def truncate_after(self, step: int, evaluations: int | None = None) -> None:
-        """Drop what was recorded after ``step``: a resumed run does those steps again.
+        """Drop the records after ``step``: a resumed run repeats those steps.
 
         Args:
-            step: The last one to keep.
-            evaluations: Keep at most so many evaluations, the first ones: a checkpoint that is
-                older than the evaluation of its step does not know it.
+            step: The last step to keep.
+            evaluations: Keep at most this many evaluations, the first ones: a checkpoint can be
+                older than the evaluation of its step.
         """
         for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
             files.keep_rows(self.path / name, lambda row: row["step"] <= step)
@@ -444,20 +444,20 @@ class RunFolder(Folder):
         )
 
     def resumed(self, step: int) -> None:
-        """Note that the run goes on from ``step``."""
+        """Record that the run resumes from ``step``."""
         before = list(self.manifest.get("resumed", []))
         entry = {"at": now(), "from_step": step, "versions": versions()}
         self.update_manifest(resumed=[*before, entry], ended=None, status="running")
 
 
 def find_start(evaluations: Sequence[Row]) -> int:
-    """Which evaluation a run is measured from: the last before the first step, else the first."""
+    """Return the index of the first evaluation: the last before step 1, else the first row."""
     before = [at for at, row in enumerate(evaluations) if row["step"] == 0]
     return before[-1] if before else 0
 
 
 def _asked(config: RunConfig) -> str:
-    """What a run is called after: its task, or what the user gave in its place."""
+    """Return the name of the run's questions: its task, or the user's own file."""
     given = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
     own = given.get(config.backend, FROM_TASK)
     return config.task.name if own == FROM_TASK else Path(own).stem

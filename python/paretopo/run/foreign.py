@@ -1,7 +1,7 @@
 """The run folder of a job that a framework's own script starts.
 
-The script's arguments say what `paretopo train` would read from a file, and its output folder
-becomes the run folder, next to the framework's checkpoints.
+The script's arguments replace the file of `paretopo train`. Its output folder becomes the run
+folder, with the framework's checkpoints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from paretopo.run.folder import RunFolder
 
 @dataclass(frozen=True)
 class ForeignJob:
-    """How a framework names what errors point to.
+    """The names of a framework's arguments, for errors.
 
     Attributes:
         folder: Its argument for the output folder.
@@ -33,8 +33,8 @@ class ForeignJob:
         """The configuration of a job.
 
         Args:
-            table: What its file or script says, unchecked.
-            known: Values that win over it, by dotted name.
+            table: The settings of its file or script, unchecked.
+            known: Values that override it, by dotted name.
 
         Raises:
             ConfigError: As :func:`~paretopo.config.from_table`, or a key that only
@@ -55,9 +55,9 @@ class ForeignJob:
         return config
 
     def refuse_records(self, run: RunFolder) -> None:
-        """Say that a job would write over the records of a run."""
+        """Refuse a job that would overwrite the records of a run."""
         raise ConfigError(
-            f"{run.path} holds the records of a run: go on with it, {self.resume}, or give another "
+            f"{run.path} holds the records of a run: resume it with {self.resume}, or give another "
             f"{self.folder}"
         )
 
@@ -68,7 +68,7 @@ class ForeignJob:
                 f"{run.path} holds checkpoints without the records of a run: begin again, with "
                 f"another {self.folder}"
             )
-        run.check_goes_on(f"give another {self.folder}")
+        run.check_settings(f"give another {self.folder}")
 
     def begin(self, run: RunFolder, *, resumed: bool, method: str | None) -> None:
         """Begin the records of a run, or note the length of a resumed one."""

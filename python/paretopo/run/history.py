@@ -1,7 +1,6 @@
-"""A run's training as its records tell it: each objective by name, in its own unit, over the steps.
+"""The history of a run's training: each objective by name, in its own unit, over the steps.
 
-Report, plots and page draw from this alone; nothing is computed again but which evaluations are on
-the front.
+Report, plots and page use only this module; it computes only which evaluations are on the front.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Series = NDArray[np.float64]
 _PER_QUESTION = "per question"
 _DECIMALS = {"calls": 2, "tokens": 1, "turns": 2, "seconds": 2, "dollars": 5}
 _Z95 = 1.96  # standard errors of a 95 % interval
-_DIGITS = 4  # of a reward whose size nobody said
+_DIGITS = 4  # of a reward of unknown size
 
 
 @dataclass(frozen=True)
@@ -35,13 +34,13 @@ class Measure:
 
     Attributes:
         key: Its name in the rows.
-        name: What it is called.
-        unit: Of the numbers as they are shown; "" where only the user knows it.
-        better: Which way is better; None where neither is.
-        scale: From the rows' unit to the shown one.
-        decimals: As it is written; None for four significant digits.
-        of_objective: Is it the mean of an objective, not an entry of the row itself? The seconds of
-            a rollout are not those of the evaluation.
+        name: Its name for readers.
+        unit: Unit of the shown numbers; "" if only the user knows it.
+        better: The better direction; None if neither is.
+        scale: Factor from the rows' unit to the shown one.
+        decimals: Decimals in text; None for four significant digits.
+        of_objective: True for the mean of an objective, False for an entry of the row itself. The
+            seconds of a rollout are not those of the evaluation.
 
     >>> calls = Measure("calls", "calls", "per question", "fewer", decimals=2)
     >>> calls.label, calls.describe_change(2.0, 1.0), calls.judge(2.0, 1.0)
@@ -82,7 +81,7 @@ class Measure:
         return format(value, f"{'+' if sign else ''}{style}")
 
     def describe_change(self, before: float, after: float) -> str:
-        """Of what shall be fewer in percent, of the rest the difference; "" where one is missing.
+        """Return the change of a cost in percent, or a difference; "" if a value is missing.
 
         >>> Measure("polite", "polite", better="more").describe_change(0.25, 0.75)
         '+0.5'
@@ -94,7 +93,7 @@ class Measure:
         return self.format(after - before, sign=True)
 
     def judge(self, before: float, after: float) -> Literal["better", "worse", ""]:
-        """Whether the change is for the better; "" for none, and where neither way is."""
+        """Return the verdict on a change; "" for no change, or without a better direction."""
         gained = self.sense * (after - before)
         if self.better is None or not gained or math.isnan(gained):
             return ""
@@ -136,10 +135,10 @@ class History:
         run: Its folder.
         objectives: In the run's order.
         steps: The rows of its training steps.
-        evaluations: The rows of its evaluations from the end of the warm-up on: what was before
-            would only stretch axes.
-        outcomes: Of these evaluations, as rewards by objective, by what is known at the end.
-        sweeps: Where preferences are given, the rows of each evaluation, one for each preference;
+        evaluations: The rows of its evaluations since the end of the warm-up: earlier ones would
+            only stretch axes.
+        outcomes: The outcomes of these evaluations, as rewards by objective, by final knowledge.
+        sweeps: With preferences, the rows of each evaluation, one for each preference;
             ``evaluations`` and ``outcomes`` are then means over these. Else empty.
         points: The outcomes of the last sweep.
     """
@@ -170,12 +169,12 @@ class History:
             return None
         return float(later[0]) - 0.5
 
-    def beside(self) -> tuple[Measure, ...]:
-        """What else the evaluations measure: the share solved, and the length of responses.
+    def other_measures(self) -> tuple[Measure, ...]:
+        """Return the other measures of evaluations: the share solved, and the response length.
 
-        Each only where no objective is the same number.
+        Each is included only if no objective is the same number.
         """
-        # As shares: the first objective of the user's own is in no percent.
+        # As shares: the first objective of a user has no percentages.
         solved, graded = (
             one.read(self.evaluations) / one.scale for one in (SOLVED, self.objectives[0])
         )
@@ -264,10 +263,10 @@ def read_history(run: RunFolder) -> History:
 def compare_ends(history: History) -> list[Comparison]:
     """Each measure before and after training, for all questions and then for each kind.
 
-    What was measured at neither end is left out; so is a single kind, which is all questions.
+    It leaves out measures missing at both ends, and a single kind, which covers all questions.
     """
     ends = history.evaluations[0], history.evaluations[-1]
-    measures = (*history.objectives, *history.beside())
+    measures = (*history.objectives, *history.other_measures())
     kinds = sorted(ends[1].get("by_kind") or {})
     kinds = kinds if len(kinds) > 1 else []
     by_kind = [
@@ -305,8 +304,8 @@ def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
         for one in history.objectives:
             if merged.setdefault(one.key, one).better != one.better:
                 raise ValueError(
-                    f"the runs disagree on {one.name!r}, of which {one.better} is better in "
-                    f"{history.run.path} and {merged[one.key].better} in one before it: report on "
+                    f"the runs disagree on {one.name!r}: {one.better} is better in "
+                    f"{history.run.path}, {merged[one.key].better} in a run before it: report on "
                     "them apart"
                 )
     return tuple(merged.values())

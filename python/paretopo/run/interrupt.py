@@ -1,6 +1,6 @@
-"""Ctrl-C, or a scheduler's SIGTERM, as a clean stop: an update that began is finished and kept.
+"""Make Ctrl-C, or a scheduler's SIGTERM, a clean stop: a begun update is finished and kept.
 
-A second one stops at once.
+A second signal stops at once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Interrupt:
 
 @contextmanager
 def terminate_as_interrupt() -> Iterator[None]:
-    """While entered, SIGTERM raises KeyboardInterrupt, as Ctrl-C does.
+    """Raise KeyboardInterrupt for SIGTERM, as for Ctrl-C, inside the context.
 
     >>> with terminate_as_interrupt():
     ...     try:

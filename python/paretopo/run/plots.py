@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKERS = "osD^vPX"
-# Okabe and Ito (2008): they stay apart for every kind of colour vision.
+# Okabe and Ito (2008): distinguishable for every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _LINE = "#444444"
 _STYLE: dict[Any, Any] = {
@@ -45,13 +45,13 @@ _STYLE: dict[Any, Any] = {
 def make_panels(
     rows: int, columns: int, size: tuple[float, float], *, share_x: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """An empty figure and its panels, row by row.
+    """Return an empty figure and its panels, row by row.
 
     Args:
-        rows: of panels.
-        columns: of panels.
-        size: width and height in inches.
-        share_x: one x axis for all panels of a column.
+        rows: Number of rows of panels.
+        columns: Number of columns of panels.
+        size: Width and height in inches.
+        share_x: One x axis for all panels of a column.
     """
     # Figures are made without pyplot: no window system, no global state.
     import matplotlib
@@ -65,7 +65,7 @@ def make_panels(
 
 
 def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
-    """Write a figure as PNG, to a folder that is made if it is missing."""
+    """Write a figure as PNG; create the folder if it is missing."""
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,10 +77,11 @@ def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
 
 
 def draw_front(histories: Mapping[str, History], path: Path) -> None:
-    """The evaluations of each run against each other, objective by objective.
+    """Draw the evaluations of each run, objective by objective.
 
-    Two objectives: in their own units, and beside it as rewards, as the archive sees them. From
-    three on: a plot for each pair, and below them every evaluation as a line across all objectives.
+    Two objectives are drawn twice: in their own units, and as rewards, as the archive sees them.
+    Three or more get a plot for each pair, and below them a line for each evaluation across all
+    objectives.
 
     Args:
         histories: by the label they get in the legend.
@@ -97,9 +98,9 @@ def draw_front(histories: Mapping[str, History], path: Path) -> None:
 
 
 def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
-    """Every objective, response length and hypervolume over the training steps.
+    """Draw every objective, response length and hypervolume over the training steps.
 
-    Where a run has a stage 1, its multiplier, too.
+    If a run has a stage 1, its multiplier is drawn as well.
 
     Strong lines are held-out evaluations, faint ones the rollouts of the step. A dashed line
     marks where stage 2 begins.
@@ -218,17 +219,17 @@ def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure])
     alone = len(histories) == 1
     for (label, history), style in _pair_with_styles(histories):
         values = history.measured(objectives)
-        for axes, (above, beside) in zip(panels, pairs, strict=False):
-            senses = objectives[beside].sense, objectives[above].sense
+        for axes, (above, along) in zip(panels, pairs, strict=False):
+            senses = objectives[along].sense, objectives[above].sense
             dots = _draw_outcomes(
-                axes, values[:, [beside, above]], senses, history, style, alone=alone
+                axes, values[:, [along, above]], senses, history, style, alone=alone
             )
         if alone:
             figure.colorbar(dots, ax=across, label="training step")
         else:
             panels[0].plot([], [], color=style.colour, marker=style.marker, label=label)
-    for axes, (above, beside) in zip(panels, pairs, strict=False):
-        axes.set_xlabel(objectives[beside].label, fontsize=9)
+    for axes, (above, along) in zip(panels, pairs, strict=False):
+        axes.set_xlabel(objectives[along].label, fontsize=9)
         axes.set_ylabel(objectives[above].label, fontsize=9)
         axes.margins(0.08)
         axes.locator_params(axis="x", nbins=4)  # thousandths of a dollar are wide
@@ -248,9 +249,9 @@ def _draw_outcomes(
     *,
     alone: bool,
 ) -> Any:
-    """The (evaluations, 2) points of a run, their front, start and end; returns the points."""
+    """Draw the (evaluations, 2) points of a run, their front, start and end; return the points."""
     x, y = points.T
-    # One run shows its progress by shade; several runs need their colour to be told apart.
+    # One run shows its progress by shade; several runs need distinct colours.
     shade: Any = {"color": style.colour}
     if alone:
         shade = {"c": read_column(history.evaluations, "step"), "cmap": "viridis"}
@@ -324,12 +325,12 @@ def find_ends(values: Series) -> tuple[Series, Series]:
 
 
 def trace_front(x: Series, y: Series, senses: tuple[float, float]) -> tuple[Series, Series]:
-    """Edge of what the outcomes dominate, within their range, from the best x to the worst.
+    """Return the edge of the region dominated by the outcomes, from the best x to the worst.
 
     Args:
         x: (outcomes,); NaN is left out.
-        y: (outcomes,), alike.
-        senses: of x and y, 1 where larger is better, -1 where smaller is.
+        y: (outcomes,); NaN is left out.
+        senses: For x and y, 1 if larger is better, -1 if smaller is.
     """
     known = np.isfinite(x) & np.isfinite(y)
     x, y = senses[0] * x[known], senses[1] * y[known]

@@ -1,4 +1,4 @@
-"""What each preference leads to, from the last sweep of a run: a table and a picture."""
+"""The measurements under each preference, from the last sweep of a run: a table and a picture."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _GREY = "#888888"
 
 @dataclass(frozen=True)
 class Sweep:
-    """What was measured for each preference in the last evaluation, as it is written.
+    """The measurements under each preference in the last evaluation, formatted.
 
     Attributes:
         columns: Labels of the objectives.
-        rows: Of each preference its name, then the objectives.
+        rows: For each preference its name, then the objectives.
         notes: Sentences on the order and the budgets.
     """
 
@@ -38,7 +38,7 @@ class Sweep:
 
 
 def describe_sweep(history: History) -> Sweep | None:
-    """Describe the last sweep of a run; None where its weights are fixed."""
+    """Describe the last sweep of a run; None if its weights are fixed."""
     if not history.sweeps:
         return None
     rows, measures = history.sweeps[-1], history.objectives
@@ -50,7 +50,7 @@ def describe_sweep(history: History) -> Sweep | None:
     front = find_front(_rewards(history), [1.0] * len(measures))
     distinct = len(np.unique(values[front], axis=0))
     notes = [
-        f"Of {len(rows)} preferences {distinct} lead to different points that none of the others "
+        f"{distinct} of {len(rows)} preferences lead to different points that none of the others "
         "dominates."
     ]
     for at, measure in enumerate(measures):
@@ -59,8 +59,8 @@ def describe_sweep(history: History) -> Sweep | None:
             continue
         share = agreement(asked, (measure.sense * values[:, at] * _way(rows, measure)).tolist())
         notes.append(
-            f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the order "
-            "that was asked for."
+            f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the "
+            "requested order."
         )
     if "within_budget" in rows[0]:
         kept = [f"{100 * row['within_budget']:.1f} % ({row['preference']})" for row in rows]
@@ -69,9 +69,9 @@ def describe_sweep(history: History) -> Sweep | None:
 
 
 def tabulate_preferences(history: History) -> list[str]:
-    """Lines of Markdown: what was measured for each preference, and how far it goes by it.
+    """Return lines of Markdown: the measurements for each preference, and how well they match it.
 
-    None where the run's weights are fixed.
+    There are no lines if the run's weights are fixed.
     """
     sweep = describe_sweep(history)
     if sweep is None:
@@ -85,9 +85,9 @@ def tabulate_preferences(history: History) -> list[str]:
 
 
 def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
-    """The front of each run's last sweep with the preferences on it, and what was got for what.
+    """Draw the front of each run's last sweep with its preferences, and request against result.
 
-    With three and more objectives a table takes the place of the front: a row for each preference,
+    With three or more objectives a table replaces the front: a row for each preference,
     a column for each objective, shaded from the worst to the best of the sweep.
 
     Args:
@@ -169,8 +169,8 @@ def _draw_curve(
         values = _measured(rows, (x, y))
         axes.plot(*values.T, "o-", linewidth=1.4, **style)
     for point, here in _by_place(values, history.sweeps[-1]):
-        told = " · ".join(_short(row) for row in here)
-        axes.annotate(told, point, xytext=(7, -11), textcoords="offset points", fontsize=8)
+        text = " · ".join(_short(row) for row in here)
+        axes.annotate(text, point, xytext=(7, -11), textcoords="offset points", fontsize=8)
 
 
 def _draw_calibration(axes: Axes, history: History) -> None:
@@ -212,7 +212,7 @@ def _rewards(history: History) -> Series:
 
 
 def _asked(rows: Sequence[Row], at: int, name: str) -> list[float] | None:
-    """The weight of an objective in each row, or its budget; None where it was not asked for."""
+    """Return the weight or budget of an objective in each row; None without any."""
     if "budgets" in rows[0]:
         return [row["budgets"][name] for row in rows] if name in rows[0]["budgets"] else None
     return [row["weights"][at] for row in rows]

@@ -39,12 +39,12 @@ def versions() -> dict[str, str | None]:
 def check_release(
     package: str, oldest: tuple[int, ...], newest: tuple[int, ...], install: str
 ) -> tuple[int, ...]:
-    """The installed release of a framework, refused outside the range that was run.
+    """Return the installed release of a framework; refuse releases outside the tested range.
 
     Args:
         package: Its name.
         oldest: Release that fits, as (0, 9, 1).
-        newest: Likewise; all between them fit.
+        newest: Latest release that fits; all between them fit.
         install: How to install it.
 
     Raises:
@@ -82,7 +82,7 @@ def usable_cores() -> int:
 
 
 def git_commit(folder: str | Path = ".") -> dict[str, str | bool] | None:
-    """Commit of the repository around ``folder``, and whether tracked files differ from it.
+    """Return the commit of the repository around ``folder``, and whether tracked files differ.
 
     Returns:
         ``{"commit": ..., "changed": ...}``, None outside a repository or without git.

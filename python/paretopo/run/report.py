@@ -1,4 +1,4 @@
-"""Tables, pictures and a page of runs from their records alone: nothing is computed again."""
+"""Write tables, pictures and a page of runs, only from their records."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     Args:
         runs: at least one; several are laid over each other. A single objective has no front.
         out: the folder to write to; by default ``report/`` of a single run, and ``comparison/``
-            beside the first of several.
+            next to the first of several.
 
     Returns:
         The path of ``report.md``, with the table.
@@ -88,7 +88,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     else:
         (out / "front.png").unlink(missing_ok=True)  # of a report before this one
     if any(history.sweeps for history in histories.values()):
-        pictures.insert(0, ("What each preference leads to", "preferences.png"))
+        pictures.insert(0, ("Results under each preference", "preferences.png"))
         draw_preferences(histories, out / "preferences.png")
     page = render_report_page(histories)
     (out / "report.html").write_text(page, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Intervals and tests of what was measured, without SciPy.
+"""Confidence intervals and tests of measurements, without SciPy.
 
-Every test is two-sided. What is random is fixed by a seed, so that a report reads the same twice.
+Every test is two-sided. A seed fixes all random draws, so a report is reproducible.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
 def t_interval(values: ArrayLike, over: ArrayLike | None = None) -> tuple[float, float]:
     """95 % interval of a mean by Student's t, or of a ratio of sums by Fieller's theorem.
 
-    Of 100 questions and more it covers as often as a bootstrap of them, of 5 or 20 more often;
-    where few of them decide (one in five has a tool call, say), fewer than 100 are too few.
+    For 100 or more questions its coverage equals that of a bootstrap; for 5 or 20 it is higher. If
+    only few questions matter (one in five has a tool call, for example), use at least 100.
 
     Args:
         values: (questions,) numbers, each the mean over a question's samples.
@@ -92,7 +92,7 @@ def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) 
 
 
 def fisher_exact(successes_a: int, n_a: int, successes_b: int, n_b: int) -> float:
-    """p-value of Fisher's exact test: tables no likelier than the one at hand.
+    """Return the p-value of Fisher's exact test: tables no likelier than the observed one.
 
     >>> round(fisher_exact(3, 4, 1, 4), 4)  # the lady tasting tea
     0.4857
@@ -177,8 +177,8 @@ def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, fl
     values = np.asarray(differences, np.float64)
     if values.size == 0:
         return -math.inf, math.inf
-    # Below the mean, a pattern gets as far as what was seen once d reaches the mean of those that
-    # it flips, or of the rest; above the mean likewise. One that flips all or none always does.
+    # Below the mean, a pattern is as extreme as the data once d reaches the mean of its flipped
+    # values, or of the rest; the same holds above the mean. Flipping all or none always is.
     lows, highs = [], []
     for flipped in _flips(values.size, seed):
         count = flipped.sum(axis=1)
@@ -217,7 +217,7 @@ def _flips(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
     if 2**n <= _DRAWS:
         yield np.arange(2**n)[:, None] >> np.arange(n) & 1
         return
-    yield np.zeros((1, n), np.int64)  # what was seen is one of the patterns
+    yield np.zeros((1, n), np.int64)  # the data are one of the patterns
     rng, most = np.random.default_rng(seed), max(1, _AT_ONCE // n)
     for done in range(0, _DRAWS, most):
         yield rng.integers(2, size=(min(most, _DRAWS - done), n))

@@ -13,7 +13,7 @@ from typing import Any
 from paretopo.config import RunConfig, dumps
 from paretopo.run.history import Comparison, History, Measure, compare_ends, merge_objectives
 
-_MOST_APART = 4  # settings that tell methods of one name apart
+_MOST_LISTED = 4  # settings in the names of methods
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class Summary:
         mean, spreads = self.means[measure.key], self.spreads[measure.key]
         ends = []
         for value, spread in zip((mean.before, mean.after), spreads, strict=True):
-            told = "" if math.isnan(spread) else f" ± {measure.format(spread)}"
-            ends.append(f"{measure.format(value) or 'unknown'}{told}")
+            deviation = "" if math.isnan(spread) else f" ± {measure.format(spread)}"
+            ends.append(f"{measure.format(value) or 'unknown'}{deviation}")
         change = f" ({mean.change})" if mean.change else ""
         return f"{' → '.join(ends)}{change}"
 
 
 def summarise_runs(histories: Mapping[str, History]) -> tuple[list[Measure], list[Summary]]:
-    """The table that runs have in common: its columns, a row for each run, then for each method.
+    """Return the table of several runs: its columns, a row for each run, then for each method.
 
     If every method has one run, there are no rows for methods.
 
-    A method's runs are those that differ in seed and place alone. Where settings beside the method
-    make several of one name, they stand behind it.
+    Runs of a method differ only in seed and place. If other settings split a method, the row names
+    them.
 
     Raises:
         ValueError: The runs disagree on which way of an objective is better.
@@ -121,9 +121,11 @@ def _group_by_method(histories: Mapping[str, History]) -> dict[str, list[str]]:
     named: dict[str, list[str]] = {}
     for (method, own), labels in groups.items():
         others = [given for name, given in groups if name == method]
-        apart = [f"{key} = {value}" for key, value in sorted(own - frozenset.intersection(*others))]
-        told = [*apart[:_MOST_APART], *(["…"] if len(apart) > _MOST_APART else [])]
-        name = ", ".join([method, *told])
+        differing = [
+            f"{key} = {value}" for key, value in sorted(own - frozenset.intersection(*others))
+        ]
+        listed = [*differing[:_MOST_LISTED], *(["…"] if len(differing) > _MOST_LISTED else [])]
+        name = ", ".join([method, *listed])
         named[name if name not in named else f"{name} ({len(named)})"] = labels
     return named
 

@@ -47,9 +47,9 @@ def _average(name: str, values: Sequence[Any]) -> Any:
 
 
 def agreement(asked: Sequence[float], got: Sequence[float]) -> float:
-    """Of the pairs that were asked for differently, the share whose answers lie in that order.
+    """Return the share of differently requested pairs whose results have the same order.
 
-    Ties count half; NaN where nothing differs.
+    Ties count half; NaN if all requests are equal.
 
     >>> agreement([0.0, 0.5, 1.0], [1.0, 2.0, 2.0])
     0.8333333333333334

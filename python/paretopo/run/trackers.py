@@ -76,7 +76,7 @@ class Trackers:
         self._open: list[_Tracker] | None = None
 
     def resume(self, step: int) -> None:
-        """Go on with the curves of before; what they have behind ``step`` is done again."""
+        """Continue earlier curves; steps after ``step`` are repeated."""
         self._after = step
 
     def log(self, part: Literal["train", "eval"], step: int, numbers: Mapping[str, float]) -> None:
@@ -120,7 +120,7 @@ class _TensorBoard:
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
         for name, value in numbers.items():
             self._writer.add_scalar(name, value, step)
-        self._writer.flush()  # a killed run goes on behind its last checkpoint, not its last flush
+        self._writer.flush()  # a killed run resumes from a checkpoint, not from a flush
 
     def close(self) -> None:
         self._writer.close()
@@ -130,8 +130,8 @@ class _WeightsAndBiases:
     def __init__(self, run: RunFolder) -> None:
         import wandb
 
-        # Kept in the manifest, so that a resumed run goes on as the same one. Steps that it does
-        # again are there already: Weights & Biases takes each once.
+        # The manifest keeps it, so that a resumed run continues the same curves. Weights & Biases
+        # ignores repeated steps.
         name = run.manifest.get("wandb") or secrets.token_hex(4)
         run.update_manifest(wandb=name)
         self._run: Any = wandb.init(
@@ -170,20 +170,20 @@ def numbers_of_evaluation(row: Row) -> dict[str, float]:
 
 
 def add_framework_numbers(
-    ours: Mapping[str, float], measured: Mapping[str, Any], beside: Mapping[str, Any]
+    ours: Mapping[str, float], measured: Mapping[str, Any], further: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Beside the numbers of a step those of the framework.
+    """Return the numbers of a step together with those of the framework.
 
     Args:
-        ours: As :func:`numbers_of_step` gives them.
-        measured: What the framework knows of the step, under the names of ``steps.jsonl``.
-        beside: What it says under names of its own; what is no number is left out.
+        ours: From :func:`numbers_of_step`.
+        measured: The framework's numbers of the step, under the names of ``steps.jsonl``.
+        further: Numbers under the framework's own names; other values are left out.
     """
-    return {**_numbers(beside), **ours, **_prefix(_numbers(measured))}
+    return {**_numbers(further), **ours, **_prefix(_numbers(measured))}
 
 
 def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
-    """Those by objective under names such as ``measured/calls``."""
+    """Return the numbers of each objective under names such as ``measured/calls``."""
     flat = {name: float(row[name]) for name in names if row[name] is not None}
     for name in _BY_OBJECTIVE:
         flat |= {
@@ -203,5 +203,5 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _prefix(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Apart from what a framework calls its own."""
+    """Prefix the names, to separate them from the framework's own."""
     return {f"paretopo/{name}": value for name, value in numbers.items()}

@@ -59,7 +59,7 @@ class Group:
 
     @property
     def answer_name(self) -> str:
-        """What the answer is: where nobody grades by it, it may be there to be imitated alone."""
+        """Return the label of the answer: if it is not graded, it may only be for imitation."""
         return "right answer" if "correct" in self.objectives else "answer"
 
     @property
@@ -78,7 +78,7 @@ class Group:
         return self.rollouts[0].preference
 
     def to_row(self) -> files.Row:
-        """The group as JSON's own types; what its rollouts share stands once."""
+        """Return the group as JSON's own types; values that its rollouts share are stored once."""
         given = {"preference": self.preference} if self.preference else {}
         row: files.Row = files.to_json(
             given
@@ -155,7 +155,7 @@ def shorten(group: Group, most: int = _MOST_CHARACTERS) -> Group:
 
 def _shortened(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
     left, share = most, most
-    # From the shortest on, each may take an equal part of what the shorter ones left.
+    # From the shortest on, each may use an equal part of the characters that are left.
     lengths = sorted(len(segment.text) for segment in segments)
     for taken, length in enumerate(lengths):
         share = left // (len(lengths) - taken)

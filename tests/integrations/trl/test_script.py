@@ -366,7 +366,7 @@ def test_a_run_can_be_made_longer(tmp_path):
 def test_records_are_never_written_over(tmp_path):
     make_trainer(tmp_path, max_steps=1).train()
     before = RunFolder.open(tmp_path).steps()
-    with pytest.raises(ConfigError, match="holds the records of a run: go on with it"):
+    with pytest.raises(ConfigError, match="holds the records of a run: resume it"):
         make_trainer(tmp_path, max_steps=1).train()
     assert RunFolder.open(tmp_path).steps() == before
 

@@ -372,7 +372,7 @@ def test_runs_that_disagree_on_a_direction_are_refused(tmp_path):
     table = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "polite"\nbetter = "fewer"\n'
     runs.append(RunFolder.create(tmp_path, loads(f"seed = 1\n{table}")))
     runs[1].append_evaluation({"step": 0, "measured": {"correct": 1.0, "polite": 1.0}})
-    with pytest.raises(ValueError, match=r"disagree on 'polite', of which fewer is better in"):
+    with pytest.raises(ValueError, match=r"disagree on 'polite': fewer is better in"):
         write_report(runs, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -400,7 +400,7 @@ def test_evaluation_time_differs_from_rollout_time(tmp_path):
 
 def test_share_solved_is_added_if_no_objective_has_it(tmp_path):
     run = tell_objectives(tmp_path, ["correct", "calls"])
-    assert [one.key for one in read_history(run).beside()] == ["response_tokens"]
+    assert [one.key for one in read_history(run).other_measures()] == ["response_tokens"]
     graded = RunFolder.create(tmp_path, run.config)
     graded.append_evaluation({"step": 0, "solved": 0.75, "measured": {"correct": 0.5}})
     assert "| solved | more | % | 75.0 | 75.0 | +0.0 |" in write_report([graded]).read_text()
@@ -410,7 +410,7 @@ def test_share_solved_does_not_repeat_an_own_objective(tmp_path):
     config = loads('[[objectives]]\nname = "routed"\n[[objectives]]\nname = "tokens"\n')
     run = RunFolder.create(tmp_path, config)
     run.append_evaluation({"step": 0, "solved": 0.75, "measured": {"routed": 0.75, "tokens": 3.0}})
-    assert read_history(run).beside() == ()
+    assert read_history(run).other_measures() == ()
 
 
 def test_single_kind_is_not_listed(tmp_path):

@@ -1,1 +1,1 @@
-"""What rollouts wrote, on a terminal and as a page; the report on runs as a page."""
+"""Rollouts on a terminal and as a page; the report on runs as a page."""

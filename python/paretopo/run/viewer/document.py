@@ -1,11 +1,10 @@
 """A page in one file: no server, no network, nothing to install.
 
-What it shows is not trusted: models wrote parts of it. It travels as JSON that holds no `<`, the
-scripts put it on the page as text only, and the page's own policy lets no script run but those
-written here: their digests are in it.
+The content is not trusted: models wrote parts of it. It is embedded as JSON without any `<`, the
+scripts show it only as text, and the page's content policy allows only these scripts, by their
+digests.
 
-The parts that every page has lie beside each other in ``parts``, those of one page in a folder
-there.
+``parts`` holds the parts of every page; each page has a folder there for its own.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ def render_document(folder: str, scripts: Sequence[str], title: str, data: Any) 
 
     Args:
         folder: Of the page's own parts: ``page.html``, its body, and ``style.css``.
-        scripts: Files there, in the order in which they run, behind those of every page.
-        title: What the page is called.
-        data: What it shows, as JSON takes it; NaN becomes null.
+        scripts: Files there, in the order in which they run, after those of every page.
+        title: The page's title.
+        data: The content, as JSON takes it; NaN becomes null.
     """
     own = _PARTS / folder
     style = _read_parts(_PARTS / "base.css", own / "style.css")
@@ -46,7 +45,7 @@ def render_document(folder: str, scripts: Sequence[str], title: str, data: Any) 
     }
     template = _read_parts(_PARTS / "document.html")
     template = template.replace("{{body}}", _read_parts(own / "page.html"))
-    # In one pass: what is put in is not looked through for further marks.
+    # One pass: inserted text is not searched for further marks.
     return re.sub(r"\{\{(\w+)\}\}", lambda part: parts[part[1]], template)
 
 

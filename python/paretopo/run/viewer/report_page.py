@@ -30,7 +30,7 @@ from paretopo.run.viewer.document import render_document
 from paretopo.run.viewer.terminal import describe_rewards
 
 _SCRIPTS = ("runs.js", "front.js", "curves.js", "table.js", "report.js")
-_MOST_EVALUATIONS = 400  # of a run: more can neither be told apart nor drawn at once
+_MOST_EVALUATIONS = 400  # of a run: more are indistinguishable and slow
 _MOST_POINTS = 1000  # of a curve
 _MOST_CHARACTERS = 1500  # of a rollout
 
@@ -38,8 +38,8 @@ _MOST_CHARACTERS = 1500  # of a rollout
 def render_report_page(histories: Mapping[str, History]) -> str:
     """The page, as HTML.
 
-    Long runs are thinned: of evaluations some hundreds stay, the first, the last and where they are
-    not too many those on the front among them; a curve of steps has the means of so many at a time.
+    Long runs are thinned. Some hundreds of evaluations remain: the first, the last and, unless they
+    are too many, those on the front. A curve of steps shows means of neighbouring points.
 
     Args:
         histories: At least one, by the label they get in the legend.
@@ -48,8 +48,10 @@ def render_report_page(histories: Mapping[str, History]) -> str:
         ValueError: The runs disagree on which way of an objective is better.
     """
     objectives = merge_objectives(histories.values())
-    beside = dict.fromkeys(one for history in histories.values() for one in history.beside())
-    measures = [*objectives, *beside]
+    others = dict.fromkeys(
+        one for history in histories.values() for one in history.other_measures()
+    )
+    measures = [*objectives, *others]
     columns, rows = summarise_runs(histories)
     shown = {
         "measures": [_describe_measure(one) for one in measures],
@@ -183,13 +185,13 @@ def _describe_summary(row: Summary, columns: Sequence[Measure]) -> Row:
 
 
 def _read_multiplier(history: History) -> Series:
-    """It acts in stage 1 alone."""
+    """Return the multiplier, which acts only in stage 1."""
     acting = [row if row.get("stage") == 1 else {} for row in history.steps]
     return read_column(acting, "multiplier")
 
 
 def _find_rollouts(history: History, steps: set[int]) -> tuple[dict[int, Any], str]:
-    """By step the answer to one held-out question, the same every time; and what went wrong."""
+    """Return by step the answer to one held-out question; also return an error, if any."""
     found: dict[int, Any] = {}
     question = None
     try:

@@ -15,7 +15,7 @@ def render_rollouts_page(name: str, groups: Sequence[Group], selection: Selectio
     """The page, as HTML.
 
     Args:
-        name: What the run is called.
+        name: The run's name.
         groups: Oldest first.
         selection: How the page shows them when it opens.
     """

@@ -1,4 +1,4 @@
-"""Which groups are shown, and in which order their rollouts."""
+"""Select groups to show, and order their rollouts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Selection:
         return True
 
     def _worth(self, rollout: Rollout, group: Group) -> float:
-        """What the rollouts are sorted by; the last are those that do not have it."""
+        """Return the sort key of a rollout; rollouts without one come last."""
         if self.sort == ADVANTAGE:
             worth = rollout.advantage
         else:

@@ -25,7 +25,7 @@ _STYLES = {
     "tool": "33",
 }
 _GUTTER = max(map(len, ("model", "call", "tool"))) + 2
-# Marks that turn the direction of what follows them, and so can hide or fake text.
+# Marks that change the direction of the following text, and so can hide or fake it.
 _DIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -109,7 +109,7 @@ class _Page:
             yield from self._render_labelled(segment.kind, segment.text, segment.kind)
 
     def _render_labelled(self, label: str, text: str, style: str) -> Iterator[str]:
-        """Text beside its label, which stands on the first line."""
+        """Render a text next to its label, which is on the first line."""
         for number, line in enumerate(self._wrap(text.strip("\n"), _GUTTER + 2)):
             margin = f"  {label if number == 0 else '':<{_GUTTER}}"
             yield self._style(margin, "faint") + self._style(line, style)
@@ -125,7 +125,7 @@ class _Page:
 
 
 def describe_rewards(rollout: Rollout, objectives: Sequence[str]) -> list[str]:
-    """What was measured by name, its reward where that is another number, and what the gate made.
+    """Return each measurement, its reward if that differs, and its value after the gate.
 
     >>> measured = {"correct": 0.0, "calls": 2.0, "turns": 3.0}
     >>> one = Rollout("q", measured, rewards=(0.0, 0.5), gated=(0.0, 0.0))
@@ -134,12 +134,12 @@ def describe_rewards(rollout: Rollout, objectives: Sequence[str]) -> list[str]:
     """
     facts, components = [], dict(rollout.reward_components)
     gated = rollout.gated or rollout.rewards
-    for name, reward, behind in zip(objectives, rollout.rewards, gated, strict=False):
+    for name, reward, after in zip(objectives, rollout.rewards, gated, strict=False):
         value = components.pop(name, None)
         facts.append(
             f"{name} {'does not apply' if value is None else format(value, '.3g')}"
             + f" → {reward:.3g}" * (value != reward)
-            + f" (gated {behind:.3g})" * (behind != reward)
+            + f" (gated {after:.3g})" * (after != reward)
         )
     facts += [f"{name} {value:.3g}" for name, value in components.items() if value is not None]
     return facts

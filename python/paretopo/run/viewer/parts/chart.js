@@ -9,7 +9,7 @@ function ticks([low, high], wanted = 4) {
   return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)));
 }
 
-// What the numbers span, with some room around it; around a single number, too. Null does not count.
+// The range of the numbers with some room around it, also for a single number; ignores null.
 function rangeOf(values, room = 0.06) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {

@@ -21,7 +21,7 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-// The text as nodes, with what was searched for marked.
+// The text as nodes, with matches of the search marked.
 function marked(text, sought) {
   if (!sought) return [text];
   const nodes = [];
@@ -49,7 +49,7 @@ function plural(count, word) {
 
 const SEGMENT_NAMES = { model: "model", call: "tool call", tool: "observation" };
 
-// A piece of a rollout; what was searched for is marked.
+// A piece of a rollout, with matches of the search marked.
 function segmentOf({ kind, text }, sought = "") {
   return element(
     "div",

@@ -1,6 +1,6 @@
 "use strict";
 
-// Every measure over the steps, then what steers: a heading and a chart each.
+// Every measure over the steps, then the controller's signals: a heading and a chart for each.
 function drawCurves(width) {
   const curves = data.measures.map((measure, at) => ({
     title: measure.label,

@@ -15,7 +15,7 @@ function rangesOf(up, along) {
   return [along, up].map((objective) => rangeOf(every.map((one) => valueOf(one, objective))));
 }
 
-// The edge of what the places dominate, from the best along to the worst.
+// The edge of the region that the places dominate, from the best `along` to the worst.
 function edgeOf(places, up, along) {
   const [right, above] = [senseOf(along), -senseOf(up)]; // the page counts downwards
   const sorted = [...places].sort((a, b) => right * (b.x - a.x) || above * (b.y - a.y));

@@ -1,6 +1,6 @@
 "use strict";
 
-// The evaluation at hand, in words and numbers, with an answer of it.
+// The selected evaluation in words and numbers, with one of its answers.
 function showEvaluation() {
   const run = data.runs[view.run];
   const evaluation = run.evaluations[view.at];
@@ -40,7 +40,7 @@ function rolloutOf(run, rollout) {
   ];
 }
 
-// The forms that choose what is drawn.
+// The forms that select runs and axes.
 function makeRuns() {
   data.runs.forEach((run, at) => {
     const box = element("input", { type: "checkbox", checked: "" });
@@ -92,7 +92,7 @@ function chooseAxes(up, along) {
   draw();
 }
 
-// Everything anew, as wide as there is room; what had the focus has it again.
+// Draw everything again at the available width, and restore the focus.
 function draw() {
   highlights.length = 0;
   const focus = focusPath();

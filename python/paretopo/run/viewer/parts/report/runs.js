@@ -1,6 +1,6 @@
 "use strict";
 
-// What is shown: which runs, which two objectives, in which numbers, and the evaluation at hand.
+// The view: runs, two objectives, their numbers, and the selected evaluation.
 const data = JSON.parse(byId("data").textContent);
 const objectives = data.measures.slice(0, data.objectives);
 const view = {
@@ -12,7 +12,7 @@ const view = {
   at: data.runs[0].evaluations.length - 1,
 };
 const SHAPES = 7; // and as many colours; more runs use them again
-const highlights = []; // functions that show the evaluation at hand in a chart
+const highlights = []; // functions that show the selected evaluation in a chart
 
 function runClass(run) {
   return `run-${run % SHAPES}`;

@@ -94,7 +94,7 @@ function rowsOf(rows, name) {
   return scrolled(name, columns, element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
 }
 
-// A table that is as wide as it needs to be, inside what scrolls alone.
+// A table at its natural width, inside an element that scrolls separately.
 function scrolled(name, columns, ...bodies) {
   const heads = columns.map((column) => element("th", { scope: "col" }, column));
   return element(

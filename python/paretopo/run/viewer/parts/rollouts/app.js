@@ -1,13 +1,13 @@
 "use strict";
 
-// What is shown, and the list of prompts beside it.
+// The shown rollouts, and the list of prompts next to them.
 const data = JSON.parse(byId("data").textContent);
 const steps = [...new Set(data.groups.map((group) => group.step))].sort((a, b) => a - b);
 const texts = data.groups.map(searchable);
 const view = { sought: "", source: "all", outcome: "all", sort: data.sort, step: null, axes: [] };
 let listed = []; // numbers of the groups that the filters leave
-let current = null; // the one that is shown
-let pinned = null; // the one that stays beside it
+let current = null; // the shown one
+let pinned = null; // the one that stays next to it
 
 function searchable(group) {
   const written = group.rollouts.flatMap((one) => one.segments.map((segment) => segment.text));

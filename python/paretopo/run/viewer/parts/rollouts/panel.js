@@ -33,12 +33,12 @@ function panelOf(group, view, pinned, onPin) {
   );
 }
 
-// Whether an objective says what solved means.
+// Return whether the run has a gate.
 function isGraded(group) {
   return group.rollouts.every((one) => one.solved !== null);
 }
 
-// Where nobody grades by it, it may be there to be imitated alone.
+// Without a gate, the answer may only be there for imitation.
 function nameOfAnswer({ objectives }) {
   return objectives.includes("correct") ? "Right answer" : "Answer";
 }

@@ -3,8 +3,8 @@
 const PLOT = { width: 256, height: 196 };
 
 // The reward vectors of a group, two objectives at a time; `axes` keeps the names of those chosen,
-// upwards and to the right. Equal vectors are one point with their count. What is drawn is what was
-// ranked, behind the gate; a single rollout, or a single objective, is not drawn.
+// upwards and to the right. Equal vectors are one point with their count. It shows the
+// ranked values, after the gate; a single rollout or a single objective is not drawn.
 function plotOf(group, axes) {
   const names = group.objectives;
   const vectors = group.rollouts.filter((one) => one.gated.length === names.length && one.gated.length > 1);
