@@ -1,8 +1,8 @@
 r"""Right answers as graders want them.
 
-Mathematics: one text of LaTeX without its dollar signs and box. Several values that are all wanted
-stay together in it, as "-1, 2": a grader compares them as a set. Questions: every text that alone
-is right.
+Mathematics: one LaTeX text without its dollar signs and box. Several values that are all required
+stay together in it, as "-1, 2", and a grader compares them as a set. Questions: every text that is
+right by itself.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def mathematical_answer(
         whole_numbers: Is every answer of the source a whole number, however written?
 
     Raises:
-        UnusableRow: Several answers of which nothing says whether one or all are wanted, or nothing
-            is left of one.
+        UnusableRow: There are several answers, and it is unclear whether one or all are required;
+            or an answer is empty.
 
     >>> mathematical_answer(["$\\frac{1}{2}$"]), mathematical_answer(["073"], whole_numbers=True)
     ('\\frac{1}{2}', '73')
@@ -48,7 +48,7 @@ def mathematical_answer(
 
 
 def alternative_answers(answers: Sequence[str]) -> str | tuple[str, ...]:
-    """Texts each of which alone is right, without repeats; a single one as it is.
+    """Return the right texts without repeats; a single one as it is.
 
     >>> alternative_answers(["Ada ", "Ada", "Ada Lovelace"]), alternative_answers(["Ada"])
     (('Ada', 'Ada Lovelace'), 'Ada')

@@ -15,14 +15,14 @@ from paretopo.rewards.mathematics import last_box
 _QUESTION = ("problem", "Problem", "question", "Question", "input")
 _ANSWER = ("answer", "Answer", "final_answer", "golden_answers", "ground_truth", "target")
 _ALIASES = "answer_aliases"  # MuSiQue's further right answers
-_BODY = ("Body", "body")  # of SVAMP and ASDiv: what the question is about
+_BODY = ("Body", "body")  # of SVAMP and ASDiv: the text before the question
 _ID = ("unique_id", "id", "ID", "_id", "problem_idx")
 _EXTRA_ID = ("id", "index")
 _IMAGES = ("image", "images", *(f"image_{number}" for number in range(1, 10)))
 _IMAGE_MARK = re.compile(r"<image_?\d*>")
-_RATIONALE_END = "####"  # behind it stands GSM8K's answer
+_RATIONALE_END = "####"  # GSM8K's answer follows it
 _UNIT = re.compile(r"(.*?\S)\s+\([^()]*\)")  # ASDiv's "9 (apples)"
-# What copies append to a question, or put on a line before it: how the answer is to be written.
+# Instructions on the form of the answer, which copies append to a question or put before it.
 _HOW_TO_ANSWER = re.compile(
     r"(?:^|(?<=[\s.?!$:}]))(?:(?:please|let's|let us)\s)?(?:reason|think|put|give|return|write"
     r"|present|output|enclose|express|provide|solve|answer|make sure|remember|your"
@@ -73,10 +73,10 @@ def question_of(raw: Raw) -> str:
 
 
 def answers_of(raw: Raw) -> list[str]:
-    """The answers as the source has them; "" for what is no text and no number.
+    """Return the answers as the source has them; "" for anything but texts and numbers.
 
-    Of GSM8K's rationale what stands behind "####", of MATH's solution its last box. ASDiv's units
-    in brackets are left out.
+    For GSM8K's rationale this is the text after "####", for MATH's solution its last box. ASDiv's
+    units in brackets are left out.
 
     Raises:
         UnusableRow: There is none, or one is no Unicode.
@@ -202,7 +202,7 @@ def _user_message(prompt: object) -> object:
 
 
 def _answer_text(value: object) -> str:
-    """A text as it is, a whole number without its point; "" for what is no answer."""
+    """Return a text as it is, a whole number without its point; "" for anything else."""
     if isinstance(value, str):
         return value.rpartition(_RATIONALE_END)[2].strip()
     if isinstance(value, float) and isfinite(value):

@@ -22,9 +22,9 @@ Manifest = dict[str, Any]
 
 
 def find_published_files(source: Source, place: Path) -> list[Path]:
-    """The files of a data set at a place: the place itself, or what a folder has of them.
+    """Return the files of a data set at a place: the place itself, or files of a folder.
 
-    Of a benchmark those that are recognised, of a training set those that have its name.
+    A benchmark is recognised by its content, a training set by its name.
 
     Raises:
         DataError: There is nothing, or several files could be meant.
@@ -80,14 +80,14 @@ def prepare(
     *,
     unchecked: bool = False,
 ) -> Manifest:
-    """Write the rows of a data set, and a manifest beside them.
+    """Write the rows of a data set, and a manifest next to them.
 
     Files that are not the benchmark are refused. A training set becomes train.jsonl and
     held_out.jsonl, a benchmark test.jsonl, in the folder `out / source.name`. The same files and
     options give the same bytes. Rows stream through: in memory stay some 400 bytes a question.
 
     Args:
-        source: What the files hold.
+        source: The data set of the files.
         files: As published.
         out: Folder of all data sets; no question of a prepared benchmark in it is trained on.
         options: Of a training set; a benchmark is kept as it is.

@@ -19,7 +19,7 @@ _MOST_SEARCHED = 64 * 2**20  # bytes of a file that a folder is searched for by 
 
 @dataclass(frozen=True)
 class Seen:
-    """What some files hold.
+    """The content of some files.
 
     Attributes:
         columns: Known ones, of the first row.
@@ -38,7 +38,7 @@ class Seen:
 
 
 def look_at(source: Source, files: Sequence[Path]) -> Seen:
-    """Read files through, as what they may be.
+    """Read files and compare them with a data set.
 
     Raises:
         DataError: A file cannot be read.
@@ -66,8 +66,8 @@ def check(source: Source, files: Sequence[Path]) -> None:
         files: As `prepare` would take them.
 
     Raises:
-        DataError: They are something else, or not all of it; names what was expected, what they
-            have, and the way round.
+        DataError: They are something else, or incomplete; the message names the expected content,
+            the found content and the remedy.
     """
     if len(files) == 1 and source.sha256 is not None and sha256_of(files[0]) == source.sha256:
         return
@@ -86,7 +86,7 @@ def check(source: Source, files: Sequence[Path]) -> None:
 def find_benchmark(source: Source, folder: Path) -> list[Path]:
     """The files in a folder that are a benchmark, whatever they are called.
 
-    Those that have its published name come first, then all up to 64 MiB.
+    Files with its published name come first, then all up to 64 MiB.
 
     Raises:
         DataError: None is, or several are.
@@ -109,7 +109,7 @@ def find_benchmark(source: Source, folder: Path) -> list[Path]:
         raise DataError(f"{folder} has several files that could be meant, name one: {names}")
     raise DataError(
         f"{folder} has no file that is {source.title}: looked for {source.file}, and at "
-        f"{len(there)} other data files; name the file to see what it has"
+        f"{len(there)} other data files; name the file to see its content"
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows of a data set, made from what its published files hold."""
+"""Build the rows of a data set from its published files."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Tally:
 def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Example]:
     """The rows that can be asked and graded, with unique ids, under a progress bar.
 
-    A row is called by its source's own id behind the name of its data set; without one, or where
-    it is taken, by the SHA-1 of its prompt.
+    A row's name is the data set's name followed by the source's own id. Without an id, or if it is
+    taken already, the SHA-1 of the prompt replaces it.
 
     Args:
-        source: What the files hold.
+        source: The data set of the files.
         files: As published.
         tally: Counts the rows.
 

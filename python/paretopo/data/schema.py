@@ -29,10 +29,10 @@ class Example:
     Attributes:
         id: Its name, unique in a file; the fewest calls known are kept under it.
         datasource: The data set it comes from.
-        question: The question alone.
-        prompt: What the policy reads, as its protocol asks. Search-R1's is the message of a user,
-            still to go through the chat template; ToRL's is the whole text.
-        answer: The right answer, or several of which each alone is right.
+        question: Only the question.
+        prompt: The text for the policy, in the form of its protocol. Search-R1's is the message of
+            a user, before the chat template; ToRL's is the whole text.
+        answer: The right answer, or several that are each right.
     """
 
     id: str

@@ -17,8 +17,8 @@ class Source:
     """One data set.
 
     Attributes:
-        name: What the command line and the folder are called.
-        title: What it is.
+        name: Name on the command line and of the folder.
+        title: Title for readers.
         protocol: How its questions are asked, and its answers graded: by ToRL's prompt, a box and
             mathematics, or by Search-R1's prompt, answer tags and exact match.
         training: It is trained on, and split; else it is a benchmark, and kept whole.

@@ -1,9 +1,9 @@
 """Which rows are trained on: none of a benchmark, none twice, none too long; and the held-out.
 
 A question is compared by its digest: of its text without case, white space, dollar signs, the
-spacing and sizing commands of LaTeX, and closing punctuation. Whether it is held out depends on
-that digest and the seed alone: rows that are added, dropped or moved change nothing for the others,
-and the same question in other typography falls on the same side.
+spacing and sizing commands of LaTeX, and closing punctuation. Only this digest and the seed decide
+whether it is held out. Added, dropped or moved rows change nothing for the others, and the same
+question in other typography is on the same side.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CLOSING = " .?!:;"
 
 @dataclass(frozen=True)
 class Options:
-    """How a training set is split and what it leaves out.
+    """The split of a training set, and the questions that it leaves out.
 
     Attributes:
         held_out: Share of the questions that are held out, above 0 and at most 0.5.
@@ -38,7 +38,7 @@ class Options:
         longest_prompt: Most characters of a prompt, or tokens if there is a tokenizer; None keeps
             all.
         tokenizer: Name or folder of a Hugging Face tokenizer.
-        exclude: Files whose questions are never trained on, beside the prepared benchmarks.
+        exclude: Files of questions never to train on, in addition to the prepared benchmarks.
 
     Raises:
         DataError: A value out of its range, or a tokenizer without a longest prompt.
@@ -65,7 +65,7 @@ class TrainingSet:
     Args:
         options: How.
         excluded: Files whose questions are left out.
-        tally: Counts what is left out, by reason.
+        tally: Counts the rows left out, by reason.
 
     Attributes:
         removed: Rows left out because a file has their question, by file.
@@ -120,14 +120,14 @@ def _choose_length(tokenizer: str | None) -> Callable[[str], int]:
 
 
 def normalise_question(question: str) -> str:
-    r"""The question without what two spellings of it may differ in.
+    r"""Return the question without differences of spelling.
 
     >>> normalise_question("What is  $\\dfrac{1}{2}+x$ ?")
     'whatis\\frac{1}{2}+x'
     """
     text = unicodedata.normalize("NFKC", question).casefold()
     text = _FRACTIONS.sub(r"\\frac", _SPACING.sub("", text))
-    # A question of punctuation alone stays itself.
+    # A question of only punctuation stays as it is.
     return text.rstrip(_CLOSING) or text
 
 

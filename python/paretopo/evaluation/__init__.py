@@ -1,1 +1,1 @@
-"""Evaluation of a model on data sets, and what its results are held against."""
+"""Evaluation of a model on data sets, and comparison of its results."""

@@ -1,4 +1,4 @@
-"""Which differences are more than chance."""
+"""Tests for differences beyond chance."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PairwiseComparison:
             test; infinite of fewer than 6 questions.
         em_p: That both are equally often right.
         calls: First less second, with its interval and p-value.
-        em_holm: As `em_p`, accounting for all tests of the table; likewise `calls_holm`.
+        em_holm: As `em_p`, corrected for all tests of the table; `calls_holm` as well.
     """
 
     datasource: str

@@ -24,10 +24,10 @@ class RolloutResult:
     """A finished rollout, not graded yet.
 
     Attributes:
-        prompt: What the model read, rendered.
-        segments: What it and its tool wrote, in order.
-        written: What it wrote itself.
-        tokens: How many tokens that were.
+        prompt: The prompt as the model reads it.
+        segments: The texts of the model and its tool, in order.
+        written: The model's own text.
+        tokens: Number of its tokens.
         calls: Tool executions.
         truncated: Did it end for want of room?
     """
@@ -61,17 +61,17 @@ def evaluate(
 ) -> bool:
     """Ask every question that the folder has no answer to yet, under a progress bar.
 
-    Each question is kept as soon as its batch is graded, so a kill loses one batch. What is sampled
-    depends on `settings.seed`, question and sample alone, not on the batch it was in, as far as
-    the engine's arithmetic allows.
+    Each question is saved as soon as its batch is graded, so a kill loses one batch. Samples depend
+    only on `settings.seed`, question and sample number, not on the batch, as far as the engine's
+    arithmetic allows.
 
     Args:
         folder: Keeps the trajectories.
         rows: All questions.
         settings: How they are asked.
         run_rollouts: Generates.
-        tools: What there is to call.
-        grader: Says what is right.
+        tools: The available tools.
+        grader: Grades the answers.
         batch: Rollouts at a time.
         should_stop: Asked before every batch; True ends the evaluation early.
 
@@ -79,7 +79,7 @@ def evaluate(
         Are all questions answered?
 
     Raises:
-        ServerError: A tool's server is gone; what was answered is kept.
+        ServerError: A tool's server does not answer; finished answers are kept.
     """
     known = {(row.datasource, row.id): row for row in rows}
     solved = calls = responses = 0

@@ -1,4 +1,4 @@
-"""An evaluation's folder: what was asked for, every trajectory, the results.
+"""An evaluation's folder: its settings, every trajectory, the results.
 
 ::
 
@@ -72,12 +72,12 @@ class EvaluationFolder(Folder):
         questions: int,
         command: Sequence[str] | None = None,
     ) -> EvaluationFolder:
-        """Make the folder, or take it up again where the same was asked for.
+        """Create the folder, or resume it if settings and data are the same.
 
         Args:
             path: The folder.
-            identity: Settings and data: what the numbers depend on.
-            name: What the model is called in tables.
+            identity: Settings and data on which the numbers depend.
+            name: Name of the model in tables.
             questions: How many there are to answer.
             command: How the evaluation was started; the process's own by default.
 
@@ -192,7 +192,7 @@ def is_evaluation(path: str | Path) -> bool:
 def load_data(
     files: Sequence[str | Path], limit: int
 ) -> tuple[list[Example], list[dict[str, Any]]]:
-    """The questions of some files, and what identifies the files.
+    """Return the questions of some files, and the identity of the files.
 
     Args:
         files: As `paretopo prepare` writes them.
@@ -228,8 +228,8 @@ def identity_of(
     Args:
         settings: How is asked.
         data: As `load_data` describes the files.
-        model: Folder or file of the weights, where they are here: a model that was trained on
-            meanwhile is another one.
+        model: Folder or file of the weights, if they are local: a model that has been trained
+            further is another one.
     """
     weights = None
     if model is not None:
@@ -256,5 +256,5 @@ def _check_same(path: Path, kept: Mapping[str, Any], asked: Mapping[str, Any]) -
                 f"{path} holds an evaluation with {name} = {before.get(name)!r}, this one has "
                 f"{after.get(name)!r}: give another --out"
             )
-    what = "other data" if kept.get("data") != asked["data"] else "other weights of the model"
-    raise ConfigError(f"{path} holds an evaluation with {what}: give another --out")
+    difference = "data" if kept.get("data") != asked["data"] else "weights of the model"
+    raise ConfigError(f"{path} holds an evaluation with other {difference}: give another --out")

@@ -34,7 +34,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Panel:
-    """One data set beside one block of the paper.
+    """One data set next to one block of the paper.
 
     Attributes:
         title: Data set and block.
@@ -54,7 +54,7 @@ class Front:
     Attributes:
         best: Names of the points that no other one dominates.
         hypervolume: Of all points, above the reference.
-        printed: Of the paper's points alone; NaN where there are none.
+        printed: Of only the paper's points; NaN without any.
         reference: Calls of the worst corner, whose EM is 0.
     """
 
@@ -93,7 +93,7 @@ def make_panels(
     measured: Mapping[str, tuple[bool, Mapping[str, Result]]],
     shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
 ) -> Iterator[Panel]:
-    """Every data set that was measured, beside each block that has it.
+    """Return every measured data set, next to each block that has it.
 
     Args:
         measured: For each of our rows, whether it has a tool, and its results by data set.

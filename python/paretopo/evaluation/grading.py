@@ -15,7 +15,7 @@ class Grader:
     r"""Grades responses.
 
     Args:
-        rows: What will be asked; where mathematics is among it, its workers are started.
+        rows: The questions; the workers for mathematics start only if some need it.
         workers: Comparisons of mathematics at a time.
         isolation: Of these workers, as for `MathGrader`.
 
@@ -43,8 +43,8 @@ class Grader:
         """Is each response right? None where the comparison met a limit before it was known.
 
         Args:
-            rows: What was asked.
-            written: What the model itself wrote, observations left out.
+            rows: The questions.
+            written: The model's own text, without observations.
         """
         grades: list[float | None] = [
             exact_answer(text, row.answers) for row, text in zip(rows, written, strict=True)

@@ -18,7 +18,7 @@ def plan_evaluation(
     limit: int = 0,
     temperature: float | None = None,
 ) -> RunConfig:
-    """The run's configuration for a held-out evaluation of what it has trained.
+    """Return the run's configuration for a held-out evaluation of its policy.
 
     Args:
         config: Of the run, whichever framework trained.
@@ -43,7 +43,7 @@ def plan_evaluation(
     if values != {FROM_TASK}:
         named = {"openrlhf": "OpenRLHF", "verl": "verl"}[config.backend]
         raise ConfigError(
-            f"{keys} are an environment that runs on {named} alone: "
+            f"{keys} are an environment that runs only on {named}: "
             "its held-out evaluations are those of the training, in evaluations.jsonl"
         )
     asked = config.task if questions is None else replace(config.task, held_out=questions)
@@ -62,7 +62,7 @@ def plan_evaluation(
 
 
 def format_evaluation(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was measured, each objective in its own unit: by kind, or by preference.
+    """Return the measurements, each objective in its own unit: by kind, or by preference.
 
     ± is the standard error of a mean.
 

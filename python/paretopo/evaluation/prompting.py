@@ -53,7 +53,7 @@ class RolloutRequest:
         row: The question.
         prompt: A text to go on with, or a user's messages.
         episode: Fresh.
-        seed: Fixes what is sampled.
+        seed: Fixes the samples.
     """
 
     row: Example

@@ -24,7 +24,7 @@ class Reported:
 
 @dataclass(frozen=True)
 class Method:
-    """A row of a table: a method, and what it reached on each data set."""
+    """A row of a table: a method, and its results on each data set."""
 
     name: str
     has_tool: bool
@@ -37,7 +37,7 @@ class Table:
 
     Attributes:
         number: In the paper.
-        title: What it is about.
+        title: Its subject.
         columns: From the name of a data set to its heading.
         blocks: From a base model to its rows.
     """

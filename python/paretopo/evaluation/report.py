@@ -51,7 +51,7 @@ def write_report(
     Args:
         folders: At least one evaluation.
         out: The folder to write to; by default `report/` of a single evaluation, and `comparison/`
-            beside the first of several.
+            next to the first of several.
         paper: The paper's rows that are shown: of a size of base model, of "all" or "none";
             "auto" takes the sizes that the models' names say, else all.
 
@@ -128,7 +128,7 @@ def _choose_sizes(names: Sequence[str], paper: PaperRows) -> Sequence[str]:
 def _select_tables(
     measured: Mapping[str, Mapping[str, Result]], sizes: Sequence[str]
 ) -> list[tuple[Table, dict[str, tuple[Method, ...]]]]:
-    """The tables that we have a column of, with the blocks beside it."""
+    """Return the tables that share a column with ours, with the blocks of that column."""
     ours = set(list_datasources(measured.values()))
     return [
         (table, published.select_blocks(table, sizes))

@@ -31,7 +31,7 @@ class Result:
         calls_interval: Student's t.
         productivity: Right responses per tool execution; NaN without any.
         productivity_interval: Fieller's, of a ratio; NaN where there is none.
-        unanswered: Share of responses without an answer in the form that was asked for.
+        unanswered: Share of responses without an answer in the requested form.
         response_tokens: Tokens that the model wrote in a response, on average.
         truncated: Share of responses that ended for want of room.
         truncated_wrong: Share of responses that did, and count as wrong in EM.
@@ -131,6 +131,6 @@ def _share_cut_and_wrong(one: AnsweredQuestion) -> float:
 
 
 def _from_zero(ends: tuple[float, float]) -> tuple[float, float]:
-    """An interval of what is never below 0."""
+    """Return an interval of a quantity that is never below 0."""
     low, high = ends
     return (low if math.isnan(low) else max(low, 0.0)), high

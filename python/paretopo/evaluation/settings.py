@@ -28,9 +28,9 @@ class EvaluationSettings:
 
     Attributes:
         model: Folder or Hub name.
-        tool: "none", "python" (ToRL's protocol), "search" (Search-R1's), or "rag": what one search
-            for the question finds stands before it.
-        engine: What generates.
+        tool: "none", "python" (ToRL's protocol), "search" (Search-R1's), or "rag", which puts the
+            passages of one search for the question before it.
+        engine: The generator.
         dtype: Of weights and passes on transformers; None takes bfloat16 on a GPU, else float32.
         max_calls: Rounds with the tool; None takes 3 for python, 4 for search.
         max_tokens: Longest response, observations included; None takes 4096 for search, else 3072.
@@ -40,7 +40,7 @@ class EvaluationSettings:
         topk: Passages of a search.
         limit: Questions of each data file, the first ones; 0 for all.
         chat_template: Do messages go through the model's chat template?
-        seed: Fixes what is sampled.
+        seed: Fixes the samples.
 
     >>> EvaluationSettings("runs/A/model", tool="python").max_calls
     3
@@ -117,7 +117,7 @@ class EvaluationSettings:
 
 
 def digest(identity: dict[str, Any]) -> str:
-    """A short name of what an evaluation's numbers depend on.
+    """Return a short name of the settings and data on which an evaluation's numbers depend.
 
     >>> digest({"tool": "none"})
     '81237fb4'

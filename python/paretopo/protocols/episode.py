@@ -57,7 +57,7 @@ class Episode(Protocol):
         ...
 
     async def step(self, text: str) -> StepResult:
-        """Take in what was generated since the last turn, and call the tool if it asks for it.
+        """Read the text since the last turn, and call the tool if the text contains a call.
 
         Args:
             text: one piece of generated text, without the end-of-text token.

@@ -102,7 +102,7 @@ class SearchR1Episode:
         self.calls = 0
 
     async def step(self, text: str) -> StepResult:
-        """Search for what was just asked, if anything was."""
+        """Search for the query in the text, if there is one."""
         if self._turns_left == 0:
             return StepResult("", done=True)
         self._turns_left -= 1

@@ -1,4 +1,4 @@
-r"""ToRL's prompt and protocol: Python programs in a text, their output right behind them.
+r"""ToRL's prompt and protocol: Python programs in a text, each followed by its output.
 
 A model writes a block of Python and opens a block of output; there it is stopped, the program is
 run, and its output is filled in. After `max_calls` rounds it finishes on its own.
@@ -142,9 +142,9 @@ def last_program(text: str) -> str:
 def format_observation(result: ProgramResult) -> str:
     r"""The output of a program as the model reads it.
 
-    What it printed, or its errors if it failed without printing; of errors the last line. Texts of
-    256 characters and more keep their first and last 128. A program that prints nothing is shown a
-    time-out, whether there was one or not: so ToRL does it.
+    This is its output or, if it failed without output, the last line of its errors. Texts of 256
+    characters and more keep their first and last 128. For a program without any output it reports
+    a time-out, even if there was none, as ToRL does.
 
     >>> format_observation(ProgramResult("42\n", "", 0, 0.1))
     '42'

@@ -305,8 +305,8 @@ def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
             if merged.setdefault(one.key, one).better != one.better:
                 raise ValueError(
                     f"the runs disagree on {one.name!r}: {one.better} is better in "
-                    f"{history.run.path}, {merged[one.key].better} in a run before it: report on "
-                    "them apart"
+                    f"{history.run.path}, {merged[one.key].better} in a run before it: write "
+                    "separate reports"
                 )
     return tuple(merged.values())
 

@@ -34,7 +34,7 @@ class Comparison:
         differences: (seeds,) ours less theirs.
         p: Of the exact sign-flip test, two-sided, corrected for all that is compared at once.
         margin: Differences up to this are as good as none.
-        least_p: The least that p can be, corrected likewise, of so many seeds.
+        least_p: The smallest p that this many seeds can give, corrected too.
     """
 
     other: str
@@ -58,13 +58,13 @@ class Comparison:
 
     @property
     def is_contradictory(self) -> bool:
-        """Whether the interval leaves 0 out, but p is not significant once it is corrected."""
+        """Return whether the interval excludes 0 although the corrected p is not significant."""
         low, high = self.interval
         return self.p >= SIGNIFICANT and not low <= 0.0 <= high
 
     @property
     def verdict(self) -> Verdict:
-        """What can be said.
+        """The conclusion from a comparison.
 
         "more" or "less" where the difference is significant and its mean above the margin; "equal"
         where the whole interval lies within the margin, "no worse" where it begins above its lower
@@ -125,12 +125,12 @@ class Results:
 
     @property
     def hours(self) -> float:
-        """Of what is compared together, as the trainings' clocks had it."""
+        """Return the hours of all compared trainings, by their clocks."""
         return sum(float(row.get("seconds", 0.0)) for row in self._records.values()) / 3600.0
 
     @property
     def trainings(self) -> int:
-        """How many are compared."""
+        """Return the number of compared trainings."""
         return len(self._records)
 
     def seeds(self, task: str, method: str) -> list[int]:
@@ -169,11 +169,11 @@ class Results:
         return np.asarray(paretopo_core.hypervolume(np.stack(outcomes, axis=-1), 0.0))
 
     def is_trained(self, task: str) -> bool:
-        """Whether a task trains language models; the others are tables."""
+        """Return whether a task trains language models; the others are tables."""
         return self.plan.tasks[task].config is not None
 
     def is_measured(self, task: str, method: str, measure: str) -> bool:
-        """Whether all trainings of a method have a measure that not all methods have."""
+        """Return whether all trainings of a method have an optional measure."""
         cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
         return all(measure in self._records[cell]["evaluations"] for cell in cells)
 
@@ -183,7 +183,7 @@ class Results:
         return "a language model" if table is None else table.about
 
     def unit(self, task: str) -> str:
-        """What the cost of an answer is counted in."""
+        """Return the unit of an answer's cost."""
         return self.plan.tasks[task].cost
 
     def methods(self, task: str) -> list[str]:

@@ -25,7 +25,7 @@ from paretopo.study.processes import die_with_parent
 
 _ERROR_LINES = 15  # of a failed training
 _DIGITS = 5
-SAVING = "of the price of a right answer"  # once it was of what the start pays
+SAVING = "of the price of a right answer"  # an earlier version used the start's cost
 
 
 def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
@@ -34,14 +34,14 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     Args:
         plan: The study.
         cell: One of its cells.
-        runs: Where `paretopo train` puts its run folders; one that was begun is gone on with.
+        runs: Where `paretopo train` puts its run folders; an unfinished run is resumed.
 
     Returns:
         task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
-        step, accuracy, economy, cost, hypervolume and preference, to five digits. Of a language
-        model also response, its tokens, and economy_of_solved, that of right answers, in place of
-        the two scores, which `add_scores` works out; of fronts, the scores. Where the task has
-        test questions, test: the same of the last policy on them.
+        step, accuracy, economy, cost, hypervolume and preference, to five digits. Language models
+        have response (its tokens) and economy_of_solved (of right answers) in place of the last
+        two, which `add_scores` computes; fronts have the scores. If the task has test questions,
+        test has the same numbers of the last policy on them.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
@@ -131,7 +131,7 @@ def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row]
 
 
 def _test(section: TaskSection, run: RunFolder, questions: str) -> Row:
-    """What a trained policy is worth on test questions; one that was cut off is asked anew."""
+    """Return the scores of a trained policy on test questions; repeat an unfinished test."""
     name = f"{run.path.name}-test-{_digest(questions)[:8]}"
     ended = _ended_tests(run, name)
     if not ended:
@@ -196,7 +196,7 @@ def _weights(section: TaskSection, preference: Preference) -> Row:
 def _evaluate_front(
     section: TaskSection, config: RunConfig, rows: Sequence[Row], weights: Sequence[Any]
 ) -> Row:
-    """What the answers to each preference were worth together."""
+    """Return the joint scores of the answers to all preferences."""
     each = [_evaluation(section, config, row) for row in rows]
     amounts = [_amounts(section, config, row) for row in rows]
     points = [(right, right * (1.0 - cost / section.most)) for right, _, cost in amounts]
@@ -227,7 +227,7 @@ def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFo
 
 
 def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
-    """What the held-out answers were worth; costs as they were before price and budget."""
+    """Return the scores of the held-out answers; costs are before price and budget."""
     accuracy, cost, cost_of_solved = _amounts(section, config, row)
     return {
         "step": row["step"],

@@ -1,6 +1,7 @@
-"""What a front is worth: of one policy that is given a preference, or of one for each preference.
+"""Scores of a front: of one policy that is given a preference, or of one policy for each.
 
-A point of a front is (how often right, what right answers save): the two that a preference weighs.
+A point of a front is (share right, share right and saved), the two quantities that a preference
+weighs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def preference_grid(count: int) -> dict[str, Any]:
 def score_front(
     points: ArrayLike, best: ArrayLike, start: ArrayLike, weights: Sequence[Sequence[float]]
 ) -> dict[str, float]:
-    """Hypervolume of a front, and its mean value by what each point was asked for.
+    """Return the hypervolume of a front, and its mean value under each point's preference.
 
     Args:
         points: (preferences, 2).
@@ -41,7 +42,7 @@ def score_front(
         weights: (preferences, 2).
 
     Returns:
-        hypervolume and preference, as shares of what the best policies and their mixtures have.
+        hypervolume and preference, as shares of those of the best policies and their mixtures.
 
     >>> score_front([[1, 0], [0.5, 0.5]], [[1, 0], [0, 1], [0, 0]], [0, 0], [[1, 0], [0, 1]])
     {'hypervolume': 0.5, 'preference': 0.75}

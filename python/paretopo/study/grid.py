@@ -90,7 +90,7 @@ def _run_here(plan: Plan, cells: Sequence[Cell], out: Path, workers: int | None)
         _limit_threads(),
         ProcessPoolExecutor(count, mp_context=context, initializer=die_with_parent) as pool,
     ):
-        # Long trainings first: a long one that begins last would run alone.
+        # Long trainings first: a long one that begins last would keep only one worker busy.
         ordered = sorted(cells, key=lambda cell: plan.tasks[cell.task].config is None)
         futures = [pool.submit(_attempt, plan, cell, out / "runs") for cell in ordered]
         try:

@@ -60,7 +60,7 @@ class StudySection:
 
     methods: tuple[str, ...] = key(("recommended", "paper"), "Methods, the one to defend first.")
     ablations: tuple[str, ...] | None = key(
-        None, "Variations that are tried on ablation_tasks only, beside the methods."
+        None, "Variations that are tried only on ablation_tasks, in addition to the methods."
     )
     ablation_tasks: tuple[str, ...] | None = key(None, "Tasks of the ablations.")
     seeds: int = key(10, "Seeds of each method and task.", low=1)
@@ -71,7 +71,7 @@ class StudySection:
         None, "Steps after which these are compared, too; a multiple of every.", low=1
     )
     measure: Literal["hypervolume", "preference"] = key(
-        "hypervolume", "What decides between methods; fixed before anything is run."
+        "hypervolume", "Measure that decides between methods; fixed before anything is run."
     )
     preferences: int | None = key(
         None,
@@ -100,8 +100,8 @@ class TaskSection:
     config: str | None = key(None, "A training configuration, by a path from the study's file.")
     test: str | None = key(
         None,
-        "Of a training: a question file, by a path from the study's file, that is put to each"
-        " policy once, at the end; its evaluations along the way ask the held-out questions.",
+        "Language models only: a question file, by a path from the study's file, that each policy"
+        " answers once, at the end; evaluations during training use the held-out questions.",
     )
     methods: tuple[str, ...] | None = key(None, "Methods, instead of the study's.")
     without: tuple[str, ...] | None = key(None, "Methods of the study that make no sense here.")
@@ -110,21 +110,21 @@ class TaskSection:
         None, "Steps, instead of the study's, or of the training configuration's.", low=1
     )
     cost: str = key(
-        "calls", "Of a training: the objective that methods and switches mean by calls."
+        "calls", "Language models only: the objective that replaces calls in methods and switches."
     )
     most: float = key(
-        4.0, "Of a training: cost of an answer that saves nothing.", low=0.0, open_low=True
+        4.0, "Language models only: cost of an answer that saves nothing.", low=0.0, open_low=True
     )
     cheapest_accuracy: float = key(
         0.0,
-        "Of a training: accuracy of the cheapest way, where hypervolumes begin.",
+        "Language models only: accuracy of the cheapest way, where hypervolumes begin.",
         low=0.0,
         high=1.0,
     )
     by_seed: tuple[Mapping[str, Any], ...] = ()  # tables of keys
-    # Of a training: policies, (accuracy, cost), among them the best by each measure.
+    # Language models: policies, (accuracy, cost), among them the best by each measure.
     best: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
-    # Of a training for preferences: the best policies, (share right, share right and saved).
+    # Trainings for preferences: the best policies, (share right, share right and saved).
     best_front: tuple[tuple[float, float], ...] = ()
     table: Table | None = None
 
@@ -132,7 +132,7 @@ class TaskSection:
         check_section(self, "tasks")
 
     def score(self, accuracy: float, saved: float, saved_by_solved: float) -> dict[str, float]:
-        """What a trained policy is worth, each as a share of what the best policy for it is worth.
+        """Return a trained policy's scores, each as a share of the best policy's score.
 
         The best are looked for among `best` and the mixtures of any two of them.
 
@@ -202,7 +202,7 @@ class Plan:
     Attributes:
         study: The settings of all tasks.
         tasks: By name.
-        switches: Name to the values that it sets, by dotted name: what stands behind a ``+``.
+        switches: Maps a name, which may follow a ``+``, to the values that it sets, by dotted name.
         quick: The sizes to cut to, if any.
     """
 
@@ -259,7 +259,7 @@ class Plan:
         return range(self.study.first_seed, self.study.first_seed + count)
 
     def cells(self) -> list[Cell]:
-        """Every training, by task, then seed: what is cut short is whole for the first seeds."""
+        """Return every training, by task, then seed, so that a partial study has complete seeds."""
         return [
             Cell(task, method, seed)
             for task in self.tasks
@@ -298,13 +298,13 @@ def load(
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from None
-    return from_table(table, beside=path.parent, quick=quick, tables=tables)
+    return from_table(table, base=path.parent, quick=quick, tables=tables)
 
 
 def from_table(
     table: Mapping[str, Any],
     *,
-    beside: Path = Path(),
+    base: Path = Path(),
     quick: bool = False,
     tables: Mapping[str, Table] | None = None,
 ) -> Plan:
@@ -317,7 +317,7 @@ def from_table(
             raise ConfigError(f"[{name}] must be a section, got {value!r}")
     study: StudySection = _section(StudySection, "study", table.get("study", {}))
     tasks = {
-        name: _task(name, values, beside, study.preferences, tables or {})
+        name: _task(name, values, base, study.preferences, tables or {})
         for name, values in table.get("tasks", {}).items()
     }
     if not tasks:
@@ -339,7 +339,7 @@ def from_table(
 
 
 def _task(
-    name: str, values: Any, beside: Path, preferences: int | None, tables: Mapping[str, Table]
+    name: str, values: Any, base: Path, preferences: int | None, tables: Mapping[str, Table]
 ) -> TaskSection:
     if not isinstance(values, Mapping):
         raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
@@ -361,10 +361,10 @@ def _task(
             hint = f"; {nearest(name, tables)}" if tables else ""
             raise ConfigError(f"tasks.{name} needs config, a training configuration{hint}")
         return dataclasses.replace(section, table=tables[name])
-    config = beside / section.config
+    config = base / section.config
     if not config.is_file():
         raise ConfigError(f"tasks.{name}.config: there is no file {config}")
-    test = section.test and str(beside / section.test)
+    test = section.test and str(base / section.test)
     return dataclasses.replace(section, config=str(config), test=test)
 
 

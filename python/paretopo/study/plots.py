@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vPX*"
 _MOST_PLOTTED = 8  # of more methods, these
-_PLOTTED = ("paper", "accuracy_only", "grpo", "otc_grpo", "mo_grpo", "gdpo")  # beside ours
+_PLOTTED = ("paper", "accuracy_only", "grpo", "otc_grpo", "mo_grpo", "gdpo")  # next to ours
 
 
 def draw(results: Results, out: Path) -> list[str]:
@@ -33,7 +33,7 @@ def draw(results: Results, out: Path) -> list[str]:
 
 
 def draw_overview(results: Results, path: Path) -> None:
-    """What decides, of every method on every task, the best worst case on top."""
+    """Plot the deciding measure of every method on every task, the best worst case on top."""
     methods, measure = results.rank_by_worst(), results.plan.study.measure
     columns = [*results.tasks, "worst"]
     share = np.full((len(methods), len(columns)), np.nan)
@@ -66,7 +66,7 @@ def draw_overview(results: Results, path: Path) -> None:
 def draw_ends(results: Results, path: Path) -> None:
     """Accuracy against the first cost, a panel for each task: the ends, with deviations.
 
-    Of language models also the way there from the start: the mean at each evaluation.
+    For language models it also shows the way from the start: the mean at each evaluation.
     """
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
@@ -93,7 +93,7 @@ def draw_ends(results: Results, path: Path) -> None:
 
 
 def draw_dynamics(results: Results, path: Path) -> None:
-    """What decides, over the steps: mean over seeds and one standard deviation."""
+    """Plot the deciding measure over the steps: mean over seeds and one standard deviation."""
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
         for index, method in _plotted_methods(results, task):

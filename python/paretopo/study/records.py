@@ -63,12 +63,12 @@ def pack_records(plan: Plan, out: Path) -> None:
     order = [cell for cell in plan.cells() if cell in rows]
     order += sorted(rows.keys() - set(order), key=str)
     text = "".join(json.dumps(rows[cell]) + "\n" for cell in order)
-    beside = out / f"{PACKED}.new"
-    with beside.open("wb") as file:
+    temporary = out / f"{PACKED}.new"
+    with temporary.open("wb") as file:
         file.write(lzma.compress(text.encode()))
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(out / PACKED)
+    temporary.replace(out / PACKED)
     (out / RECORDS).unlink()
 
 
@@ -108,7 +108,7 @@ def _read_packed(path: Path) -> list[Row]:
         lines = lzma.decompress(path.read_bytes()).splitlines()
     except lzma.LZMAError as error:
         raise ConfigError(
-            f"{path} is broken ({error}): restore it, or remove it to train its part anew"
+            f"{path} is broken ({error}): restore it, or remove it to train its part again"
         ) from None
     rows = []
     for number, line in enumerate(lines, start=1):

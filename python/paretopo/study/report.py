@@ -1,4 +1,4 @@
-"""The report of a study in Markdown, from its records alone."""
+"""The report of a study in Markdown, only from its records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_P = 1e-4  # smaller ones are written as such
 
 
 def results_folder(file: Path, *, quick: bool = False) -> Path:
-    """The folder of a study's records, beside its file.
+    """Return the folder of a study's records, next to its file.
 
     >>> results_folder(Path("mine.toml"), quick=True).name
     'mine-quick'
@@ -69,9 +69,9 @@ _TITLES = {
 }
 _OF_FRONTS = (
     "A method is a front here: of one policy that is given a preference, or of {count} policies, "
-    "one for each. Hypervolume is that of the front between (how often right, what right answers "
-    "save) of a policy that takes every way alike{trained} and the front of the best policies; the "
-    "value by the stated preference is the mean over the preferences. Steps are those of all "
+    "one for each. Hypervolume is that of the front between (share right, share right and "
+    "saved) of a policy that takes every way alike{trained} and the front of the best policies; "
+    "the value by the stated preference is the mean over the preferences. Steps are those of all "
     "policies."
 )
 
@@ -89,8 +89,8 @@ def format_report(results: Results, plots: Sequence[str], further: Section | Non
     study = results.plan.study
     if study.preferences is not None:
         trained = ", or of the cheapest way," if any(map(results.is_trained, results.tasks)) else ""
-        told = _OF_FRONTS.format(count=study.preferences, trained=trained)
-        parts += [told, "", *_at_a_part_of_the_cost(results)]
+        explanation = _OF_FRONTS.format(count=study.preferences, trained=trained)
+        parts += [explanation, "", *_cost_to_match(results)]
     measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
     if len(results.tasks) > 1:
         parts += _worst_cases(results, measures)
@@ -114,7 +114,7 @@ def _origin(results: Results) -> str:
     missing = [task for task in plan.tasks if task not in results.tasks]
     lines = (
         f"{results.trainings:,} trainings, {results.hours:.1f} hours by their clocks. Method to "
-        f"defend: `{plan.ours}`. What decides: {plan.study.measure}, read at the end. p is "
+        f"defend: `{plan.ours}`. Deciding measure: {plan.study.measure}, at the end. p is "
         "that of a sign-flip test over seeds, exact up to 13 of them and corrected after Holm; "
         "each table says for how many comparisons. The 95 % interval holds the mean differences "
         "that the same test does not reject; it is not corrected, and of fewer than 6 seeds there "
@@ -141,8 +141,11 @@ def _losses(results: Results) -> list[str]:
     lines += [f"p after Holm over the {' or '.join(map(str, counts))} other methods of a task.", ""]
     lines += name_too_few_seeds([one for compared in tested for one in compared])
     if unsure:
-        told = "; ".join(unsure)
-        lines += [f"Worse on average by more than the margin, with p ≥ {SIGNIFICANT}: {told}.", ""]
+        listed = "; ".join(unsure)
+        lines += [
+            f"Worse on average by more than the margin, with p ≥ {SIGNIFICANT}: {listed}.",
+            "",
+        ]
     if not lost:
         return [*lines, "Significantly worse by more than the margin: nowhere.", ""]
     return [
@@ -158,7 +161,7 @@ def _losses(results: Results) -> list[str]:
 
 
 def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
-    """Of every method the worst case over the tasks, by each measure and budget."""
+    """Return every method's worst case over the tasks, by each measure and budget."""
     early = results.plan.study.early
     columns: list[tuple[str, str, int | None]] = [(name, name, None) for name in measures]
     if early is not None:
@@ -207,7 +210,7 @@ def _scores(results: Results, measure: str, step: int | None) -> list[str]:
     return [*lines, ""]
 
 
-def _at_a_part_of_the_cost(results: Results) -> list[str]:
+def _cost_to_match(results: Results) -> list[str]:
     """Ours after the early steps against others at the end."""
     early, ours = results.plan.study.early, results.plan.ours
     if early is None:
@@ -340,8 +343,8 @@ def _comparisons(
         ours = results.plan.ours
         share = 100 * results.read(task, ours, results.plan.study.measure)
         seeds = str(len(results.seeds(task, ours)))
-        told = [f"ours: `{ours}`", _mean_and_deviation(share, 2), "", seeds, "", ""]
-        lines.append(format_row([*told, *_ends(results, task, ours)]))
+        cells = [f"ours: `{ours}`", _mean_and_deviation(share, 2), "", seeds, "", ""]
+        lines.append(format_row([*cells, *_ends(results, task, ours)]))
     return lines
 
 
@@ -353,7 +356,7 @@ def _ends(results: Results, task: str, method: str) -> list[str]:
 
 
 def _variations(results: Results) -> list[str]:
-    """What ablations came to on the tasks on which they were tried."""
+    """Return the results of ablations on the tasks on which they were tried."""
     study = results.plan.study
     tasks = [task for task in results.tasks if task in (study.ablation_tasks or ())]
     tried = [
@@ -366,7 +369,7 @@ def _variations(results: Results) -> list[str]:
     lines = [
         "## Variations",
         "",
-        f"Tried beside the methods; none of them decides. {_TITLES[study.measure]}, at the end.",
+        f"Tried next to the methods, without a decision. {_TITLES[study.measure]}, at the end.",
         "",
         format_row(["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]),
         format_row(["---", *["---:"] * (2 * len(tasks) + 1)]),

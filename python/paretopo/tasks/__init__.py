@@ -1,1 +1,1 @@
-"""Tasks: where questions come from, how answers are graded, what a warm-up imitates."""
+"""Tasks: sources of questions, grading of answers, and demonstrations for warm-ups."""

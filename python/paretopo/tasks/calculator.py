@@ -82,8 +82,8 @@ class CalculatorTask(MadeUpTask):
 
     is_chat = True
     functions: Sequence[Callable[[str], str]] = (calculator,)
-    # Operands are 11 to 99: 7921 products, 178 times as many questions of two operations, of which
-    # not the last few should have to be drawn.
+    # Operands are 11 to 99: 7921 products, 178 times as many questions of two operations. Random
+    # draws therefore rarely repeat a question.
     most: ClassVar[dict[str, int]] = {"fact": len(FACTS), "one": 6000, "two": 1_000_000}
 
     def words(self) -> list[str]:
@@ -140,7 +140,7 @@ class CalculatorWithSolver(CalculatorTask):
     functions = (calculator, solver)
 
     def words(self) -> list[str]:
-        """And what the solver says."""
+        """Return the words of questions and calls, and the solver's messages."""
         return [*super().words(), "error: at most 2 operations per call"]
 
     def _plan_trace(

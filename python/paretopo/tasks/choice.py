@@ -89,7 +89,7 @@ def load_demonstrate(config: RunConfig) -> Demonstrate | None:
     functions = load_functions("warmup.file", Path(config.warmup.file))
     if list(functions) != ["demonstrate"]:
         raise ConfigError(
-            f"warmup.file: {config.warmup.file} must have the function demonstrate alone, got "
+            f"warmup.file: {config.warmup.file} must define only the function demonstrate, got "
             f"{', '.join(functions)}: begin others with _"
         )
     return functions["demonstrate"]
@@ -97,10 +97,10 @@ def load_demonstrate(config: RunConfig) -> Demonstrate | None:
 
 @contextmanager
 def ensure_search_server(config: RunConfig, folder: Path) -> Iterator[RunConfig]:
-    """Start the search server that a task needs and nobody else serves, and stop it at the end.
+    """Start the search server that a task needs if none runs, and stop it at the end.
 
     Args:
-        config: What is to be run.
+        config: The configuration to run.
         folder: Where the corpus of made-up questions and its index are kept.
 
     Yields:
@@ -135,7 +135,7 @@ def ensure_search_server(config: RunConfig, folder: Path) -> Iterator[RunConfig]
 
 
 def takes_preference(demonstrate: Demonstrate | None) -> bool:
-    """Whether a demonstration leans by what is wanted."""
+    """Return whether a demonstration follows the preference."""
     return demonstrate is not None and "preference" in inspect.signature(demonstrate).parameters
 
 

@@ -18,8 +18,8 @@ _ONSETS, _VOWELS, _CODAS = "bdfgklmnprtv", "aeiou", "kmnrtx"  # endings that no 
 class Encyclopedia:
     """Who was born where and taught by whom, which river runs through which town.
 
-    Nobody teaches a teacher, or founds a town of birth, of one's own: so what lies two steps away
-    from an article is never mentioned beside its title.
+    No teacher has a teacher, and no founder was born in the founded town. The target of two steps
+    is therefore never mentioned in the first article.
 
     Args:
         seed: Fixes every name and every relation.

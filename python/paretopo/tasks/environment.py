@@ -40,8 +40,8 @@ class Environment:
     """The policy's environment: who grades, and who answers its calls.
 
     Attributes:
-        grade_all: (what the policy wrote in each rollout, the right answer or answers of each) →
-            1 or 0; None without an answer, or where the grader met a limit before it knew.
+        grade_all: Maps (the policy's text in each rollout, the right answer or answers of each) to
+            1 or 0; None without an answer, or if the grader reached a limit.
         new_episode: Begins a rollout in which text and tool take turns by a protocol; None where
             the chat template presents functions.
         prices: Dollars for a call of a function, by its name; others cost nothing here.
@@ -110,7 +110,7 @@ def find_prices(config: RunConfig, tools: Sequence[Callable[..., Any]] = ()) -> 
 
 
 def grade_each(grade: Callable[[str, Any], float | None]) -> GradeAll:
-    """For several rollouts what a function says of one, where it costs next to nothing.
+    """Apply a grader of one rollout to several; only for graders that cost next to nothing.
 
     >>> grade_each(exact_answer)(["<answer> Oslo </answer>", "Oslo"], ["oslo", "oslo"])
     [1.0, 0.0]

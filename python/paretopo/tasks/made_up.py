@@ -5,9 +5,9 @@ The three kinds, by the fewest calls that suffice:
 * ``fact`` (0): memorised;
 * ``one`` (1), ``two`` (2): asked of the tool.
 
-Accuracy and economy pull apart: guessing saves calls and is wrong, calling for a memorised fact
-costs calls and gains nothing. Training and held-out questions of the kinds one and two are
-disjoint; the facts are the same on both sides, since an unseen fact cannot have been memorised.
+Accuracy and economy compete: a guess saves calls and is wrong, a call for a memorised fact costs
+calls and gains nothing. Training and held-out questions of the kinds one and two are disjoint. The
+facts are the same on both sides, since an unseen fact cannot be memorised.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRACE_WEIGHTS = (1.0, 1.0, 2.0)
 
 
 class MadeUpTask(Task):
-    """Draws questions and traces; subclasses say what a question of each kind is.
+    """Draws questions and traces; subclasses define the questions of each kind.
 
     Args:
         prompts: Training questions.

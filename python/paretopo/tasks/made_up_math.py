@@ -87,7 +87,7 @@ class MadeUpMath(MadeUpTask):
 
 
 class _SimulatedPython:
-    """Prints what a Python interpreter would print for the programs of the traces."""
+    """Prints the output of a Python interpreter for the programs of the traces."""
 
     async def run_async(self, code: str) -> ProgramResult:
         expression = code.strip().removeprefix("print(").removesuffix(")")

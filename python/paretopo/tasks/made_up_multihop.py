@@ -25,7 +25,7 @@ _SEARCH = "<think> I have to look this up. </think>\n<search>"
 _ANSWER = "<think> Now I know. </think>\n<answer>"
 _SEARCH_END, _ANSWER_END = " </search>", " </answer>"
 
-# How each relation is asked for: about a name, and about another relation of a name.
+# The question for each relation: about a name, and about another relation of a name.
 _RELATIONS = {
     "births": "Where was {} born?",
     "teachers": "Who taught {}?",
@@ -37,7 +37,7 @@ _OF = {
     "teachers": "the teacher of {}",
     "founders": "the founder of {}",
 }
-_AFTER = {  # what can be asked of what a relation leads to
+_AFTER = {  # the relations that can follow a relation
     "births": ("rivers", "founders"),
     "teachers": ("births", "teachers"),
     "founders": ("births", "teachers"),
@@ -48,12 +48,12 @@ class MadeUpMultihop(MadeUpTask):
     """Capitals by heart, people and towns by search.
 
     Args:
-        search_url: The server of the encyclopedia, of which only traces ask.
+        search_url: The server of the encyclopedia; only traces use it.
         topk: Passages per search.
         **settings: As for every made-up task.
 
     Attributes:
-        encyclopedia: What is asked about.
+        encyclopedia: The source of questions.
 
     Example:
         >>> task = MadeUpMultihop(prompts=12, held_out=6, seed=0)
@@ -62,7 +62,7 @@ class MadeUpMultihop(MadeUpTask):
     """
 
     is_chat = True
-    # Of 40 capitals, and of 380 and 680 questions of one and two hops.
+    # There are 40 capitals, and 380 and 680 questions of one and two hops.
     most: ClassVar[dict[str, int]] = {"fact": 40, "one": 300, "two": 500}
 
     def __init__(

@@ -30,7 +30,7 @@ def check_rewards(config: RunConfig) -> list[Note]:
     """Refuse objectives and reward functions that do not fit the questions.
 
     Each function is called once, with as many rollouts as a group has, on the first training
-    question; what the policy wrote is then the question's answer. On OpenRLHF and verl that call is
+    question; the response is then the question's answer. On OpenRLHF and verl that call is
     made in a process of its own, because the functions run in others, too.
 
     Returns:

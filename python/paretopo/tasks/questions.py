@@ -1,10 +1,10 @@
 """Questions of the user's own: a JSONL file of prompts, with whatever else the rewards read.
 
 A line is an object with a ``prompt``, a text or chat messages; it can have an ``id``, a ``kind``
-that it is reported under, an ``answer``, one or several of which each alone is right, and further
-columns, which the functions of ``rewards.file`` get by their names.
+for reports, an ``answer``, one or several that are each right, and further columns, which the
+functions of ``rewards.file`` get by name.
 
-A warm-up imitates the answers, or what a function of the user's own makes of a question::
+A warm-up imitates the answers, or the rollouts that a user's function writes for a question::
 
     def demonstrate(random, prompt, answer, **columns):
         if random.random() < 0.3:
@@ -53,7 +53,7 @@ class OwnQuestions(Task):
         held_out: Questions to be held out.
         most_held_out: How many of those, drawn at random.
         seed: Fixes order and draw.
-        functions: What the policy may call.
+        functions: Functions that the policy may call.
         demonstrate: Writes a rollout to imitate; None imitates the answers.
 
     Raises:
@@ -172,7 +172,7 @@ class OwnQuestions(Task):
 
 
 def grade_answer(response: str, answer: Any) -> float | None:
-    """1 where the response, or what it has in answer tags, is one of the answers; None without any.
+    """Return 1 if the response, or its answer tags, is one of the answers; None without any.
 
     An answer that is a number is compared as a number.
 
@@ -203,7 +203,7 @@ def _read_questions(key: str, path: str) -> list[Question]:
 
 
 def _texts_of(message: Message) -> list[str]:
-    """What a message says, and the names and arguments of its calls."""
+    """Return the texts of a message, and the names and arguments of its calls."""
     texts = [message.get("content") or ""]
     for call in message.get("tool_calls") or ():
         function = call.get("function", call)

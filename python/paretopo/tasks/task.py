@@ -1,4 +1,4 @@
-"""A task: what is asked, and what a warm-up imitates; the same surface for every task.
+"""A task: its questions, and the traces for a warm-up; the same interface for every task.
 
 How a rollout is made and graded is its environment: `paretopo.tasks.environment`.
 """
@@ -25,11 +25,11 @@ class Question:
 
     Attributes:
         id: Stable name; the running minimum of calls is kept under it.
-        kind: What it is reported under.
-        text: What the policy reads.
+        kind: Its kind in reports.
+        text: The text for the policy.
         answer: The right answer, or several.
-        steps: What a tool has to be asked, in order, where that is known.
-        columns: What the rewards of the user's own read.
+        steps: The necessary calls of a tool, in order, if they are known.
+        columns: Columns for the user's own rewards.
         preference: The one that is given with it.
     """
 
@@ -47,7 +47,7 @@ class TextTrace:
     """A written rollout by a text protocol, for the policy to imitate.
 
     Attributes:
-        prompt: What was asked.
+        prompt: The question's prompt.
         pieces: (text, did the policy write it), in order.
     """
 
@@ -143,7 +143,7 @@ class Task(ABC):
     ) -> Sequence[Trace]:
         """The traces as a warm-up reads them: each with a preference where these are given.
 
-        Any of them: what a preference asks for is left to be learnt.
+        The preference is random: training has to learn its meaning.
         """
         written = self.traces(step, count, redundant_calls, guess_rate)
         given = self.drawn(step, len(written))

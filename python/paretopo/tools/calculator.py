@@ -46,7 +46,7 @@ def evaluate(expression: str, limits: Limits | None = None) -> Fraction:
 
     Args:
         expression: Numbers (`12`, `0.5`), `+ - * / // % **`, signs, brackets and spaces.
-        limits: What the evaluation may cost; the defaults of `Limits` when None.
+        limits: Limits of the evaluation; the defaults of `Limits` when None.
 
     Returns:
         The exact value.
@@ -77,7 +77,7 @@ def make_calculator(limits: Limits | None = None) -> Callable[[str], str]:
     """The tool itself, a function named `calculator` from text to text.
 
     Args:
-        limits: What one call may cost; the defaults of `Limits` when None.
+        limits: Limits of one call; the defaults of `Limits` when None.
 
     Returns:
         A function that never raises: it answers a mistake with `error: …`.

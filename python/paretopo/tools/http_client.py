@@ -1,4 +1,4 @@
-"""JSON over HTTP with retries, for the clients of servers that run beside the training."""
+"""JSON over HTTP with retries, for clients of servers that run next to the training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class JsonClient:
     that doubles each time, with a random part so that many clients do not come back together.
 
     Args:
-        what: what the server is, for error messages, for example "search server".
+        server: The kind of server, for error messages, for example "search server".
         url: its address.
         timeout: seconds to wait for an answer.
         connections: requests at a time.
@@ -40,7 +40,7 @@ class JsonClient:
 
     def __init__(
         self,
-        what: str,
+        server: str,
         url: str,
         *,
         timeout: float,
@@ -50,12 +50,12 @@ class JsonClient:
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"url must begin with http:// or https://, got {url!r}")
-        self._what, self.url = what, url.rstrip("/")
+        self._server, self.url = server, url.rstrip("/")
         self._retries, self._backoff = retries, backoff
         self._client = httpx.Client(
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
             limits=httpx.Limits(max_connections=connections),
-            trust_env=False,  # servers beside the training are not behind a proxy
+            trust_env=False,  # servers next to the training use no proxy
         )
 
     def post(self, path: str, message: dict[str, Any]) -> Any:
@@ -79,20 +79,20 @@ class JsonClient:
                 continue
             if answer.status_code != 200:
                 raise ServerError(
-                    f"the {self._what} at {url} refuses: {_describe_failure(answer)}",
+                    f"the {self._server} at {url} refuses: {_describe_failure(answer)}",
                     answer.status_code,
                 )
             try:
                 return answer.json()
             except ValueError:
                 raise ServerError(
-                    f"the {self._what} at {url} answers with something else than JSON: "
+                    f"the {self._server} at {url} answers with something else than JSON: "
                     f"{answer.text[:200]!r}",
                     200,
                 ) from None
         seconds = time.monotonic() - started
         raise ServerError(
-            f"the {self._what} at {url} does not answer, tried {self._retries + 1} times in "
+            f"the {self._server} at {url} does not answer, tried {self._retries + 1} times in "
             f"{seconds:.0f} s: {trouble}; is it running, and is the address right?",
             status,
         )

@@ -37,7 +37,7 @@ from paretopo.tools.sandbox.launch import (
 
 __all__ = ["ProgramResult", "PythonInterpreter", "SandboxError"]
 
-_START_SECONDS = 300.0  # modules are loaded meanwhile, on however busy a machine
+_START_SECONDS = 300.0  # covers the loading of modules on a busy machine
 _GRACE_SECONDS = 15.0  # beyond its time-out, before a worker that does not answer is given up
 _PRELOADED = ("numpy", "sympy")
 
@@ -49,13 +49,13 @@ class ProgramResult:
     """The end of a program.
 
     Attributes:
-        stdout: what it printed; bytes that are not UTF-8 are replaced.
+        stdout: Its output; bytes that are not UTF-8 are replaced.
         stderr: its errors, a traceback among them.
         returncode: its exit code; minus the number of the signal that ended it.
         seconds: how long it ran.
-        limit: the limit that ended it: "time", "memory" (of all its processes together; one
-            process alone gets a MemoryError), "processes" or "output"; "sandbox" if its whole
-            worker was lost; None if it ended by itself.
+        limit: The limit that ended it: "time", "memory" (of all its processes together; a single
+            process gets a MemoryError), "processes" or "output"; "sandbox" if its whole worker was
+            lost; None if it ended by itself.
     """
 
     stdout: str
@@ -76,7 +76,7 @@ class PythonInterpreter:
     With `isolation="bubblewrap"` a program sees the system read-only, a private /tmp, no network,
     no process but its own, and nothing of this process: neither its environment nor its files. When
     it ends, or breaks a limit, everything it started ends with it. Needs Linux and the package
-    bubblewrap; started by root, programs run as nobody.
+    bubblewrap; if root starts it, programs run as an unprivileged user.
 
     With `isolation="process"` there are the same limits but no isolation: a program can read and
     write whatever this process can. For machines that refuse namespaces, and code that you trust.
@@ -88,14 +88,14 @@ class PythonInterpreter:
         timeout: seconds a program may run.
         cpu_seconds: seconds of processor time that one of its processes may take, whole ones; by
             default so many that `timeout` comes first. Unlike it, the same on a busy machine.
-        memory_mb: MiB it may allocate, beyond what the interpreter and its modules take.
+        memory_mb: MiB it may allocate, in addition to the interpreter and its modules.
         workers: programs at a time.
         isolation: "bubblewrap", or "process" for none.
         processes: processes of a program at a time.
         output_kb: KiB it may print, and as much on its standard error.
         file_mb: MiB of a file it writes.
-        disk_mb: MiB of all its files together; they are in memory, beside `memory_mb`.
-        executable: the Python that runs programs; the one at hand by default.
+        disk_mb: MiB of all its files together; they are in memory, in addition to `memory_mb`.
+        executable: the Python that runs programs; by default the running one.
         preload: modules to load beforehand, which programs then import for free; those that are not
             installed are left out.
         warm_up: text of a module that is run once, before any program and outside of the limits,
@@ -216,7 +216,7 @@ class _Worker:
         self._sandbox = Sandbox(isolation, executable, folders, settings)
         self.alive = True
         ready = self._receive(time.monotonic() + _START_SECONDS)
-        # A program goes all the way through, so that what cannot work fails here and not in a call.
+        # Run a whole program now, so that a broken sandbox fails here and not in a call.
         probe = ready and self.run("print('works')", _START_SECONDS)
         if not probe or probe.stdout != "works\n":
             why = probe.stderr if probe else self.close()
@@ -278,7 +278,7 @@ class _Worker:
 
 
 def _wait_readable(pipe: int, seconds: float) -> bool:
-    """Is there something to read, or nobody to write, within that time?"""
+    """Return whether there is output to read, or an end of it, within that time."""
     poll = select.poll()  # unlike select.select, for any number of open files
     poll.register(pipe, select.POLLIN)
     return bool(poll.poll(1000 * seconds))

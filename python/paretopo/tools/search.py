@@ -17,7 +17,7 @@ from paretopo.tools.http_client import JsonClient, ServerError
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
-# Characters; what a model writes can run on, engines read no further, and servers refuse it.
+# Characters; a model can write endlessly, engines read no further, and servers refuse it.
 _LONGEST_QUERY = 4000
 
 _Waiting = tuple[str, "Future[list[Document]]"]
@@ -119,7 +119,7 @@ class SearchClient:
         return await asyncio.wrap_future(self._submit(query))
 
     def close(self) -> None:
-        """Answer what waits, then close all connections."""
+        """Answer the waiting queries, then close all connections."""
         with self._lock:
             if self._closed:
                 return
@@ -139,7 +139,7 @@ class SearchClient:
         return future
 
     def _answer_queries(self) -> None:
-        """One connection's thread: takes what waits, asks, hands the answers out."""
+        """Run one connection's thread: take waiting queries, ask the server, return the answers."""
         last = False
         while not last and (first := self._waiting.get()) is not None:
             taken = [first]

@@ -181,7 +181,7 @@ def demonstrate(random, prompt, answer, source, preference):
 
 
 def test_a_file_without_demonstrate_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="must have the function demonstrate alone, got show"):
+    with pytest.raises(ConfigError, match="must define only the function demonstrate, got show"):
         demonstrated(tmp_path, "so", "def show(random): ...")
     with pytest.raises(ConfigError, match=r'warmup.file is for task.name = "questions"'):
         loads("", {"warmup.file": "x.py"})

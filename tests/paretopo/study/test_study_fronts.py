@@ -64,7 +64,7 @@ def test_training_is_recorded_in_shares_and_scored_on_reading(tmp_path, monkeypa
     monkeypatch.setattr(cells, "_run_command", train_at_once)
     table = {"study": {"methods": ["worth"], "seeds": 1}, "tasks": FRONT["tasks"]}
     table["tasks"] = {"mine": {**table["tasks"]["mine"], "best": [[0.9, 2.0]]}}
-    study = plan.from_table(table, beside=tmp_path)
+    study = plan.from_table(table, base=tmp_path)
     record = run_cell(study, study.cells()[0], tmp_path / "runs")
     assert not {"hypervolume", "preference"} & record["evaluations"].keys()
     scored = add_scores(study, record)["evaluations"]
@@ -79,7 +79,7 @@ def test_training_is_recorded_in_shares_and_scored_on_reading(tmp_path, monkeypa
 def test_both_fronts_share_steps_and_scores(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(MINE)
     monkeypatch.setattr(cells, "_run_command", train_at_once)
-    study = plan.from_table(FRONT, beside=tmp_path)
+    study = plan.from_table(FRONT, base=tmp_path)
     trained.clear()
     given, fixed = (run_cell(study, cell, tmp_path / "runs") for cell in study.cells())
     assert [one.optimiser.steps for one in trained] == [60, 20, 20, 20]
@@ -106,4 +106,4 @@ def test_fronts_that_could_not_be_scored_are_refused(tmp_path, changed, message)
     (tmp_path / "mine.toml").write_text(MINE)
     table = {**FRONT, "tasks": {"mine": {**FRONT["tasks"]["mine"], **changed}}}
     with pytest.raises(ConfigError, match=message):
-        plan.from_table(table, beside=tmp_path)
+        plan.from_table(table, base=tmp_path)

@@ -91,7 +91,7 @@ def test_failed_cell_is_retried(tmp_path):
         "study": {**TABLE["study"], "methods": ["recommended"]},
         "tasks": {"free": {}, "broken": {"config": "broken.toml", "seeds": 1}},
     }
-    plan = from_table(table, beside=tmp_path)
+    plan = from_table(table, base=tmp_path)
     ended, failures = run(plan, tmp_path / "out")
     assert len(ended) == 4
     assert {str(cell) for cell in failures} == {"broken/recommended/1000"}
@@ -314,7 +314,7 @@ def test_best_policies_worth_nothing_are_refused(best, error, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     table = {"tasks": {"mine": {**TRAINING["tasks"]["mine"], "best": best}}}
     with pytest.raises(ConfigError, match=re.escape(error)):
-        from_table(table, beside=tmp_path)
+        from_table(table, base=tmp_path)
 
 
 def test_scores_follow_from_a_record_and_the_plan(tmp_path):
@@ -322,7 +322,7 @@ def test_scores_follow_from_a_record_and_the_plan(tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     task = TRAINING["tasks"]["mine"]
     shop, both = (
-        from_table({**TRAINING, "tasks": {"mine": {**task, "best": best}}}, beside=tmp_path)
+        from_table({**TRAINING, "tasks": {"mine": {**task, "best": best}}}, base=tmp_path)
         for best in ([[1.0, 2.0]], [[1.0, 2.0], [0.75, 1.0]])
     )
     cell = shop.cells()[0]
@@ -356,7 +356,7 @@ name = "tokens"
 
 def test_seeds_alternate_and_methods_use_the_name_of_the_cost(tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
-    plan = from_table(TRAINING, beside=tmp_path)
+    plan = from_table(TRAINING, base=tmp_path)
     overrides = [
         plan.overrides_of_training(plans.Cell("mine", "kimi", seed)) for seed in range(1000, 1003)
     ]
@@ -370,7 +370,7 @@ def test_changed_input_file_makes_a_training_out_of_date(tmp_path):
     (tmp_path / "mine.toml").write_text(f'{MINE}[rewards]\nfile = "{tmp_path}/rewards.py"')
     rewards = tmp_path / "rewards.py"
     rewards.write_text("def correct(completions): ...")
-    plan = from_table(TRAINING, beside=tmp_path)
+    plan = from_table(TRAINING, base=tmp_path)
     cells = plan.cells()
     before = [fingerprint(plan, cell) for cell in cells]
     assert len(set(before)) == len(cells)
@@ -390,7 +390,7 @@ def test_a_wrong_training_is_refused(task, message, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     table = {**TRAINING, "tasks": {"mine": {**TRAINING["tasks"]["mine"], **task}}}
     with pytest.raises(ConfigError, match=message):
-        from_table(table, beside=tmp_path)
+        from_table(table, base=tmp_path)
 
 
 def test_a_task_without_tables_needs_a_configuration():

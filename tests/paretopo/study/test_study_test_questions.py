@@ -69,7 +69,7 @@ def commands(monkeypatch):
 def study(tmp_path):
     (tmp_path / "sums.toml").write_text("")
     (tmp_path / "test.jsonl").write_text('{"prompt": "1+1"}\n' * 3)
-    return plans.from_table(TABLE, beside=tmp_path)
+    return plans.from_table(TABLE, base=tmp_path)
 
 
 def test_the_trained_policy_is_asked_once(study, commands, tmp_path):
@@ -125,4 +125,4 @@ def test_both_sets_are_reported(study, commands, tmp_path):
 )
 def test_only_trainings_have_test_questions(table, study, tmp_path):
     with pytest.raises(ConfigError, match="test is for trainings of a configuration"):
-        plans.from_table(table, beside=tmp_path)
+        plans.from_table(table, base=tmp_path)

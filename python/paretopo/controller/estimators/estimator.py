@@ -103,8 +103,10 @@ def refuse_broken(rewards: Array) -> None:
 def _mask(mask: Array | None, vectors: Array) -> Array:
     library, shape = get_library(vectors), tuple(vectors.shape[:2])
     if mask is None:
-        beside = {} if library is np else {"device": vectors.device}
-        return library.ones(shape, dtype=library.bool_ if library is np else library.bool, **beside)
+        placement = {} if library is np else {"device": vectors.device}
+        return library.ones(
+            shape, dtype=library.bool_ if library is np else library.bool, **placement
+        )
     inside = mask if get_library(mask) is library else library.asarray(mask)
     if library is not np:
         inside = inside.to(vectors.device)

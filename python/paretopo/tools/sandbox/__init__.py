@@ -1,8 +1,8 @@
 """The sandbox in which programs that a model wrote run.
 
 `launch.py` starts a worker from outside. `zygote.py`, `supervisor.py`, `program.py` and `kernel.py`
-run inside it: they use the standard library alone and import each other relatively, because inside
-the sandbox this folder is all there is of paretopo.
+run inside it. They use only the standard library and import each other relatively, because inside
+the sandbox this folder is the only part of paretopo.
 
 ```
  python_interpreter.py ── launch.py ──► bwrap: namespaces, read-only system

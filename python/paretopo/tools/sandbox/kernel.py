@@ -125,8 +125,8 @@ def drop_privileges(user: int | None) -> None:
 def forbid_system_calls() -> None:
     """From now on `FORBIDDEN` calls, new namespaces and sockets other than AF_UNIX are refused.
 
-    Needs `drop_privileges` first. Network sockets have nobody to talk to in a network
-    namespace of their own anyway; AF_VSOCK, which knows no namespaces, would have the host.
+    Needs `drop_privileges` first. Network sockets have no peers in a separate network namespace
+    anyway; AF_VSOCK ignores namespaces and would reach the host.
     """
     program = _make_filter()
     buffer = ctypes.create_string_buffer(program, len(program))

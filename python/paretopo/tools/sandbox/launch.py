@@ -1,4 +1,4 @@
-"""Starts a worker from outside: in a sandbox of bubblewrap's, or as a process with limits alone."""
+"""Start a worker from outside: in a bubblewrap sandbox, or as a process with only limits."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _VARIABLES = {
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
 _OF_ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
 
-# Started by root, programs run as this user of the host: nobody, so that nothing that belongs to
-# root is theirs, and so that the kernel counts their processes (it does not for root).
+# If root starts it, programs run as this unprivileged user of the host, so they own none of root's
+# files, and the kernel counts their processes (it does not for root).
 _NOBODY = 65534
-_PROGRAM_USER = 1000  # what that user is called inside
+_PROGRAM_USER = 1000  # that user's number inside
 
 
 class SandboxError(RuntimeError):
@@ -71,7 +71,7 @@ def python_folders(executable: str) -> list[str]:
 
 
 def outermost(folders: Iterable[str]) -> list[str]:
-    """The folders without those that lie in another of them, or in what every sandbox has.
+    """Return the folders without those inside another one, or in every sandbox.
 
     >>> outermost(["/opt/python/bin", "/opt/python", "/usr/lib/python3", "/data"])
     ['/data', '/opt/python']
@@ -89,7 +89,7 @@ class Sandbox:
     Args:
         isolation: "bubblewrap" or "process".
         executable: the Python that runs the programs.
-        readable: folders that programs may read, beside the system's.
+        readable: folders that programs may read, in addition to the system's.
         settings: for `zygote.main`; "isolated", "user" and "kept" are filled in here.
 
     Attributes:
@@ -134,7 +134,7 @@ class Sandbox:
         self._process.kill()
         self._process.wait()
         for pipe in (self.requests, self.answers):
-            with contextlib.suppress(OSError):  # what was not sent yet has no reader any more
+            with contextlib.suppress(OSError):  # unsent data has no reader any more
                 pipe.close()
         with self._stderr as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_STDERR))
@@ -155,7 +155,7 @@ class Sandbox:
         )
 
     def _start_bubblewrap(self, command: list[str], as_root: bool) -> None:
-        """Start it; by root, with a user namespace that knows root and nobody."""
+        """Start it; as root, with a user namespace of root and the unprivileged user."""
         info_read, info_write = os.pipe()
         go_read, go_write = os.pipe()
         with os.fdopen(info_read, "rb") as info, os.fdopen(go_write, "wb", buffering=0) as go:
@@ -173,7 +173,7 @@ class Sandbox:
             if not information:  # it failed already, and says why on its own
                 return
             child = int(json.loads(information)["child-pid"])
-            # Killing bubblewrap alone would leave the sandbox running.
+            # Killing only bubblewrap would leave the sandbox running.
             self._init = os.pidfd_open(child)
             if as_root:
                 self._map_users(child)
@@ -234,5 +234,5 @@ def _bubblewrap_command(readable: Sequence[str], *, as_root: bool) -> list[str]:
         for parent in reversed(Path(path).parents[:-1]):  # left to bubblewrap, only root may pass
             command += ["--perms", "0755", "--dir", str(parent)]
         command += ["--ro-bind", source, path]
-    # In the end, since what comes before makes folders in them.
+    # Last, since earlier steps create folders in them.
     return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]

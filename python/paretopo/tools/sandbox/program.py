@@ -27,7 +27,7 @@ def run(request: dict[str, Any], stdout: int, stderr: int) -> None:
 
     Args:
         request: "code" and the limits.
-        stdout: file descriptor that takes what the program prints.
+        stdout: file descriptor for the program's output.
         stderr: the same for its errors.
     """
     status = 1
@@ -58,7 +58,7 @@ def _set_limits(request: dict[str, Any]) -> None:
     with open("/proc/self/statm", encoding="ascii") as statm:
         mapped = int(statm.read().split()[0]) * resource.getpagesize()
     limits = {
-        # On top of what the interpreter and its modules have mapped already.
+        # The limit is in addition to the memory of the interpreter and its modules.
         resource.RLIMIT_AS: mapped + request["memory_mb"] * _MB,
         resource.RLIMIT_FSIZE: request["file_mb"] * _MB,
         resource.RLIMIT_NOFILE: _OPEN_FILES,
@@ -68,7 +68,7 @@ def _set_limits(request: dict[str, Any]) -> None:
         limits[resource.RLIMIT_NPROC] = request["processes"] + 4  # 4 are ours
     for name, value in limits.items():
         resource.setrlimit(name, (int(value), int(value)))
-    # At the first a signal that tells what it is for, at the second the end.
+    # The first limit sends a signal that identifies it, the second ends the program.
     resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], request["cpu_seconds"] + 1))
     os.nice(5)  # the machine has a model to train
 

@@ -1,7 +1,7 @@
 """The supervisor of one program: namespaces of its own for it, and a watch over its limits.
 
-The supervisor is the first process of the program's process namespace: the kernel lets nobody
-inside kill it, hands it every orphan, and ends all the others with it.
+The supervisor is the first process of the program's process namespace. No process inside can kill
+it, the kernel hands it every orphan, and all other processes end with it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def supervise(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
             that stay visible.
 
     Returns:
-        ({"returncode", "limit", "seconds"}, what it printed, its errors); "limit" is the one that
-        ended it, or None.
+        ({"returncode", "limit", "seconds"}, output, errors); "limit" is the limit that ended it, or
+        None.
     """
     # Python's own handler would let the program interrupt its supervisor.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -84,7 +84,7 @@ def _mount_private_folders(request: dict[str, Any]) -> None:
 def _read_output(
     process: int, output: dict[int, bytearray], request: dict[str, Any], started: float
 ) -> str | None:
-    """Read what the program writes until it ends or breaks a limit; returns that limit."""
+    """Read the program's output until it ends or breaks a limit; return that limit."""
     deadline = started + request["timeout"]
     most = request["output_kb"] * 1024
     ended = os.pidfd_open(process)

@@ -43,7 +43,7 @@ def main(settings: dict[str, Any]) -> None:
     os.dup2(2, 1)
     here = os.open("/proc/self/ns/pid", os.O_RDONLY) if settings["isolated"] else -1
     gc.collect()
-    gc.freeze()  # what is there now is never collected, so forks need not copy its pages
+    gc.freeze()  # existing objects are never collected, so forks need not copy them
     gc.disable()
     _send(answers, {"ready": sys.version})
     while (request := _receive(0)) is not None:

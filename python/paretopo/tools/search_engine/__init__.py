@@ -1,4 +1,4 @@
-"""A search engine for a corpus of passages, behind Search-R1's HTTP protocol.
+"""A search engine for a corpus of passages, with Search-R1's HTTP protocol.
 
 ```
  corpus.py      passages in a JSONL file, each read when it is wanted

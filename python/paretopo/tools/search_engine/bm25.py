@@ -79,7 +79,7 @@ def open_or_build(path: Path, folder: Path | None = None) -> BM25:
 
     Args:
         path: the corpus, see `Corpus`.
-        folder: where the index is kept; by default beside the corpus, with ".bm25" added.
+        folder: folder of the index; by default next to the corpus, with ".bm25" added.
 
     Raises:
         CorpusError: the corpus cannot be read.

@@ -25,8 +25,8 @@ class Corpus:
     """The passages of a JSONL file, by row.
 
     A line is `{"id": …, "contents": "\\"Title\\"\\ntext"}`, as in Search-R1's Wikipedia, or has
-    "title" and "text" instead of "contents". Threads may read at once. In memory are 8 bytes a
-    passage, and what the system caches of the file.
+    "title" and "text" instead of "contents". Threads may read at once. It needs 8 bytes of memory
+    for each passage, plus the system's cache of the file.
 
     Args:
         path: the file.
@@ -83,7 +83,7 @@ def read_texts(corpus: Corpus, what: str) -> Iterator[str]:
 
 
 def save(corpus: Corpus, folder: Path, about: dict[str, Any]) -> None:
-    """Keep where the passages begin beside an index, and what the index was made of."""
+    """Save the offsets of the passages next to an index, and the description of the index."""
     np.save(folder / _OFFSETS, corpus._offsets)
     description = {**about, **_file_state(corpus.path), "passages": len(corpus)}
     (folder / _MANIFEST).write_text(json.dumps(description, indent=2), encoding="utf-8")
@@ -101,7 +101,7 @@ def reopen(path: Path, folder: Path, about: dict[str, Any]) -> Corpus | None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The description that `save` kept beside an index."""
+    """Return the description that `save` stored next to an index."""
     kept: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     return kept
 

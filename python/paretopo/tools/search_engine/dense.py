@@ -126,8 +126,8 @@ def open_or_build(
 
     Args:
         path: the corpus, see `Corpus`.
-        index: folder where the index is kept, by default beside the corpus; or a file that FAISS
-            wrote elsewhere, for example Search-R1's e5_Flat.index.
+        index: folder of the index, by default next to the corpus; or a file that FAISS wrote
+            elsewhere, for example Search-R1's e5_Flat.index.
         model: Hugging Face name or folder, see `Encoder`.
         kind: FAISS's name for the kind of index: "Flat" is exact, "IVF4096,Flat" and "HNSW32" are
             faster and find most; how many of the ten nearest is measured and printed.

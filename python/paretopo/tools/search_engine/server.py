@@ -1,8 +1,8 @@
 """The search server: Search-R1's `POST /retrieve`, with limits.
 
 A request is `{"queries": [text, …], "topk": 3, "return_scores": true}`, the answer `{"result":
-[[{"document": {"id", "contents"}, "score"}, …], …]}`; without scores the documents alone. A bad
-request is answered with `{"error": reason}` and a status of 4xx.
+[[{"document": {"id", "contents"}, "score"}, …], …]}`; without scores, only the documents. A bad
+request gets `{"error": reason}` and a status of 4xx.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def make_application(
 
     Args:
         engine: finds passages.
-        limits: what a request may ask for.
+        limits: limits of a request.
         threads: searches at a time; the number of usable cores by default.
     """
     return _Server(engine, limits or Limits(), threads or len(os.sched_getaffinity(0))).application
