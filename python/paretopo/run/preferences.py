@@ -115,7 +115,7 @@ def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
 
 
 def _draw_tables(histories: Mapping[str, History], objectives: int) -> Figure:
-    """A table for each steered run, and next to it what was got for what."""
+    """Draw a table for each steered run, next to its requests against results."""
     steered = {label: one for label, one in histories.items() if one.sweeps}
     most = max(len(one.sweeps[-1]) for one in steered.values())
     tall = max(4.6, 0.26 * min(most, _MOST_WRITTEN) + 2.0)

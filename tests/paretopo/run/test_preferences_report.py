@@ -46,7 +46,7 @@ def test_each_preference_is_a_row_of_table_page_and_picture(tmp_path, count, lev
     sweep = describe_sweep(read_history(run))
     assert [row[0] for row in sweep.rows] == list(map(str, grid))
     assert len(sweep.columns) == count
-    assert sweep.notes[0].startswith(f"Of {len(grid)} preferences {len(grid)} lead to different")
+    assert sweep.notes[0].startswith(f"{len(grid)} of {len(grid)} preferences lead to different")
     assert sum("100 % of the pairs" in one for one in sweep.notes) == count
     text = write_report([run]).read_text(encoding="utf-8")
     assert f"| {grid[0]} |" in text

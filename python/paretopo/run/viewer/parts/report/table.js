@@ -26,7 +26,7 @@ function tableOf(run) {
   );
 }
 
-// What the last policy does for each preference.
+// The results of the last policy under each preference.
 function sweepOf({ label, sweep }) {
   const rows = sweep.rows.map(([name, ...values]) =>
     element(
