@@ -31,14 +31,14 @@ def merge_saved_adapter(folder: Path, base: str) -> None:
         return
     from peft import PeftModel
 
-    apart = folder / "adapter"
-    apart.mkdir(exist_ok=True)
+    own_folder = folder / "adapter"
+    own_folder.mkdir(exist_ok=True)
     for name in _FILES:
         if (folder / name).is_file():
-            (folder / name).replace(apart / name)
+            (folder / name).replace(own_folder / name)
     started = ModelConfig(path=base)
     tokenizer = load_tokenizer(started)
-    model = PeftModel.from_pretrained(load_model(started, tokenizer), str(apart))
+    model = PeftModel.from_pretrained(load_model(started, tokenizer), str(own_folder))
     save_policy(model, tokenizer, folder)
 
 

@@ -92,8 +92,8 @@ def _is_output_closed() -> bool:
     poll.register(output, 0)  # errors are always reported
     if not poll.poll(0):
         return False
-    with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), output)
+    with Path(os.devnull).open("w") as null:
+        os.dup2(null.fileno(), output)
     return True
 
 

@@ -94,7 +94,7 @@ _INTERVALS = (
 
 
 def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
-    """The evaluations by a short name that tells them apart."""
+    """Return the evaluations by a short, unique name."""
     if not folders:
         raise ConfigError("a report needs at least one evaluation")
     paths = [folder.path.resolve() for folder in folders]

@@ -126,32 +126,32 @@ class MathGrader:
     def grade_all(
         self, responses: Sequence[str], answers: Sequence[str | Sequence[str]]
     ) -> list[float | None]:
-        """The same for several: many share a process, and processes work side by side.
+        """Grade several responses; comparisons share processes, which run in parallel.
 
-        Cost: where rules 1 to 5 do not decide, 3 to 20 ms a comparison and 20 ms a process.
+        Cost: if rules 1 to 5 do not decide, 3 to 20 ms a comparison and 20 ms a process.
         """
         boxes = [last_box(response) or "" for response in responses]
         known = [[one] if isinstance(one, str) else one for one in answers]
         pairs = [(box, one) for box, right in zip(boxes, known, strict=True) for one in right]
-        told = iter(self.compare_all(pairs))
-        return [_best([next(told) for _ in right]) for right in known]
+        verdicts = iter(self.compare_all(pairs))
+        return [_best([next(verdicts) for _ in right]) for right in known]
 
     def are_equal(self, given: str, answer: str) -> bool | None:
-        """Do two answers say the same? None: undecided."""
+        """Return whether two answers are equal; None if undecided."""
         return self.compare_all([(given, answer)])[0]
 
     def compare_all(self, pairs: Sequence[Pair]) -> list[bool | None]:
-        """The same for several pairs, (given, right answer)."""
+        """Compare several pairs, (given, right answer)."""
         verdicts = {pair: decide(*pair) for pair in dict.fromkeys(pairs)}
         with self._lock:
-            asked = {pair: self._ask(pair) for pair, told in verdicts.items() if told is None}
+            asked = {pair: self._ask(pair) for pair, verdict in verdicts.items() if verdict is None}
             for _ in range(min(self._workers, len(self._waiting))):
                 self._threads.submit(self._compare_waiting)
         verdicts |= {pair: future.result() for pair, future in asked.items()}
-        told = [verdicts[pair] for pair in pairs]
+        ordered = [verdicts[pair] for pair in pairs]
         with self._lock:
-            self.undecided += told.count(None)
-        return told
+            self.undecided += ordered.count(None)
+        return ordered
 
     def _ask(self, pair: Pair) -> Future[bool | None]:
         """The verdict of mathematics, known or to come."""
@@ -194,9 +194,9 @@ class MathGrader:
         losses = 0
         while left := sides[len(verdicts) :]:
             result = self._python.run(_PROGRAM.format(pairs=json.dumps(left)))
-            told = result.stdout.splitlines()
-            verdicts += [line == "True" for line in told]
-            if told:
+            lines = result.stdout.splitlines()
+            verdicts += [line == "True" for line in lines]
+            if lines:
                 losses = 0
             elif result.limit == "sandbox" and losses == 0:
                 losses = 1  # perhaps the machine ran out of memory: try the pair again

@@ -104,8 +104,8 @@ def shape_completion(prompt: Any, response: Any) -> Any:
     [{'role': 'assistant', 'content': 'so'}]
     """
     if not isinstance(prompt, str):
-        told = isinstance(response, str)
-        return [{"role": "assistant", "content": response}] if told else response
+        is_text = isinstance(response, str)
+        return [{"role": "assistant", "content": response}] if is_text else response
     if isinstance(response, str):
         return response
     written = (one.get("content") or "" for one in response if one["role"] == "assistant")
