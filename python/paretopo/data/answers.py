@@ -1,4 +1,4 @@
-r"""Right answers as graders want them.
+r"""Convert right answers to the form that graders need.
 
 Mathematics: one LaTeX text without its dollar signs and box. Several values that are all required
 stay together in it, as "-1, 2", and a grader compares them as a set. Questions: every text that is
@@ -21,12 +21,12 @@ _WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(?:\.0*)?")
 def mathematical_answer(
     answers: Sequence[str], *, all_wanted: bool = False, whole_numbers: bool = False
 ) -> str:
-    r"""One LaTeX text from a source's answers.
+    r"""Return one LaTeX text from a source's answers.
 
     Args:
         answers: At least one; "" is none.
-        all_wanted: Do several belong together?
-        whole_numbers: Is every answer of the source a whole number, however written?
+        all_wanted: True if several answers belong together.
+        whole_numbers: True if every answer of the source is a whole number, however written.
 
     Raises:
         UnusableRow: There are several answers, and it is unclear whether one or all are required;
@@ -38,7 +38,7 @@ def mathematical_answer(
     ('1, -2', '1, -2')
     """
     if len(answers) > 1 and not all_wanted:
-        raise UnusableRow("several answers, and no word whether one or all are wanted")
+        raise UnusableRow("several answers, without a sign whether one or all are wanted")
     cleaned = [_strip_markup(answer) for answer in answers]
     if whole_numbers:
         cleaned = [_normalise_integer(answer) for answer in cleaned]
@@ -65,6 +65,6 @@ def _strip_markup(answer: str) -> str:
 
 
 def _normalise_integer(answer: str) -> str:
-    """AIME writes 073, and AMC's floats are 27.0."""
+    """Normalise integers: AIME writes 073, and AMC's floats are 27.0."""
     number = _WHOLE_NUMBER.fullmatch(answer)
     return str(int(number[1])) if number and len(number[1]) < 100 else answer

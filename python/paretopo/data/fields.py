@@ -1,4 +1,4 @@
-"""The names that data sets give to the same things: question, answer, id, split."""
+"""The names that data sets give to the same fields: question, answer, id, split."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ COLUMNS = frozenset(
 
 
 class UnusableRow(Exception):
-    """A row that cannot be used; the reason is counted, so it names nothing of the row."""
+    """A row that cannot be used; reasons are counted, so they do not name the row."""
 
 
 def question_of(raw: Raw) -> str:
-    """The question, with the context that it refers to in front, and no word on how to answer.
+    """Return the question after its context, without instructions on how to answer.
 
     It is a column of its own, or the user's message of a prompt.
 
     Raises:
-        UnusableRow: There is none, it is no Unicode, or it needs an image.
+        UnusableRow: There is no question, it is not Unicode, or it needs an image.
     """
     if any(raw.get(name) is not None and raw[name] not in ("", [], {}) for name in _IMAGES):
         raise UnusableRow("needs an image")
@@ -79,7 +79,7 @@ def answers_of(raw: Raw) -> list[str]:
     units in brackets are left out.
 
     Raises:
-        UnusableRow: There is none, or one is no Unicode.
+        UnusableRow: There is no answer, or one is not Unicode.
     """
     found = next((raw[name] for name in _ANSWER if _is_given(raw.get(name))), None)
     if found is None:
@@ -103,23 +103,23 @@ def answers_of(raw: Raw) -> list[str]:
 
 
 def has_instruction(raw: Raw) -> bool:
-    """Did the question bring words on how to answer, which were left out?"""
+    """Return whether the question had instructions on how to answer, which were left out."""
     question = _asked(raw)
     return isinstance(question, str) and _strip_instruction(question) != question.strip()
 
 
 def wants_all_answers(raw: Raw) -> bool:
-    """Does the source say that several answers belong together (OlympiadBench)?"""
+    """Return whether several answers of the source belong together (OlympiadBench)."""
     return raw.get("is_multiple_answer") in (True, "True", "true")
 
 
 def has_tolerance(raw: Raw) -> bool:
-    """Does the source allow a numerical error (OlympiadBench)?"""
+    """Return whether the source allows a numerical error (OlympiadBench)."""
     return _is_given(raw.get("error"))
 
 
 def id_of(raw: Raw) -> str | None:
-    """The source's own name of a row, None without one."""
+    """Return the source's own name of a row, None without one."""
     extra = _as_mapping(raw.get("extra_info"))
     for value in (*(raw.get(name) for name in _ID), *(extra.get(name) for name in _EXTRA_ID)):
         if isinstance(value, int) and not isinstance(value, bool):
@@ -130,19 +130,19 @@ def id_of(raw: Raw) -> str | None:
 
 
 def data_source_of(raw: Raw) -> str | None:
-    """The data set that a row says it comes from, None if it does not say."""
+    """Return the data set that a row names, None without one."""
     value = raw.get("data_source")
     return value.strip() if isinstance(value, str) and is_text(value) else None
 
 
 def split_of(raw: Raw) -> str | None:
-    """The split that a row says it belongs to, in lower case, None if it does not say."""
+    """Return the split that a row names, in lower case, None without one."""
     value = _as_mapping(raw.get("extra_info")).get("split", raw.get("split"))
     return value.strip().lower() if isinstance(value, str) else None
 
 
 def search_r1_message(raw: Raw) -> str | None:
-    """The question as Search-R1's published prompt asks it, None without such a prompt."""
+    """Return the question in Search-R1's published prompt, None without such a prompt."""
     message = _user_message(raw.get("prompt"))
     is_one = isinstance(message, str) and message.startswith(_INSTRUCTION)
     return str(message) if is_one else None
@@ -156,7 +156,7 @@ def _asked(raw: Raw) -> object:
 
 
 def _strip_instruction(question: str) -> str:
-    r"""Without a sentence at its end, or on a line before it, that asks for `\boxed{}`."""
+    r"""Remove a sentence that asks for `\boxed{}`, at the end or on a line before the question."""
     question = question.strip()
     if "boxed" not in question:
         return question
@@ -180,7 +180,7 @@ def _as_mapping(value: object) -> Mapping[str, Any]:
 
 
 def _parse_cell(value: object) -> object:
-    """A list of texts or objects, or an object, where a cell of a CSV file holds it as JSON."""
+    """Parse a cell of a CSV file that holds a JSON list or object."""
     if not isinstance(value, str) or value[:1] not in ("[", "{"):
         return value
     try:
@@ -193,7 +193,7 @@ def _parse_cell(value: object) -> object:
 
 
 def _user_message(prompt: object) -> object:
-    """The last message of a user, or a prompt that is a text."""
+    """Return the last message of a user, or a prompt that is a text."""
     prompt = _parse_cell(prompt)
     if isinstance(prompt, (list, tuple)):
         said = [one for one in prompt if isinstance(one, Mapping) and one.get("role") == "user"]

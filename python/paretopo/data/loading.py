@@ -20,17 +20,17 @@ Raw = Mapping[str, Any]
 
 
 def read_raw(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, Raw]]:
-    """The rows of a file, each with its place in words.
+    """Yield the rows of a file, each with its place in words.
 
     Args:
         path: A .parquet, .jsonl, .json or .csv file.
-        columns: The only columns wanted; of a Parquet file no others are read.
+        columns: The wanted columns; only these are read from a Parquet file.
 
     Yields:
         "line 3" or "row 3", and the row.
 
     Raises:
-        DataError: The file cannot be read, or a row is no mapping; names file and place.
+        DataError: The file cannot be read, or a row is not a mapping; names file and place.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -51,10 +51,10 @@ def read_raw(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, Raw]]:
 
 
 def sha256_of(path: Path) -> str:
-    """Checksum of a file.
+    """Return the checksum of a file.
 
     Raises:
-        DataError: It cannot be read.
+        DataError: The file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -64,15 +64,15 @@ def sha256_of(path: Path) -> str:
 
 
 def data_files_below(folder: Path) -> list[Path]:
-    """All files in a folder and below it that `read_raw` can read, by name."""
+    """Return all files in and below a folder that `read_raw` can read, by name."""
     return [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _READERS]
 
 
 def find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    """The data files of the first pattern that matches any; several only if they are shards.
+    """Return the data files of the first pattern with a match; several only if they are shards.
 
     Raises:
-        DataError: None matches, or one could be meant as well as another.
+        DataError: None matches, or several match that are not shards.
     """
     there = data_files_below(folder)
     for pattern in patterns:
@@ -86,7 +86,7 @@ def find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 
 def _are_shards(paths: list[Path]) -> bool:
-    """Parts of one file: "train-00000-of-00002.parquet" or "0000.parquet", in one folder."""
+    """Return whether these are shards: "train-00000-of-00002.parquet" or "0000.parquet"."""
     one_folder = len({path.parent for path in paths}) == 1
     return one_folder and all("-of-" in path.stem or path.stem.isdigit() for path in paths)
 
@@ -122,7 +122,7 @@ def _read_jsonl(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    """A list of objects, or an object whose one list they are."""
+    """Read a list of objects, or an object with one such list."""
     if path.stat().st_size > _LARGEST_JSON:
         raise DataError(f"{path} is larger than {_LARGEST_JSON // 2**20} MiB: make it a .jsonl")
     try:
@@ -139,7 +139,7 @@ def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _read_csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    limit = csv.field_size_limit(_LONGEST_CELL)  # the limit is one for the whole process
+    limit = csv.field_size_limit(_LONGEST_CELL)  # the limit applies to the whole process
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.DictReader(file, strict=True)

@@ -1,4 +1,4 @@
-"""From published files to rows on disk, with a manifest: the work of `paretopo prepare`."""
+"""Convert published files to rows on disk, with a manifest: the work of `paretopo prepare`."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def find_published_files(source: Source, place: Path) -> list[Path]:
 
 
 def download(source: Source) -> Path:
-    """The published file, from the Hub's cache on this machine or from the Hub.
+    """Return the published file, from the Hub's local cache or from the Hub.
 
-    The repository and its state are those of the table. The file is data; nothing in the
-    repository is run.
+    Repository and revision are those of the table. The file is data; no code of the repository
+    runs.
 
     Raises:
-        DataError: It is not on the Hub, or the Hub gave an error; says what to download by hand,
-            and how to go on.
+        DataError: The file is not on the Hub, or the Hub gave an error; the message says which file
+            to download, and how to continue.
     """
     by_hand = f"download {source.address} and pass it: paretopo prepare {source.name} --from FILE"
     if source.repository is None:
@@ -67,7 +67,7 @@ def download(source: Source) -> Path:
 
 
 def find_prepared_benchmarks(out: Path) -> list[Path]:
-    """The benchmarks that have been prepared under a folder."""
+    """Return the benchmarks that have been prepared in a folder."""
     paths = [out / source.name / TEST for source in SOURCES.values() if not source.training]
     return [path for path in paths if path.exists()]
 
@@ -84,14 +84,14 @@ def prepare(
 
     Files that are not the benchmark are refused. A training set becomes train.jsonl and
     held_out.jsonl, a benchmark test.jsonl, in the folder `out / source.name`. The same files and
-    options give the same bytes. Rows stream through: in memory stay some 400 bytes a question.
+    options give the same bytes. Rows are streamed: memory holds about 400 bytes for each question.
 
     Args:
         source: The data set of the files.
         files: As published.
         out: Folder of all data sets; no question of a prepared benchmark in it is trained on.
-        options: Of a training set; a benchmark is kept as it is.
-        unchecked: Take any file for the benchmark.
+        options: Options of a training set; a benchmark stays as published.
+        unchecked: Accept any file as the benchmark.
 
     Returns:
         The manifest: files and outputs with checksums, options, counts of rows, warnings.

@@ -1,4 +1,4 @@
-"""Is a file the benchmark that it is taken for? By its columns, its count and its questions."""
+"""Check that a file is the expected benchmark, by its columns, its count and its questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paretopo.data.schema import DataError
 from paretopo.data.sources import Source
 from paretopo.data.training_set import digest
 
-_MOST_SEARCHED = 64 * 2**20  # bytes of a file that a folder is searched for by content
+_MOST_SEARCHED = 64 * 2**20  # largest file that is recognised by content
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Seen:
     """The content of some files.
 
     Attributes:
-        columns: Known ones, of the first row.
-        rows: Rows of the data set.
-        marks: How many of the marks of the source are among their questions.
+        columns: The known columns of the first row.
+        rows: Number of rows of the data set.
+        marks: Number of the source's marks among their questions.
     """
 
     columns: tuple[str, ...]
@@ -32,7 +32,7 @@ class Seen:
     marks: int
 
     def is_of(self, source: Source) -> bool:
-        """Are they the source, whole?"""
+        """Return whether these files are the complete source."""
         whole = self.rows == source.rows or self.rows in source.other_rows
         return whole and self.marks == len(source.marks)
 
@@ -84,12 +84,12 @@ def check(source: Source, files: Sequence[Path]) -> None:
 
 
 def find_benchmark(source: Source, folder: Path) -> list[Path]:
-    """The files in a folder that are a benchmark, whatever they are called.
+    """Return the files in a folder that are a benchmark, whatever their names.
 
     Files with its published name come first, then all up to 64 MiB.
 
     Raises:
-        DataError: None is, or several are.
+        DataError: There is none, or there are several.
     """
     there = data_files_below(folder)
     for pattern in (source.file, *source.alternatives):

@@ -35,10 +35,10 @@ class Tally:
     """Counts of the rows of some files: read, left out, kept.
 
     Attributes:
-        read: How many there were.
-        dropped: How many were left out, by reason.
-        kept: How many were written, by data set.
-        notes: How many were kept though there is something to know.
+        read: Number of rows read.
+        dropped: Number of rows left out, by reason.
+        kept: Number of rows written, by data set.
+        notes: Number of rows kept with a remark, by remark.
     """
 
     read: int = 0
@@ -52,7 +52,7 @@ class Tally:
 
 
 def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Example]:
-    """The rows that can be asked and graded, with unique ids, under a progress bar.
+    """Yield the usable rows, with unique ids, under a progress bar.
 
     A row's name is the data set's name followed by the source's own id. Without an id, or if it is
     taken already, the SHA-1 of the prompt replaces it.
@@ -100,10 +100,10 @@ def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Ex
 
 
 def find_datasource(source: Source, raw: Raw) -> str:
-    """The data set of a row that belongs to a source.
+    """Return the data set of a row, if it belongs to the source.
 
     Raises:
-        UnusableRow: It does not.
+        UnusableRow: It does not belong to the source.
     """
     said, split = fields.data_source_of(raw), fields.split_of(raw)
     plain = "".join(filter(str.isalnum, said or "")).casefold()

@@ -1,4 +1,4 @@
-"""The rows that training and evaluation read: one JSON object a line, the same for all data sets.
+"""The rows that training and evaluation read: a JSON object per line, equal for all data sets.
 
 {"id": "nq/test_0", "datasource": "nq", "question": "…", "prompt": "…", "label": {"answer": …}}
 """
@@ -43,7 +43,7 @@ class Example:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """Every text that is right.
+        """Return every right text.
 
         >>> Example("q1", "nq", "Who?", "Who?", "Ada").answers
         ('Ada',)
@@ -51,7 +51,7 @@ class Example:
         return (self.answer,) if isinstance(self.answer, str) else self.answer
 
     def fields(self) -> dict[str, Any]:
-        """The row as its line holds it.
+        """Return the row as an object for its line.
 
         >>> Example("q1", "nq", "Who?", "Who?", ("Ada", "Ada L.")).fields()["label"]
         {'answer': ['Ada', 'Ada L.']}
@@ -67,10 +67,10 @@ class Example:
 
     @classmethod
     def from_fields(cls, fields: Any) -> Example:
-        """The row that a line holds; further keys are passed over.
+        """Return the row of a line; further keys are ignored.
 
         Raises:
-            DataError: A key is missing or has no text; the message names it, but no file.
+            DataError: A key is missing or has no text; the message names the key, not the file.
         """
         if not isinstance(fields, Mapping):
             raise DataError(f"expected a JSON object, got {_quote(fields)}")
@@ -99,7 +99,7 @@ class Example:
 
 
 def is_text(value: object) -> bool:
-    r"""Is it a text that is not blank, and that UTF-8 can hold?
+    r"""Return whether a value is a text that is not blank and fits UTF-8.
 
     >>> is_text("42"), is_text(" "), is_text(42), is_text("\ud800")
     (True, False, False, False)
@@ -114,14 +114,15 @@ def is_text(value: object) -> bool:
 
 
 def read_rows(path: str | Path) -> Iterator[Example]:
-    """The rows of a JSONL file, one at a time; blank lines are passed over.
+    """Yield the rows of a JSONL file, one at a time; blank lines are skipped.
 
     Args:
         path: A file that `paretopo prepare` or `write_rows` wrote, or one like it.
 
     Raises:
-        DataError: The file cannot be read, has no rows, a line is no row, or an id comes twice;
-            names file and line. Raised while reading: `list(read_rows(path))` checks the whole.
+        DataError: The file cannot be read or has no rows, a line is not a row, or an id occurs
+            twice; names file and line. It is raised during reading: `list(read_rows(path))` checks
+            the whole file.
 
     Example:
         >>> import tempfile
@@ -147,10 +148,10 @@ def read_rows(path: str | Path) -> Iterator[Example]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """The content of each line of a JSONL file that is not blank, with its number from 1.
+    """Yield the content of each non-blank line of a JSONL file, with its number from 1.
 
     Raises:
-        DataError: The file cannot be read, or a line is no JSON or too long.
+        DataError: The file cannot be read, or a line is not JSON or too long.
     """
     try:
         with path.open("rb") as file:
@@ -176,9 +177,9 @@ def _parse_line(line: bytes, path: Path, number: int) -> Any:
 
 
 class RowWriter:
-    """Writes a JSONL file that is there whole or not at all; the same rows give the same bytes.
+    """Writes a complete JSONL file or none; the same rows give the same bytes.
 
-    Used as a context: the file takes its name at the end, if nothing was raised.
+    Use it as a context: the file gets its name at the end, if no error was raised.
 
     Attributes:
         rows: Rows written so far.
@@ -216,10 +217,10 @@ class RowWriter:
 
 
 def write_rows(path: str | Path, rows: Iterable[Example]) -> int:
-    """Write a JSONL file, whole or not at all, and return how many rows it has.
+    """Write a JSONL file completely or not at all; return its number of rows.
 
     Raises:
-        DataError: A row would be refused by `read_rows`, or an id comes twice.
+        DataError: `read_rows` would refuse a row, or an id occurs twice.
         OSError: The file cannot be written.
     """
     ids: set[str] = set()
@@ -234,7 +235,7 @@ def write_rows(path: str | Path, rows: Iterable[Example]) -> int:
 
 
 def _quote(value: object) -> str:
-    """A value in an error message: short, and without line breaks or halves of surrogates."""
+    """Return a value for an error message: short, without line breaks or lone surrogates."""
     text = (
         ascii(value) if isinstance(value, str) else repr(value).encode("ascii", "replace").decode()
     )

@@ -1,7 +1,7 @@
-"""The data sets: where each comes from, how it asks, how many rows it has, how it is recognised.
+"""The data sets: source, prompt format, number of rows, and marks for recognition.
 
-Repositories, revisions and checksums are those that public projects pin; nothing of the data is
-kept here but digests of five questions.
+Repositories, revisions and checksums are those that public projects pin. The only data stored here
+are digests of five questions.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ class Source:
     Attributes:
         name: Name on the command line and of the folder.
         title: Title for readers.
-        protocol: How its questions are asked, and its answers graded: by ToRL's prompt, a box and
-            mathematics, or by Search-R1's prompt, answer tags and exact match.
-        training: It is trained on, and split; else it is a benchmark, and kept whole.
-        rows: Rows of the published file, about so many if they are not `counted`.
+        protocol: The form of questions and grading: ToRL's prompt, a box and mathematics, or
+            Search-R1's prompt, answer tags and exact match.
+        training: True for a training set, which is split; a benchmark stays whole.
+        rows: Number of rows of the published file; approximate unless `counted`.
         file: Path of that file in its repository.
-        sha256: Of that file, where a public project has recorded it.
+        sha256: Its checksum, if a public project has recorded it.
         repository: On the Hugging Face Hub, or None.
-        revision: The state of the repository.
+        revision: Revision of the repository.
         elsewhere: Address of the file if it is not on the Hub.
-        alternatives: Patterns of file names by which a folder is searched too.
-        counted: Has a public project counted the rows?
-        whole_numbers: Every answer is a whole number, however written.
-        other_rows: Rows that other known copies have, samples among them.
-        marks: The first 12 hexadecimal digits of the digests (`training_set.digest`) of questions
-            that every known copy has: the first five of one. For the benchmarks.
+        alternatives: Further patterns of file names in a folder.
+        counted: True if a public project has counted the rows.
+        whole_numbers: True if every answer is a whole number, however written.
+        other_rows: Numbers of rows of other known copies, samples included.
+        marks: For benchmarks, the first 12 hexadecimal digits of the digests
+            (`training_set.digest`) of five questions that every known copy has.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Source:
     marks: tuple[str, ...] = ()
 
     def accepts_count(self, rows: int) -> bool:
-        """Can a file of so many rows be the published one?
+        """Return whether a file with this number of rows can be the published one.
 
         >>> [SOURCES["torl"].accepts_count(rows) for rows in (28_100, 374)]
         [True, False]
@@ -62,7 +62,7 @@ class Source:
 
     @property
     def address(self) -> str:
-        """Where a browser finds the file."""
+        """Return the web address of the file."""
         if self.repository is None:
             return str(self.elsewhere)
         return f"{_HUB}/{self.repository}/resolve/{self.revision}/{self.file}"

@@ -1,4 +1,4 @@
-"""Which rows are trained on: none of a benchmark, none twice, none too long; and the held-out.
+"""Choose training rows (none of a benchmark, no duplicates, none too long) and held-out rows.
 
 A question is compared by its digest: of its text without case, white space, dollar signs, the
 spacing and sizing commands of LaTeX, and closing punctuation. Only this digest and the seed decide
@@ -34,14 +34,14 @@ class Options:
 
     Attributes:
         held_out: Share of the questions that are held out, above 0 and at most 0.5.
-        seed: Chooses which.
-        longest_prompt: Most characters of a prompt, or tokens if there is a tokenizer; None keeps
-            all.
+        seed: Seed of the split.
+        longest_prompt: Longest prompt in characters, or in tokens if there is a tokenizer; None
+            keeps all.
         tokenizer: Name or folder of a Hugging Face tokenizer.
         exclude: Files of questions never to train on, in addition to the prepared benchmarks.
 
     Raises:
-        DataError: A value out of its range, or a tokenizer without a longest prompt.
+        DataError: A value is out of range, or a tokenizer has no longest prompt.
     """
 
     held_out: float = 0.01
@@ -60,10 +60,10 @@ class Options:
 
 
 class TrainingSet:
-    """Decides row by row; remembers the questions it has seen, in some bytes each.
+    """Decides for each row, and remembers the questions so far, in a few bytes each.
 
     Args:
-        options: How.
+        options: The split and the limits.
         excluded: Files whose questions are left out.
         tally: Counts the rows left out, by reason.
 
@@ -83,7 +83,7 @@ class TrainingSet:
         self._answers: dict[bytes, int] = {}
 
     def assign(self, row: Example) -> bool | None:
-        """True for held out, False for trained on, None for neither."""
+        """Return True for held out, False for trained on, None for neither."""
         question = digest(row.question)
         if reason := self._find_objection(row, question):
             self._tally.dropped[reason] += 1
@@ -92,7 +92,7 @@ class TrainingSet:
         return is_held_out(question, self._options.held_out, self._options.seed)
 
     def _find_objection(self, row: Example, question: bytes) -> str | None:
-        """Why a row is left out, None if it is not."""
+        """Return the reason to leave a row out, or None."""
         if question in self._benchmarks:
             self.removed[self._benchmarks[question]] += 1
             return "same question as a benchmark"
@@ -106,7 +106,7 @@ class TrainingSet:
 
 
 def _choose_length(tokenizer: str | None) -> Callable[[str], int]:
-    """How long a prompt is, in tokens of a tokenizer or in characters."""
+    """Return a function for a prompt's length, in tokens of a tokenizer or in characters."""
     if tokenizer is None:
         return len
     from transformers import AutoTokenizer
@@ -132,18 +132,18 @@ def normalise_question(question: str) -> str:
 
 
 def digest(question: str) -> bytes:
-    """16 bytes that stand for a question."""
+    """Return 16 bytes that identify a question."""
     return hashlib.blake2b(normalise_question(question).encode(), digest_size=16).digest()
 
 
 def is_held_out(question: bytes, share: float, seed: int) -> bool:
-    """Does the seed put a digest into the held-out share?"""
+    """Return whether the seed puts a digest into the held-out share."""
     drawn = hashlib.blake2b(question, digest_size=8, key=str(seed).encode()).digest()
     return int.from_bytes(drawn, "big") < share * 2**64
 
 
 def read_questions(paths: Iterable[Path]) -> dict[bytes, Path]:
-    """Digests of all questions of some files, prepared or as published, with their files.
+    """Return the digests of all questions of some files, prepared or published, with their files.
 
     Raises:
         DataError: A file cannot be read, or has a row without a question.
