@@ -27,8 +27,8 @@ class PaperComparison:
 
     Attributes:
         em: Ours less the paper's, in percent points.
-        p: That both are equally often right.
-        holm: The same, accounting for all rows of the table.
+        p: P-value for equal shares of right answers.
+        holm: The same, corrected for all rows of the table.
     """
 
     datasource: str
@@ -44,10 +44,10 @@ class PairwiseComparison:
     """Two of our evaluations on the questions that both answered.
 
     Attributes:
-        questions: How many those are.
+        questions: Number of shared questions.
         em: First less second, in percent points, with its 95 % interval, the inverted sign-flip
             test; infinite of fewer than 6 questions.
-        em_p: That both are equally often right.
+        em_p: P-value for equal shares of right answers.
         calls: First less second, with its interval and p-value.
         em_holm: As `em_p`, corrected for all tests of the table; `calls_holm` as well.
     """
@@ -69,10 +69,9 @@ class PairwiseComparison:
 def compare_with_paper(
     measured: Mapping[str, Mapping[str, Result]], methods: Sequence[tuple[str, Method]]
 ) -> list[PaperComparison]:
-    """Every result of ours against every row of the paper on the same data set.
+    """Compare every result of ours with every row of the paper on the same data set.
 
-    Several samples a question count as one answer that is partly right, which errs on the side of
-    chance.
+    Several samples of a question count as one partly right answer, which overestimates chance.
 
     Args:
         measured: Our results by name and data set.
@@ -97,7 +96,7 @@ def compare_with_paper(
 def compare_pairwise(
     answered: Mapping[str, Sequence[AnsweredQuestion]],
 ) -> list[PairwiseComparison]:
-    """Every two of our evaluations against each other.
+    """Compare every two of our evaluations.
 
     Args:
         answered: The questions of each evaluation, by its name.

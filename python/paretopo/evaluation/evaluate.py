@@ -1,4 +1,4 @@
-"""The evaluation itself: questions in, graded trajectories out, whatever generates."""
+"""The evaluation itself: from questions to graded trajectories, with any generator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RolloutResult:
         written: The model's own text.
         tokens: Number of its tokens.
         calls: Tool executions.
-        truncated: Did it end for want of room?
+        truncated: True if the response ran out of room.
     """
 
     prompt: str
@@ -41,10 +41,10 @@ class RolloutResult:
 
 
 class RunRollouts(Protocol):
-    """Takes rollouts to their ends, side by side."""
+    """Runs rollouts to their ends, concurrently."""
 
     def __call__(self, requests: Sequence[RolloutRequest]) -> list[RolloutResult]:
-        """One finished rollout for each request."""
+        """Return one finished rollout for each request."""
         ...
 
 
@@ -59,7 +59,7 @@ def evaluate(
     batch: int = 64,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Ask every question that the folder has no answer to yet, under a progress bar.
+    """Ask every question without an answer in the folder, under a progress bar.
 
     Each question is saved as soon as its batch is graded, so a kill loses one batch. Samples depend
     only on `settings.seed`, question and sample number, not on the batch, as far as the engine's
@@ -68,15 +68,15 @@ def evaluate(
     Args:
         folder: Keeps the trajectories.
         rows: All questions.
-        settings: How they are asked.
+        settings: Their prompts and sampling.
         run_rollouts: Generates.
         tools: The available tools.
         grader: Grades the answers.
-        batch: Rollouts at a time.
-        should_stop: Asked before every batch; True ends the evaluation early.
+        batch: Number of rollouts in a batch.
+        should_stop: Called before every batch; True ends the evaluation early.
 
     Returns:
-        Are all questions answered?
+        True if all questions are answered.
 
     Raises:
         ServerError: A tool's server does not answer; finished answers are kept.
@@ -115,7 +115,7 @@ def _answer_questions(
     grader: Grader,
     batch: int,
 ) -> list[Group]:
-    """The graded responses to some questions."""
+    """Return the graded responses to some questions."""
     wanted = [(row, sample) for row in rows for sample in range(settings.samples)]
     seeds = [_derive_seed(settings.seed, row, sample) for row, sample in wanted]
     requests = make_requests([row for row, _ in wanted], seeds, settings, tools)

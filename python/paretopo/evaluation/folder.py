@@ -42,12 +42,11 @@ class AnsweredQuestion:
     Attributes:
         id: Its name.
         datasource: Its data set.
-        solved: For each response, whether it was right; None: the grader met a limit before it
-            knew.
+        solved: For each response, whether it was right; None if the grader reached a limit.
         calls: Tool executions of each.
         tokens: Tokens that the model wrote in each.
-        truncated: Did it end for want of room?
-        answered: Does it have an answer in the form that was asked for, a box or answer tags?
+        truncated: For each, whether it ran out of room.
+        answered: For each, whether it has an answer in the requested form, a box or answer tags.
     """
 
     id: str
@@ -60,7 +59,7 @@ class AnsweredQuestion:
 
 
 class EvaluationFolder(Folder):
-    """The folder of one evaluation; `start` makes it or goes on with it, `open` reads it."""
+    """The folder of one evaluation; `start` creates or resumes it, `open` reads it."""
 
     @classmethod
     def start(
@@ -78,7 +77,7 @@ class EvaluationFolder(Folder):
             path: The folder.
             identity: Settings and data on which the numbers depend.
             name: Name of the model in tables.
-            questions: How many there are to answer.
+            questions: Number of questions.
             command: How the evaluation was started; the process's own by default.
 
         Raises:
@@ -106,10 +105,10 @@ class EvaluationFolder(Folder):
 
     @classmethod
     def open(cls, path: str | Path) -> EvaluationFolder:
-        """The evaluation that is kept in a folder.
+        """Return the evaluation in a folder.
 
         Raises:
-            ConfigError: It is none, or its manifest is broken.
+            ConfigError: It is not an evaluation, or its manifest is broken.
         """
         folder = cls(Path(path))
         if not isinstance(folder.manifest.get("evaluation"), dict):
@@ -119,7 +118,7 @@ class EvaluationFolder(Folder):
         return folder
 
     def note_resumption(self) -> None:
-        """Note that the work goes on, if some was done."""
+        """Record a resumption, if some work was done."""
         if not (self.path / TRAJECTORIES).exists():
             return
         entry = {"at": now(), "versions": versions()}
@@ -133,15 +132,15 @@ class EvaluationFolder(Folder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings, as `EvaluationSettings.as_dict` has them."""
+        """Return the settings in the form of `EvaluationSettings.as_dict`."""
         return dict(self.manifest["evaluation"]["settings"])
 
     def append(self, group: Group) -> None:
-        """Keep the rollouts of one question, whole."""
+        """Append the rollouts of one question."""
         append_group(self.path / TRAJECTORIES, group)
 
     def read_answers(self) -> Iterator[AnsweredQuestion]:
-        """The questions that were answered so far, in that order.
+        """Yield the questions answered so far, in that order.
 
         Raises:
             ConfigError: A line is broken; names file and line.
@@ -160,11 +159,12 @@ class EvaluationFolder(Folder):
                 )
             except (KeyError, TypeError, ValueError) as error:
                 raise ConfigError(
-                    f"{self.path / TRAJECTORIES} line {number} is no answered question: {error!r}"
+                    f"{self.path / TRAJECTORIES} line {number} is not an answered "
+                    f"question: {error!r}"
                 ) from None
 
     def write_results(self, results: Mapping[str, Any]) -> None:
-        """Write `results.json`, whole or not at all."""
+        """Write `results.json`, completely or not at all."""
         text = json.dumps(files.to_json(results), indent=2) + "\n"
         write_text(self.path / "results.json", text)
 
@@ -182,7 +182,7 @@ def _has_answer(prompt: str, segments: Sequence[Mapping[str, str]]) -> bool:
 
 
 def is_evaluation(path: str | Path) -> bool:
-    """Is it the folder of an evaluation, rather than of a run?"""
+    """Return whether a folder is that of an evaluation instead of a run."""
     manifest = Path(path) / "manifest.json"
     if not manifest.is_file() or (Path(path) / "config.toml").exists():
         return False
@@ -223,10 +223,10 @@ def load_data(
 def identity_of(
     settings: EvaluationSettings, data: Sequence[Mapping[str, Any]], model: Path | None
 ) -> dict[str, Any]:
-    """Everything that an evaluation's numbers depend on.
+    """Return everything on which an evaluation's numbers depend.
 
     Args:
-        settings: How is asked.
+        settings: Prompts and sampling.
         data: As `load_data` describes the files.
         model: Folder or file of the weights, if they are local: a model that has been trained
             further is another one.
@@ -241,7 +241,7 @@ def identity_of(
 
 
 def default_path(out: Path, name: str, tool: str, identity: Mapping[str, Any]) -> Path:
-    """`OUT/NAME-TOOL-DIGEST`: other settings get another folder, the same ones the same."""
+    """Return `OUT/NAME-TOOL-DIGEST`: the folder depends on the settings only."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
     return out / f"{plain[:80]}-{tool}-{digest(dict(identity))}"
 

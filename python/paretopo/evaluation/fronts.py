@@ -19,7 +19,7 @@ _SENSES = (True, False)  # EM is maximised, calls are minimised
 
 @dataclass(frozen=True)
 class Point:
-    """A method's place on a data set.
+    """A method's results on a data set.
 
     Attributes:
         name: Of the method.
@@ -39,7 +39,7 @@ class Panel:
     Attributes:
         title: Data set and block.
         printed: The paper's points.
-        ours: Those measured here.
+        ours: Our measurements.
     """
 
     title: str
@@ -53,7 +53,7 @@ class Front:
 
     Attributes:
         best: Names of the points that no other one dominates.
-        hypervolume: Of all points, above the reference.
+        hypervolume: Hypervolume of all points, above the reference.
         printed: Of only the paper's points; NaN without any.
         reference: Calls of the worst corner, whose EM is 0.
     """
@@ -65,10 +65,10 @@ class Front:
 
 
 def find_front(panel: Panel) -> Front | None:
-    """The non-dominated points of a panel, and the hypervolume that they cover.
+    """Return the non-dominated points of a panel, and the hypervolume that they cover.
 
-    Methods without a tool are left out; None where nothing is left. The reference is EM 0 and 3
-    calls, or the next whole number where a point has more.
+    It leaves out methods without a tool; None if no method is left. The reference is EM 0 and 3
+    calls, or the next whole number if a point has more.
 
     >>> printed = (Point("a", 78, 2.0), Point("b", 70, 2.5), Point("c", 66, None))
     >>> find_front(Panel("", printed, (Point("d", 80, 1.0),)))
@@ -119,7 +119,7 @@ def make_panels(
 
 
 def _as_points(points: Sequence[Point]) -> NDArray[np.float64]:
-    """(points, 2) of those with a tool."""
+    """Return (points, 2) of the points with a tool."""
     pairs = [(point.em, point.calls) for point in points if point.calls is not None]
     return np.array(pairs, np.float64).reshape(-1, 2)
 

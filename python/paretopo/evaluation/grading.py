@@ -1,4 +1,4 @@
-"""Is what a model wrote right? By the row: boxed mathematics, or an exact answer between tags."""
+"""Grade a model's text as its row requires: boxed mathematics, or an exact answer in tags."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Grader:
 
     Args:
         rows: The questions; the workers for mathematics start only if some need it.
-        workers: Comparisons of mathematics at a time.
-        isolation: Of these workers, as for `MathGrader`.
+        workers: Number of comparisons of mathematics at a time.
+        isolation: Isolation of these workers, as for `MathGrader`.
 
     Raises:
         SandboxError: Mathematics is to be compared, and bubblewrap is missing.
@@ -40,7 +40,7 @@ class Grader:
             self._mathematics = MathGrader(workers=workers, isolation=isolation)
 
     def grade_all(self, rows: Sequence[Example], written: Sequence[str]) -> list[bool | None]:
-        """Is each response right? None where the comparison met a limit before it was known.
+        """Return whether each response is right; None if the comparison reached a limit.
 
         Args:
             rows: The questions.

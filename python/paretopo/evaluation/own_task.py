@@ -1,4 +1,4 @@
-"""A trained policy on the task that it was trained for: the run's questions, tool and rewards."""
+"""Evaluate a trained policy on its own task: the run's questions, tool and rewards."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def plan_evaluation(
     """Return the run's configuration for a held-out evaluation of its policy.
 
     Args:
-        config: Of the run, whichever framework trained.
+        config: The configuration of the run, of any framework.
         model: The trained policy.
-        questions: A file to be asked instead of the held-out questions.
-        limit: Questions to ask; 0 takes as many as the run.
-        temperature: Of sampling; None takes the run's.
+        questions: A file that replaces the held-out questions.
+        limit: Number of questions; 0 takes as many as the run.
+        temperature: Sampling temperature; None takes the run's.
 
     Raises:
-        ConfigError: The environment is one of OpenRLHF or verl, or the task has no files.
+        ConfigError: The environment belongs to OpenRLHF or verl, or the task has no files.
 
     >>> from paretopo.config import loads
     >>> plan_evaluation(loads("[evaluation]\\ntemperature = 1.0"), "runs/A/model").model.path
@@ -67,7 +67,7 @@ def format_evaluation(rows: Sequence[Mapping[str, Any]]) -> str:
     ± is the standard error of a mean.
 
     Args:
-        rows: The evaluation's; one, or one for each preference.
+        rows: The rows of the evaluation; one, or one for each preference.
 
     >>> part = {"solved": 0.5, "rollouts": 64, "measured": {"calls": 1.25}, "error": {"calls": 0.1}}
     >>> print(format_evaluation([{**part, "by_kind": {"all": part}}]))

@@ -38,8 +38,8 @@ class Table:
     Attributes:
         number: In the paper.
         title: Its subject.
-        columns: From the name of a data set to its heading.
-        blocks: From a base model to its rows.
+        columns: Maps the name of a data set to its heading.
+        blocks: Maps a base model to its rows.
     """
 
     number: int
@@ -56,12 +56,12 @@ def _read_content() -> dict[str, object]:
 
 
 def source() -> str:
-    """Where the numbers stand."""
+    """Return the source of the numbers."""
     return str(_read_content()["source"])
 
 
 def question_counts() -> dict[str, int]:
-    """How many questions each data set has; NQ's are those of the published file, 3,610.
+    """Return the number of questions of each data set; NQ's is the published file's, 3,610.
 
     >>> question_counts()["aime24"]
     30
@@ -95,7 +95,7 @@ def tables() -> tuple[Table, ...]:
 
 
 def model_size(name: str) -> str | None:
-    """The size of a base model as a name says it, None where it says none.
+    """Return the size of a base model in a name, None without one.
 
     >>> model_size("Qwen2.5-Math-1.5B"), model_size("runs/qwen-7b-seed0"), model_size("tiny")
     ('1.5B', '7B', None)
@@ -106,7 +106,7 @@ def model_size(name: str) -> str | None:
 
 
 def select_blocks(table: Table, sizes: Sequence[str]) -> dict[str, tuple[Method, ...]]:
-    """The blocks of a table with base models of some sizes.
+    """Return the blocks of a table with base models of some sizes.
 
     >>> list(select_blocks(tables()[1], ["3B"]))
     ['Qwen2.5-3B (Base)']

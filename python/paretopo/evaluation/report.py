@@ -31,7 +31,7 @@ PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluation, read."""
+    """One evaluation that has been read."""
 
     folder: EvaluationFolder
     answered: tuple[AnsweredQuestion, ...]
@@ -39,7 +39,7 @@ class Evaluation:
 
     @property
     def has_tool(self) -> bool:
-        """Were tools called?"""
+        """Return whether tools were called."""
         return bool(self.folder.settings.get("tool") != "none")
 
 
@@ -59,7 +59,8 @@ def write_report(
         The path of `report.md`, and its lines.
 
     Raises:
-        ConfigError: No evaluation, one twice, or one without an answer or with broken records.
+        ConfigError: There is no evaluation, one occurs twice, or one has no answers or broken
+            records.
     """
     evaluations = _read_evaluations(folders)
     if out is None:
@@ -241,8 +242,8 @@ def _pairwise_section(evaluations: Mapping[str, Evaluation]) -> list[str]:
         "",
         "EM: McNemar's exact test (with several samples random signs); calls: random signs. In "
         "brackets: 95 % intervals, the differences that random signs do not reject; of fewer than "
-        f"6 questions there is none. Holm's correction for {2 * len(tests)} tests, EM and calls of "
-        "each row; the intervals are not corrected.",
+        f"6 questions there is no interval. Holm's correction for {2 * len(tests)} tests, EM and "
+        "calls of each row; the intervals are not corrected.",
         "",
     ]
 
@@ -257,7 +258,7 @@ def _dominance_section(seen: Sequence[Panel]) -> list[str]:
             rows.append([panel.title, ", ".join(one.best), volume, printed, reference])
     if not rows:
         return []
-    header = ["data set", "nobody dominates", "hypervolume", "of the printed rows", "reference"]
+    header = ["data set", "non-dominated", "hypervolume", "of the printed rows", "reference"]
     return [
         "## Dominance",
         "",

@@ -20,21 +20,21 @@ class Result:
 
     Attributes:
         datasource: The data set.
-        questions: How many were answered.
-        samples: Responses to each.
-        graded: Questions that EM is of: those with a response that could be graded.
-        undecided: Responses that could not: the comparison met a limit before it was known.
-        em: Share of right responses among those that were graded, 0 to 1; NaN without any.
-        em_interval: Wilson's, of as many answers as there are such questions; so with several
-            samples it is too wide rather than too narrow.
-        calls: Tool executions of a response, on average.
+        questions: Number of answered questions.
+        samples: Responses to each question.
+        graded: Number of questions with a graded response; EM refers to these.
+        undecided: Number of responses whose comparison reached a limit.
+        em: Share of right responses among the graded ones, 0 to 1; NaN without any.
+        em_interval: Wilson's, for the number of these questions; with several samples it is too
+            wide rather than too narrow.
+        calls: Mean number of tool executions of a response.
         calls_interval: Student's t.
         productivity: Right responses per tool execution; NaN without any.
-        productivity_interval: Fieller's, of a ratio; NaN where there is none.
+        productivity_interval: Fieller's, for a ratio; NaN if there is none.
         unanswered: Share of responses without an answer in the requested form.
-        response_tokens: Tokens that the model wrote in a response, on average.
-        truncated: Share of responses that ended for want of room.
-        truncated_wrong: Share of responses that did, and count as wrong in EM.
+        response_tokens: Mean number of tokens that the model wrote in a response.
+        truncated: Share of responses that ran out of room.
+        truncated_wrong: Share of responses that ran out of room and count as wrong in EM.
 
     Productivity is from Wang et al. (2025), "OTC", arXiv 2504.14870.
     """
@@ -56,12 +56,12 @@ class Result:
     truncated_wrong: float
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON's own types."""
+        """Return the result as JSON's own types."""
         return asdict(self)
 
 
 def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
-    """The numbers of one data set.
+    """Compute the numbers of one data set.
 
     Args:
         datasource: Its name.
@@ -95,7 +95,7 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
 
 
 def summarise_folder(folder: EvaluationFolder) -> dict[str, Result]:
-    """The numbers of each data set so far, in the order of their first questions."""
+    """Return the numbers of each data set so far, in the order of their first questions."""
     return {
         name: summarise(name, own)
         for name, own in group_by_datasource(folder.read_answers()).items()
@@ -103,7 +103,7 @@ def summarise_folder(folder: EvaluationFolder) -> dict[str, Result]:
 
 
 def group_by_datasource(answered: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
-    """The questions of each data set."""
+    """Group the questions by data set."""
     split: dict[str, list[AnsweredQuestion]] = {}
     for one in answered:
         split.setdefault(one.datasource, []).append(one)
@@ -111,7 +111,7 @@ def group_by_datasource(answered: Iterable[AnsweredQuestion]) -> dict[str, list[
 
 
 def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:
-    """(questions,) the share of right responses among the graded ones of each, NaN without any.
+    """Return (questions,) the share of right among graded responses of each, NaN without any.
 
     >>> question_grades([AnsweredQuestion("1", "nq", (True, None), (), (), (), ())]).tolist()
     [1.0]
@@ -121,7 +121,7 @@ def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]
 
 
 def question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:
-    """(questions,) the mean of a measure over each question's samples."""
+    """Return (questions,) the mean of a measure over each question's samples."""
     return np.array([np.mean(getattr(one, name)) for one in answered], np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The settings of an evaluation, as far as its numbers depend on them."""
+"""The settings of an evaluation that affect its numbers."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _TOKENS: dict[str, int] = {"none": 3072, "python": 3072, "search": 4096, "rag": 
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """How questions are put to a model.
+    """Prompts, tools and sampling of an evaluation.
 
     Attributes:
         model: Folder or Hub name.
         tool: "none", "python" (ToRL's protocol), "search" (Search-R1's), or "rag", which puts the
             passages of one search for the question before it.
         engine: The generator.
-        dtype: Of weights and passes on transformers; None takes bfloat16 on a GPU, else float32.
+        dtype: The dtype on transformers; None takes bfloat16 on a GPU, else float32.
         max_calls: Rounds with the tool; None takes 3 for python, 4 for search.
         max_tokens: Longest response, observations included; None takes 4096 for search, else 3072.
         temperature: 0 decodes greedily.
-        top_p: Share of the probability that is sampled from.
+        top_p: Share of the probability mass to sample from.
         samples: Responses to each question.
         topk: Passages of a search.
         limit: Questions of each data file, the first ones; 0 for all.
-        chat_template: Do messages go through the model's chat template?
+        chat_template: True to apply the model's chat template to messages.
         seed: Fixes the samples.
 
     >>> EvaluationSettings("runs/A/model", tool="python").max_calls
@@ -92,27 +92,27 @@ class EvaluationSettings:
             raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p!r}")
         if self.temperature == 0 and self.samples > 1:
             raise ConfigError(
-                f"samples is {self.samples}, but with temperature 0 all of them are alike: give a "
+                f"samples is {self.samples}, but with temperature 0 all of them are equal: give a "
                 "temperature above 0"
             )
 
     @property
     def rounds(self) -> int:
-        """`max_calls`, filled in."""
+        """Return `max_calls` or its default."""
         assert self.max_calls is not None
         return self.max_calls
 
     @property
     def room(self) -> int:
-        """`max_tokens`, filled in."""
+        """Return `max_tokens` or its default."""
         assert self.max_tokens is not None
         return self.max_tokens
 
     def as_dict(self) -> dict[str, Any]:
-        """The settings as JSON's own types; a dtype only where one is given."""
+        """Return the settings as JSON's own types; a dtype only if one is given."""
         settings = dataclasses.asdict(self)
         if self.dtype is None:
-            del settings["dtype"]  # evaluations that were begun without it go on
+            del settings["dtype"]  # so earlier evaluations without it can resume
         return settings
 
 

@@ -1,4 +1,4 @@
-"""Results as tables: in the layout of the paper's tables 1 and 2, and with everything measured."""
+"""Tables of results: in the layout of the paper's tables 1 and 2, and with all measurements."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def paper_table(
     blocks: Mapping[str, Sequence[Method]],
     measured: Mapping[str, tuple[bool, Results]],
 ) -> list[str]:
-    """One of the paper's tables with our rows below its own.
+    """Return one of the paper's tables with our rows below its own.
 
     Args:
         table: Its columns.
-        blocks: Which of the paper's rows are shown, by base model.
+        blocks: The paper's rows to show, by base model.
         measured: For each row of ours, whether it has a tool, and its results.
     """
     header, width = ["Model", "Tool"], len(table.columns)
@@ -41,7 +41,7 @@ def paper_table(
 
 
 def results_table(evaluations: Mapping[str, Results]) -> list[str]:
-    """Everything that was measured, a row for each evaluation and data set."""
+    """Return all measurements, a row for each evaluation and data set."""
     header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
     header += ["no answer (%)", "truncated (%)", "wrong of them (%)", "undecided"]
     rows = []
