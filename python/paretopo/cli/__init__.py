@@ -31,15 +31,15 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells expect
 
 _EXAMPLES = """\
 examples:
-    paretopo info                                   show versions, build and devices
-    paretopo prepare math500                        prepare a data set
+  paretopo info                                   show versions, build and devices
+  paretopo prepare math500                        prepare a data set
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
-    paretopo train --resume runs/RUN                resume after Ctrl-C, a crash or a kill
-    paretopo evaluate runs/RUN                      ask the trained model questions
+  paretopo train --resume runs/RUN                resume after Ctrl-C, a crash or a kill
+  paretopo evaluate runs/RUN                      ask the trained model questions
   paretopo report runs/RUN                        write table and plots again
   paretopo study mine.toml                        compare methods, seeds and tasks
-    paretopo show runs/RUN                          read the policy's rollouts, also in a browser
-    paretopo serve-search corpus.jsonl              serve searches in a corpus, for training
+  paretopo show runs/RUN                          read the policy's rollouts, also in a browser
+  paretopo serve-search corpus.jsonl              serve searches in a corpus, for training
 
 Tab completes commands, options, methods and keys in bash, zsh and fish: docs/commands.md.
 """

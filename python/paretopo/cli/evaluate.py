@@ -28,17 +28,17 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-    paretopo evaluate runs/RUN --preference 0.8,0.2   a run with preferences; --sweep: several
-    paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests, a plot
+  paretopo evaluate runs/RUN --preference 0.8,0.2   a run with preferences; --sweep: several
+  paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests, a plot
 
 tools:
-    task      the run's own task: its tool, its grader, its objectives, your own rewards; without
-              --data its held-out questions, else a data file in the format of task.held_out
-    none      no tool: a chain of thought, then the answer
+  task      the run's own task: its tool, its grader, its objectives, your own rewards; without
+            --data its held-out questions, else a data file in the format of task.held_out
+  none      no tool: a chain of thought, then the answer
   python    programs in the text, in ToRL's protocol; each runs in a sandbox (needs bubblewrap)
   search    queries in the text, in Search-R1's protocol, to a search server
             (paretopo serve-search CORPUS)
-    rag       one search for the question; its passages stand in the prompt: the paper's RAG row
+  rag       one search for the question; its passages stand in the prompt: the paper's RAG row
 
 Other data are files of paretopo prepare. Mathematics (a prompt that asks for \\boxed{}) is graded
 by math-verify, other questions by exact match between <answer> tags. Every trajectory is kept. The

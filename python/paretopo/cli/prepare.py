@@ -14,8 +14,8 @@ from paretopo.data.sources import SOURCES, Source
 _EXAMPLES = """\
 examples:
   paretopo prepare math500                          a benchmark, from the Hugging Face Hub
-    paretopo prepare torl --from train.parquet        after the benchmarks: leaves them out
-    paretopo prepare nq --from FlashRAG_datasets/     searches the folder for the file
+  paretopo prepare torl --from train.parquet        after the benchmarks: leaves them out
+  paretopo prepare nq --from FlashRAG_datasets/     searches the folder for the file
   paretopo prepare torl --from train.parquet \\
       --longest-prompt 390 --tokenizer Qwen/Qwen2.5-Math-1.5B
 

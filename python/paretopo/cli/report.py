@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   paretopo report runs/A                    writes runs/A/report/: report.html, report.md, plots
-    paretopo report runs/A runs/B runs/C      one report with all runs, in runs/comparison/
+  paretopo report runs/A runs/B runs/C      one report with all runs, in runs/comparison/
   paretopo report runs/A runs/B --out plots
   paretopo report evaluations/A             tables in the layout of the paper's tables 1 and 2
-    paretopo report evaluations/A evaluations/B --paper 7B
+  paretopo report evaluations/A evaluations/B --paper 7B
   paretopo report mine.toml                 a study, next to its records
 
 The folders decide between a report on trainings and one on evaluations. A report on evaluations has

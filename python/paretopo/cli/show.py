@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   paretopo show runs/RUN                            the newest prompts, on the terminal
-    paretopo show runs/RUN --step 20 --only wrong     the errors of step 20
-    paretopo show runs/RUN --sort calls               the best reward for calls first
+  paretopo show runs/RUN --step 20 --only wrong     the errors of step 20
+  paretopo show runs/RUN --sort calls               the best reward for calls first
   paretopo show runs/RUN --color always | less -R   page by page
   paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
-    paretopo show runs/RUN --ask                      ask the trained model, under a preference
+  paretopo show runs/RUN --ask                      ask the trained model, under a preference
   paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
 
 A run keeps the rollouts of run.trajectories prompts of each step.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-    paretopo study mine.toml                         the whole study; resumes if interrupted
+  paretopo study mine.toml                         the whole study; resumes if interrupted
   paretopo study mine.toml --quick                 fewer seeds
   paretopo study mine.toml --out mine --workers 8
   paretopo study mine.toml --ray auto              on the Ray cluster of this machine
