@@ -123,9 +123,7 @@ def main(arguments: list[str]) -> int:
         print(*(f"{total:6} {room}" for room, total in sorted(rooms.items())), sep="\n")
         print(f"{rooms.total():6} in all")
         return 0
-    found = [
-        line for name in files for line in breaches(Path(name))
-    ]
+    found = [line for name in files for line in breaches(Path(name))]
     for line in found:
         print(line)
     return bool(found)
