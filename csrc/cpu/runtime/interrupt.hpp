@@ -1,8 +1,8 @@
 // Lets the host program interrupt a long call.
 //
-// Long loops poll at the start of each iteration. The calling thread periodically asks whether the
-// host program wants to stop, and sets a flag. Worker threads of the same call see it. Each thread
-// leaves by an exception, so that all memory is freed.
+// Long loops poll at the start of each iteration. The calling thread periodically checks whether
+// the host program wants to stop, and sets a flag. Worker threads of the same call see it. Each
+// thread leaves by an exception, so that all memory is freed.
 #pragma once
 
 #include <cstddef>

@@ -23,8 +23,8 @@ class DimensionSweep {
     // they are ignored. (Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low
     // dimensions: asymptotically optimal algorithm and complexity results".)
     //
-    // A row is ignored if its point, before measuring, is dominated: the sweep asks
-    // `ignorable(cover, row)` about each row that another covers. At the first "no" it stops and
+    // A row is ignored if its point, before measuring, is dominated: the sweep calls
+    // `ignorable(cover, row)` for each row that another covers. At the first false it stops and
     // returns false. Null: nothing is ignored.
     using Ignorable = std::function<bool(std::size_t cover, std::size_t row)>;
     bool contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
