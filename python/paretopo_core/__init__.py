@@ -19,7 +19,12 @@ from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume
 from paretopo_core.front_files import read_fronts
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
-from paretopo_core.hypervolume_approx import HypervolumeEstimate, hypervolume_approx
+from paretopo_core.hypervolume_approx import (
+    ContributionsEstimate,
+    HypervolumeEstimate,
+    hv_contributions_approx,
+    hypervolume_approx,
+)
 from paretopo_core.indicators import (
     avg_hausdorff_dist,
     epsilon_additive,
@@ -46,6 +51,7 @@ from paretopo_core.threads import get_num_threads, set_num_threads
 __all__ = [
     "AttainmentSurfaces",
     "Boxes",
+    "ContributionsEstimate",
     "HypervolumeEstimate",
     "ParetoArchive",
     "__version__",
@@ -62,6 +68,7 @@ __all__ = [
     "get_isa",
     "get_num_threads",
     "hv_contributions",
+    "hv_contributions_approx",
     "hypervolume",
     "hypervolume_advantage",
     "hypervolume_approx",

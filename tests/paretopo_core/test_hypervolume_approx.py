@@ -142,3 +142,53 @@ def test_torch():
         lambda x: pp.hypervolume_approx(x, 0.0, samples=64)[1], fullgraph=True, backend="eager"
     )
     torch.testing.assert_close(compiled(points), ours.error, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5, 8])
+def test_contributions_are_unbiased_and_their_errors_are_the_spread(objectives):
+    points = large_set("sphere", 25, objectives, seed=2)
+    exact = pp.hv_contributions(points, -0.1)
+    draws = [pp.hv_contributions_approx(points, -0.1, samples=256, seed=s) for s in range(60)]
+    found = np.array([draw.contributions for draw in draws])
+    errors = np.array([draw.error for draw in draws])
+    spread = found.std(axis=0)
+    random = spread > 1e-9 * np.prod(points + 0.1, axis=1)  # not one box that holds the others
+    np.testing.assert_allclose(found[:, ~random], np.tile(exact[~random], (60, 1)), atol=1e-9)
+    assert random.any()
+    deviation = abs(found.mean(axis=0) - exact)[random] / (spread[random] / np.sqrt(60))
+    assert deviation.max() < 5
+    ratio = np.sqrt((errors**2).mean(axis=0))[random] / spread[random]
+    assert ratio.min() > 0.6
+    assert ratio.max() < 1.6
+
+
+def test_contributions_follow_senses_masks_references_and_libraries():
+    points = np.stack([large_set("sphere", 9, 4, seed=seed) for seed in (1, 2)])
+    ref = np.array([[-0.1] * 4, [-0.2] * 4])
+    mask = np.arange(9) < 7
+    expected = [
+        pp.hv_contributions_approx(points[i, :7], ref[i], samples=64, seed=3) for i in range(2)
+    ]
+    signs = np.array([1.0, -1.0, 1.0, -1.0])
+    found = pp.hv_contributions_approx(
+        points * signs, ref * signs, samples=64, seed=3, maximise=(signs > 0).tolist(), mask=mask
+    )
+    for part in ("contributions", "error"):
+        together = np.stack([getattr(each, part) for each in expected])
+        np.testing.assert_array_equal(getattr(found, part)[:, :7], together)
+        assert (getattr(found, part)[:, 7:] == 0).all()
+    torch = pytest.importorskip("torch")
+    tensor = pp.hv_contributions_approx(torch.from_numpy(points), ref, samples=64, seed=3)
+    assert tensor.error.shape == (2, 9)
+    with pytest.raises(TypeError, match="requires a gradient"):
+        pp.hv_contributions_approx(torch.ones(2, 2, requires_grad=True), 0)
+
+
+def test_points_without_a_contribution_have_an_exact_zero():
+    points = [[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [0.0, 0.0], [-1.0, 5.0]]
+    contributions, error = pp.hv_contributions_approx(points, 0)
+    assert contributions.tolist() == [0, 0, 1, 0, 0]
+    assert error.tolist() == [0, 0, 0, 0, 0]
+    assert pp.hv_contributions_approx(np.zeros((3, 0, 2)), 0).error.shape == (3, 0)
+    with pytest.raises(ValueError, match="samples must be from 1"):
+        pp.hv_contributions_approx(points, 0, samples=0)

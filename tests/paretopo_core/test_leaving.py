@@ -50,6 +50,7 @@ CALLS = {
     "expected_hypervolume": "pp.expected_hypervolume(few, 0, 3)",
     "hypervolume_advantage": "pp.hypervolume_advantage(few, 0, k=3)",
     "hypervolume_approx": "pp.hypervolume_approx(some, 0)",
+    "hv_contributions_approx": "pp.hv_contributions_approx(some, 0)",
     "nondominated_boxes": "pp.nondominated_boxes(some, 0)",
     "dominated_boxes": "pp.dominated_boxes(some, 0)",
     "hypervolume_improvement": "pp.hypervolume_improvement(boxes, large.reshape(-1, 4, 4))",
@@ -81,7 +82,8 @@ CALLS = {
     "ParetoArchive, bounded": "pp.ParetoArchive([0.0] * 4, capacity=20).extend(some, [*some])",
 }
 NO_WORK = {  # settings and types
-    *("AttainmentSurfaces", "Boxes", "HypervolumeEstimate", "__version__", "accelerate"),
+    *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
+    *("__version__", "accelerate"),
     *("plot_front", "read_fronts"),
     *("get_isa", "set_isa", "get_num_threads", "set_num_threads"),
 }

@@ -65,7 +65,6 @@ HELD_ELSEWHERE = {
 }
 
 NOT_OFFERED = {
-    "pagmo2#582: an estimate of contributions": "hv_contributions_approx",
     "eaf#9: the percentile class of each given point": "eaf_class",
     "pymoo PR 342: crowding by entropy or by several neighbours": "entropy_crowding",
 }
@@ -177,6 +176,13 @@ def test_fifteen_objectives_have_an_exact_volume():  # DEAP#677, libmoon#6, Ax#5
     exact = pp.hypervolume(points, 0)
     volume, error = pp.hypervolume_approx(points, 0, samples=4096)
     assert abs(volume - exact) < 5 * error
+
+
+def test_the_least_contributor_of_many_objectives_is_estimated():  # pagmo2#582
+    points = np.concatenate([0.5 + np.eye(12) / 2, np.full((1, 12), 0.51)])
+    contributions, error = pp.hv_contributions_approx(points, 0)
+    assert contributions.argmin() == 12
+    assert abs(contributions[12] - pp.hv_contributions(points, 0)[12]) < 5 * error[12]
 
 
 def test_one_point_contributes_its_volume():  # ecr2#109

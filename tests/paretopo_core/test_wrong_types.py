@@ -43,6 +43,7 @@ CALLS = {
     "epsilon_mult": {"reference": [[1, 1]]},
     "r2": {"ideal": 4, "weights": [[0.5, 0.5]]},
     "hypervolume_approx": {"ref": 0, "samples": 32, "seed": 0},
+    "hv_contributions_approx": {"ref": 0, "samples": 32, "seed": 0},
     "hypervolume_subset": {"k": 2, "ref": 0},
     "select": {"k": 2},
     "ideal_point": {},
@@ -73,7 +74,7 @@ NO_NUMBERS = {
     "get_num_threads",
     "__version__",
 }
-TYPES = {"AttainmentSurfaces", "Boxes", "HypervolumeEstimate"}
+TYPES = {"AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"}
 
 _KINDS = {
     "points": ("points", "candidates", "rewards", "reference"),
