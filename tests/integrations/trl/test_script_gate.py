@@ -111,7 +111,7 @@ def test_function_named_correct_becomes_the_gate_with_a_log(tmp_path, caplog):
         make_trainer(tmp_path, (brief, correct), ScriptSession())
     lines = [one for one in caplog.records if one.name == "paretopo"]
     assert len(lines) == 1
-    assert lines[0].getMessage().startswith("'correct' says whether a rollout solved its prompt")
+    assert lines[0].getMessage().startswith("'correct' decides whether a rollout solved its prompt")
 
 
 @pytest.mark.parametrize("session", [{"gate": "correct"}, {"gate": "none"}])
