@@ -66,12 +66,13 @@ default_role = "code"
 
 # Names of other packages, whose sites may be unreachable at build time; aliases; and objects that
 # only our adapters make.
-autodoc_type_aliases = {name: name for name in ("ArrayLike", "ArrayT")}
+KINDS = ("Points", "Vector", "PerPoint", "PerValue", "PerSet", "PerPair", "Array", "Maximise")
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "NDArray", *KINDS)}
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|Axes|Maximise|TypeAliasForwardRef"
-        r"|Generated",
+        r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|NDArray|Axes|TypeAliasForwardRef"
+        rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|\w*T",
     ),
     (
         "py:class",

@@ -143,6 +143,7 @@ def test_a_circle_is_seen():
 # The machinery below the families, which imports nothing of them, the lowest file first.
 MACHINERY = [
     "_core",
+    "_types",
     "_shapes",
     "_dtypes",
     "_registry",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from paretopo_core._numbers import are_finite, numbers_of, per_point_array
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._shapes import is_for_each
 from paretopo_core._torch_arrays import is_tensor
-
-# A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: the result is of the input's type.
-ArrayT = TypeVar("ArrayT")
 
 _MOST_POINTS = 2**31 - 1
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paretopo_core._torch_arrays import host_array
+from paretopo_core._types import SeriesLike, TensorLike
 
-Maximise = bool | Sequence[bool]
+Maximise: TypeAlias = (
+    bool
+    | np.bool_
+    | Sequence[bool | np.bool_]
+    | NDArray[np.bool_]
+    | TensorLike[Any]
+    | SeriesLike
+    | Mapping[Any, bool]
+)
 
 
 def minimised_bits(maximise: Maximise, objectives: int) -> int:

@@ -6,11 +6,13 @@ from functools import reduce
 from typing import Any, Literal, Never, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, vector_of
 from paretopo_core._numbers import flag_of, number_of, numbers_of
 from paretopo_core._operation import Operation
+from paretopo_core._types import PerPoint, Points
 from paretopo_core._wrong_names import refuse_names
 
 Centre = Literal["mean", "none", "std", "loo"]
@@ -19,15 +21,15 @@ _CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # cod
 
 
 def pareto_advantage(
-    rewards: Any,
-    weights: Any,
+    rewards: Points,
+    weights: ArrayLike,
     *,
     beta: float = 0.5,
     centre: Centre = "mean",
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     return_ranks: bool = False,
     **wrong: Never,
-) -> Any:
+) -> PerPoint[np.floating[Any]] | tuple[PerPoint[np.floating[Any]], PerPoint[np.int32]]:
     """Turn the reward vectors of each group of rollouts into advantages by Pareto rank.
 
     In a group with ``fronts`` fronts, rollout i of rank ``rank`` (from 0) gets

@@ -7,15 +7,17 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple, Never, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from paretopo_core import _core
 from paretopo_core._arrays import positive_vector, vector_of
 from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
 from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
+from paretopo_core._types import OneSet
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
@@ -29,8 +31,8 @@ _MOST_OBJECTIVES = 2**31 - 1
 class Additions(NamedTuple):
     """The result of :meth:`~paretopo_core.ParetoArchive.extend`, in the order of the points."""
 
-    gains: np.ndarray  # (points,), float64
-    joined: np.ndarray  # (points,), bool: became a member, even if a later point dominates it
+    gains: NDArray[np.float64]  # (points,)
+    joined: NDArray[np.bool_]  # (points,): became a member, even if a later point dominates it
 
 
 class ParetoArchive:
@@ -114,14 +116,14 @@ class ParetoArchive:
 
     def __init__(
         self,
-        ref: Any = None,
+        ref: ArrayLike | None = None,
         *,
         objectives: int | None = None,
         maximise: Maximise = True,
         keep_history: bool = False,
         capacity: int | None = None,
         keep: str | None = None,
-        epsilon: Any = None,
+        epsilon: ArrayLike | None = None,
         **wrong: Never,
     ) -> None:
         if wrong:
@@ -173,7 +175,7 @@ class ParetoArchive:
         )
 
     @property
-    def ref(self) -> np.ndarray | None:
+    def ref(self) -> NDArray[np.float64] | None:
         """The reference point, shape (objectives,); None without."""
         return None if self._ref is None else self._ref.copy()
 
@@ -194,17 +196,17 @@ class ParetoArchive:
         return self._keep
 
     @property
-    def epsilon(self) -> np.ndarray | None:
+    def epsilon(self) -> NDArray[np.float64] | None:
         """The sides of the boxes, shape (objectives,); None without boxes."""
         return None if self._epsilon is None else self._epsilon.copy()
 
     @property
-    def points(self) -> np.ndarray:
+    def points(self) -> NDArray[np.float64]:
         """The members in the order of their arrival, shape (members, objectives), copied."""
         return self._core.members().reshape(-1, self._width)
 
     @property
-    def indices(self) -> np.ndarray:
+    def indices(self) -> NDArray[np.int64]:
         """How many points had been added before each member, shape (members,), int64.
 
         Use it to look up data of a point (decision variables, a model) outside the archive: the
@@ -217,7 +219,7 @@ class ParetoArchive:
         """The payload of each member, in the order of their arrival; None without."""
         return self._contents()[1]
 
-    def items(self) -> Iterator[tuple[np.ndarray, Any]]:
+    def items(self) -> Iterator[tuple[NDArray[np.float64], Any]]:
         """Iterate over the members in the order of their arrival, each with its payload.
 
         >>> archive = ParetoArchive(ref=[0.0, 0.0])
@@ -231,7 +233,7 @@ class ParetoArchive:
         points, payloads = self._contents()
         return zip(points, payloads, strict=True)
 
-    def _contents(self) -> tuple[np.ndarray, list[Any]]:
+    def _contents(self) -> tuple[NDArray[np.float64], list[Any]]:
         members, indices, payloads = self._core.contents()
         return members.reshape(-1, self._width), payloads or [None] * len(indices)
 
@@ -241,7 +243,7 @@ class ParetoArchive:
         return self._core.additions()
 
     @property
-    def history(self) -> np.ndarray:
+    def history(self) -> NDArray[np.float64]:
         """Every point ever added, shape (additions, objectives).
 
         Raises:
@@ -272,10 +274,10 @@ class ParetoArchive:
     def __len__(self) -> int:
         return self._core.size()
 
-    def __iter__(self) -> Iterator[np.ndarray]:
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter(self.points)
 
-    def __contains__(self, point: Any) -> bool:
+    def __contains__(self, point: ArrayLike) -> bool:
         row = vector_of(point, self._width, "point", scalar=False)
         return bool((self.points == row).all(axis=1).any())
 
@@ -329,7 +331,7 @@ class ParetoArchive:
             lines.append(f"<tr>{''.join(cells)}</tr>")
         return f"<code>{escape(repr(self))}</code><table>{''.join(lines)}</table>{more}"
 
-    def add(self, point: Any, payload: Any = None) -> float:
+    def add(self, point: ArrayLike, payload: Any = None) -> float:
         """Add a point; return by how much it raises the hypervolume.
 
         The result is 0.0 or more. It can be negative for a bounded archive, in which another member
@@ -358,7 +360,7 @@ class ParetoArchive:
             gain = self._core.add(row, payload)
         return float(gain)  # type: ignore[arg-type]
 
-    def extend(self, points: Any, payloads: Sequence[Any] | None = None) -> Additions:
+    def extend(self, points: ArrayLike, payloads: Sequence[Any] | None = None) -> Additions:
         """Add many points, one after another, and return each gain and whether the point joined.
 
         Args:
@@ -388,7 +390,16 @@ class ParetoArchive:
             )
         return Additions(*self._core.extend(rows, things))
 
-    def gain(self, points: Any) -> Any:
+    @overload
+    def gain(self, points: Sequence[float]) -> float: ...
+
+    @overload
+    def gain(self, points: OneSet) -> NDArray[np.float64]: ...
+
+    @overload
+    def gain(self, points: ArrayLike) -> float | NDArray[np.float64]: ...
+
+    def gain(self, points: ArrayLike) -> float | NDArray[np.float64]:
         """Compute the gain of each point as if it were the only addition; add none.
 
         For a bounded archive it is the change of the hypervolume, see :meth:`add`.
@@ -416,7 +427,7 @@ class ParetoArchive:
             return float(self._core.gains(self._rows(numbers[None], "points"))[0])
         return self._core.gains(self._rows(numbers, "points"))
 
-    def remove(self, point: Any) -> None:
+    def remove(self, point: ArrayLike) -> None:
         """Remove a member and its payload. Points that it kept out or displaced do not return.
 
         Args:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Never
+from typing import Any, Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, host_doubles, places_of, vector_of
+from paretopo_core._arrays import Batch, host_doubles, places_of, vector_of
 from paretopo_core._dominance import NONDOMINATED, Frame
 from paretopo_core._operation import Composed, Operation, Refused
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_sets
+from paretopo_core._types import Array, PerPair, PerPoint, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import (
     CONTRIBUTIONS,
@@ -22,11 +24,13 @@ from paretopo_core.hypervolume import (
     turn_slopes,
 )
 
+CornersT = TypeVar("CornersT")
+CountsT = TypeVar("CountsT")
 _LEAST_SURE = 2.0**-900  # larger sums of squares have lost no significant digit
 _MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
 
 
-class Boxes(NamedTuple):
+class Boxes(NamedTuple, Generic[CornersT, CountsT]):
     """Boxes that do not overlap, one set of them for each set of points.
 
     Attributes:
@@ -44,14 +48,19 @@ class Boxes(NamedTuple):
            [9., 0.]])
     """
 
-    lower: Any
-    upper: Any
-    counts: Any
+    lower: CornersT
+    upper: CornersT
+    counts: CountsT
 
 
 def nondominated_boxes(
-    points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> Boxes:
+    points: Points,
+    ref: Vector,
+    *,
+    maximise: Maximise = True,
+    mask: ArrayLike | None = None,
+    **wrong: Never,
+) -> Boxes[Array[np.float64], Array[np.int64]]:
     """Partition the region above the reference that no point dominates into disjoint boxes.
 
     A new point improves the hypervolume by the volume that it dominates in these boxes. Expected
@@ -103,8 +112,13 @@ def nondominated_boxes(
 
 
 def dominated_boxes(
-    points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> Boxes:
+    points: Points,
+    ref: Vector,
+    *,
+    maximise: Maximise = True,
+    mask: ArrayLike | None = None,
+    **wrong: Never,
+) -> Boxes[Array[np.float64], Array[np.int64]]:
     """Partition the region that the points dominate above the reference into disjoint boxes.
 
     Their volumes add up to the :func:`paretopo_core.hypervolume`. An integral of a density over the
@@ -125,8 +139,13 @@ def dominated_boxes(
 
 
 def hypervolume_improvement(
-    boxes: Any, candidates: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> Any:
+    boxes: tuple[ArrayLike, ...],
+    candidates: Points,
+    *,
+    maximise: Maximise = True,
+    mask: ArrayLike | None = None,
+    **wrong: Never,
+) -> PerPair[np.float64]:
     """Compute the joint hypervolume improvement of q candidates over a front.
 
     It is HV(front and candidates) - HV(front), computed as the volume that they dominate in the
@@ -177,15 +196,15 @@ def hypervolume_improvement(
 
 
 def weighted_hypervolume(
-    points: Any,
-    boxes: Any,
-    weights: Any,
-    ref: Any,
+    points: Points,
+    boxes: tuple[ArrayLike, ...],
+    weights: ArrayLike,
+    ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """Compute the hypervolume under a density that is constant in boxes and 0 outside of them.
 
     The result is the sum over boxes of the weight times the volume that the points dominate in the
@@ -272,8 +291,13 @@ def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> 
 
 
 def uncrowded_contributions(
-    points: ArrayT, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> ArrayT:
+    points: Points,
+    ref: Vector,
+    *,
+    maximise: Maximise = True,
+    mask: ArrayLike | None = None,
+    **wrong: Never,
+) -> PerPoint[np.float64]:
     """Compute each point's hypervolume contribution, or minus its distance from contributing.
 
     A non-dominated point that is better than the reference gets its contribution. For all others
@@ -311,8 +335,7 @@ def uncrowded_contributions(
     """
     if wrong:
         refuse_names(wrong)
-    values: ArrayT = _UNCROWDED.answer(points, maximise, mask, ref)
-    return values
+    return _UNCROWDED.answer(points, maximise, mask, ref)
 
 
 def _compute_uncrowded(points: Any, maximise: Maximise, mask: Any, ref: Any) -> Any:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Never
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._types import PerPoint, Points
 from paretopo_core._wrong_names import refuse_names
 
 _CROWDING = Operation(_core.crowding_distance)
 
 
 def crowding_distance(
-    points: ArrayT,
+    points: Points,
     *,
     maximise: Maximise = True,
-    ranks: Any = None,
-    mask: Any = None,
+    ranks: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> PerPoint[np.float64]:
     """Compute crowding distances: the gaps between each point's neighbours on its own front.
 
     The fronts are those of :func:`paretopo_core.pareto_rank`. Within a front and for each
@@ -57,5 +60,4 @@ def crowding_distance(
     """
     if wrong:
         refuse_names(wrong)
-    distances: ArrayT = _CROWDING.answer(points, maximise, mask, ranks)
-    return distances
+    return _CROWDING.answer(points, maximise, mask, ranks)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Never
+from typing import Any, Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch
 from paretopo_core._numbers import numbers_of, plain_array
 from paretopo_core._senses import Maximise, signs_of
 from paretopo_core._torch_arrays import is_tensor
+from paretopo_core._types import Array, Points
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.indicators import refuse_place
 
+SurfacesT = TypeVar("SurfacesT")
 
-class AttainmentSurfaces(NamedTuple):
+
+class AttainmentSurfaces(NamedTuple, Generic[SurfacesT]):
     """The attainment surfaces of several runs.
 
     Attributes:
@@ -28,13 +32,18 @@ class AttainmentSurfaces(NamedTuple):
     ([[2.0, 1.0], [1.0, 2.0]], [100.0, 100.0])
     """
 
-    points: Any
-    percentiles: Any
+    points: SurfacesT
+    percentiles: SurfacesT
 
 
 def eaf(
-    points: Any, sets: Any, *, percentiles: Any = None, maximise: Maximise = True, **wrong: Never
-) -> AttainmentSurfaces:
+    points: Points,
+    sets: ArrayLike,
+    *,
+    percentiles: ArrayLike | None = None,
+    maximise: Maximise = True,
+    **wrong: Never,
+) -> AttainmentSurfaces[Array[np.float64]]:
     """Compute the empirical attainment function: the surfaces that given shares of runs attain.
 
     A run attains a goal if one of its points is at least as good in every objective. The k-th

@@ -7,11 +7,15 @@ import sys
 from functools import partial
 from typing import Any, Literal, Never, get_args
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._numbers import whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._types import PerPoint, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
 
@@ -21,8 +25,14 @@ _MOST_CELLS = 10**9
 
 
 def expected_hypervolume(
-    points: Any, ref: Any, k: int, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> Any:
+    points: Points,
+    ref: Vector,
+    k: int,
+    *,
+    maximise: Maximise = True,
+    mask: ArrayLike | None = None,
+    **wrong: Never,
+) -> PerSet[np.float64]:
     """Measure the expected hypervolume of k points drawn from each set, without replacement.
 
     It is the mean of :func:`paretopo_core.hypervolume` over all subsets of k points, and therefore
@@ -74,14 +84,14 @@ def expected_hypervolume(
 
 
 def hypervolume_advantage(
-    rewards: Any,
-    ref: Any,
+    rewards: Points,
+    ref: Vector,
     *,
     k: int = 1,
     centre: Centre = "exact",
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPoint[np.floating[Any]]:
     """Turn the reward vectors of each group of rollouts into the policy gradient of HV@k.
 
     The objective is the expected hypervolume of k rollouts of a prompt. From n of them, with

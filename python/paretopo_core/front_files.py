@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _SHOWN = 40  # characters of a field that an error shows
 
 
-def read_fronts(path: str | os.PathLike[str]) -> list[np.ndarray]:
+def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     """Read the sets of points in a result file of another program.
 
     The suffix selects the format:

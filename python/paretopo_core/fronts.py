@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Never
 
-from paretopo_core._arrays import ArrayT
+import numpy as np
+from numpy.typing import ArrayLike
+
 from paretopo_core._dominance import CONSTRAINED_FILTER, CONSTRAINED_RANKS, NONDOMINATED, RANKS
 from paretopo_core._numbers import flag_of
 from paretopo_core._senses import Maximise
+from paretopo_core._types import PerPoint, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 
 
 def pareto_rank(
-    points: ArrayT,
+    points: Points,
     *,
     maximise: Maximise = True,
     strict: bool = False,
-    violation: Any = None,
+    violation: ArrayLike | None = None,
     n_below: int | None = None,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> PerPoint[np.int32]:
     """Rank the points of each set by non-dominated sorting.
 
     Front 0 holds the points that no other point in the set dominates, front 1 those that only
@@ -84,24 +87,22 @@ def pareto_rank(
     if wrong:
         refuse_names(wrong)
     if strict is not False or violation is not None or n_below is not None:
-        ranks: ArrayT = CONSTRAINED_RANKS.answer(points, maximise, mask, strict, violation, n_below)
-    else:
-        ranks = RANKS.answer(points, maximise, mask)
-    return ranks
+        return CONSTRAINED_RANKS.answer(points, maximise, mask, strict, violation, n_below)
+    return RANKS.answer(points, maximise, mask)
 
 
 def is_nondominated(
-    points: ArrayT,
+    points: Points,
     *,
     maximise: Maximise = True,
     keep_weakly: bool = True,
     strict: bool = False,
-    violation: Any = None,
-    epsilon: Any = None,
-    duplicate_tolerance: Any = None,
-    mask: Any = None,
+    violation: ArrayLike | None = None,
+    epsilon: Vector | None = None,
+    duplicate_tolerance: Vector | None = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> PerPoint[np.bool_]:
     """Mark the points of each set that no other point in the set dominates.
 
     Args:
@@ -170,9 +171,7 @@ def is_nondominated(
         or epsilon is not None
         or duplicate_tolerance is not None
     ):
-        kept: ArrayT = CONSTRAINED_FILTER.answer(
+        return CONSTRAINED_FILTER.answer(
             points, maximise, mask, weakly, strict, violation, epsilon, duplicate_tolerance
         )
-    else:
-        kept = NONDOMINATED.answer(points, maximise, mask, weakly)
-    return kept
+    return NONDOMINATED.answer(points, maximise, mask, weakly)

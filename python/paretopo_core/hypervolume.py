@@ -7,19 +7,26 @@ from dataclasses import replace
 from typing import Any, Never
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch
+from paretopo_core._arrays import Batch
 from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._numbers import flag_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
+from paretopo_core._types import PerPoint, PerSet, PerValue, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 
 
 def hypervolume(
-    points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> Any:
+    points: Points,
+    ref: Vector,
+    *,
+    maximise: Maximise = True,
+    mask: ArrayLike | None = None,
+    **wrong: Never,
+) -> PerSet[np.float64]:
     """Measure the volume that each set of points dominates above a reference point.
 
     Args:
@@ -65,14 +72,14 @@ def hypervolume(
 
 
 def hypervolume_gradient(
-    points: ArrayT,
-    ref: Any,
+    points: Points,
+    ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: Any = None,
-    wanted: Any = None,
+    mask: ArrayLike | None = None,
+    wanted: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> PerValue[np.float64]:
     """Compute the gradient of each set's hypervolume with respect to its points.
 
     For objective m of point p, the derivative is the volume of p's facet in the other objectives:
@@ -114,19 +121,18 @@ def hypervolume_gradient(
     """
     if wrong:
         refuse_names(wrong)
-    slopes: ArrayT = GRADIENT.answer(points, maximise, mask, ref, wanted)
-    return slopes
+    return GRADIENT.answer(points, maximise, mask, ref, wanted)
 
 
 def hv_contributions(
-    points: ArrayT,
-    ref: Any,
+    points: Points,
+    ref: Vector,
     *,
     maximise: Maximise = True,
     ignore_dominated: bool = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> PerPoint[np.float64]:
     """Compute each point's contribution to the hypervolume of its set.
 
     Args:
@@ -161,8 +167,7 @@ def hv_contributions(
     if wrong:
         refuse_names(wrong)
     ignore = ignore_dominated is True or flag_of(ignore_dominated, "ignore_dominated")
-    contributions: ArrayT = CONTRIBUTIONS.answer(points, maximise, mask, ref, ignore)
-    return contributions
+    return CONTRIBUTIONS.answer(points, maximise, mask, ref, ignore)
 
 
 def refuse_value(refused: Refused) -> None:

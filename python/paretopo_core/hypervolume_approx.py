@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Never
+from typing import Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._numbers import MOST_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._torch_arrays import from_host, host_array, is_tensor
+from paretopo_core._types import Array, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume, refuse_value
 
+VolumeT = TypeVar("VolumeT")
 
-class HypervolumeEstimate(NamedTuple):
+
+class HypervolumeEstimate(NamedTuple, Generic[VolumeT]):
     """An estimated hypervolume and its standard error.
 
     Attributes:
@@ -30,20 +34,20 @@ class HypervolumeEstimate(NamedTuple):
     np.True_
     """
 
-    volume: Any
-    error: Any
+    volume: VolumeT
+    error: VolumeT
 
 
 def hypervolume_approx(
-    points: Any,
-    ref: Any,
+    points: Points,
+    ref: Vector,
     *,
     samples: int = 65536,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> HypervolumeEstimate:
+) -> HypervolumeEstimate[PerSet[np.float64]]:
     """Estimate the hypervolume from random directions, with its standard error.
 
     Use it for 8 objectives and more, for which :func:`paretopo_core.hypervolume` may take minutes.
@@ -111,7 +115,7 @@ _ESTIMATE = Operation(
 )
 
 
-class ContributionsEstimate(NamedTuple):
+class ContributionsEstimate(NamedTuple, Generic[VolumeT]):
     """Contributions to a hypervolume that were estimated, and how far off they may be.
 
     Attributes:
@@ -121,20 +125,20 @@ class ContributionsEstimate(NamedTuple):
             :class:`HypervolumeEstimate`.
     """
 
-    contributions: Any
-    error: Any
+    contributions: VolumeT
+    error: VolumeT
 
 
 def hv_contributions_approx(
-    points: Any,
-    ref: Any,
+    points: Points,
+    ref: Vector,
     *,
     samples: int = 4096,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ContributionsEstimate:
+) -> ContributionsEstimate[Array[np.float64]]:
     """Estimate the contribution of each point to the hypervolume, with its standard error.
 
     For 8 objectives and more, where :func:`paretopo_core.hv_contributions` may take minutes. The

@@ -10,6 +10,7 @@ import math
 from typing import Any, Never
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch, places_of
@@ -18,6 +19,7 @@ from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._shapes import broadcast_sets
 from paretopo_core._torch_arrays import is_tensor
+from paretopo_core._types import PerPair, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.subsets import simplex_lattice
 
@@ -25,15 +27,15 @@ _MOST_WEIGHTS = 10**7  # vectors that a lattice may have
 
 
 def igd(
-    points: Any,
-    reference: Any,
+    points: Points,
+    reference: ArrayLike,
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: Any = None,
-    reference_mask: Any = None,
+    mask: ArrayLike | None = None,
+    reference_mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """Inverted generational distance: mean distance from reference points to the nearest point.
 
     The mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power mean
@@ -79,15 +81,15 @@ def igd(
 
 
 def igd_plus(
-    points: Any,
-    reference: Any,
+    points: Points,
+    reference: ArrayLike,
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: Any = None,
-    reference_mask: Any = None,
+    mask: ArrayLike | None = None,
+    reference_mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """IGD+: by how much, on average, the nearest point falls short of a reference point.
 
     As :func:`igd`, with a distance that counts only the objectives in which a point is worse than
@@ -110,15 +112,15 @@ def igd_plus(
 
 
 def gd(
-    points: Any,
-    reference: Any,
+    points: Points,
+    reference: ArrayLike,
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: Any = None,
-    reference_mask: Any = None,
+    mask: ArrayLike | None = None,
+    reference_mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """Generational distance: the mean distance from a point to the nearest reference point.
 
     The mean over the points of min over the reference set of ‖a - r‖₂, or the power mean: as
@@ -140,15 +142,15 @@ def gd(
 
 
 def gd_plus(
-    points: Any,
-    reference: Any,
+    points: Points,
+    reference: ArrayLike,
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: Any = None,
-    reference_mask: Any = None,
+    mask: ArrayLike | None = None,
+    reference_mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """GD+: by how much, on average, a point falls short of the nearest reference point.
 
     As :func:`gd`, with the distance d⁺ of :func:`igd_plus`.
@@ -166,15 +168,15 @@ def gd_plus(
 
 
 def avg_hausdorff_dist(
-    points: Any,
-    reference: Any,
+    points: Points,
+    reference: ArrayLike,
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: Any = None,
-    reference_mask: Any = None,
+    mask: ArrayLike | None = None,
+    reference_mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
 
     Arguments, result and errors are those of :func:`igd`. ``p`` applies to both power means;
@@ -192,14 +194,14 @@ def avg_hausdorff_dist(
 
 
 def epsilon_additive(
-    points: Any,
-    reference: Any,
+    points: Points,
+    reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: Any = None,
-    reference_mask: Any = None,
+    mask: ArrayLike | None = None,
+    reference_mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """Additive ε: by how much the points have to be raised to reach every reference point.
 
     max over r of min over a of max over objectives of r - a where larger is better, a - r where
@@ -224,14 +226,14 @@ def epsilon_additive(
 
 
 def epsilon_mult(
-    points: Any,
-    reference: Any,
+    points: Points,
+    reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: Any = None,
-    reference_mask: Any = None,
+    mask: ArrayLike | None = None,
+    reference_mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerPair[np.float64]:
     """Multiplicative ε: the factor by which the points have to be better to reach the reference.
 
     max over r of min over a of max over objectives of r / a where larger is better, a / r where
@@ -349,14 +351,14 @@ def refuse_place(
 
 
 def r2(
-    points: Any,
-    ideal: Any,
+    points: Points,
+    ideal: Vector,
     *,
-    weights: Any = None,
+    weights: ArrayLike | int | None = None,
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> Any:
+) -> PerSet[np.float64]:
     """R2 of weighted Tchebycheff utilities: the mean weighted distance from the ideal point.
 
     The mean over weight vectors w of min over points a of max over objectives m of

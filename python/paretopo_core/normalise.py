@@ -6,22 +6,23 @@ import math
 from typing import Any, Never
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT
 from paretopo_core._dominance import Frame
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import are_finite, number_of, numbers_of
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._torch_arrays import is_tensor
+from paretopo_core._types import Array, PerPoint, PerValue, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 
 
 def ideal_point(
-    points: ArrayT, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> ArrayT:
+    points: Points, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+) -> Array[np.floating[Any]]:
     """Give the best value that any point of each set has, objective by objective.
 
     Args:
@@ -49,13 +50,12 @@ def ideal_point(
     """
     if wrong:
         refuse_names(wrong)
-    ideal: ArrayT = _IDEAL.answer(points, maximise, mask)
-    return ideal
+    return _IDEAL.answer(points, maximise, mask)
 
 
 def nadir_point(
-    points: ArrayT, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> ArrayT:
+    points: Points, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+) -> Array[np.floating[Any]]:
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
     Arguments, result and errors are those of :func:`ideal_point`, but NaN is worse than every
@@ -71,18 +71,17 @@ def nadir_point(
     """
     if wrong:
         refuse_names(wrong)
-    nadir: ArrayT = _NADIR.answer(points, maximise, mask)
-    return nadir
+    return _NADIR.answer(points, maximise, mask)
 
 
 def reference_point(
-    points: ArrayT,
+    points: Points,
     *,
     scale: float = 0.1,
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> Array[np.floating[Any]]:
     """Guess a reference point for the hypervolume: the nadir point, moved away from the front.
 
     Every non-dominated point is better than it in every objective, so that the ends of the front
@@ -120,19 +119,18 @@ def reference_point(
     part = number_of(scale, "scale")
     if not 0 <= part < math.inf:
         raise ValueError(f"scale must be 0 or more, and finite, got {scale}")
-    corner: ArrayT = _REFERENCE.answer(points, maximise, mask, part)
-    return corner
+    return _REFERENCE.answer(points, maximise, mask, part)
 
 
 def normalise(
-    points: ArrayT,
+    points: Points,
     *,
-    ideal: Any = None,
-    nadir: Any = None,
+    ideal: Vector | None = None,
+    nadir: Vector | None = None,
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> PerValue[np.floating[Any]]:
     """Scale each objective so that its ideal and nadir values become 0 and 1.
 
     The smaller of the two becomes 0 and the larger one 1. Every objective keeps its sense. Values
@@ -173,13 +171,12 @@ def normalise(
     """
     if wrong:
         refuse_names(wrong)
-    normalised: ArrayT = _NORMALISE.answer(points, maximise, mask, ideal, nadir)
-    return normalised
+    return _NORMALISE.answer(points, maximise, mask, ideal, nadir)
 
 
 def knee_points(
-    points: ArrayT, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
-) -> ArrayT:
+    points: Points, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+) -> PerPoint[np.bool_]:
     """Mark the knee of each set's front, the point at which it bends most.
 
     That is the non-dominated point farthest from the plane through the ends of the front, on the
@@ -211,8 +208,7 @@ def knee_points(
     """
     if wrong:
         refuse_names(wrong)
-    knees: ArrayT = _KNEES.answer(points, maximise, mask)
-    return knees
+    return _KNEES.answer(points, maximise, mask)
 
 
 def _compose_knees(points: Any, maximise: Maximise, mask: Any) -> Any:

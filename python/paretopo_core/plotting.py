@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo_core._arrays import Batch, vector_of
 from paretopo_core._numbers import numbers_of
 from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._types import Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.fronts import is_nondominated
@@ -22,12 +24,12 @@ _BETTER = {True: "more is better", False: "less is better"}
 
 
 def plot_front(
-    points: Any,
+    points: Points | ParetoArchive,
     *,
     maximise: Maximise = True,
-    ref: Any = None,
+    ref: Vector | None = None,
     names: Sequence[str] | None = None,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     label: str | None = None,
     ax: Axes | None = None,
     **wrong: Never,

@@ -12,9 +12,10 @@ import numpy as np
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import number_of, real_array
 from paretopo_core._tables import table_of
+from paretopo_core._types import Array, PerPoint, Points
 
 
-def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
+def stochastic_dominance(points: Points, sigma: float, margin: float = 0.0) -> Array[np.float64]:
     """Give the probability that each point dominates each other one under noise.
 
     Every coordinate gets independent Gumbel noise of scale ``sigma``. The difference of two such
@@ -67,7 +68,9 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     return wins * (1 - library.eye(count, dtype=wins.dtype, device=wins.device))
 
 
-def stochastic_pareto_rank(points: Any, sigma: float, margin: float = 0.0) -> Any:
+def stochastic_pareto_rank(
+    points: Points, sigma: float, margin: float = 0.0
+) -> PerPoint[np.float64]:
     """Give each point one plus the expected number of points that dominate it under noise.
 
     Lies in 1..points, is smooth in the points, and keeps the order of dominance for every

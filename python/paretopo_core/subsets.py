@@ -7,12 +7,14 @@ from itertools import combinations
 from typing import Any, Literal, Never, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch
+from paretopo_core._arrays import Batch
 from paretopo_core._numbers import MOST_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
+from paretopo_core._types import Array, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
 
@@ -26,15 +28,15 @@ _MOST_DIRECTIONS = 1_000_000
 
 
 def hypervolume_subset(
-    points: ArrayT,
+    points: Points,
     k: int,
-    ref: Any,
+    ref: Vector,
     *,
     method: SubsetMethod = "greedy",
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> Array[np.int64]:
     """Choose k points of each set whose hypervolume is large.
 
     Args:
@@ -94,22 +96,21 @@ def hypervolume_subset(
     if not isinstance(method, str) or method not in _SUBSET_METHODS:
         raise ValueError(f"method must be one of {', '.join(_SUBSET_METHODS)}, got {method!r}")
     code = _SUBSET_METHODS[method]
-    chosen: ArrayT = _SUBSET.answer(points, maximise, mask, ref, k, code)
-    return chosen
+    return _SUBSET.answer(points, maximise, mask, ref, k, code)
 
 
 def select(
-    points: ArrayT,
+    points: Points,
     k: int,
     method: SelectionMethod = "crowding",
     *,
-    ref: Any = None,
-    directions: Any = None,
+    ref: Vector | None = None,
+    directions: ArrayLike | None = None,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: Any = None,
+    mask: ArrayLike | None = None,
     **wrong: Never,
-) -> ArrayT:
+) -> Array[np.int64]:
     """Choose the k survivors of each set, as evolutionary algorithms do at the end of a generation.
 
     The fronts of :func:`paretopo_core.pareto_rank` survive, one after the other, as long as they
@@ -178,11 +179,10 @@ def select(
     _check_given(ref, "ref", method, "hypervolume")
     _check_given(directions, "directions", method, "reference_directions")
     code = _SELECTION_METHODS[method]
-    survivors: ArrayT = _SELECT.answer(points, maximise, mask, ref, k, code, directions, seed)
-    return survivors
+    return _SELECT.answer(points, maximise, mask, ref, k, code, directions, seed)
 
 
-def reference_directions(objectives: int, partitions: int) -> np.ndarray:
+def reference_directions(objectives: int, partitions: int) -> NDArray[np.float64]:
     """List the points of a simplex whose coordinates are multiples of 1 / partitions.
 
     They are spread evenly over all proportions of the objectives. NSGA-III uses them as targets,

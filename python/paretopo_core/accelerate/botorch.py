@@ -42,7 +42,7 @@ class _Compiled(box_decomposition.FastPartitioning):
         """Take new outcomes, (points, objectives)."""
         box_decomposition.BoxDecomposition.update(self, Y)
 
-    def _bounds(self, boxes: Boxes) -> torch.Tensor:
+    def _bounds(self, boxes: Boxes[torch.Tensor, torch.Tensor]) -> torch.Tensor:
         bounds = torch.stack([boxes.lower, boxes.upper])
         return bounds.to(self._neg_pareto_Y)
 

@@ -37,6 +37,6 @@ def senses_of(maximise: Senses, objectives: int) -> list[bool]:
     return senses
 
 
-def corner_of(ref: ArrayLike, rows: np.ndarray, name: str = "ref") -> np.ndarray:
+def corner_of(ref: ArrayLike | None, rows: np.ndarray, name: str = "ref") -> np.ndarray:
     """Return one number per objective of the rows, given that many or a single one for all."""
     return one_each(np.asarray(ref, dtype=float), rows.shape[1], name)

@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Never
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core as pp
 from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of
@@ -94,7 +94,7 @@ def __getattr__(name: str) -> Never:
 
 def is_nondominated(
     points: ArrayLike, /, *, maximise: Senses = False, keep_weakly: bool = False
-) -> np.ndarray:
+) -> NDArray[np.bool_]:
     """Mark the non-dominated points; of equal ones the first, or with keep_weakly all.
 
     >>> is_nondominated([[1, 1], [0, 1], [1, 0], [1, 0]])
@@ -128,7 +128,7 @@ def filter_dominated(
     return members
 
 
-def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> np.ndarray:
+def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> NDArray[np.int32]:
     """Rank points by non-dominated sorting, from 0.
 
     >>> pareto_rank([[0, 0], [1, 1], [0, 1]])
@@ -154,7 +154,7 @@ def hv_contributions(
     ref: ArrayLike,
     maximise: Senses = False,
     ignore_dominated: bool = True,
-) -> np.ndarray:
+) -> NDArray[np.float64]:
     """Compute each point's contribution to the hypervolume.
 
     >>> hv_contributions([[5, 5], [4, 6], [2, 7], [7, 4]], ref=[10, 10])
@@ -271,7 +271,7 @@ def generate_ndset(
     *,
     seed: int | np.random.Generator | None = None,
     integer: bool = False,
-) -> np.ndarray:
+) -> NDArray[Any]:
     """Draw n points that do not dominate each other, uniformly on a surface in 0..1.
 
     >>> generate_ndset(3, 2, "simplex", seed=0).sum(axis=1)
@@ -419,7 +419,7 @@ def normalise(
     lower: ArrayLike = np.nan,
     upper: ArrayLike = np.nan,
     maximise: Senses = False,
-) -> np.ndarray:
+) -> NDArray[np.float64]:
     """Move each objective from lower..upper, or its least..largest, to a range.
 
     An objective that is maximised runs from the range's second value to its first.
@@ -453,7 +453,7 @@ def is_nondominated_within_sets(
     *,
     maximise: Senses = False,
     keep_weakly: bool = False,
-) -> np.ndarray:
+) -> NDArray[np.bool_]:
     """Mark the points that no other point of their own set dominates.
 
     >>> is_nondominated_within_sets([[1, 2], [1, 3], [2, 1], [2, 2]], [1, 1, 1, 2])

@@ -1,0 +1,59 @@
+"""A typed user's program on tensors and frames of polars: the result has the points' library."""
+
+from typing import assert_type
+
+import numpy as np
+import polars as pl
+import torch
+
+import paretopo_core as pp
+
+points = torch.tensor([[1.0, 2.0], [2.0, 1.0]], dtype=torch.float64)
+mask = torch.tensor([True, True])
+senses = torch.tensor([True, True])
+
+assert_type(pp.pareto_rank(points), torch.Tensor)
+assert_type(pp.pareto_rank(torch.nn.Parameter(points)), torch.Tensor)
+assert_type(pp.is_nondominated(points, mask=mask, maximise=senses), torch.Tensor)
+assert_type(pp.knee_points(points), torch.Tensor)
+assert_type(pp.crowding_distance(points, ranks=pp.pareto_rank(points)), torch.Tensor)
+assert_type(pp.hypervolume(points, points[0] * 0), torch.Tensor)
+assert_type(pp.hypervolume_gradient(points, 0), torch.Tensor)
+assert_type(pp.hv_contributions(points, 0), torch.Tensor)
+assert_type(pp.uncrowded_contributions(points, 0), torch.Tensor)
+assert_type(pp.expected_hypervolume(points, 0, 1), torch.Tensor)
+assert_type(pp.hypervolume_advantage(points, 0), torch.Tensor)
+assert_type(pp.pareto_advantage(points, [1, 1]), torch.Tensor)
+both = pp.pareto_advantage(points, [1, 1], return_ranks=True)
+assert_type(both, tuple[torch.Tensor, torch.Tensor])
+assert_type(pp.igd(points, points), torch.Tensor)
+assert_type(pp.igd_plus(points, points), torch.Tensor)
+assert_type(pp.gd(points, points), torch.Tensor)
+assert_type(pp.gd_plus(points, points), torch.Tensor)
+assert_type(pp.avg_hausdorff_dist(points, points), torch.Tensor)
+assert_type(pp.epsilon_additive(points, points), torch.Tensor)
+assert_type(pp.epsilon_mult(points, points), torch.Tensor)
+assert_type(pp.r2(points, 3), torch.Tensor)
+assert_type(pp.ideal_point(points), torch.Tensor)
+assert_type(pp.nadir_point(points), torch.Tensor)
+assert_type(pp.reference_point(points), torch.Tensor)
+assert_type(pp.normalise(points), torch.Tensor)
+assert_type(pp.select(points, 1), torch.Tensor)
+assert_type(pp.hypervolume_subset(points, 1, 0), torch.Tensor)
+assert_type(pp.stochastic_dominance(points, 0.1), torch.Tensor)
+assert_type(pp.stochastic_pareto_rank(points, 0.1), torch.Tensor)
+boxes = pp.nondominated_boxes(points, 0)
+assert_type(boxes, pp.Boxes[torch.Tensor, torch.Tensor])
+assert_type(pp.dominated_boxes(points, 0).counts, torch.Tensor)
+assert_type(pp.hypervolume_improvement(boxes, points), torch.Tensor)
+assert_type(pp.weighted_hypervolume(points, boxes, [1.0, 1.0, 1.0], 0), torch.Tensor)
+assert_type(pp.hypervolume_approx(points, 0, samples=32).error, torch.Tensor)
+assert_type(pp.hv_contributions_approx(points, 0, samples=32).error, torch.Tensor)
+assert_type(pp.eaf(points, [0, 1]).percentiles, torch.Tensor)
+print(pp.ParetoArchive([0.0, 0.0]).extend(points).gains)
+
+frame = pl.DataFrame({"a": [1.0, 2.0], "b": [2.0, 1.0]})
+assert_type(pp.pareto_rank(frame, maximise={"a": True, "b": False}), pl.Series)
+assert_type(pp.hypervolume(frame, {"a": 0.0, "b": 0.0}, maximise=True), np.float64)
+assert_type(pp.normalise(frame), pl.DataFrame)
+assert_type(pp.pareto_advantage(frame, [1, 1]), pl.Series)
