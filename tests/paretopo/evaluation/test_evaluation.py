@@ -80,7 +80,7 @@ def test_defaults_are_those_of_the_tool():
         ({"tool": "calculator"}, "none, python, search, rag, got 'calculator'"),
         ({"engine": "sglang"}, "transformers, vllm"),
         ({"samples": 0}, "samples must be an integer of at least 1, got 0"),
-        ({"samples": 4}, "with temperature 0 all of them are alike"),
+        ({"samples": 4}, "with temperature 0 all of them are equal"),
         ({"temperature": float("nan")}, "temperature"),
         ({"temperature": -1.0}, "temperature"),
         ({"top_p": 0.0}, "top_p must be above 0"),
