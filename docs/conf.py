@@ -67,12 +67,12 @@ default_role = "code"
 # Names of other packages, whose sites may be unreachable at build time; aliases; and objects that
 # only our adapters make.
 KINDS = ("Points", "Vector", "PerPoint", "PerValue", "PerSet", "PerPair", "Array", "Maximise")
-autodoc_type_aliases = {name: name for name in ("ArrayLike", "NDArray", *KINDS)}
+autodoc_type_aliases = {name: name for name in ("ArrayLike", *KINDS)}
 nitpick_ignore_regex = [
     (
         "py:.*",
         r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|NDArray|Axes|TypeAliasForwardRef"
-        rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|\w*T",
+        rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|[\w.]*T|Senses|Centre|S\w+Method",
     ),
     (
         "py:class",
