@@ -139,9 +139,8 @@ void filter_boxes(Batch<Scalar> batch, const double* sides, std::uint8_t* kept) 
     };
     std::int32_t columns = 1;
     if (number_boxes(columns)) number_boxes(columns = 2);
-    const Batch<double> boxes{numbers.data(), batch.mask,
-                              batch.groups,   batch.points,
-                              columns * batch.objectives, 0};
+    const Batch<double> boxes{
+        numbers.data(), batch.mask, batch.groups, batch.points, columns * batch.objectives, 0};
     is_nondominated(boxes, true, kept);
     for_each_group(batch.groups, 10.0 * batch.points,
                    OneInEachBox<Scalar>(batch, boxes, distances.data(), kept));

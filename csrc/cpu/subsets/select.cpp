@@ -76,8 +76,8 @@ class CrowdingRemoval {
         }
     }
 
-    // Measures all members. Until an objective becomes flat, distances only grow: an end leaves only
-    // when all members are ends, and then no span counts.
+    // Measures all members. Until an objective becomes flat, distances only grow: an end leaves
+    // only when all members are ends, and then no span counts.
     void measure_all(const std::vector<std::uint8_t>& kept) {
         for (std::size_t m = 0; m < objectives_; ++m) {
             lowest_[m] = value(first_[m], m);
