@@ -71,6 +71,7 @@ def draw_ends(results: Results, path: Path) -> None:
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
         section = results.plan.tasks[task]
+        starts: list[tuple[float, float]] = []
         for index, method in _plotted_methods(results, task):
             cost = results.curve(task, method, "cost")
             right = 100 * results.curve(task, method, "accuracy")
@@ -82,10 +83,11 @@ def draw_ends(results: Results, path: Path) -> None:
             if section.config is not None:
                 way = {key: style[key] for key in ("color", "linewidth", "linestyle")}
                 axes.plot(cost.mean(axis=0), right.mean(axis=0), alpha=0.6, **way)
-                axes.plot(cost[:, 0].mean(), right[:, 0].mean(), "o", color="black", zorder=3)
-        if section.config is not None:
-            axes.annotate("start", (cost[:, 0].mean(), right[:, 0].mean()), xytext=(4, 4),
-                          textcoords="offset points", fontsize=8.5)  # fmt: skip
+                starts.append((cost[:, 0].mean(), right[:, 0].mean()))
+        if starts:
+            axes.plot(*zip(*starts, strict=True), "o", color="black", zorder=3)
+            axes.annotate("start", max(starts), xytext=(7, -3), textcoords="offset points",
+                          fontsize=8.5)  # fmt: skip
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel(f"{section.cost} per question")
         axes.set_ylabel("accuracy (%)")
