@@ -79,6 +79,7 @@ struct Corners {
 inline bool is_every_point_worse(const Call& call, const References& from) {
     if (call.is_on_gpu() || !from.at) return false;
     return call.with_batch([&](auto batch) {
+        if (batch.points == 0) return false;  // the groups may be endless
         bool is_any = false;
         for (std::int64_t g = 0; g < batch.groups; ++g) {
             const double* ref = from.of(g, batch.objectives);
