@@ -123,6 +123,10 @@ class ContributionsEstimate(NamedTuple, Generic[VolumeT]):
             estimate of a very small contribution can be negative.
         error: shape (..., points), float64, the standard error of each, as in
             :class:`HypervolumeEstimate`.
+
+    >>> estimate = hv_contributions_approx([[1, 3], [2, 2], [3, 1]], ref=0)
+    >>> bool((abs(estimate.contributions - 1) <= 4 * estimate.error + 1e-12).all())
+    True
     """
 
     contributions: VolumeT

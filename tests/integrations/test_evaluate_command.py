@@ -162,7 +162,7 @@ def test_evaluation_errors_take_one_line(world, tmp_path, capsys):
             (str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--tool", "search"),
             "is for",
         ),
-        ((str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--samples", "4"), "alike"),
+        ((str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--samples", "4"), "equal"),
         ((str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--batch", "0"), "--batch"),
     ):
         assert main(["evaluate", *words]) == 2
@@ -194,6 +194,6 @@ def test_help_teaches(capsys):
         "ToRL's protocol",
         "paretopo serve-search",
         "--samples 16",
-        "goes on after Ctrl-C",
+        "resumes after Ctrl-C",
     ):
         assert word in told

@@ -32,7 +32,7 @@ ALLOWED = {
     "cpu/boxes": {*_SHARED, *_BELOW, "cpu/volume"},
     "cpu/quality": {*_SHARED, *_BELOW, "cpu/volume"},
     "cpu/subsets": {*_SHARED, *_BELOW, "cpu/ranking", "cpu/volume"},
-    "cpu/archive": {*_SHARED, *_BELOW, "cpu/volume"},
+    "cpu/archive": {*_SHARED, *_BELOW, "cpu/ranking", "cpu/volume"},
     "gpu/launch": {""},
     "gpu/ranking": {"", "formulas", "gpu/launch"},
     "gpu/volume": {"", "formulas", "gpu/launch"},
@@ -42,7 +42,7 @@ ALLOWED = {
     "no_cuda": {"", "gpu/launch"},
     "emulated": {"", "gpu/launch"},
     "bindings": {
-        *("", "cpu/runtime", "cpu/lanes"),
+        *("", "formulas", "cpu/runtime", "cpu/lanes"),
         *(f"cpu/{family}" for family in ("ranking", "boxes", "quality", "subsets", "archive")),
     },
 }

@@ -165,7 +165,7 @@ def test_numbers_of_any_spread_are_sorted(isa, points):
             span = numbers[along[-1]] - numbers[along[0]]
             if span > 0:
                 expected[along[1:-1]] += (numbers[along[2:]] - numbers[along[:-2]]) / span
-            expected[along[[0, -1]]] = np.inf
+                expected[along[[0, -1]]] = np.inf
         found = pp.crowding_distance(values, ranks=np.zeros(points, np.int32))
         np.testing.assert_allclose(found, expected, rtol=1e-13)
         assert pp.is_nondominated(values).all()

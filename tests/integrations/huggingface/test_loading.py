@@ -203,7 +203,7 @@ def test_own_template_needs_its_response_template(tmp_path):
     found = load_tokenizer(named).response_template
     assert found["fields"]["content"]["close_pattern"] == r"<\|im_end\|>"
     file.with_suffix(".json").write_text("[")
-    with pytest.raises(ConfigError, match="is no JSON"):
+    with pytest.raises(ConfigError, match="is not JSON"):
         load_tokenizer(named)
     with pytest.raises(ConfigError, match=r'"chatml-tools", "plain-tools" or a .jinja file'):
         load_tokenizer(ModelConfig(path=str(folder), chat_template="chatml"))

@@ -517,7 +517,7 @@ def test_an_environment_may_measure_several_objectives(tmp_path, monkeypatch):
 
 
 def test_a_trainer_without_a_session_makes_its_own(tmp_path):
-    with pytest.warns(UserWarning, match="ungated"):
+    with pytest.warns(UserWarning, match="training has no gate"):
         trainer = make_trainer(tmp_path, None, max_steps=1)
     trainer.train()
     run = RunFolder.open(tmp_path)

@@ -141,7 +141,7 @@ OWN = 'backend = "verl"\n[verl]\nprompts = "p"\nheld_out = "h"\nreward = "desk/r
 
 def test_own_environment_names_the_run(tmp_path):
     assert RunFolder.create(tmp_path, loads(OWN)).path.name.startswith("rewards-recommended-")
-    with pytest.raises(ConfigError, match=r"verl\.reward and verl\.held_out .* runs on verl alone"):
+    with pytest.raises(ConfigError, match=r"verl\.reward and verl\.held_out .* runs only on verl"):
         plan_evaluation(loads(OWN), "a-model")
 
 

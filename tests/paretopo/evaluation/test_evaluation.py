@@ -432,7 +432,7 @@ def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
 
 def test_an_agent_of_openrlhf_is_not_asked_elsewhere():
     own = loads("backend = 'openrlhf'\n[openrlhf]\nagent = 'mine.py'")
-    with pytest.raises(ConfigError, match=r"runs on OpenRLHF alone: .* in evaluations.jsonl"):
+    with pytest.raises(ConfigError, match=r"runs only on OpenRLHF: .* in evaluations.jsonl"):
         plan_evaluation(own, "model")
     asked = plan_evaluation(loads("backend = 'openrlhf'\n[optimiser]\nkl = 0.1"), "model", limit=3)
     assert (asked.backend, asked.optimiser.kl, asked.warmup.steps) == ("trl", 0.0, 0)

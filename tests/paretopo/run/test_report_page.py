@@ -60,7 +60,7 @@ def test_every_evaluation_is_in_the_data(tmp_path):
     assert run["boundary"] == 3.5
     assert run["table"][1] == {
         "name": "calls", "kind": "", "better": "fewer", "unit": "per question",
-        "before": "3.00", "after": "1.00", "change": "-67 %", "verdict": "better",
+        "count": "", "before": "3.00", "after": "1.00", "change": "-67 %", "verdict": "better",
     }  # fmt: skip
 
 
