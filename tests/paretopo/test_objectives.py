@@ -288,7 +288,7 @@ def test_a_saving_of_a_budget_is_that_of_the_cost(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('name = "calls"\nbudget = 5\nbetter = "fewer"', "objectives.calls.budget measures the rest"),
+        ('name = "calls"\nbudget = 5\nbetter = "fewer"', "calls.budget measures the rest"),
         ('name = "calls"\nbudget = 5\neconomy = "paretopo"', "is for costs: better"),
         ('name = "calls"\nprice = 0', "objectives.calls.price must be a number greater than 0"),
         ('name = "correct"\nprice = 2', "objectives.correct.price and budget are for costs"),
