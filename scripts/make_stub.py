@@ -117,11 +117,10 @@ def write_signature(function: ast.FunctionDef, points: str, flag: str, returns: 
     """Return one signature."""
     one = copy.deepcopy(function)
     for place, each in enumerate(one.args.kwonlyargs):
-        if each.arg == "return_ranks" and flag != "Literal[False]":
-            one.args.kw_defaults[place] = None
+        if each.arg == "return_ranks":
             each.annotation = ast.parse(flag, mode="eval").body
-        elif each.arg == "return_ranks":
-            each.annotation = ast.parse(flag, mode="eval").body
+            if flag != "Literal[False]":  # the default
+                one.args.kw_defaults[place] = None
     for each in one.args.args:
         if each.annotation and ast.unparse(each.annotation) == "Points":
             each.annotation = ast.parse(points, mode="eval").body

@@ -305,7 +305,10 @@ def _without_near(frame: Frame, kept: Any, duplicate_tolerance: Any) -> Any:
     if not frame.is_tensor:
         return drop_near_duplicates(frame.points, kept, tolerance)
     if _is_tracing():
-        raise NotImplementedError("duplicate_tolerance= is not traced: pass the points themselves")
+        raise NotImplementedError(
+            "is_nondominated takes no duplicate_tolerance= while torch compiles, traces or "
+            "transforms: call it outside, on the points themselves"
+        )
     points = frame.points.detach().double().cpu().numpy()
     near = drop_near_duplicates(points, kept.cpu().numpy(), tolerance)
     return frame.library.from_numpy(near).to(kept.device)

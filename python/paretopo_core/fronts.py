@@ -126,7 +126,7 @@ def is_nondominated(
             units of the objectives: a number, or one per objective, 0 or more. The points that the
             other options keep are taken in their order. A point is dropped if it differs from an
             earlier kept one by at most the tolerance in every objective. Dominance stays exact.
-            ``keep_weakly`` has no effect. Not inside torch's transformations.
+            ``keep_weakly`` has no effect.
         mask: shape (..., points), bool; False marks padding, for which the answer is False.
 
     Returns:
@@ -138,6 +138,7 @@ def is_nondominated(
             negative.
         TypeError: an argument that is to hold real numbers holds others, ``mask`` or
             ``maximise`` not bool; an option with points on a GPU that are no tensor.
+        NotImplementedError: ``duplicate_tolerance`` while torch compiles, traces or transforms.
 
     Cost: O(n log n) up to 3 objectives, O(n) where few points are left once a few good ones have
     been compared with all; from 4 O(n · front · objectives); on a GPU O(n²) at worst.

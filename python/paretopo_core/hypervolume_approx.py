@@ -166,7 +166,8 @@ def hv_contributions_approx(
         that are not better than the reference in every objective.
 
     Raises:
-        ValueError, TypeError: as :func:`hypervolume_approx`; a tensor that requires a gradient.
+        ValueError, TypeError: as :func:`hypervolume_approx`; a tensor that requires a gradient, or
+            that torch traces or transforms.
 
     Cost: that of :func:`hypervolume_approx` for each non-dominated point.
 

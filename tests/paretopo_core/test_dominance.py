@@ -331,3 +331,17 @@ def test_transformations_of_torch_see_the_options():
         assert torch.equal(compiled(points), expected)
         assert torch.equal(function(points.clone().requires_grad_()), expected)
         assert torch.equal(function(points.half().float()), function(points.half()))
+
+
+def test_traced_tensors_have_no_duplicate_tolerance():
+    torch = pytest.importorskip("torch")
+
+    def choose(x):
+        return pp.is_nondominated(x, duplicate_tolerance=0.1)
+
+    points = torch.rand(3, 5, 2)
+    message = "no duplicate_tolerance= while torch compiles, traces or transforms: call it outside"
+    for traced in (torch.vmap(choose), torch.compile(choose, backend="eager")):
+        with pytest.raises(NotImplementedError, match=message):
+            traced(points)
+    assert choose(points.requires_grad_()).shape == (3, 5)

@@ -192,3 +192,12 @@ def test_points_without_a_contribution_have_an_exact_zero():
     assert pp.hv_contributions_approx(np.zeros((3, 0, 2)), 0).error.shape == (3, 0)
     with pytest.raises(ValueError, match="samples must be from 1"):
         pp.hv_contributions_approx(points, 0, samples=0)
+
+
+def test_contributions_refuse_tensors_that_torch_differentiates_or_transforms():
+    torch = pytest.importorskip("torch")
+    points = torch.rand(3, 5, 2)
+    with pytest.raises(TypeError, match=r"points requires a gradient.* pass points\.detach\(\)"):
+        pp.hv_contributions_approx(points.clone().requires_grad_(), 0.0)
+    with pytest.raises(TypeError, match="points is a Tensor without memory of its own"):
+        torch.vmap(lambda one: pp.hv_contributions_approx(one, 0.0).error)(points)
