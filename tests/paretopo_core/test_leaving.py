@@ -11,7 +11,7 @@ import pytest
 import paretopo_core as pp
 
 _BEGIN = """
-import os, signal, sys, threading, time
+import os, random, signal, sys, threading, time
 import numpy as np
 import paretopo_core as pp
 
@@ -20,6 +20,9 @@ large, some, few = rng.random((20_000, 4)), rng.random((400, 4)), rng.random((40
 boxes = pp.nondominated_boxes(few, 0)
 directions = pp.reference_directions(4, 8)
 archive = pp.ParetoArchive({archive})
+
+def draw():  # without `rng`, whose lock a fork would copy while the other thread holds it
+    return [random.random() for _ in range(4)]
 
 def work():
     {call}
@@ -77,7 +80,7 @@ CALLS = {
     "stochastic_pareto_rank": "pp.stochastic_pareto_rank(some, 0.1)",
     "ParetoArchive": "archive.extend(large)",
     "ParetoArchive, payloads": "archive.extend(large, [object() for _ in large])",
-    "ParetoArchive, add": "[archive.add(row.tolist(), object()) for row in rng.random((900, 4))]",
+    "ParetoArchive, add": "for _ in range(900): archive.add(draw(), object())",
     "ParetoArchive, gain": "archive.extend(some); archive.gain(large)",
     "ParetoArchive, bounded": "pp.ParetoArchive([0.0] * 4, capacity=20).extend(some, [*some])",
 }
