@@ -27,11 +27,11 @@ Verdict = Literal["more", "less", "equal", "no worse", "no better", "unknown", "
 
 @dataclass(frozen=True)
 class Comparison:
-    """Pairs of numbers, seed by seed.
+    """Pairs of numbers, seed by seed or question by question.
 
     Attributes:
         other: Against whom.
-        differences: (seeds,) ours less theirs.
+        differences: (seeds or questions,) ours less theirs.
         p: Of the exact sign-flip test, two-sided, corrected for all that is compared at once.
         margin: Differences up to this are as good as none.
         least_p: The smallest p that this many seeds can give, corrected too.
@@ -252,6 +252,30 @@ class Results:
         measure = self.plan.study.measure
         ours = self.test(task, self.plan.ours, measure)
         return self._test({m: ours - self.test(task, m, measure) for m in self._others(task)})
+
+    def compare_questions(self, task: str, part: str, measure: str) -> list[Comparison]:
+        """Our method against each other one, question by question, at the end.
+
+        A difference is the mean over the seeds whose records have each question.
+
+        Args:
+            task: The task.
+            part: "evaluations" for the held-out questions, or "test".
+            measure: "accuracy" or "cost".
+        """
+        differences = {}
+        for method in self._others(task):
+            pairs = [
+                [self._records[cell].get("by_question", {}).get(part) for cell in cells]
+                for seed in self._seeds[task]
+                for cells in [[Cell(task, one, seed) for one in (self.plan.ours, method)]]
+            ]
+            known = [(ours[measure], theirs[measure]) for ours, theirs in pairs if ours and theirs]
+            if known:
+                by_seed = np.array(known, np.float64)  # (seeds, 2, questions); NaN: does not apply
+                mean = (by_seed[:, 0] - by_seed[:, 1]).mean(axis=0)
+                differences[method] = mean[~np.isnan(mean)]
+        return self._test(differences)
 
     def compare_worst(
         self, measure: str | None = None, step: int | None = None

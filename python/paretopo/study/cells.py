@@ -41,7 +41,8 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         step, accuracy, economy, cost, hypervolume and preference, to five digits. Language models
         have response (its tokens) and economy_of_solved (of right answers) in place of the last
         two, which `add_scores` computes; fronts have the scores. If the task has test questions,
-        test has the same numbers of the last policy on them.
+        test has the same numbers of the last policy on them. Language models have by_question:
+        accuracy and cost of each question in the last evaluation, and in the test.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
@@ -127,11 +128,33 @@ def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row]
     section, out = plan.tasks[cell.task], _folder(cell, runs)
     run = _train(section, plan.overrides_of_training(cell), runs, out)
     evaluations = [_evaluation(section, run.config, row) for row in run.evaluations()]
-    return evaluations, {} if section.test is None else {"test": _test(section, run, section.test)}
+    further: Row = {"by_question": {"evaluations": _by_question(section, run)}}
+    if section.test is not None:
+        test = _test(run, section.test)
+        further["test"] = _columns([_evaluation(section, run.config, test.evaluations()[-1])])
+        further["by_question"]["test"] = _by_question(section, test)
+    return evaluations, further
 
 
-def _test(section: TaskSection, run: RunFolder, questions: str) -> Row:
-    """Return the scores of a trained policy on test questions; repeat an unfinished test."""
+def _by_question(section: TaskSection, run: RunFolder) -> Row:
+    """Return accuracy and cost of each question at the end, in order; None where undefined.
+
+    Empty for a run folder without ``questions.json``, which earlier versions did not write.
+    """
+    kept = run.questions()
+    if not kept:
+        return {}
+    right, cost = run.config.objectives[0].name, run.config.objective(section.cost)
+    answers = list(kept["last"]["measured"].values())
+    costs = [one[cost.name] for one in answers]
+    return {
+        "accuracy": [one[right] for one in answers],
+        "cost": [None if one is None else cost.to_amount(one) for one in costs],
+    }
+
+
+def _test(run: RunFolder, questions: str) -> RunFolder:
+    """Ask a trained policy the test questions; repeat an unfinished test."""
     name = f"{run.path.name}-test-{_digest(questions)[:8]}"
     ended = _ended_tests(run, name)
     if not ended:
@@ -148,7 +171,7 @@ def _test(section: TaskSection, run: RunFolder, questions: str) -> Row:
         )
         _run_command("evaluate", str(run.path), *where)
         ended = _ended_tests(run, name)
-    return _columns([_evaluation(section, run.config, ended[-1].evaluations()[-1])])
+    return ended[-1]
 
 
 def _ended_tests(run: RunFolder, name: str) -> list[RunFolder]:

@@ -100,7 +100,7 @@ def format_report(results: Results, plots: Sequence[str], further: Section | Non
         parts += _scores(results, study.measure, study.early)
     parts += [*_outcomes(results), *_worst_case(results, measures)]
     for task in results.tasks:
-        parts += [*_task(results, task), *_tests(results, task)]
+        parts += [*_task(results, task), *_tests(results, task), *_questions(results, task)]
     parts += _variations(results)
     parts += [] if further is None else further(results)
     return "\n".join(parts) + "\n"
@@ -312,6 +312,34 @@ def _tests(results: Results, task: str) -> list[str]:
             *compared, ""]  # fmt: skip
 
 
+def _questions(results: Results, task: str) -> list[str]:
+    """Return the paired tests by question; empty where no record has its questions."""
+    rows = []
+    for part, title in (("evaluations", "held out"), ("test", "test")):
+        right = results.compare_questions(task, part, "accuracy")
+        cost = results.compare_questions(task, part, "cost")
+        for one, other in zip(right, cost, strict=True):
+            count = str(len(one.differences))
+            cells = [title, f"`{one.other}`", count, f"{100 * one.mean:+.1f}", _interval(one)]
+            cells += [_p(one), f"{other.mean:+.2f}", _interval(other, 1.0), _p(other)]
+            rows.append(format_row(cells))
+    if not rows:
+        return []
+    heads = ["questions", "against", "count", "accuracy, points", "95 %", "p", "cost", "95 %", "p"]
+    return [
+        f"### {task}: question by question",
+        "",
+        "Ours less theirs at the end: the mean over questions of the differences, each a mean over "
+        "the seeds. p: the sign-flip test over questions, after Holm over the methods. It judges "
+        "these trained policies; the tables over seeds judge the methods.",
+        "",
+        format_row(heads),
+        format_row(["---", "---", *["---:"] * 7]),
+        *rows,
+        "",
+    ]
+
+
 _TESTED = {  # heading: measure, factor, decimals
     "accuracy %": ("accuracy", 100, 1),
     "cost": ("cost", 1, 2),
@@ -405,11 +433,11 @@ def name_too_few_seeds(compared: Sequence[Comparison]) -> list[str]:
     ]
 
 
-def _interval(one: Comparison) -> str:
+def _interval(one: Comparison, scale: float = 100) -> str:
     low, high = one.interval
     if low == -np.inf:
         return "none"
-    return f"{100 * low:+.2f} to {100 * high:+.2f}"
+    return f"{scale * low:+.2f} to {scale * high:+.2f}"
 
 
 def _p(one: Comparison) -> str:

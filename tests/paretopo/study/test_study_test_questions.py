@@ -31,6 +31,11 @@ def evaluation(accuracy, calls):
     }
 
 
+def by_question(right, calls):
+    pairs = zip(right, calls, strict=True)
+    return {f"q{at}": {"correct": one, "calls": two} for at, (one, two) in enumerate(pairs)}
+
+
 class Commands:
     """Stands in for paretopo train and evaluate: folders as they leave them."""
 
@@ -44,6 +49,7 @@ class Commands:
             config = load(first)
             run = RunFolder.create(config.run.out, config)
             run.append_evaluation(evaluation(0.75, 1.0))
+            run.write_questions(100, by_question([1, 1, 1, 0], [1, 1, 1, 1]))
             run.finish()
             return
         given = dict(zip(words[::2], words[1::2], strict=True))
@@ -55,6 +61,8 @@ class Commands:
         if self.killed:
             raise RuntimeError("killed")
         run.append_evaluation(evaluation(0.5, 2.0))
+        calls = 3.0 if "accuracy_only" in first else 2.0
+        run.write_questions(0, by_question([1] * 6 + [0] * 6, [calls] * 12))
         run.finish()
 
 
@@ -80,6 +88,8 @@ def test_the_trained_policy_is_asked_once(study, commands, tmp_path):
     assert row["test"]["accuracy"] == [0.5]
     assert row["test"]["cost"] == [2.0]
     assert row["test"]["response"] == [12.5]
+    assert row["by_question"]["evaluations"]["accuracy"] == [1, 1, 1, 0]
+    assert row["by_question"]["test"]["cost"] == [2] * 12
     run_cell(study, cell, tmp_path / "runs")
     assert commands.asked == ["train", "evaluate"]
 
@@ -112,6 +122,7 @@ def test_both_sets_are_reported(study, commands, tmp_path):
     assert "| method | held out: accuracy % | held out: cost | held out: tokens | test:" in report
     row = "| `recommended` | 75.0 ± 0.0 | 1.00 ± 0.00 | 12.5 ± 0.0 | 50.0 ± 0.0 | 2.00 ± 0.00 |"
     assert row in report
+    assert "| test | `accuracy_only` | 12 | +0.0 | +0.00 to +0.00 | 1.0000 | -1.00 | " in report
     # 0.5 right, which save half of four calls: 0.5 * (0.6 + 0.4 * 0.5)
     assert results.test("sums", "recommended", "preference") == pytest.approx([0.4, 0.4])
 
@@ -126,3 +137,13 @@ def test_both_sets_are_reported(study, commands, tmp_path):
 def test_only_trainings_have_test_questions(table, study, tmp_path):
     with pytest.raises(ConfigError, match="test is for trainings of a configuration"):
         plans.from_table(table, base=tmp_path)
+
+
+def test_records_without_questions_have_no_tests_by_question(study, commands, tmp_path):
+    for cell in study.cells():
+        row = run_cell(study, cell, tmp_path / "runs")
+        if cell.method == "recommended" or cell.seed == study.cells()[0].seed:
+            del row["by_question"]  # as versions before wrote it
+        append_record(tmp_path, row)
+    report = format_report(Results(study, read_records(study, tmp_path)), [])
+    assert "question by question" not in report
