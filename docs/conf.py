@@ -66,7 +66,17 @@ default_role = "code"
 
 # Names of other packages, whose sites may be unreachable at build time; aliases; and objects that
 # only our adapters make.
-KINDS = ("Points", "Vector", "PerPoint", "PerValue", "PerSet", "PerPair", "Array", "Maximise")
+KINDS = (
+    "Points",
+    "Vector",
+    "Mask",
+    "PerPoint",
+    "PerValue",
+    "PerSet",
+    "PerPair",
+    "Array",
+    "Maximise",
+)
 autodoc_type_aliases = {name: name for name in ("ArrayLike", *KINDS)}
 nitpick_ignore_regex = [
     (

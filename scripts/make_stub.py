@@ -170,7 +170,16 @@ def make_stub() -> str:
     for name, module in classes.items():
         lines.append(f"from {module} import {name} as {name}\n")
     lines.append("from paretopo_core._senses import Maximise\n")
-    ours = ("ManySets", "OneSet", "PandasFrame", "Points", "PolarsFrame", "TensorLike", "Vector")
+    ours = (
+        "ManySets",
+        "Mask",
+        "OneSet",
+        "PandasFrame",
+        "Points",
+        "PolarsFrame",
+        "TensorLike",
+        "Vector",
+    )
     used = [name for name in ours if re.search(rf"\b{name}\b", body + TYPES)]
     lines.append(f"from paretopo_core._types import {', '.join(used)}\n")
     lines.append("from paretopo_core.accelerate import Acceleration\n")

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo_core._senses import Maximise
 from paretopo_core._types import (
     ManySets,
+    Mask,
     OneSet,
     PandasFrame,
     Points,
@@ -100,8 +101,8 @@ def avg_hausdorff_dist(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -111,8 +112,8 @@ def avg_hausdorff_dist(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -121,7 +122,7 @@ def crowding_distance(
     *,
     maximise: Maximise = True,
     ranks: ArrayLike | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -130,7 +131,7 @@ def crowding_distance(
     *,
     maximise: Maximise = True,
     ranks: ArrayLike | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _SeriesT: ...
 @overload
@@ -139,7 +140,7 @@ def crowding_distance(
     *,
     maximise: Maximise = True,
     ranks: ArrayLike | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -148,17 +149,12 @@ def dominated_boxes(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> Boxes[_TensorT, _TensorT]: ...
 @overload
 def dominated_boxes(
-    points: ArrayLike,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: ArrayLike, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Boxes[NDArray[np.float64], NDArray[np.int64]]: ...
 @overload
 def eaf(
@@ -184,8 +180,8 @@ def epsilon_additive(
     reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -194,8 +190,8 @@ def epsilon_additive(
     reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -204,8 +200,8 @@ def epsilon_mult(
     reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -214,8 +210,8 @@ def epsilon_mult(
     reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -225,7 +221,7 @@ def expected_hypervolume(
     k: int,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -235,7 +231,7 @@ def expected_hypervolume(
     k: int,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> np.float64: ...
 @overload
@@ -245,7 +241,7 @@ def expected_hypervolume(
     k: int,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -255,7 +251,7 @@ def expected_hypervolume(
     k: int,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -265,8 +261,8 @@ def gd(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -276,8 +272,8 @@ def gd(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -287,8 +283,8 @@ def gd_plus(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -298,8 +294,8 @@ def gd_plus(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 def get_isa() -> str: ...
@@ -311,7 +307,7 @@ def hv_contributions(
     *,
     maximise: Maximise = True,
     ignore_dominated: bool = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -321,7 +317,7 @@ def hv_contributions(
     *,
     maximise: Maximise = True,
     ignore_dominated: bool = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _SeriesT: ...
 @overload
@@ -331,7 +327,7 @@ def hv_contributions(
     *,
     maximise: Maximise = True,
     ignore_dominated: bool = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -342,7 +338,7 @@ def hv_contributions_approx(
     samples: int = 4096,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> ContributionsEstimate[_TensorT]: ...
 @overload
@@ -353,7 +349,7 @@ def hv_contributions_approx(
     samples: int = 4096,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> ContributionsEstimate[NDArray[np.float64]]: ...
 @overload
@@ -362,7 +358,7 @@ def hypervolume(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -371,26 +367,16 @@ def hypervolume(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> np.float64: ...
 @overload
 def hypervolume(
-    points: ManySets,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: ManySets, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.float64]: ...
 @overload
 def hypervolume(
-    points: ArrayLike,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: ArrayLike, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
 def hypervolume_advantage(
@@ -399,7 +385,7 @@ def hypervolume_advantage(
     *,
     k: int = 1,
     centre: Literal["exact", "mean", "none", "std", "loo"] = "exact",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -409,7 +395,7 @@ def hypervolume_advantage(
     *,
     k: int = 1,
     centre: Literal["exact", "mean", "none", "std", "loo"] = "exact",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _SeriesT: ...
 @overload
@@ -419,7 +405,7 @@ def hypervolume_advantage(
     *,
     k: int = 1,
     centre: Literal["exact", "mean", "none", "std", "loo"] = "exact",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float32]: ...
 @overload
@@ -429,7 +415,7 @@ def hypervolume_advantage(
     *,
     k: int = 1,
     centre: Literal["exact", "mean", "none", "std", "loo"] = "exact",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -439,7 +425,7 @@ def hypervolume_advantage(
     *,
     k: int = 1,
     centre: Literal["exact", "mean", "none", "std", "loo"] = "exact",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.floating[Any]]: ...
 @overload
@@ -450,7 +436,7 @@ def hypervolume_approx(
     samples: int = 65536,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> HypervolumeEstimate[_TensorT]: ...
 @overload
@@ -461,7 +447,7 @@ def hypervolume_approx(
     samples: int = 65536,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> HypervolumeEstimate[np.float64]: ...
 @overload
@@ -472,7 +458,7 @@ def hypervolume_approx(
     samples: int = 65536,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> HypervolumeEstimate[NDArray[np.float64]]: ...
 @overload
@@ -483,7 +469,7 @@ def hypervolume_approx(
     samples: int = 65536,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> HypervolumeEstimate[np.float64 | NDArray[np.float64]]: ...
 @overload
@@ -492,8 +478,8 @@ def hypervolume_gradient(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    wanted: ArrayLike | None = None,
+    mask: Mask = None,
+    wanted: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -502,8 +488,8 @@ def hypervolume_gradient(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    wanted: ArrayLike | None = None,
+    mask: Mask = None,
+    wanted: Mask = None,
     **wrong: Never,
 ) -> _FrameT: ...
 @overload
@@ -512,8 +498,8 @@ def hypervolume_gradient(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    wanted: ArrayLike | None = None,
+    mask: Mask = None,
+    wanted: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -522,7 +508,7 @@ def hypervolume_improvement(
     candidates: TensorLike[_TensorT],
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -531,7 +517,7 @@ def hypervolume_improvement(
     candidates: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -542,7 +528,7 @@ def hypervolume_subset(
     *,
     method: Literal["greedy", "greedy_removal", "exact"] = "greedy",
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -553,28 +539,24 @@ def hypervolume_subset(
     *,
     method: Literal["greedy", "greedy_removal", "exact"] = "greedy",
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.int64]: ...
 @overload
 def ideal_point(
-    points: TensorLike[_TensorT],
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: TensorLike[_TensorT], *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> _TensorT: ...
 @overload
 def ideal_point(
-    points: _Single, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: _Single, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.float32]: ...
 @overload
 def ideal_point(
-    points: _Double, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: _Double, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.float64]: ...
 @overload
 def ideal_point(
-    points: ArrayLike, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: ArrayLike, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.floating[Any]]: ...
 @overload
 def igd(
@@ -583,8 +565,8 @@ def igd(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -594,8 +576,8 @@ def igd(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -605,8 +587,8 @@ def igd_plus(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -616,8 +598,8 @@ def igd_plus(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 @overload
@@ -630,7 +612,7 @@ def is_nondominated(
     violation: ArrayLike | None = None,
     epsilon: Vector | None = None,
     duplicate_tolerance: Vector | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -643,7 +625,7 @@ def is_nondominated(
     violation: ArrayLike | None = None,
     epsilon: Vector | None = None,
     duplicate_tolerance: Vector | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _SeriesT: ...
 @overload
@@ -656,48 +638,40 @@ def is_nondominated(
     violation: ArrayLike | None = None,
     epsilon: Vector | None = None,
     duplicate_tolerance: Vector | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.bool_]: ...
 @overload
 def knee_points(
-    points: TensorLike[_TensorT],
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: TensorLike[_TensorT], *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> _TensorT: ...
 @overload
 def knee_points(
     points: PandasFrame[_SeriesT] | PolarsFrame[_SeriesT],
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _SeriesT: ...
 @overload
 def knee_points(
-    points: ArrayLike, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: ArrayLike, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.bool_]: ...
 @overload
 def nadir_point(
-    points: TensorLike[_TensorT],
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: TensorLike[_TensorT], *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> _TensorT: ...
 @overload
 def nadir_point(
-    points: _Single, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: _Single, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.float32]: ...
 @overload
 def nadir_point(
-    points: _Double, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: _Double, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.float64]: ...
 @overload
 def nadir_point(
-    points: ArrayLike, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: ArrayLike, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.floating[Any]]: ...
 @overload
 def nondominated_boxes(
@@ -705,17 +679,12 @@ def nondominated_boxes(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> Boxes[_TensorT, _TensorT]: ...
 @overload
 def nondominated_boxes(
-    points: ArrayLike,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: ArrayLike, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Boxes[NDArray[np.float64], NDArray[np.int64]]: ...
 @overload
 def normalise(
@@ -724,7 +693,7 @@ def normalise(
     ideal: Vector | None = None,
     nadir: Vector | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -734,7 +703,7 @@ def normalise(
     ideal: Vector | None = None,
     nadir: Vector | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _FrameT: ...
 @overload
@@ -744,7 +713,7 @@ def normalise(
     ideal: Vector | None = None,
     nadir: Vector | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float32]: ...
 @overload
@@ -754,7 +723,7 @@ def normalise(
     ideal: Vector | None = None,
     nadir: Vector | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -764,7 +733,7 @@ def normalise(
     ideal: Vector | None = None,
     nadir: Vector | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.floating[Any]]: ...
 @overload
@@ -774,7 +743,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[False] = False,
     **wrong: Never,
 ) -> _TensorT: ...
@@ -785,7 +754,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[False] = False,
     **wrong: Never,
 ) -> _SeriesT: ...
@@ -796,7 +765,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[False] = False,
     **wrong: Never,
 ) -> NDArray[np.float32]: ...
@@ -807,7 +776,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[False] = False,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
@@ -818,7 +787,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[False] = False,
     **wrong: Never,
 ) -> NDArray[np.floating[Any]]: ...
@@ -829,7 +798,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[True],
     **wrong: Never,
 ) -> tuple[_TensorT, _TensorT]: ...
@@ -840,7 +809,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[True],
     **wrong: Never,
 ) -> tuple[_SeriesT, _SeriesT]: ...
@@ -851,7 +820,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[True],
     **wrong: Never,
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]: ...
@@ -862,7 +831,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[True],
     **wrong: Never,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
@@ -873,7 +842,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: Literal[True],
     **wrong: Never,
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.int32]]: ...
@@ -884,7 +853,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: bool,
     **wrong: Never,
 ) -> _TensorT | tuple[_TensorT, _TensorT]: ...
@@ -895,7 +864,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: bool,
     **wrong: Never,
 ) -> _SeriesT | tuple[_SeriesT, _SeriesT]: ...
@@ -906,7 +875,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: bool,
     **wrong: Never,
 ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.int32]]: ...
@@ -917,7 +886,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: bool,
     **wrong: Never,
 ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.int32]]: ...
@@ -928,7 +897,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Literal["mean", "none", "std", "loo"] = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: bool,
     **wrong: Never,
 ) -> NDArray[np.floating[Any]] | tuple[NDArray[np.floating[Any]], NDArray[np.int32]]: ...
@@ -940,7 +909,7 @@ def pareto_rank(
     strict: bool = False,
     violation: ArrayLike | None = None,
     n_below: int | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -951,7 +920,7 @@ def pareto_rank(
     strict: bool = False,
     violation: ArrayLike | None = None,
     n_below: int | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _SeriesT: ...
 @overload
@@ -962,7 +931,7 @@ def pareto_rank(
     strict: bool = False,
     violation: ArrayLike | None = None,
     n_below: int | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.int32]: ...
 def plot_front(
@@ -971,7 +940,7 @@ def plot_front(
     maximise: Maximise = True,
     ref: Vector | None = None,
     names: Sequence[str] | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     label: str | None = None,
     ax: Axes | None = None,
     **wrong: Never,
@@ -983,7 +952,7 @@ def r2(
     *,
     weights: ArrayLike | int | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -993,7 +962,7 @@ def r2(
     *,
     weights: ArrayLike | int | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> np.float64: ...
 @overload
@@ -1003,7 +972,7 @@ def r2(
     *,
     weights: ArrayLike | int | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -1013,7 +982,7 @@ def r2(
     *,
     weights: ArrayLike | int | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]: ...
@@ -1024,7 +993,7 @@ def reference_point(
     *,
     scale: float = 0.1,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -1033,7 +1002,7 @@ def reference_point(
     *,
     scale: float = 0.1,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float32]: ...
 @overload
@@ -1042,7 +1011,7 @@ def reference_point(
     *,
     scale: float = 0.1,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.float64]: ...
 @overload
@@ -1051,7 +1020,7 @@ def reference_point(
     *,
     scale: float = 0.1,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.floating[Any]]: ...
 @overload
@@ -1066,7 +1035,7 @@ def select(
     directions: ArrayLike | None = None,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -1081,7 +1050,7 @@ def select(
     directions: ArrayLike | None = None,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> NDArray[np.int64]: ...
 def set_isa(name: str) -> None: ...
@@ -1112,7 +1081,7 @@ def uncrowded_contributions(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -1121,17 +1090,12 @@ def uncrowded_contributions(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _SeriesT: ...
 @overload
 def uncrowded_contributions(
-    points: ArrayLike,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: ArrayLike, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> NDArray[np.float64]: ...
 @overload
 def weighted_hypervolume(
@@ -1141,7 +1105,7 @@ def weighted_hypervolume(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> _TensorT: ...
 @overload
@@ -1152,7 +1116,7 @@ def weighted_hypervolume(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> np.float64 | NDArray[np.float64]: ...
 def __dir__() -> list[str]: ...

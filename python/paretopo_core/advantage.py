@@ -12,7 +12,7 @@ from paretopo_core import _core
 from paretopo_core._arrays import Batch, vector_of
 from paretopo_core._numbers import flag_of, number_of, numbers_of
 from paretopo_core._operation import Operation
-from paretopo_core._types import PerPoint, Points
+from paretopo_core._types import Mask, PerPoint, Points
 from paretopo_core._wrong_names import refuse_names
 
 Centre = Literal["mean", "none", "std", "loo"]
@@ -26,7 +26,7 @@ def pareto_advantage(
     *,
     beta: float = 0.5,
     centre: Centre = "mean",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     return_ranks: bool = False,
     **wrong: Never,
 ) -> PerPoint[np.floating[Any]] | tuple[PerPoint[np.floating[Any]], PerPoint[np.int32]]:

@@ -15,7 +15,7 @@ from paretopo_core._dominance import NONDOMINATED, Frame
 from paretopo_core._operation import Composed, Operation, Refused
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_sets
-from paretopo_core._types import Array, PerPair, PerPoint, Points, Vector
+from paretopo_core._types import Array, Mask, PerPair, PerPoint, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import (
     CONTRIBUTIONS,
@@ -54,12 +54,7 @@ class Boxes(NamedTuple, Generic[CornersT, CountsT]):
 
 
 def nondominated_boxes(
-    points: Points,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Boxes[Array[np.float64], Array[np.int64]]:
     """Partition the region above the reference that no point dominates into disjoint boxes.
 
@@ -112,12 +107,7 @@ def nondominated_boxes(
 
 
 def dominated_boxes(
-    points: Points,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Boxes[Array[np.float64], Array[np.int64]]:
     """Partition the region that the points dominate above the reference into disjoint boxes.
 
@@ -143,7 +133,7 @@ def hypervolume_improvement(
     candidates: Points,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Compute the joint hypervolume improvement of q candidates over a front.
@@ -202,7 +192,7 @@ def weighted_hypervolume(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Compute the hypervolume under a density that is constant in boxes and 0 outside of them.
@@ -291,12 +281,7 @@ def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> 
 
 
 def uncrowded_contributions(
-    points: Points,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> PerPoint[np.float64]:
     """Compute each point's hypervolume contribution, or minus its distance from contributing.
 

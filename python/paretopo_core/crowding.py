@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from paretopo_core import _core
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
-from paretopo_core._types import PerPoint, Points
+from paretopo_core._types import Mask, PerPoint, Points
 from paretopo_core._wrong_names import refuse_names
 
 _CROWDING = Operation(_core.crowding_distance)
@@ -21,7 +21,7 @@ def crowding_distance(
     *,
     maximise: Maximise = True,
     ranks: ArrayLike | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.float64]:
     """Compute crowding distances: the gaps between each point's neighbours on its own front.

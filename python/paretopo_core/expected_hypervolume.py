@@ -8,14 +8,13 @@ from functools import partial
 from typing import Any, Literal, Never, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._numbers import whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
-from paretopo_core._types import PerPoint, PerSet, Points, Vector
+from paretopo_core._types import Mask, PerPoint, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
 
@@ -30,7 +29,7 @@ def expected_hypervolume(
     k: int,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerSet[np.float64]:
     """Measure the expected hypervolume of k points drawn from each set, without replacement.
@@ -89,7 +88,7 @@ def hypervolume_advantage(
     *,
     k: int = 1,
     centre: Centre = "exact",
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.floating[Any]]:
     """Turn the reward vectors of each group of rollouts into the policy gradient of HV@k.

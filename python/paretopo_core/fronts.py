@@ -7,10 +7,11 @@ from typing import Never
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretopo_core._dominance import CONSTRAINED_FILTER, CONSTRAINED_RANKS, NONDOMINATED, RANKS
+# The module, because Python 3.11 calls the methods of imported names more slowly.
+from paretopo_core import _dominance
 from paretopo_core._numbers import flag_of
 from paretopo_core._senses import Maximise
-from paretopo_core._types import PerPoint, Points, Vector
+from paretopo_core._types import Mask, PerPoint, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 
 
@@ -21,7 +22,7 @@ def pareto_rank(
     strict: bool = False,
     violation: ArrayLike | None = None,
     n_below: int | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.int32]:
     """Rank the points of each set by non-dominated sorting.
@@ -87,8 +88,10 @@ def pareto_rank(
     if wrong:
         refuse_names(wrong)
     if strict is not False or violation is not None or n_below is not None:
-        return CONSTRAINED_RANKS.answer(points, maximise, mask, strict, violation, n_below)
-    return RANKS.answer(points, maximise, mask)
+        return _dominance.CONSTRAINED_RANKS.answer(
+            points, maximise, mask, strict, violation, n_below
+        )
+    return _dominance.RANKS.answer(points, maximise, mask)
 
 
 def is_nondominated(
@@ -100,7 +103,7 @@ def is_nondominated(
     violation: ArrayLike | None = None,
     epsilon: Vector | None = None,
     duplicate_tolerance: Vector | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.bool_]:
     """Mark the points of each set that no other point in the set dominates.
@@ -172,7 +175,7 @@ def is_nondominated(
         or epsilon is not None
         or duplicate_tolerance is not None
     ):
-        return CONSTRAINED_FILTER.answer(
+        return _dominance.CONSTRAINED_FILTER.answer(
             points, maximise, mask, weakly, strict, violation, epsilon, duplicate_tolerance
         )
-    return NONDOMINATED.answer(points, maximise, mask, weakly)
+    return _dominance.NONDOMINATED.answer(points, maximise, mask, weakly)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Never
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
@@ -15,17 +14,12 @@ from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._numbers import flag_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
-from paretopo_core._types import PerPoint, PerSet, PerValue, Points, Vector
+from paretopo_core._types import Mask, PerPoint, PerSet, PerValue, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 
 
 def hypervolume(
-    points: Points,
-    ref: Vector,
-    *,
-    maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    **wrong: Never,
+    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> PerSet[np.float64]:
     """Measure the volume that each set of points dominates above a reference point.
 
@@ -76,8 +70,8 @@ def hypervolume_gradient(
     ref: Vector,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    wanted: ArrayLike | None = None,
+    mask: Mask = None,
+    wanted: Mask = None,
     **wrong: Never,
 ) -> PerValue[np.float64]:
     """Compute the gradient of each set's hypervolume with respect to its points.
@@ -130,7 +124,7 @@ def hv_contributions(
     *,
     maximise: Maximise = True,
     ignore_dominated: bool = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.float64]:
     """Compute each point's contribution to the hypervolume of its set.

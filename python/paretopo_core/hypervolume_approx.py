@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._numbers import MOST_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._torch_arrays import from_host, host_array, is_tensor
-from paretopo_core._types import Array, PerSet, Points, Vector
+from paretopo_core._types import Array, Mask, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume, refuse_value
@@ -45,7 +44,7 @@ def hypervolume_approx(
     samples: int = 65536,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> HypervolumeEstimate[PerSet[np.float64]]:
     """Estimate the hypervolume from random directions, with its standard error.
@@ -140,7 +139,7 @@ def hv_contributions_approx(
     samples: int = 4096,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> ContributionsEstimate[Array[np.float64]]:
     """Estimate the contribution of each point to the hypervolume, with its standard error.

@@ -19,7 +19,7 @@ from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._shapes import broadcast_sets
 from paretopo_core._torch_arrays import is_tensor
-from paretopo_core._types import PerPair, PerSet, Points, Vector
+from paretopo_core._types import Mask, PerPair, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.subsets import simplex_lattice
 
@@ -32,8 +32,8 @@ def igd(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Inverted generational distance: mean distance from reference points to the nearest point.
@@ -86,8 +86,8 @@ def igd_plus(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """IGD+: by how much, on average, the nearest point falls short of a reference point.
@@ -117,8 +117,8 @@ def gd(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Generational distance: the mean distance from a point to the nearest reference point.
@@ -147,8 +147,8 @@ def gd_plus(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """GD+: by how much, on average, a point falls short of the nearest reference point.
@@ -173,8 +173,8 @@ def avg_hausdorff_dist(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
@@ -198,8 +198,8 @@ def epsilon_additive(
     reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Additive ε: by how much the points have to be raised to reach every reference point.
@@ -230,8 +230,8 @@ def epsilon_mult(
     reference: ArrayLike,
     *,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
-    reference_mask: ArrayLike | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Multiplicative ε: the factor by which the points have to be better to reach the reference.
@@ -356,7 +356,7 @@ def r2(
     *,
     weights: ArrayLike | int | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerSet[np.float64]:
     """R2 of weighted Tchebycheff utilities: the mean weighted distance from the ideal point.

@@ -6,7 +6,6 @@ import math
 from typing import Any, Never
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._dominance import Frame
@@ -15,13 +14,13 @@ from paretopo_core._numbers import are_finite, number_of, numbers_of
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._torch_arrays import is_tensor
-from paretopo_core._types import Array, PerPoint, PerValue, Points, Vector
+from paretopo_core._types import Array, Mask, PerPoint, PerValue, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 
 
 def ideal_point(
-    points: Points, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: Points, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Array[np.floating[Any]]:
     """Give the best value that any point of each set has, objective by objective.
 
@@ -54,7 +53,7 @@ def ideal_point(
 
 
 def nadir_point(
-    points: Points, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: Points, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Array[np.floating[Any]]:
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
@@ -79,7 +78,7 @@ def reference_point(
     *,
     scale: float = 0.1,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> Array[np.floating[Any]]:
     """Guess a reference point for the hypervolume: the nadir point, moved away from the front.
@@ -128,7 +127,7 @@ def normalise(
     ideal: Vector | None = None,
     nadir: Vector | None = None,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> PerValue[np.floating[Any]]:
     """Scale each objective so that its ideal and nadir values become 0 and 1.
@@ -175,7 +174,7 @@ def normalise(
 
 
 def knee_points(
-    points: Points, *, maximise: Maximise = True, mask: ArrayLike | None = None, **wrong: Never
+    points: Points, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> PerPoint[np.bool_]:
     """Mark the knee of each set's front, the point at which it bends most.
 

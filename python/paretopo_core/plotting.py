@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from paretopo_core._arrays import Batch, vector_of
 from paretopo_core._numbers import numbers_of
 from paretopo_core._senses import Maximise, senses_of
-from paretopo_core._types import Points, Vector
+from paretopo_core._types import Mask, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.fronts import is_nondominated
@@ -29,7 +28,7 @@ def plot_front(
     maximise: Maximise = True,
     ref: Vector | None = None,
     names: Sequence[str] | None = None,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     label: str | None = None,
     ax: Axes | None = None,
     **wrong: Never,

@@ -15,6 +15,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Maximise = bool | Sequence[bool]
+Mask = Array | None
 
 
 def pareto_rank(
@@ -24,7 +25,7 @@ def pareto_rank(
     strict: bool = False,
     violation: Array | None = None,
     n_below: int | None = None,
-    mask: Array | None = None,
+    mask: Mask = None,
 ) -> Array:
     """Peel off the non-dominated points of each set until none is left, or enough have a rank."""
 
@@ -50,7 +51,7 @@ def is_nondominated(
     violation: Array | None = None,
     epsilon: float | Sequence[float] | None = None,
     duplicate_tolerance: float | Sequence[float] | None = None,
-    mask: Array | None = None,
+    mask: Mask = None,
 ) -> Array:
     """Keep the points that no other dominates; of equal points the first, unless keep_weakly.
 
@@ -85,7 +86,7 @@ def is_nondominated(
     return _each_set(filtered, _append_violation(points, violation), mask, np.bool_, missing=False)
 
 
-def ideal_point(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
+def ideal_point(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
     """Take the best number of each objective."""
     senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
 
@@ -102,7 +103,7 @@ def ideal_point(points: Array, *, maximise: Maximise = True, mask: Array | None 
     return np.array(found, dtype=points.dtype).reshape(*points.shape[:-2], points.shape[-1])
 
 
-def nadir_point(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
+def nadir_point(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
     """Take the worst value of each objective among the non-dominated points."""
     senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
 
@@ -120,7 +121,7 @@ def nadir_point(points: Array, *, maximise: Maximise = True, mask: Array | None 
 
 
 def reference_point(
-    points: Array, scale: float = 0.1, *, maximise: Maximise = True, mask: Array | None = None
+    points: Array, scale: float = 0.1, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Move the nadir point away from the ideal point, by a part of their distance."""
     senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
@@ -137,7 +138,7 @@ def normalise(
     ideal: Array | None = None,
     nadir: Array | None = None,
     maximise: Maximise = True,
-    mask: Array | None = None,
+    mask: Mask = None,
 ) -> Array:
     """Subtract the smaller of ideal and nadir point, and divide by their distance."""
     one = ideal_point(points, maximise=maximise, mask=mask) if ideal is None else ideal
@@ -146,7 +147,7 @@ def normalise(
     return np.asarray((points - least) / np.where(most == least, 1.0, most - least))
 
 
-def knee_points(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
+def knee_points(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
     """Sum each non-dominated point's distances from the ideal point, relative to the range."""
 
     def knees(group: Array) -> Array:
@@ -195,7 +196,7 @@ def archive(
 
 
 def hypervolume(
-    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Sum the cells of the grid through all coordinates that some point covers."""
 
@@ -219,7 +220,7 @@ def hv_contributions(
     *,
     maximise: Maximise = True,
     ignore_dominated: bool = True,
-    mask: Array | None = None,
+    mask: Mask = None,
 ) -> Array:
     """Take away one point at a time; dominated ones first and for good, if they are ignored."""
 
@@ -238,12 +239,7 @@ def hv_contributions(
 
 
 def hypervolume_gradient(
-    points: Array,
-    ref: Array,
-    *,
-    maximise: Maximise = True,
-    mask: Array | None = None,
-    wanted: Array | None = None,
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None, wanted: Mask = None
 ) -> Array:
     """Compute, without one objective, the contribution to the points before it in that objective.
 
@@ -275,7 +271,7 @@ def hypervolume_gradient(
 
 
 def expected_hypervolume(
-    points: Array, ref: Array, k: int, *, maximise: Maximise = True, mask: Array | None = None
+    points: Array, ref: Array, k: int, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Take the mean hypervolume of all subsets of k points."""
 
@@ -290,7 +286,7 @@ def expected_hypervolume(
 
 
 def hypervolume_advantage(
-    rewards: Array, ref: Array, *, k: int = 1, centre: str = "exact", mask: Array | None = None
+    rewards: Array, ref: Array, *, k: int = 1, centre: str = "exact", mask: Mask = None
 ) -> Array:
     """Average over subsets: a point's contribution to k - 1 others, less that of another point."""
 
@@ -313,25 +309,21 @@ def hypervolume_advantage(
 
 
 def nondominated_boxes(
-    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> tuple[Array, Array, Array]:
     """Take the cells of the grid through all coordinates, and beyond, that no point covers."""
     return _cells(points, ref, maximise, mask, dominated=False)
 
 
 def dominated_boxes(
-    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> tuple[Array, Array, Array]:
     """Take the cells of the grid through all coordinates that some point covers."""
     return _cells(points, ref, maximise, mask, dominated=True)
 
 
 def hypervolume_improvement(
-    boxes: tuple[Array, ...],
-    candidates: Array,
-    *,
-    maximise: Maximise = True,
-    mask: Array | None = None,
+    boxes: tuple[Array, ...], candidates: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Add up the hypervolumes of the candidates in each box, cut off at its better corner."""
     senses = np.broadcast_to(np.asarray(maximise), candidates.shape[-1:])
@@ -350,7 +342,7 @@ def hypervolume_improvement(
 
 
 def uncrowded_contributions(
-    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Take a point's contribution, or minus its distance from the nearest undominated cell."""
     lower, upper, counts = nondominated_boxes(points, ref, maximise=maximise, mask=mask)
@@ -376,7 +368,7 @@ def hypervolume_subset(
     *,
     method: str = "greedy",
     maximise: Maximise = True,
-    mask: Array | None = None,
+    mask: Mask = None,
 ) -> Array:
     """Add by largest gain, remove by smallest loss, or try all subsets; on ties the first stays.
 
@@ -413,7 +405,7 @@ def select(
     directions: Array | None = None,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: Array | None = None,
+    mask: Mask = None,
 ) -> Array:
     """Take front after front; the method selects from the one that does not fit.
 
@@ -452,7 +444,7 @@ def select(
     return _each_choice(survivors, points, k, mask, _corners(points, np.asarray(ref)))
 
 
-def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
+def crowding_distance(points: Array, *, mask: Mask = None) -> Array:
     """Add up, objective by objective, the gaps between the neighbours on the same front."""
 
     def distances(group: Array) -> Array:
@@ -476,12 +468,7 @@ def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
 
 
 def pareto_advantage(
-    rewards: Array,
-    weights: Array,
-    *,
-    beta: float = 0.5,
-    centre: str = "mean",
-    mask: Array | None = None,
+    rewards: Array, weights: Array, *, beta: float = 0.5, centre: str = "mean", mask: Mask = None
 ) -> Array:
     """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
     scalar = rewards.dtype.type
@@ -654,7 +641,7 @@ def _sides(group: Array, ref: Array, maximise: Maximise) -> Array:
 
 
 def _cells(
-    points: Array, ref: Array, maximise: Maximise, mask: Array | None, *, dominated: bool
+    points: Array, ref: Array, maximise: Maximise, mask: Mask, *, dominated: bool
 ) -> tuple[Array, Array, Array]:
     """Corners of cells of each set, padded by boxes of no volume at the reference, and counts."""
     objectives = points.shape[-1]
@@ -693,8 +680,8 @@ def indicator(
     *,
     p: float = 1.0,
     maximise: Maximise = True,
-    mask: Array | None = None,
-    reference_mask: Array | None = None,
+    mask: Mask = None,
+    reference_mask: Mask = None,
 ) -> Array:
     """Compare every point with every reference point: igd, gd_plus and so on, by their names."""
     signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
@@ -740,12 +727,7 @@ def indicator(
 
 
 def r2(
-    points: Array,
-    ideal: Array,
-    weights: Array,
-    *,
-    maximise: Maximise = True,
-    mask: Array | None = None,
+    points: Array, ideal: Array, weights: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal."""
     signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
@@ -785,7 +767,7 @@ def weighted_hypervolume(
     ref: Array,
     *,
     maximise: Maximise = True,
-    mask: Array | None = None,
+    mask: Mask = None,
 ) -> Array:
     """Sum, over boxes, the weighted hypervolume of the points cut off at the box."""
     is_larger_better = np.broadcast_to(np.asarray(maximise), points.shape[-1])
@@ -875,11 +857,7 @@ def _squares(rows: Array) -> Array:
 
 
 def _each_choice(
-    choose: Callable[[Array, Array], list[int]],
-    points: Array,
-    k: int,
-    mask: Array | None,
-    corners: Array,
+    choose: Callable[[Array, Array], list[int]], points: Array, k: int, mask: Mask, corners: Array
 ) -> Array:
     """Choose k points of each set by their indices, padded with -1 if fewer are present."""
     result = np.full((math.prod(points.shape[:-2]), k), -1, dtype=np.int64)
@@ -915,7 +893,7 @@ def _corners(points: Array, ref: Array) -> Array:
     return corners.reshape(math.prod(points.shape[:-2]), points.shape[-1])
 
 
-def _sets(points: Array, mask: Array | None) -> list[tuple[Array, Array]]:
+def _sets(points: Array, mask: Mask) -> list[tuple[Array, Array]]:
     """List the points of each set, and the mask of the present ones."""
     count = math.prod(points.shape[:-2])
     masks = np.broadcast_to(True if mask is None else mask, points.shape[:-1])
@@ -926,7 +904,7 @@ def _sets(points: Array, mask: Array | None) -> list[tuple[Array, Array]]:
 def _each_set(
     operation: Callable[..., Array],
     points: Array,
-    mask: Array | None,
+    mask: Mask,
     dtype: Any,
     missing: float,
     *vectors: Array,

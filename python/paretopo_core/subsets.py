@@ -14,7 +14,7 @@ from paretopo_core._arrays import Batch
 from paretopo_core._numbers import MOST_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
-from paretopo_core._types import Array, Points, Vector
+from paretopo_core._types import Array, Mask, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
 
@@ -34,7 +34,7 @@ def hypervolume_subset(
     *,
     method: SubsetMethod = "greedy",
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> Array[np.int64]:
     """Choose k points of each set whose hypervolume is large.
@@ -108,7 +108,7 @@ def select(
     directions: ArrayLike | None = None,
     seed: int = 0,
     maximise: Maximise = True,
-    mask: ArrayLike | None = None,
+    mask: Mask = None,
     **wrong: Never,
 ) -> Array[np.int64]:
     """Choose the k survivors of each set, as evolutionary algorithms do at the end of a generation.
