@@ -1,6 +1,8 @@
-"""Write python/paretopo_core/__init__.pyi: the types of the public functions, as overloads.
+"""Write ``__init__.pyi`` of paretopo_core: the types of the public functions, as overloads.
 
-Usage: make_stub.py
+Usage: make_stub.py [FILE]
+
+A build runs this for the wheel. Without FILE the stub goes into the checkout, where git ignores it.
 
 The annotations of the functions are the source. The type of a result depends on the points, as
 python/paretopo_core/_types.py says, so that each function gets one signature for each case.
@@ -11,7 +13,6 @@ from __future__ import annotations
 import ast
 import copy
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,11 +190,9 @@ def make_stub() -> str:
 
 
 def main() -> None:
-    """Write the stub, and format it."""
-    STUB.write_text(make_stub(), encoding="utf-8")
-    ruff = Path(sys.executable).with_name("ruff")
-    subprocess.run([ruff, "check", "--quiet", "--fix", "--select", "I", STUB], check=True)
-    subprocess.run([ruff, "format", "--quiet", STUB], check=True)
+    """Write the stub."""
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else STUB
+    file.write_text(make_stub(), encoding="utf-8")
 
 
 if __name__ == "__main__":
