@@ -3,8 +3,8 @@
     python scripts/make_notebooks.py
 
 Text becomes Markdown cells and each Python block a code cell. A block of `>>>` lines is split after
-every line that prints, so that a notebook shows each result. Notebooks have no outputs;
-tests/test_notebooks.py runs them and fails if one differs from its page.
+every line that prints, so that a notebook shows each result. A file has one line for each cell, and
+no outputs; tests/test_notebooks.py runs the notebooks and fails if one differs from its page.
 """
 
 from __future__ import annotations
@@ -35,13 +35,10 @@ def make_notebook(page: str) -> str:
     pieces += _split(text)
     cells = [_make_cell(number, *piece) for number, piece in enumerate(pieces)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook = {
-        "cells": cells,
-        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    lines = ",\n".join(json.dumps(cell, ensure_ascii=False) for cell in cells)
+    end = f'"metadata": {json.dumps(metadata)}, "nbformat": 4, "nbformat_minor": 5'
+    return f'{{"cells": [\n{lines}\n],\n{end}}}\n'
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
@@ -69,7 +66,7 @@ def _make_cell(number: int, kind: str, source: str) -> dict[str, Any]:
     cell = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
     if kind == "code":
         cell |= {"execution_count": None, "outputs": []}
-    return {**cell, "source": source.splitlines(keepends=True)}
+    return {**cell, "source": source}
 
 
 def main() -> None:
