@@ -38,8 +38,7 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
 def t_interval(values: ArrayLike, over: ArrayLike | None = None) -> tuple[float, float]:
     """95 % interval of a mean by Student's t, or of a ratio of sums by Fieller's theorem.
 
-    For 100 or more questions its coverage equals that of a bootstrap; for 5 or 20 it is higher. If
-    only few questions matter (one in five has a tool call, for example), use at least 100.
+    If only few questions matter (one in five has a tool call, for example), use at least 100.
 
     Args:
         values: (questions,) numbers, each the mean over a question's samples.
@@ -156,9 +155,7 @@ def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, fl
 
     A shift d is inside where the p-value of (differences - d) is above 0.05, so 0 is outside where
     `sign_flips` has p < 0.05. It covers 95 % where differences are symmetric around their mean,
-    whatever their tails. It covers less where they are skewed: exponential, 90 % of 8 and of 12;
-    one in eight a collapse, 67 % of 8 and 80 % of 12, since a third and a fifth of such samples
-    hold none.
+    whatever their tails, and less where they are skewed.
 
     Args:
         differences: (questions or seeds,) of one's means to another's.

@@ -147,16 +147,6 @@ def test_paper_recipe_differs_from_algorithm_1_only_in_the_filter():
 # ---- the paper's ablations as switches ---------------------------------------------------------
 
 
-ABLATIONS = {
-    "full": literal(stage1_steps=3),
-    "without stage 1": literal(stage1_steps=0),
-    "without stage 2": literal(stage1_steps=10**9),
-    "without dynamic weighting": literal(stage1_steps=3, multiplier_on="none"),
-    "without ranking": literal(stage1_steps=3, stage2_estimator="grpo"),
-    "fixed weights": literal(stage1_steps=10**9, multiplier_on="none"),
-}
-
-
 def trajectory(config: ParetoPOConfig, seed: int) -> np.ndarray:
     """The advantages of six steps on one stream of rollouts and outcomes."""
     rng = np.random.default_rng(seed)
@@ -170,30 +160,6 @@ def trajectory(config: ParetoPOConfig, seed: int) -> np.ndarray:
         steps.append(controller.step(np.stack([solved, economy], axis=-1)).advantages)
         controller.observe(rng.random(2))
     return np.array(steps)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("without stage 2", "without ranking"),
-        ("without stage 2", "fixed weights"),
-        ("without dynamic weighting", "full"),
-    ],
-)
-def test_ablations_that_group_normalisation_makes_equal(one, other, seed):
-    """The paper reports 76.3 against 77.0 and 80.0 against 79.1 for such pairs: noise."""
-    np.testing.assert_allclose(
-        trajectory(ABLATIONS[one], seed), trajectory(ABLATIONS[other], seed), atol=2e-5
-    )
-
-
-@pytest.mark.parametrize(
-    ("one", "other"), [("full", "without stage 1"), ("full", "without stage 2")]
-)
-def test_ablations_that_do_differ(one, other):
-    difference = trajectory(ABLATIONS[one], 0) - trajectory(ABLATIONS[other], 0)
-    assert np.abs(difference).max() > 0.1
 
 
 @pytest.mark.parametrize(

@@ -220,29 +220,3 @@ def test_pareto_is_the_core():
 def test_constant_is_one_for_everybody():
     rewards = np.random.default_rng(1).random((3, 4, 2))
     np.testing.assert_array_equal(ESTIMATORS["constant"](rewards, WEIGHTS), np.ones((3, 4)))
-
-
-def expected_gradient(logits, lengths, advantage):
-    """Exact policy gradient of a softmax over responses, losses averaged within the response."""
-    policy = np.exp(logits) / np.exp(logits).sum()
-    per_response = policy * advantage / lengths
-    return per_response - policy * per_response.sum()
-
-
-@pytest.mark.parametrize(("advantage", "drifts"), [(1.0, True), (0.0, False)])
-def test_uncentred_constant_shortens_responses(advantage, drifts):
-    """The reason for the control run and for centring: A = 1 for all drives calls to 0."""
-    calls = np.arange(4)
-    lengths = 10.0 + 12.0 * calls
-    same = np.zeros((1, 4, 2))  # no reward information at all
-    values = ESTIMATORS["pareto"](same, WEIGHTS, centre="none" if advantage else "mean")[0]
-    np.testing.assert_array_equal(values, np.full(4, advantage))
-    if advantage:
-        np.testing.assert_array_equal(values, ESTIMATORS["constant"](same, WEIGHTS)[0])
-    logits = np.zeros(4)
-    for _ in range(4000):
-        logits = logits + expected_gradient(logits, lengths, values)
-    policy = np.exp(logits) / np.exp(logits).sum()
-    assert (policy @ calls < 0.1) == drifts
-    if not drifts:
-        np.testing.assert_array_equal(policy, np.full(4, 0.25))

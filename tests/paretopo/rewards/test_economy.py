@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.rollout_groups import groups, reward_vectors
+from support.rollout_groups import groups
 
 from paretopo.config import dumps, loads, with_method
 from paretopo.controller.two_stages import ParetoPO
@@ -15,7 +15,6 @@ from paretopo.rewards.economy import otc_economy, tool_economy
 from paretopo.rewards.learnt_costs import CostMinimum
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
-from paretopo_core import pareto_rank
 
 GOLDEN = [1, 0.496585, 0.246597, 0.122456, 0.060810, 0.030197]
 
@@ -29,28 +28,8 @@ def test_economy_golden_vector():
     np.testing.assert_allclose(tool_economy([5, 4, 3, 2, 1, 0], 5), GOLDEN, atol=1e-6)
 
 
-@given(st.lists(st.integers(0, 20), max_size=8), st.integers(0, 10), st.floats(0.01, 3))
-def test_economy_is_one_at_the_optimum_only_and_positive(calls, n_opt, alpha):
-    economy = tool_economy(calls, n_opt, alpha)
-    assert economy.dtype == np.float64
-    assert ((economy > 0) & (economy <= 1)).all()
-    np.testing.assert_array_equal(economy == 1, np.array(calls, int) == n_opt)
-
-
 def test_groups_without_success_get_zero():
     np.testing.assert_array_equal(tool_economy([0, 1, 2], None), [0, 0, 0])
-
-
-def test_equal_calls_are_paid_bit_equally():
-    economy = tool_economy([3, 1, 3, 5, 1], 3)
-    assert economy[0] == economy[2]
-    assert economy[1] == economy[3] == economy[4]
-
-
-@given(groups(), st.floats(0.05, 2), st.floats(0.05, 2))
-def test_ranks_do_not_depend_on_alpha(rollouts, alpha, other):
-    first = pareto_rank(reward_vectors(rollouts, alpha=alpha))
-    np.testing.assert_array_equal(first, pareto_rank(reward_vectors(rollouts, alpha=other)))
 
 
 @given(st.lists(groups(), max_size=6))
@@ -64,24 +43,6 @@ def test_minimum_is_the_fewest_calls_of_a_success(history):
         assert after == (min(seen) if seen else None)
         assert before is None or after <= before
         assert all(calls >= after for solved, calls in rollouts if solved)
-
-
-@given(groups(), st.randoms(), st.integers(1, 3))
-def test_the_order_within_a_group_does_not_matter(rollouts, random, support):
-    shuffled = random.sample(rollouts, len(rollouts))
-    first, second = CostMinimum(min_support=support), CostMinimum(min_support=support)
-    first.update("q", *split(rollouts))
-    second.update("q", *split(shuffled))
-    assert first.state_dict() == second.state_dict()
-
-
-@given(groups(), st.sampled_from(["running", "group"]))
-def test_updating_twice_changes_nothing(rollouts, scope):
-    tracker = CostMinimum(scope=scope)
-    tracker.update("q", *split(rollouts))
-    once = tracker.state_dict()
-    tracker.update("q", *split(rollouts))
-    assert tracker.state_dict() == once
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), groups()), max_size=8))
@@ -185,19 +146,6 @@ def test_bad_settings_are_refused():
 
 
 # ---- OTC ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("n_opt", "wanted"),
-    [
-        (0, [1, 0.809017, 0.62349, 0.5]),
-        (1, [0, 1, 0.866025, 0.707107]),
-        (2, [0, 0.866025, 1, 0.951057]),
-        (3, [0, 0.707107, 0.951057, 1]),
-    ],
-)
-def test_otc_at_three_calls_by_hand(n_opt, wanted):
-    np.testing.assert_allclose(otc_economy(range(4), n_opt, 3), wanted, atol=1e-6)
 
 
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 6))

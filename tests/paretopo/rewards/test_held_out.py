@@ -72,18 +72,6 @@ def test_state_goes_through_json(history):
     np.testing.assert_array_equal(second.economies(), whole.economies())
 
 
-def test_rescoring_can_make_a_dominated_evaluation_dominant():
-    """Why the state keeps every evaluation: a lower optimum makes a question weigh less."""
-    held_out = new()
-    held_out.add(["a", "b"], costs=calls(4, 3), solved=[True, True])
-    held_out.add(["a", "b"], costs=calls(5, 1), solved=[True, True])
-    first, second = held_out.economies()[..., 0].mean(axis=1)
-    assert first < second
-    held_out.add(["a", "b"], costs=calls(9, 0), solved=[False, True])
-    first, second, _ = held_out.economies()[..., 0].mean(axis=1)
-    assert first > second
-
-
 def test_answers_are_compact_and_outside_the_state():
     held_out, prompts = new(), [f"question {i}" for i in range(200)]
     sizes = []

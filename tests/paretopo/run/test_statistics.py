@@ -39,16 +39,6 @@ def test_wilson_as_printed(successes, n, low, high):
     assert wilson_interval(successes, n) == pytest.approx((low, high), abs=5e-5)
 
 
-@given(counts)
-def test_wilson_is_an_interval_around_the_share(pair):
-    successes, n = pair
-    low, high = wilson_interval(successes, n)
-    assert 0 <= low <= successes / n + 1e-12
-    assert successes / n - 1e-12 <= high <= 1
-    mirrored = wilson_interval(n - successes, n)
-    assert mirrored == pytest.approx((1 - high, 1 - low))
-
-
 def test_unpaired_p_values_of_the_papers_own_claims():
     """ParetoPO against the best baseline of each data set, from the percentages in its table 1."""
     claims = {
@@ -83,11 +73,6 @@ def test_fisher_is_its_definition(a, b):
     }
     rare = sum(chance for chance in chances.values() if chance <= chances[x])
     assert fisher_exact(x, n, y, m) == pytest.approx(rare / math.comb(n + m, x + y))
-
-
-def test_fisher_as_documented_by_scipy_and_r():
-    assert fisher_exact(8, 10, 1, 6) == pytest.approx(0.0349650, abs=1e-7)
-    assert fisher_exact(3, 4, 1, 4) == pytest.approx(0.4857143, abs=1e-7)
 
 
 @given(st.integers(0, 40), st.integers(0, 40))
@@ -126,14 +111,6 @@ def test_holm_as_r_has_it():
     assert holm([0.05, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
     assert holm([]) == []
     assert holm([0.6, 0.9]) == [1.0, 1.0]
-
-
-@given(st.lists(st.floats(0, 1), max_size=12))
-def test_holm_only_raises_and_keeps_the_order(p_values):
-    adjusted = holm(p_values)
-    assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
-    order = np.argsort(p_values, kind="stable")
-    assert (np.diff(np.array(adjusted)[order]) >= 0).all()
 
 
 def by_search(differences, low, high):
@@ -180,62 +157,6 @@ def test_random_flips_agree_with_all_of_them_and_with_the_test():
         assert p == pytest.approx(0.05, abs=0.008)
     assert sign_flips(differences - low - 1e-9) > 0.05 >= sign_flips(differences - low + 1e-9)
     assert sign_flip_interval(differences) == (low, high)
-
-
-NORMAL, SKEWED, HEAVY, BOUNDED, COLLAPSED = (
-    (lambda rng, size: rng.standard_normal(size), 0.0),
-    (lambda rng, size: rng.exponential(size=size), 1.0),
-    (lambda rng, size: rng.standard_t(1.5, size=size), 0.0),
-    (lambda rng, size: rng.beta(0.3, 0.3, size=size), 0.5),
-    # One seed in eight loses everything: of 8 seeds a third have seen nothing of it.
-    (lambda rng, size: -1.0 * (rng.random(size) < 0.125), -0.125),
-)
-
-
-def coverage(interval, data, n, draws=800):
-    """(share of intervals that hold the mean) in percent; its own deviation is below 1.6."""
-    draw, mean = data
-    samples = draw(np.random.default_rng(11), (draws, n))
-    ends = np.array([interval(sample) for sample in samples])
-    return 100 * np.mean((ends[:, 0] <= mean + 1e-9) & (mean - 1e-9 <= ends[:, 1]))
-
-
-def percentile_bootstrap(sample):
-    """Return the bootstrap interval of 400 draws, which these intervals replace."""
-    drawn = np.random.default_rng(0).integers(sample.size, size=(400, sample.size))
-    return np.percentile(sample[drawn].mean(axis=1), [2.5, 97.5])
-
-
-@pytest.mark.parametrize("n", [8, 12])
-@pytest.mark.parametrize("data", [NORMAL, HEAVY, BOUNDED], ids=["normal", "heavy", "bounded"])
-def test_sign_flip_intervals_of_symmetric_differences_cover(data, n):
-    assert coverage(sign_flip_interval, data, n) == pytest.approx(95, abs=2.5)
-    assert coverage(percentile_bootstrap, data, n, 400) < 94
-
-
-def test_sign_flip_intervals_of_skewed_differences_cover_less():
-    """As their docstring has it; no interval of a mean covers whatever the data are."""
-    assert coverage(sign_flip_interval, SKEWED, 8) == pytest.approx(90.5, abs=3)
-    assert coverage(sign_flip_interval, COLLAPSED, 8) == pytest.approx(65, abs=5)
-    assert coverage(percentile_bootstrap, SKEWED, 8, 400) < 87
-
-
-@pytest.mark.parametrize(("n", "least"), [(5, 91), (20, 92), (300, 92.5)])
-def test_t_intervals_of_calls_cover(n, least):
-    data = (lambda rng, size: rng.poisson(1.5, size=size)), 1.5
-    assert coverage(t_interval, data, n) > least
-    if n < 20:
-        assert coverage(percentile_bootstrap, data, n, 400) < 86
-
-
-@pytest.mark.parametrize(("n", "least"), [(5, 91), (20, 92), (300, 92.5)])
-def test_intervals_of_a_ratio_cover_too(n, least):
-    rng = np.random.default_rng(2)
-    solved, calls = rng.random((800, n)) < 0.6, rng.poisson(1.5, size=(800, n))
-    ends = np.array([t_interval(*one) for one in zip(solved, calls, strict=True)])
-    inside = (ends[:, 0] <= 0.4) & (ends[:, 1] >= 0.4) | np.isnan(ends[:, 0])
-    assert 100 * inside.mean() > least
-    assert n == 5 or np.isfinite(ends).all()
 
 
 def test_t_intervals_by_hand():
