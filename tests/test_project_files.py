@@ -12,8 +12,6 @@ yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
-FIELDS = {"checkboxes", "dropdown", "input", "markdown", "textarea"}
 
 
 def load(path):
@@ -60,39 +58,6 @@ def test_citation_names_this_version():
     [paper] = citation["references"]
     assert paper["url"] == PROJECT["urls"]["Paper"]
     assert len(paper["authors"]) == 9
-
-
-def test_badges_are_true():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    badges = re.findall(r"^\[!\[(.+?)\]\((https://img\.shields\.io/badge/\S+)\)\]", text, re.M)
-    versions = [
-        one.rpartition(" ")[2]
-        for one in PROJECT["classifiers"]
-        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", one)
-    ]
-    python, licence, paper = (name for name, _ in badges)
-    assert python == f"Python {versions[0]} to {versions[-1]}"
-    assert licence == f"Licence {PROJECT['license']}"
-    assert paper == f"Paper arXiv {PROJECT['urls']['Paper'].rpartition('/')[2]}"
-    for name, url in badges:
-        shown = url.replace("--", "~").replace("-", " ").replace("_", " ").replace("~", "-")
-        assert name.removeprefix("Paper ").lower() in shown.lower()
-
-
-@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
-def test_an_issue_form_is_one_that_github_takes(form):
-    content = yaml.safe_load(form.read_text(encoding="utf-8"))
-    if form.stem == "config":
-        assert set(content) <= {"blank_issues_enabled", "contact_links"}
-        return
-    assert (
-        {"name", "description", "body"} <= set(content) <= {"name", "description", "labels", "body"}
-    )
-    ids = [field["id"] for field in content["body"]]
-    assert len(set(ids)) == len(ids)
-    for field in content["body"]:
-        assert field["type"] in FIELDS
-        assert field["attributes"]["label"]
 
 
 def test_the_exact_set_lies_in_the_ranges():

@@ -77,46 +77,11 @@ def test_ranks_equal_moocore_on_large_sets():
             )
 
 
-@given(points=point_batches(min_points=1), seed=st.integers(0, 99))
-def test_order_of_points_groups_and_objectives_does_not_matter(points, seed):
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(points.shape[1])
-    ranks = pp.pareto_rank(points)
-    np.testing.assert_array_equal(pp.pareto_rank(points[:, order]), ranks[:, order])
-    np.testing.assert_array_equal(pp.pareto_rank(points[::-1]), ranks[::-1])
-    np.testing.assert_array_equal(pp.pareto_rank(points[..., ::-1]), ranks)
-
-
 @given(points=point_batches(min_points=1))
 def test_only_the_order_of_the_values_matters(points):
     points = np.nan_to_num(points, nan=0.0)
     order = np.unique(points, return_inverse=True)[1].reshape(points.shape).astype(np.float64)
     np.testing.assert_array_equal(pp.pareto_rank(order), pp.pareto_rank(points))
-
-
-@given(points=point_batches(min_points=1))
-def test_duplicates_share_a_rank(points):
-    doubled = np.concatenate([points, points], axis=1)
-    ranks = pp.pareto_rank(points)
-    np.testing.assert_array_equal(pp.pareto_rank(doubled), np.concatenate([ranks, ranks], axis=1))
-
-
-@given(points=point_batches(min_points=1, max_points=6))
-def test_ranks_do_not_depend_on_the_batch(points):
-    together = pp.pareto_rank(points)
-    for group, ranks in zip(points, together, strict=True):
-        np.testing.assert_array_equal(pp.pareto_rank(group), ranks)
-    nested = pp.pareto_rank(points[None, :, None])
-    np.testing.assert_array_equal(nested, together[None, :, None])
-
-
-@given(batch=masked_batches(min_points=1))
-def test_padding_changes_nothing(batch):
-    points, mask = batch
-    ranks = pp.pareto_rank(points, mask=mask)
-    for group, keep, rank in zip(points, mask, ranks, strict=True):
-        np.testing.assert_array_equal(rank[keep], pp.pareto_rank(group[keep]))
-        assert (rank[~keep] == -1).all()
 
 
 def test_nan_ranks_below_every_number_in_both_senses():
