@@ -32,7 +32,9 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
     share, z2 = successes / n, _Z95**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _Z95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    low = 0.0 if successes == 0 else centre - half  # exact ends: the formula rounds
+    high = 1.0 if successes == n else centre + half
+    return low, high
 
 
 def t_interval(values: ArrayLike, over: ArrayLike | None = None) -> tuple[float, float]:

@@ -37,6 +37,8 @@ counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 )
 def test_wilson_as_printed(successes, n, low, high):
     assert wilson_interval(successes, n) == pytest.approx((low, high), abs=5e-5)
+    assert wilson_interval(0, n)[0] == 0.0
+    assert wilson_interval(n, n)[1] == 1.0
 
 
 def test_unpaired_p_values_of_the_papers_own_claims():
