@@ -32,16 +32,17 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells expect
 _EXAMPLES = """\
 examples:
   paretopo info                                   show versions, build and devices
-  paretopo prepare math500                        prepare a data set
-  paretopo train examples/calculator.toml         train; a run folder appears under runs/
+  paretopo prepare math500                        download and convert a data set
+  paretopo train examples/calculator.toml         train a model; creates a folder under runs/
   paretopo train --resume runs/RUN                resume after Ctrl-C, a crash or a kill
-  paretopo evaluate runs/RUN                      ask the trained model questions
-  paretopo report runs/RUN                        write table and plots again
+  paretopo evaluate runs/RUN                      test the trained model on held-out questions
+  paretopo report runs/RUN                        write the tables and plots of a run
+  paretopo show runs/RUN                          read the model's answers, also in a browser
   paretopo study mine.toml                        compare methods, seeds and tasks
-  paretopo show runs/RUN                          read the policy's rollouts, also in a browser
-  paretopo serve-search corpus.jsonl              serve searches in a corpus, for training
+  paretopo serve-search corpus.jsonl              start a search server for training
 
-Tab completes commands, options, methods and keys in bash, zsh and fish: docs/commands.md.
+Run "paretopo COMMAND --help" for the options of a command. docs/commands.md explains how to turn on
+tab completion in bash, zsh and fish.
 """
 
 
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Run = parsed.run
     try:
         if options and not parsed.hands_on:
-            refuse(f"only train passes options on, got -- {' '.join(options)}")
+            refuse(f"only train takes options after --, got -- {' '.join(options)}")
         code = run(parsed, options)
         sys.stdout.flush()
     except Refusal as refusal:
@@ -119,7 +120,7 @@ def make_parser() -> Parser:
     """Make the parser of the whole command line."""
     parser = Parser(
         prog="paretopo",
-        description="Multi-objective training of tool-using language models.",
+        description="Train and evaluate language models on several objectives at once.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -28,22 +28,22 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-  paretopo evaluate runs/RUN --preference 0.8,0.2   a run with preferences; --sweep: several
+  paretopo evaluate runs/RUN --preference 0.8,0.2  for a run with preferences
   paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests, a plot
 
 tools:
-  task      the run's own task: its tool, its grader, its objectives, your own rewards; without
-            --data its held-out questions, else a data file in the format of task.held_out
+  task      the run's own task, with its tool, grader, objectives and reward functions. The
+            questions are those that the run held out, or a --data file in the same format
   none      no tool: a chain of thought, then the answer
   python    programs in the text, in ToRL's protocol; each runs in a sandbox (needs bubblewrap)
   search    queries in the text, in Search-R1's protocol, to a search server
             (paretopo serve-search CORPUS)
-  rag       one search for the question; its passages stand in the prompt: the paper's RAG row
+  rag       one search for the question, with its results in the prompt, as in the paper
 
-Other data are files of paretopo prepare. Mathematics (a prompt that asks for \\boxed{}) is graded
-by math-verify, other questions by exact match between <answer> tags. Every trajectory is kept. The
-same command resumes after Ctrl-C, a crash or a kill, and does nothing if every answer is there.
-docs/evaluation.md explains the numbers and tests.
+For all tools except task, --data takes files that paretopo prepare wrote. math-verify grades
+mathematics (prompts that ask for \\boxed{}). Other answers must match exactly, between <answer>
+tags. All responses are saved. The same command resumes after Ctrl-C, a crash or a kill, and does
+nothing if every question has its answers. docs/evaluation.md explains the numbers and tests.
 """
 
 
@@ -52,33 +52,60 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "evaluate",
         _run,
-        "ask a model questions, with or without its tool",
-        "Exact match, tool calls and response length of a model, data set by data set.",
+        "test a model on questions, with or without a tool",
+        "Measure accuracy, tool calls and response length of a model for each data set.",
         _EXAMPLES,
     )
     parser.add_argument(
         "model", metavar="MODEL", help="a run folder, a model folder, a .gguf file or a Hub name"
     )
-    parser.add_argument("--data", nargs="+", metavar="FILE", help="JSONL questions")
+    parser.add_argument("--data", nargs="+", metavar="FILE", help="JSONL files of questions")
     parser.add_argument(
         "--tool",
         choices=("task", "none", "python", "search", "rag"),
-        help="none; without --data task",
-    )
-    parser.add_argument("--max-calls", type=int, metavar="N", help="3 for python, 4 for search")
-    parser.add_argument(
-        "--max-tokens", type=int, metavar="N", help="longest response; 4096 for search, else 3072"
+        help="see the list below (default: none; task without --data)",
     )
     parser.add_argument(
-        "--temperature", type=float, metavar="T", help="0, the default, is greedy; task: the run's"
+        "--max-calls",
+        type=int,
+        metavar="N",
+        help="tool calls per response (default: python 3, search 4)",
     )
-    parser.add_argument("--top-p", type=float, default=1.0, metavar="P", help="%(default)s")
     parser.add_argument(
-        "--samples", type=int, default=1, metavar="N", help="responses to a question; %(default)s"
+        "--max-tokens",
+        type=int,
+        metavar="N",
+        help="tokens per response (default: 4096 for search, 3072 otherwise)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of sampling; %(default)s")
     parser.add_argument(
-        "--limit", type=int, default=0, metavar="N", help="most questions of each file"
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="sampling temperature; 0 is greedy (default: 0; for task, that of the run)",
+    )
+    parser.add_argument(
+        "--top-p",
+        type=float,
+        default=1.0,
+        metavar="P",
+        help="sample from the most likely tokens, up to this probability (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--samples",
+        type=int,
+        default=1,
+        metavar="N",
+        help="responses to each question (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of sampling (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=0,
+        metavar="N",
+        help="use only the first N questions of each file",
     )
     parser.add_argument(
         "--plain", action="store_true", help="do not apply the model's chat template"
@@ -87,16 +114,18 @@ def add_evaluate(subcommands: Subcommands) -> None:
     asked.add_argument(
         "--preference",
         metavar="W,W|N",
-        help="task, of a run with preferences: weights of the objectives, or budgets",
+        help="for a run with preferences: the weights of the objectives, or the budgets",
     )
     asked.add_argument(
         "--sweep",
         action="store_true",
-        help="the same with all preferences of an evaluation; the default",
+        help="for a run with preferences: all preferences of an evaluation (the default)",
     )
-    parser.add_argument("--name", help="name of the model in tables")
+    parser.add_argument("--name", help="name of the model in the tables")
     parser.add_argument(
-        "--out", metavar="DIR", help="the result folder; evaluations/NAME-TOOL-DIGEST"
+        "--out",
+        metavar="DIR",
+        help="output folder (default: evaluations/NAME-TOOL-DIGEST; for task, NAME-task)",
     )
     _add_runtime_options(parser.add_argument_group("runtime"))
     parser.set_defaults(default_of=parser.get_default)
@@ -104,39 +133,70 @@ def add_evaluate(subcommands: Subcommands) -> None:
 
 def _add_runtime_options(group: Any) -> None:
     group.add_argument(
-        "--engine", choices=("transformers", "vllm"), default="transformers", help="%(default)s"
+        "--engine",
+        choices=("transformers", "vllm"),
+        default="transformers",
+        help="library that generates the responses (default: %(default)s)",
     )
-    group.add_argument("--batch", type=int, metavar="N", help="rollouts in a batch; 64, vLLM: 1024")
-    group.add_argument("--device", choices=("cpu", "cuda"), help="for transformers")
+    group.add_argument(
+        "--batch",
+        type=int,
+        metavar="N",
+        help="responses to generate at once (default: 64; 1024 for vllm)",
+    )
+    group.add_argument("--device", choices=("cpu", "cuda"), help="device of transformers")
     group.add_argument(
         "--dtype",
         choices=("float32", "bfloat16"),
-        help="for transformers; bfloat16 on a GPU, float32 on a CPU",
+        help="number format of transformers (default: bfloat16 on a GPU, float32 on a CPU)",
     )
     group.add_argument(
-        "--threads", type=int, default=0, metavar="N", help="threads of torch on a CPU"
+        "--threads",
+        type=int,
+        default=0,
+        metavar="N",
+        help="threads on a CPU (default: those of torch)",
     )
     group.add_argument(
-        "--gpus", type=int, default=1, metavar="N", help="GPUs, for vLLM; %(default)s"
+        "--gpus", type=int, default=1, metavar="N", help="GPUs of vllm (default: %(default)s)"
     )
     group.add_argument(
         "--memory",
         type=float,
         default=0.9,
         metavar="SHARE",
-        help="share of a GPU, for vLLM; %(default)s",
+        help="share of each GPU's memory that vllm takes (default: %(default)s)",
     )
-    group.add_argument("--search-url", default="http://127.0.0.1:8000", help="%(default)s")
-    group.add_argument("--topk", type=int, default=3, metavar="N", help="passages; %(default)s")
-    group.add_argument("--sandbox-url", help="a SandboxFusion server, instead of sandboxes here")
+    group.add_argument(
+        "--search-url",
+        default="http://127.0.0.1:8000",
+        metavar="URL",
+        help="search server (default: %(default)s)",
+    )
+    group.add_argument(
+        "--topk",
+        type=int,
+        default=3,
+        metavar="N",
+        help="passages per search (default: %(default)s)",
+    )
+    group.add_argument(
+        "--sandbox-url",
+        metavar="URL",
+        help="run programs on this SandboxFusion server instead of on this machine",
+    )
     group.add_argument(
         "--isolation",
         choices=("bubblewrap", "process"),
         default="bubblewrap",
-        help="isolation of programs; process sets limits but does not isolate",
+        help="how to run programs (default: %(default)s); process limits but does not isolate them",
     )
     group.add_argument(
-        "--workers", type=int, default=4, metavar="N", help="programs that run together"
+        "--workers",
+        type=int,
+        default=4,
+        metavar="N",
+        help="programs that run at the same time (default: %(default)s)",
     )
 
 
@@ -156,7 +216,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     if arguments.tool == "task" or arguments.data is None:
         return _run_task(arguments)
     if arguments.preference is not None or arguments.sweep:
-        refuse("--preference and --sweep are for --tool task, whose prompts carry a preference")
+        refuse("--preference and --sweep work only with --tool task")
     model, name = find_model(arguments.model)
     name = arguments.name or name
     try:
@@ -194,16 +254,16 @@ def _run_task(arguments: argparse.Namespace) -> int:
         refuse(f"--tool {arguments.tool} needs questions: --data FILE")
     for option in _OF_OTHER_TOOLS:
         if getattr(arguments, option) != arguments.default_of(option):
-            refuse(f"--{option.replace('_', '-')} is not for --tool task: the run sets it")
+            refuse(f"--{option.replace('_', '-')} is not for --tool task: the run determines it")
     if len(arguments.data or ()) > 1:
         refuse(f"--tool task takes one data file, got {len(arguments.data)}")
     model, name = find_model(arguments.model)
     if not (Path(arguments.model) / "config.toml").is_file():
-        refuse(f"{arguments.model} is not a run folder with a task: give --data FILE")
+        refuse(f"{arguments.model} is not a run folder with a task: pass questions as --data FILE")
     try:
         run = RunFolder.open(arguments.model)
         if run.manifest.get("script"):
-            refuse(f"{run.path} is the run of a script: its questions and rewards are there")
+            refuse(f"{run.path} is the run of a script: evaluate with the questions of that script")
         config = plan_evaluation(
             run.config,
             model,
@@ -232,7 +292,8 @@ def _run_task(arguments: argparse.Namespace) -> int:
         refuse(str(error))
     folder.finish()
     print(format_evaluation(rows))
-    print(f"\n{folder.path}: paretopo show has the texts, evaluations.jsonl all numbers")
+    print(f"\nall numbers:       {folder.path}/evaluations.jsonl")
+    print(f"the model's texts: paretopo show {folder.path}")
     return 0
 
 
@@ -245,7 +306,7 @@ def _preferences_of(
     known = preferences_of(config)
     if known is None and (arguments.preference is not None or arguments.sweep):
         refuse(
-            "--preference and --sweep are for runs whose prompts carry one: this one was trained "
+            "--preference and --sweep are for runs with preferences, but this run was trained "
             'without paretopo.preference = "given"'
         )
     if known is None or arguments.preference is None:
@@ -262,7 +323,7 @@ def parse_preference(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        refuse(f"a preference must be numbers between commas, as 0.8,0.2, got {text!r}")
+        refuse(f"a preference must be numbers with commas between them, like 0.8,0.2, got {text!r}")
 
 
 def _evaluate(
@@ -296,14 +357,15 @@ def _evaluate(
                 if not evaluation.run(folder, rows, settings, options):
                     raise KeyboardInterrupt
         except KeyboardInterrupt:
-            print(f"\nparetopo: {folder.path}: the same command resumes", file=sys.stderr)
+            print(f"\nparetopo: {folder.path}: resume with the same command", file=sys.stderr)
             raise
     results = summarise_folder(folder)
     folder.write_results({name: result.as_dict() for name, result in results.items()})
     if folder.manifest.get("status") != "finished":
         folder.finish()
     print("\n".join(results_table({folder.name: results})))
-    print(f"\n{folder.path}: paretopo report writes tables and a plot, paretopo show the texts")
+    print(f"\ntables and a plot: paretopo report {folder.path}")
+    print(f"the model's texts: paretopo show {folder.path}")
 
 
 def _make_settings(arguments: argparse.Namespace, model: str) -> EvaluationSettings:
@@ -338,8 +400,8 @@ def find_model(given: str) -> tuple[str, str]:
     if path.is_dir():
         if not (path / "config.json").is_file() and not any(path.glob("*.gguf")):
             refuse(
-                f"{path} is neither a run folder nor a model: it holds no config.json and no .gguf "
-                "file"
+                f"{path} is neither a run folder nor a model folder: it has no config.json and no "
+                ".gguf file"
             )
         return str(path.resolve()), path.resolve().name
     if path.exists() or given.startswith((".", "/")):

@@ -14,7 +14,7 @@ def add_info(subcommands: Subcommands) -> None:
         "info",
         _run,
         "show versions, build and devices",
-        "Versions, build and devices of this installation.",
+        "Show the versions, the build and the devices of this installation.",
     )
 
 
@@ -31,7 +31,7 @@ def _run(_: argparse.Namespace, __: Sequence[str]) -> int:
         "threads": str(get_num_threads()),
         "built with CUDA": "yes" if _core.cuda_is_compiled() else "no",
         "CUDA devices": str(_core.cuda_device_count()) if _core.cuda_is_compiled() else "none",
-        "CUDA needs": _core.cuda_driver_needed() or "a build with CUDA",
+        "CUDA driver": _core.cuda_driver_needed() or "not needed: built without CUDA",
         **packages,
         "system": str(here["system"]),
         "processor": str(here["processor"]),

@@ -14,18 +14,19 @@ from paretopo.data.sources import SOURCES, Source
 _EXAMPLES = """\
 examples:
   paretopo prepare math500                          a benchmark, from the Hugging Face Hub
-  paretopo prepare torl --from train.parquet        after the benchmarks: leaves them out
-  paretopo prepare nq --from FlashRAG_datasets/     searches the folder for the file
+  paretopo prepare torl --from train.parquet        a training set, without the questions of the
+                                                    benchmarks that you prepared before
+  paretopo prepare nq --from FlashRAG_datasets/     finds the file in this folder
   paretopo prepare torl --from train.parquet \\
       --longest-prompt 390 --tokenizer Qwen/Qwen2.5-Math-1.5B
 
 data sets:
 {table}
 
-It writes DIR/NAME/train.jsonl and held_out.jsonl of a training set, DIR/NAME/test.jsonl of a
-benchmark, and manifest.json with checksums and counts. A row is {{"id", "datasource", "question",
-"prompt", "label": {{"answer"}}}}. Without --from, the file comes from the Hugging Face Hub, at the
-revision that docs/data.md names. That page has the details.
+A training set becomes DIR/NAME/train.jsonl and held_out.jsonl, a benchmark DIR/NAME/test.jsonl.
+manifest.json has checksums and counts. Each row is {{"id", "datasource", "question", "prompt",
+"label": {{"answer"}}}}. Without --from, the command downloads the file from the Hugging Face Hub,
+at the revision that docs/data.md names. That page has the details.
 """
 
 
@@ -35,10 +36,12 @@ def add_prepare(subcommands: Subcommands) -> None:
         "prepare",
         _run,
         "prepare a data set for training and evaluation",
-        "Prepare a published data set: one layout, checked, split, without benchmark questions.",
+        "Convert a published data set to one format. Check it, split it, drop benchmark questions.",
         _EXAMPLES.format(table="\n".join(map(_describe_source, SOURCES.values()))),
     )
-    parser.add_argument("name", metavar="NAME", choices=list(SOURCES), help="see below")
+    parser.add_argument(
+        "name", metavar="NAME", choices=list(SOURCES), help="a data set of the list below"
+    )
     parser.add_argument(
         "--from",
         dest="place",
@@ -47,12 +50,16 @@ def add_prepare(subcommands: Subcommands) -> None:
         help="the published file (.parquet, .jsonl, .json, .csv), or a folder with it",
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("data"), help="folder; %(default)s"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("data"),
+        help="output folder (default: %(default)s)",
     )
     parser.add_argument(
         "--unchecked",
         action="store_true",
-        help="accept the file as the benchmark even if its count or questions differ",
+        help="accept a file whose number of rows or questions differ from the benchmark",
     )
     training = parser.add_argument_group("training sets")
     training.add_argument(
@@ -60,9 +67,11 @@ def add_prepare(subcommands: Subcommands) -> None:
         metavar="SHARE",
         type=float,
         default=0.01,
-        help="share of the questions kept for evaluation while training; %(default)s",
+        help="share of the questions to hold out for evaluation (default: %(default)s)",
     )
-    training.add_argument("--seed", type=int, default=0, help="seed of the split; %(default)s")
+    training.add_argument(
+        "--seed", type=int, default=0, help="seed of the split (default: %(default)s)"
+    )
     training.add_argument(
         "--exclude",
         metavar="FILE",
@@ -75,10 +84,12 @@ def add_prepare(subcommands: Subcommands) -> None:
         "--longest-prompt",
         metavar="N",
         type=int,
-        help="drop longer prompts, in characters, or in tokens with --tokenizer",
+        help="drop prompts longer than N characters, or N tokens with --tokenizer",
     )
     training.add_argument(
-        "--tokenizer", metavar="MODEL", help="Hugging Face name or folder, for --longest-prompt"
+        "--tokenizer",
+        metavar="MODEL",
+        help="count tokens with this tokenizer: a Hub name or a folder",
     )
 
 
@@ -86,7 +97,7 @@ def _describe_source(source: Source) -> str:
     kind = "train" if source.training else "test"
     where = source.repository or source.address.removeprefix("https://").split("/raw/")[0]
     rows = f"{source.rows:,}" if source.counted else f"~{source.rows:,}"
-    return f"  {source.name:<14}{rows:>8}  {kind:<6} {source.title} ({where})"
+    return f"  {source.name:<16}{rows:>7}  {kind:<6} {source.title} ({where})"
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:

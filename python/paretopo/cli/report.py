@@ -21,10 +21,10 @@ examples:
   paretopo report evaluations/A evaluations/B --paper 7B
   paretopo report mine.toml                 a study, next to its records
 
-The folders decide between a report on trainings and one on evaluations. A report on evaluations has
-our rows below the paper's, tests against both, the dominance between rows, and a plot. --paper
-selects the paper's rows: those of one size of base model, all or none. It only reads records and
-evaluates nothing again.
+Pass run folders for a report on trainings, and evaluation folders for a report on evaluations. The
+second kind shows your rows below those of the paper, with significance tests, the non-dominated
+rows, and a plot. --paper selects the rows of the paper by the size of the base model. The command
+only reads records; it evaluates nothing.
 """
 
 
@@ -34,22 +34,21 @@ def add_report(subcommands: Subcommands) -> None:
         "report",
         _run,
         "write tables and plots of runs and evaluations",
-        "Trainings: before and after, front, dynamics, a page. "
-        "Evaluations: tables with the paper's rows.",
+        "Write tables and plots of trainings or evaluations.",
         _EXAMPLES,
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="a run folder, an evaluation folder, or a study's file",
+        help="a run folder, an evaluation folder, or the TOML file of a study",
     )
-    parser.add_argument("--out", metavar="DIR", help="output folder")
+    parser.add_argument("--out", metavar="DIR", help="output folder (default: see the examples)")
     parser.add_argument(
         "--paper",
         choices=("auto", "all", "none", "1.5B", "3B", "7B"),
         default="auto",
-        help="rows of the paper next to evaluations; auto: the sizes in the models' names",
+        help="rows of the paper to show; auto: the sizes in the names of the models",
     )
 
 
@@ -65,7 +64,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     out = None if arguments.out is None else Path(arguments.out)
     if any(kinds) and not all(kinds):
         refuse(
-            "a report is on trainings or on evaluations, not both: "
+            "a report covers trainings or evaluations, not both: "
             f"{arguments.runs[kinds.index(True)]} is an evaluation, "
             f"{arguments.runs[kinds.index(False)]} is not"
         )
@@ -73,7 +72,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         if all(kinds):
             return _report_evaluations(arguments.runs, out, arguments.paper)
         if arguments.paper != "auto":
-            refuse("--paper is for evaluations")
+            refuse("--paper is only for reports on evaluations")
         announce("reading records and drawing")
         if arguments.runs[0].endswith(".toml"):
             return _report_study(arguments.runs, out)
@@ -113,7 +112,7 @@ def _report_study(files: Sequence[str], out: Path | None) -> int:
     from paretopo.study import plan, report
 
     if len(files) > 1:
-        refuse(f"one study at a time, got {' '.join(files)}")
+        refuse(f"report takes one study at a time, got {' '.join(files)}")
     file = Path(files[0])
     print(report.write_report(plan.load(file), out or report.results_folder(file)))
     return 0

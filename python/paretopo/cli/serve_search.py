@@ -21,10 +21,11 @@ examples:
   curl -s http://127.0.0.1:8000/retrieve -H 'content-type: application/json' \\
     -d '{"queries": ["longest river"], "topk": 3, "return_scores": true}'
 
-A line of the corpus is {"id": "7", "contents": "\\"Title\\"\\ntext"}, as in Search-R1's
-wiki-18.jsonl, or has "title" and "text" instead of "contents". The index is built once and stored
-next to the corpus; it is rebuilt when the corpus changes. docs/search_server.md has sizes, times
-and the protocol. There is no authentication: anyone who reaches the address can search.
+Each line of the corpus is an object like {"id": "7", "contents": "\\"Title\\"\\ntext"}, as in
+Search-R1's wiki-18.jsonl. It may have "title" and "text" in place of "contents". The command builds
+the index once and stores it next to the corpus; it builds a new one if the corpus changes.
+docs/search_server.md has sizes, times and the protocol. There is no authentication: anyone who
+reaches the address can search.
 """
 
 
@@ -33,32 +34,49 @@ def add_serve_search(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "serve-search",
         _run,
-        "serve a search engine over a corpus",
-        "A search server with the HTTP protocol of Search-R1, for training.",
+        "start a search server for a corpus",
+        "Start a search server for training, with the HTTP protocol of Search-R1.",
         _EXAMPLES,
     )
     parser.add_argument("corpus", metavar="CORPUS", help="a JSONL file of passages")
-    parser.add_argument("--host", default="127.0.0.1", help="address to serve; %(default)s")
-    parser.add_argument("--port", type=int, default=8000, help="%(default)s; 0 takes a free one")
-    parser.add_argument("--topk", type=int, default=3, help="passages a query; %(default)s")
-    parser.add_argument("--index", metavar="PATH", help="path of the index")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="address (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=8000,
+        metavar="N",
+        help="port; 0 chooses a free one (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--topk", type=int, default=3, metavar="N", help="passages per query (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--index", metavar="PATH", help="path of the index (default: next to the corpus)"
+    )
     parser.add_argument(
         "--engine",
         choices=["bm25", "dense"],
         default="bm25",
-        help="search by words, or by embeddings; %(default)s",
+        help="bm25 searches by words, dense by embeddings (default: %(default)s)",
     )
     parser.add_argument(
-        "--model", default="intfloat/e5-base-v2", help="sentence encoder, for dense; %(default)s"
+        "--model",
+        default="intfloat/e5-base-v2",
+        help="for dense: the sentence encoder (default: %(default)s)",
     )
     parser.add_argument(
-        "--faiss", default="Flat", metavar="KIND", help="kind of dense index; %(default)s is exact"
+        "--faiss",
+        default="Flat",
+        metavar="KIND",
+        help="for dense: the kind of index; Flat is exact (default: %(default)s)",
     )
     parser.add_argument(
         "--prefixes",
         choices=("e5", "none"),
         default="e5",
-        help='dense: "query: " and "passage: " as prefixes, which E5 needs; %(default)s',
+        help='for dense: e5 adds the prefixes "query: " and "passage: " (default: %(default)s)',
     )
 
 

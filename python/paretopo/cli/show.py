@@ -26,7 +26,8 @@ examples:
   paretopo show runs/RUN --ask                      ask the trained model, under a preference
   paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
 
-A run keeps the rollouts of run.trajectories prompts of each step.
+A run records the rollouts of the first prompts of each step. The key run.trajectories sets the
+number of prompts.
 """
 _ON_A_TERMINAL, _ON_A_PAGE = 4, 200
 
@@ -37,43 +38,47 @@ def add_show(subcommands: Subcommands) -> None:
         "show",
         _run,
         "read rollouts and their rewards",
-        "Prompts with their rollouts: text, tool calls and answers, rewards, rank, advantage.",
+        "Show prompts with their rollouts: text, tool calls, rewards, ranks and advantages.",
         _EXAMPLES,
     )
-    parser.add_argument("run_folder", metavar="RUN", help="a run folder, or a trajectories.jsonl")
-    parser.add_argument("--step", type=int, metavar="N", help="the prompts of one step")
-    parser.add_argument("--group", metavar="ID", help="one prompt, by its id, in all steps")
+    parser.add_argument(
+        "run_folder", metavar="RUN", help="a run folder, or a file trajectories.jsonl"
+    )
+    parser.add_argument("--step", type=int, metavar="N", help="only the prompts of this step")
+    parser.add_argument("--group", metavar="ID", help="only the prompt with this id, in all steps")
     parser.add_argument(
         "--only",
         choices=("wrong", "right", "held-out", "training"),
-        help="wrong or right rollouts; held-out or training prompts",
+        help="only wrong or right rollouts, or only held-out or training prompts",
     )
     parser.add_argument(
         "--sort",
         metavar="ORDER",
         default="advantage",
-        help="order of a prompt's rollouts: by advantage (default); step, in the sampled order; or "
-        "the name of an objective, by its reward",
+        help="order of the rollouts of a prompt: advantage (default), step (as sampled), or "
+        "the name of an objective (best reward first)",
     )
     parser.add_argument(
         "--groups",
         type=int,
         metavar="N",
-        help=f"most prompts to show, newest first: {_ON_A_TERMINAL} on a terminal, {_ON_A_PAGE} "
-        "on a page",
+        help=f"number of prompts to show, newest first (default: {_ON_A_TERMINAL} on a terminal, "
+        f"{_ON_A_PAGE} on a page)",
     )
-    parser.add_argument("--html", metavar="FILE", help="write a page instead")
+    parser.add_argument("--html", metavar="FILE", help="write a page for the browser to this file")
     parser.add_argument(
-        "--open", action="store_true", help="open the page; it is in RUN/report without --html"
+        "--open",
+        action="store_true",
+        help="open the page in the browser; without --html, the page goes to RUN/report",
     )
     parser.add_argument(
-        "--ask", action="store_true", help="ask the trained model instead, one question at a time"
+        "--ask", action="store_true", help="ask the trained model your own questions, one at a time"
     )
     parser.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="auto: on a terminal, unless NO_COLOR is set",
+        help="colours; auto: on a terminal, unless NO_COLOR is set",
     )
 
 
@@ -130,7 +135,7 @@ def _ask(folder: str) -> int:
     try:
         run = RunFolder.open(folder)
         if run.manifest.get("script"):
-            refuse(f"{run.path} is the run of a script: its questions and tools are there")
+            refuse(f"{run.path} is the run of a script: ask your questions in that script")
         find_model(folder)
         announce("loading packages and model")
         for line in answer_on_terminal(run, input, parse_preference):

@@ -22,25 +22,26 @@ examples:
   paretopo study mine.toml --out mine --workers 8
   paretopo study mine.toml --ray auto              on the Ray cluster of this machine
 
-The file names methods (paretopo train --help lists them), seeds and tasks. A table [switches] names
-sets of further keys, which paretopo train --set takes one by one:
+The file names methods (paretopo train --help lists them), seeds and tasks. Each task names a
+configuration of paretopo train; docs/study/word_problems.toml is an example. A table [switches]
+gives names to sets of keys, so that you can combine them with methods:
 
   [switches]
-  gated = { paretopo.gate = "success" }      and "grpo+gated" is a method of this study
+  gated = { paretopo.gate = "success" }      "grpo+gated" is then a method of this study
 
-Each task names a configuration of paretopo train; docs/study/word_problems.toml is an example.
-It writes records.jsonl, a line for each finished training, and finally records.jsonl.xz in its
-place; report.md and plots, which paretopo report FILE.toml writes again.
+The study appends a line to records.jsonl for each finished training, and compresses the file to
+records.jsonl.xz at the end. It also writes report.md and plots; paretopo report FILE.toml writes
+these again.
 """
 
 
 def add_study(subcommands: Subcommands) -> None:
-    """Compare methods."""
+    """Add the command that compares methods."""
     parser = subcommands.add(
         "study",
         _run,
-        "compare methods: methods x seeds x tasks as one grid",
-        "Train a grid that resumes after any interruption, and report on it.",
+        "compare methods over seeds and tasks",
+        "Train every method with every seed on every task, and write a report.",
         _EXAMPLES,
     )
     add_arguments(parser)
@@ -48,16 +49,20 @@ def add_study(subcommands: Subcommands) -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a study."""
-    parser.add_argument("file", metavar="FILE.toml", help="methods, seeds and tasks")
+    parser.add_argument("file", metavar="FILE.toml", help="the methods, seeds and tasks to train")
     parser.add_argument(
-        "--out", metavar="DIR", help="folder of records and report; by default next to the file"
+        "--out", metavar="DIR", help="folder of records and report (default: next to the file)"
     )
-    parser.add_argument("--quick", action="store_true", help="fewer seeds, as the file says")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="train at the reduced size of the section [quick] in the file",
+    )
     parser.add_argument(
         "--workers",
         type=int,
         metavar="N",
-        help="trainings that run together; by default one for each core",
+        help="trainings that run at the same time (default: one per core)",
     )
     parser.add_argument("--ray", metavar="ADDRESS", help="run on a Ray cluster: auto, or host:port")
 
@@ -107,7 +112,10 @@ def study(
     for cell, failure in failures.items():
         print(f"failed: {cell}: {failure}", file=sys.stderr)
     if failures:
-        print(f"{len(failures)} trainings failed; run it again for those", file=sys.stderr)
+        print(
+            f"{len(failures)} trainings failed; run the command again to retry them",
+            file=sys.stderr,
+        )
     return 1 if failures else 0
 
 

@@ -28,19 +28,19 @@ examples:
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
-A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before you pay for a
-GPU: docs/openrlhf.md, docs/verl.md. Words after -- go to its command line and override the file.
+A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before you pay for
+GPUs (docs/rehearsal.md). Words after -- go to the command line of OpenRLHF or verl.
 
-The file is TOML; docs/training.md explains every key, and --set takes each of them. A method
-overrides the file, --set overrides both, and of two values for a key the later one counts. Weights
-of the file or of --set hold under every method: equal weights of a method count only without them.
-Values are TOML, such as 2, 0.5, true, [4, 2, 1]; a bare word is a text. An unknown key or a value
-out of range is refused before anything is loaded. The run folder holds the resolved configuration,
-steps.jsonl, evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
+The configuration is a TOML file. docs/configuration.md explains every key. --method overrides the
+file, and --set overrides both. If you set a key twice, the later value counts. The weights of the
+file or of --set also apply to methods with equal weights. Values are TOML, such as 2, 0.5, true,
+[4, 2, 1]; a bare word is a text. Unknown keys and wrong values raise errors before the model loads.
+The run folder holds the whole configuration, steps.jsonl, evaluations.jsonl, manifest.json,
+checkpoints/, model/ and report/.
 
-model.path is a Hub name, a folder, a .gguf file or "tiny": docs/models.md. It decides the learning
-rates that a file does not give: warm-up 2e-3 and training 3e-4 for "tiny", 2e-5 and 1e-6 for a
-loaded model, ten times those with model.lora.
+model.path is a Hub name, a folder, a .gguf file or "tiny" (docs/models.md). The default learning
+rates depend on it: 2e-3 in the warm-up and 3e-4 in training for "tiny", 2e-5 and 1e-6 for a loaded
+model, and ten times as much with model.lora.
 """
 
 _SHORTHANDS = (
@@ -57,22 +57,24 @@ def add_train(subcommands: Subcommands) -> None:
         "train",
         _run,
         "train a model, or resume a run",
-        "Two-stage ParetoPO training from a configuration file.",
+        "Train a model as a configuration file says, or resume a run.",
         _EXAMPLES,
         hands_on=True,
     )
     parser.listing = _list_methods
-    parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="configuration of the run")
+    parser.add_argument(
+        "config", nargs="?", metavar="CONFIG.toml", help="configuration of a new run"
+    )
     parser.add_argument("--resume", metavar="RUN", help="resume the run in this folder")
     parser.add_argument(
         "--accept-changes",
         action="store_true",
-        help="with --resume: accept changes of reward functions or questions",
+        help="with --resume: continue although reward functions or questions have changed",
     )
     method = parser.add_argument(
         "--method",
         metavar="NAME[+NAME...]",
-        help="a method of the list below; overrides the file; several apply from left to right",
+        help="method from the list below; overrides the file; + combines several, left to right",
     )
     overrides = parser.add_argument(
         "--set",
@@ -80,7 +82,7 @@ def add_train(subcommands: Subcommands) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="any key, as optimiser.steps=40; overrides file and method; repeatable",
+        help="set a key, for example optimiser.steps=40; overrides file and method; repeatable",
     )
     complete_with(method, _complete_method)
     complete_with(overrides, _complete_key)
@@ -94,12 +96,14 @@ def add_train(subcommands: Subcommands) -> None:
             help=f"the same as --set {key}={metavar}",
         )
     parser.add_argument(
-        "--rehearse", action="store_true", help="run it small, on a CPU (openrlhf, verl)"
+        "--rehearse",
+        action="store_true",
+        help="try the run at a small size on a CPU (openrlhf, verl)",
     )
     parser.add_argument(
         "--real-model",
         action="store_true",
-        help="rehearse with the model and the step size of the file",
+        help="with --rehearse: keep the model and the size of a step",
     )
 
 
@@ -126,7 +130,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             if run.manifest.get("script"):
                 on_trl = ", with trainer.train(resume_from_checkpoint=True)"
                 how = on_trl if run.config.backend == "trl" else ""
-                refuse(f"{run.path} is the run of a script: start that again{how}")
+                refuse(f"{run.path} is the run of a script: start the script again{how}")
             # The options of the run's beginning, unless others are given.
             options = options or run.manifest.get("options", ())
         else:
@@ -175,8 +179,8 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
 
 
 _KEEPS = (
-    "a resumed run keeps its own configuration: drop all options but --resume, --accept-changes, "
-    "and --steps, which makes it longer"
+    "a resumed run keeps its own configuration: drop all options except --resume, --accept-changes "
+    "and --steps, which extends the run"
 )
 
 
@@ -202,7 +206,7 @@ def _list_methods() -> str:
 
     width = max(map(len, ABOUT))
     lines = [f"  {name:{width}}  {about}" for name, about in ABOUT.items()]
-    return "\n".join(["methods (several with + in between):", *lines, ""])
+    return "\n".join(["methods (combine several with +):", *lines, ""])
 
 
 def _complete_method(text: str) -> list[str]:
@@ -276,7 +280,7 @@ def _plan_rehearsal(
 ) -> tuple[RunConfig, list[str]]:
     """Return the configuration at a small size, and the parts that only a GPU can test."""
     if config.backend == "trl":
-        refuse('--rehearse is for backend = "openrlhf" or "verl", this file has "trl"')
+        refuse('--rehearse needs backend = "openrlhf" or "verl", but this file has "trl"')
     if config.backend == "verl":
         from paretopo.integrations.verl.rehearsal import plan as of_verl
 
@@ -295,6 +299,6 @@ def _check_backend(config: RunConfig, options: Sequence[str]) -> None:
 
     backend = find_backend(config.backend)
     if options and backend.name == "trl":
-        refuse(f"options after -- are OpenRLHF's or verl's, and the backend is \"{backend.name}\"")
+        refuse(f'options after -- are for OpenRLHF and verl, but the backend is "{backend.name}"')
     backend.check(config)
     need(*backend.packages, extra=backend.extra)

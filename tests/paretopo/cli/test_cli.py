@@ -80,7 +80,7 @@ def test_options_after_dashes_are_refused_for_trl(trainer, toml, capsys):
     assert cli.main(["train", str(toml), "--", "--ds.zero_stage", "3"]) == 2
     assert 'the backend is "trl"' in capsys.readouterr().err
     assert cli.main(["info", "--", "--x"]) == 2
-    assert "only train passes options on" in capsys.readouterr().err
+    assert "only train takes options after --" in capsys.readouterr().err
 
 
 def test_trl_is_not_rehearsed(trainer, toml, capsys):
@@ -334,7 +334,7 @@ def test_the_run_of_a_script_is_resumed_by_the_script(trainer, tmp_path, capsys)
     run = tell(tmp_path, status="interrupted")
     run.update_manifest(script=True)
     assert cli.main(["train", "--resume", str(run.path)]) == 2
-    assert "is the run of a script: start that again" in capsys.readouterr().err
+    assert "is the run of a script: start the script again" in capsys.readouterr().err
 
 
 def test_report_writes_where_it_says(tmp_path, capsys):
