@@ -176,6 +176,78 @@ right = got[0] == got[1]
 """,
     ),
     Defect(
+        "moocore",
+        "`hypervolume`, 4 objectives: a reference point with NaN",
+        """\
+import numpy as np, moocore
+try:
+    got = moocore.hypervolume(np.random.default_rng(0).random((5, 4)), ref=np.nan)
+    right = bool(np.isnan(got))  # or a ValueError
+except ValueError as error:
+    got, right = error, True
+""",
+    ),
+    Defect(
+        "moocore",
+        "`eaf`: takes equal blocks of rows for the runs, whatever `sets` says, unless it ascends",
+        """\
+import numpy as np, moocore
+points, sets = np.array([[1, 3], [2, 2], [3, 1]]), np.array([0, 1, 0])
+order = np.argsort(sets, kind="stable")
+got = [moocore.eaf(x, s, percentiles=[100]).tolist()
+       for x, s in ((points, sets), (points[order], sets[order]))]
+right = got[0] == got[1]
+""",
+    ),
+    Defect(
+        "moocore",
+        "`eafdiff`: wrong, even in its sign, if the two sides have different numbers of runs",
+        """\
+import numpy as np, moocore
+x = np.array([[0, 0, 1], [0, 1, 2]])  # one of two runs attains (0, 0)
+y = np.array([[0, 0, 1]])  # the only run attains it
+got = moocore.eafdiff(x, y)[0].tolist()
+right = got == [0, 0, -0.5]
+""",
+    ),
+    Defect(
+        "moocore",
+        "`whv_rect`: misses a part of a rectangle",
+        """\
+import numpy as np, moocore
+points, rectangle = np.array([[2.0, 4], [4, 2]]), np.array([[3.0, 3, 6, 4, 1]])
+got = moocore.whv_rect(points, rectangle, ref=6)
+right = got == 2.0  # 4 to 6, 3 to 4
+""",
+    ),
+    Defect(
+        "moocore",
+        "`igd`, `igd_plus`: an empty set gets 0, the best value, or crashes",
+        """\
+import numpy as np, moocore
+got = [float(f(np.empty((0, 2)), ref=[[1, 1]])) for f in (moocore.igd, moocore.igd_plus)]
+right = got == [np.inf, np.inf]
+""",
+    ),
+    Defect(
+        "moocore",
+        "`avg_hausdorff_dist`, 1 objective: `p` has no effect",
+        """\
+import numpy as np, moocore
+got = moocore.avg_hausdorff_dist([[0]], ref=[[0], [1]], p=2)
+right = np.isclose(got, np.sqrt(1 / 2))
+""",
+    ),
+    Defect(
+        "pygmo",
+        "`crowding_distance`: NaN if an objective is constant",
+        """\
+import numpy as np, pygmo
+got = pygmo.crowding_distance([[0, 2, 5], [1, 1, 5], [2, 0, 5]]).tolist()
+right = not np.isnan(got).any()
+""",
+    ),
+    Defect(
         "pygmo",
         "`hypervolume(...).contributions`, 2 objectives: segmentation fault on -inf",
         """\

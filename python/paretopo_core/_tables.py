@@ -65,6 +65,10 @@ class Table:
         own = list(value.index if _is_series(value) else value.columns)
         return value[names] if own != names and set(own) == set(names) else value
 
+    def where(self, kept: np.ndarray) -> Any:
+        """Return the rows for which kept is True, as a frame."""
+        return self._frame[kept] if self._is_pandas else self._frame.filter(kept)
+
     def label(self, result: Any, extent: str, name: str) -> Any:
         """Return a series for one value per row, a frame for one per cell, else the result."""
         if extent == "point":

@@ -108,6 +108,27 @@ def test_attainment_is_moocores(objectives, percentiles):
     assert sorted(map(tuple, got)) == sorted(map(tuple, wanted))
 
 
+def test_rows_of_three_objectives_are_in_moocores_order():
+    rng = np.random.default_rng(0)
+    for count, runs in ((40, 4), (300, 10)):
+        points, sets = rng.random((count, 3)), np.sort(rng.integers(0, runs, count))
+        for percentiles in ((), [50], [0, 30, 100]):
+            np.testing.assert_array_equal(
+                ours.eaf(points, sets, percentiles=percentiles),
+                moocore.eaf(points, sets, percentiles=percentiles),
+            )
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_runs_may_be_interleaved(objectives):
+    points, sets = np.random.default_rng(1).random((40, objectives)), np.arange(40) % 4
+    order = np.argsort(sets, kind="stable")
+    expected = moocore.eaf(points[order], sets[order])
+    np.testing.assert_array_equal(ours.eaf(points, sets), expected)
+    threshold = moocore.vorob_t(points[order], sets[order], ref=1)["threshold"]
+    assert ours.vorob_t(points, sets, ref=1)["threshold"] == threshold
+
+
 def of_runs(seed, runs):
     rng = np.random.default_rng(seed)
     return np.c_[rng.integers(0, 12, (6 * runs, 2)) / 2.0, np.repeat(rng.permutation(runs), 6)]
@@ -242,6 +263,80 @@ def test_dominance_is_moocores(objectives, maximise, keep_weakly):
     )
 
 
+def test_a_frame_stays_a_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2, 1, 0], "b": [1.0, 0, 3, 4]}, index=[*"wxyz"])
+    pandas.testing.assert_frame_equal(ours.filter_dominated(frame), moocore.filter_dominated(frame))
+    assert isinstance(ours.normalise(frame), np.ndarray)  # as in moocore
+    groups = frame.assign(group=[0, 0, 1, 1]).groupby("group")[["a", "b"]]
+    pandas.testing.assert_frame_equal(
+        groups.apply(ours.filter_dominated), groups.apply(moocore.filter_dominated)
+    )
+    polars = pytest.importorskip("polars")  # moocore fails on its frames
+    kept = ours.filter_dominated(polars.from_pandas(frame))
+    assert kept.rows() == [(1, 1.0), (2, 0.0), (0, 4.0)]
+
+
+def test_a_tensor_stays_a_tensor():
+    torch = pytest.importorskip("torch")
+    points = torch.tensor([[1, 1], [2, 2]])
+    assert ours.filter_dominated(points).tolist() == [[1, 1]]
+    assert isinstance(ours.filter_dominated(points), torch.Tensor)
+
+
+def test_without_objectives_all_points_are_equal():
+    nothing = np.empty((5, 0))
+    np.testing.assert_array_equal(ours.pareto_rank(nothing), moocore.pareto_rank(nothing))
+
+
+@pytest.mark.parametrize(
+    "name", ["avg_hausdorff_dist", "epsilon_additive", "epsilon_mult", "igd", "igd_plus"]
+)
+def test_a_reference_set_may_be_one_point(name):
+    points = SCORES[:, :2] + 0.1
+    theirs = getattr(moocore, name)(points, ref=[0.5, 0.4])
+    assert getattr(ours, name)(points, ref=[0.5, 0.4]) == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.hv_approx([[0, 0]], [1, 1], nsamples="10"),
+        lambda m: m.hv_approx([[0, 0]], [1, 1], nsamples=10.5),
+        lambda m: m.hv_approx([[0, 0]], [1, 1], nsamples=2**40),
+        lambda m: m.hv_approx([[0, 0]], [1, 1], method="odd"),
+        lambda m: m.avg_hausdorff_dist([[0, 0]], [[1, 1]], p="a"),
+        lambda m: m.avg_hausdorff_dist([[0, 0]], [[1, 1]], p=1.5),
+        lambda m: m.epsilon_mult([[-1, 2]], [[1, 2]]),
+        lambda m: m.r2_exact([[1, 2, 3]], ref=0),
+        lambda m: m.eaf(np.ones((3, 4)), [0, 0, 1]),
+        lambda m: m.eaf(np.ones((3, 2)), [0, 0]),
+        lambda m: m.whv_hype(np.ones((3, 3)), ref=2, ideal=0),
+        lambda m: m.hypervolume([[1, 2]], ref=[1, 2, 3]),
+        lambda m: m.hypervolume(np.empty((5, 0)), ref=[]),
+        lambda m: m.is_nondominated(np.empty((5, 0))),
+        lambda m: m.any_dominated(np.empty((0, 2))),
+        lambda m: m.pareto_rank([[1, 2]], maximise=[True] * 3),
+        lambda m: m.normalise([[1, 2]], lower=[1, 2, 3]),
+        lambda m: m.generate_ndset(3, 2, "odd"),
+        lambda m: m.total_whv_rect([[1, 2]], np.ones((1, 5)), ref=3, scalefactor=2),
+        lambda m: m.RelativeHypervolume(ref=0, ref_set=[[1, 1]]),
+    ],
+)
+def test_errors_have_moocores_class(call):
+    classes = []
+    for module in (moocore, ours):
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is the question
+            call(module)
+        classes.append(caught.type)
+    assert classes[0] is classes[1]
+
+
+def test_samples_may_be_a_whole_float():
+    volume = ours.hv_approx([[0, 0]], [1, 1], nsamples=100.0)
+    assert volume == ours.hv_approx([[0, 0]], [1, 1], nsamples=100)
+
+
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("maximise", [False, True])
 def test_volumes_are_moocores(objectives, maximise):
@@ -285,7 +380,7 @@ def test_normalising_is_moocores(keywords):
     ("call", "message"),
     [
         (lambda: ours.hypervolume([1, 2], ref=0), "points must have shape"),
-        (lambda: ours.hypervolume([[1, 2]], ref=[0, 1, 2]), "ref must have length 1 or 2, got 3"),
+        (lambda: ours.hypervolume([[1, 2]], ref=[0, 1, 2]), "ref must have length 2, or 1, got 3"),
         (lambda: ours.pareto_rank([[1, 2]], maximise=[True] * 3), "maximise must have length"),
         (lambda: ours.pareto_rank(np.zeros((2, 3, 2))), "points must have shape"),
         (lambda: ours.any_dominated(np.zeros((0, 2))), "at least one row"),
@@ -304,7 +399,13 @@ def test_normalising_is_moocores(keywords):
             lambda: ours.whv_hype([[1, 2]], ref=3, ideal=0, dist="exponential", mu=0),
             "mu must be a number larger than 0",
         ),
+        (
+            lambda: ours.whv_hype([[1, 2]], ref=3, ideal=0, dist="point"),
+            "mu must be a point, got None",
+        ),
         (lambda: ours.hv_approx([[1, 2]], ref=3, method="odd"), "method must be one of"),
+        (lambda: ours.hv_approx([[1, 2]], ref=3, nsamples=2**40), "from 1 to 2147483648"),
+        (lambda: ours.avg_hausdorff_dist([[1, 2]], [[1, 2]], p=0), "p must be a whole number"),
         (lambda: ours.generate_ndset(3, 2, "odd"), "method must be one of simplex"),
         (lambda: ours.is_nondominated_within_sets([[1, 2]], [1, 2]), "sets must name one for each"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,21 +11,35 @@ from numpy.typing import ArrayLike
 Senses = bool | Sequence[bool] | np.ndarray
 
 
-def rows_of(points: ArrayLike) -> np.ndarray:
-    """Points of two dimensions, as doubles."""
+def rows_of(points: ArrayLike, fewest: int = 1) -> np.ndarray:
+    """Points of two dimensions, as doubles, with the fewest objectives or more."""
     rows = np.asarray(points, dtype=float)
-    if rows.ndim != 2 or rows.shape[1] == 0:
+    if rows.ndim != 2 or rows.shape[1] < fewest:
         raise ValueError(
-            f"points must have shape (points, objectives), 1 objective or more, got {rows.shape}"
+            f"points must have shape (points, objectives), {fewest} objective or more, got "
+            f"{rows.shape}"
         )
     return rows
+
+
+def whole(value: Any, name: str, most: int | None = None) -> int:
+    """Return a whole number from 1 on, which may be a float."""
+    try:
+        number = int(value)
+        is_whole = bool(number == value)
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole or number < 1 or (most is not None and number > most):
+        end = "on" if most is None else f"to {most}"
+        raise ValueError(f"{name} must be a whole number from 1 {end}, got {value!r}")
+    return number
 
 
 def one_each(values: np.ndarray, objectives: int, name: str) -> np.ndarray:
     """Return one value per objective, given that many or a single one for all."""
     flat = np.ravel(values)
     if len(flat) not in (1, objectives):
-        raise ValueError(f"{name} must have length 1 or {objectives}, got {len(flat)}")
+        raise ValueError(f"{name} must have length {objectives}, or 1, got {len(flat)}")
     each: np.ndarray = np.broadcast_to(flat, (objectives,))
     return each
 

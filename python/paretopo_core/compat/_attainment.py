@@ -5,6 +5,7 @@ Public as names of :mod:`paretopo_core.compat.moocore`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import paretopo_core as pp
-from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of
+from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of, whole
 from paretopo_core.compat._sets import apply_within_sets
 from paretopo_core.eaf import attained_corners, count_attaining
 
@@ -24,12 +25,33 @@ def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] =
     array([[  2.,   3., 100.],
            [  3.,   2., 100.]])
     """
+    rows = rows_of(points)
+    if rows.shape[1] > 3:
+        raise NotImplementedError(f"points must have 2 or 3 objectives, got {rows.shape[1]}")
     wanted = np.unique(np.ravel(percentiles).astype(float))
-    surfaces = pp.eaf(
-        rows_of(points), sets, percentiles=wanted if len(wanted) else None, maximise=False
-    )
+    surfaces = pp.eaf(rows, sets, percentiles=wanted if len(wanted) else None, maximise=False)
     joined: np.ndarray = np.column_stack(surfaces)
+    if rows.shape[1] == 3:
+        ends = np.flatnonzero(np.diff(surfaces.percentiles)) + 1
+        joined = np.concatenate([each[_sweep_order(each)] for each in np.split(joined, ends)])
     return joined
+
+
+def _sweep_order(surface: np.ndarray) -> list[int]:
+    """Order the rows of a surface of 3 objectives as moocore's sweep along the third leaves them.
+
+    A row leaves when another one covers it in the first two objectives, from right to left. The
+    rows that stay follow, from left to right.
+    """
+    order: list[int] = []
+    x, y, staying = list[float](), list[float](), list[int]()  # a staircase: y falls as x rises
+    for row in np.lexsort((surface[:, 0], surface[:, 2])).tolist():
+        first = end = bisect_left(x, surface[row, 0])
+        while end < len(y) and y[end] >= surface[row, 1]:
+            end += 1
+        order += staying[first:end][::-1]
+        x[first:end], y[first:end], staying[first:end] = [surface[row, 0]], [surface[row, 1]], [row]
+    return order + staying
 
 
 def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> dict[str, object]:
@@ -113,10 +135,7 @@ def eafdiff(
     signs = np.where(senses_of(maximise, 2), -1.0, 1.0)
     (of_x, runs_of_x), (of_y, runs_of_y) = _numbered(one[:, 2]), _numbered(other[:, 2])
     most = (of_x + of_y) // 2
-    if intervals is None:
-        intervals = most
-    elif not float(intervals).is_integer() or intervals < 1:
-        raise ValueError(f"intervals must be a whole number from 1 on, got {intervals!r}")
+    intervals = most if intervals is None else whole(intervals, "intervals")
     points = np.concatenate([one[:, :2], other[:, :2]]) * signs
     runs = np.concatenate([runs_of_x, runs_of_y + of_x])
     by_first = points[:, 0].argsort()  # two later sorts are faster on sorted input
@@ -127,7 +146,7 @@ def eafdiff(
         corners = np.concatenate([_between(*pair) for pair in pairwise(np.split(corners, ends))])
     counts = count_attaining(points, runs, (of_x, of_y), corners[:, :2])
     ahead = counts[:, 0] * of_y - counts[:, 1] * of_x  # integers, so that comparisons are exact
-    scaled = min(int(intervals), most) * ahead / (of_x * of_y)
+    scaled = min(intervals, most) * ahead / (of_x * of_y)
     rows = np.column_stack([corners, scaled])
     turns = [*signs, *signs, 1.0] if rectangles else [*signs, 1.0]
     order = np.lexsort(rows.T)

@@ -11,10 +11,19 @@ The differences are deliberate:
 * Infinite values are ordered like numbers; they can crash moocore. Volumes refuse infinity on the
   better side.
 * Small contributions keep their digits; from 4 objectives moocore rounds those below 1.5e-8 to 0.
-* An array that is not of two dimensions is refused everywhere.
 * ``whv_hype`` is exact; moocore draws samples. ``hv_approx`` estimates the same volume by
   :func:`paretopo_core.hypervolume_approx`, with other last digits.
-* ``maximise=`` works wherever it is in the signature, even if moocore refuses it.
+* ``eaf``, ``vorob_t`` and ``vorob_dev`` take the runs in any order; moocore needs the points of a
+  run together, and ascending ``sets``. ``eafdiff`` compares shares of the runs if x and y have
+  different numbers of them. ``whv_rect`` is right for every set of points and rectangles. An empty
+  set is the worst in every indicator. In these cases moocore is wrong: see ``docs/peers.md``.
+* If points have the same third objective, 3-dimensional rows of ``eaf`` may be in another order.
+* ``maximise=`` works wherever it is in the signature, even if moocore refuses it. So do lists, one
+  objective, and more than 2 objectives in ``whv_rect``.
+* Ranks are int32 for every number of objectives; moocore has int64 for 1.
+* Errors have other words. They are ValueErrors where moocore raises an IndexError or an
+  AssertionError, and where it computes with an array that is not of two dimensions, a reference
+  that is NaN or empty, too few ``sets``, or a setting out of its range.
 
 >>> filter_dominated([[1, 1], [0, 1], [1, 0], [1, 0]])
 array([[0, 1],
@@ -33,7 +42,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core as pp
-from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of
+from paretopo_core._tables import table_of
+from paretopo_core._torch_arrays import is_tensor
+from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of, whole
 from paretopo_core.compat._attainment import (
     eaf,
     eafdiff,
@@ -121,20 +132,27 @@ def any_dominated(
 
 def filter_dominated(
     points: ArrayLike, /, *, maximise: Senses = False, keep_weakly: bool = False
-) -> np.ndarray:
-    """Return the rows for which :func:`is_nondominated` is True, in their order and dtype."""
+) -> Any:
+    """Return the rows for which :func:`is_nondominated` is True, in their order and dtype.
+
+    Frames of pandas and polars, and tensors, keep their type.
+    """
     kept = is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly)
-    members: np.ndarray = np.asarray(points)[kept]
-    return members
+    if (table := table_of(points)) is not None:
+        return table.where(kept)
+    rows: Any = points if is_tensor(points) else np.asanyarray(points)
+    return rows[kept]
 
 
 def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> NDArray[np.int32]:
-    """Rank points by non-dominated sorting, from 0.
+    """Rank points by non-dominated sorting, from 0. Without objectives, all are equal.
 
     >>> pareto_rank([[0, 0], [1, 1], [0, 1]])
     array([0, 2, 1], dtype=int32)
     """
-    rows = rows_of(points)
+    rows = rows_of(points, fewest=0)
+    if rows.shape[1] == 0:
+        return np.zeros(len(rows), dtype=np.int32)
     return pp.pareto_rank(rows, maximise=senses_of(maximise, rows.shape[1]))
 
 
@@ -191,7 +209,8 @@ def hv_approx(
     if method == "DZ2019-MC":
         number = int(np.random.default_rng(seed).integers(2**63))
     senses = senses_of(maximise, rows.shape[1])
-    found = pp.hypervolume_approx(rows, corner, samples=nsamples, seed=number, maximise=senses)
+    samples = whole(nsamples, "nsamples", most=2**31)
+    found = pp.hypervolume_approx(rows, corner, samples=samples, seed=number, maximise=senses)
     return float(found.volume)
 
 
@@ -236,7 +255,9 @@ def whv_hype(
     front = rows[pp.is_nondominated(rows * signs, maximise=False, keep_weakly=False)] * signs
     front = (front[front[:, 0].argsort()] - best) / span
     if dist == "point":
-        centre = (signs * corner_of(np.asarray(mu, dtype=float), rows, "mu") - best) / span
+        centre = (signs * corner_of(mu, rows, "mu") - best) / span
+        if not np.isfinite(centre).all():
+            raise ValueError(f"mu must be a point, got {mu!r}")
         nearest = (front - centre).max(axis=1).min(initial=math.inf)
         chance = math.erfc(nearest / 0.25 / math.sqrt(2)) / 2
     elif dist in ("uniform", "exponential"):
@@ -377,7 +398,8 @@ def avg_hausdorff_dist(
     points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False, p: int = 1
 ) -> float:
     """Take the larger of the mean distances to and from a reference set."""
-    return _compare_with_set(pp.avg_hausdorff_dist, points, ref, maximise, p=p)
+    power = whole(p, "p")
+    return _compare_with_set(pp.avg_hausdorff_dist, points, ref, maximise, p=power)
 
 
 def epsilon_additive(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
@@ -394,7 +416,7 @@ def _compare_with_set(
     indicator: Callable[..., Any], points: ArrayLike, ref: ArrayLike, maximise: Senses, **more: Any
 ) -> float:
     rows = rows_of(points)
-    reference = np.asarray(ref, dtype=float)
+    reference = np.atleast_2d(np.asarray(ref, dtype=float))
     return float(indicator(rows, reference, maximise=senses_of(maximise, rows.shape[1]), **more))
 
 
@@ -405,7 +427,11 @@ def r2_exact(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) 
     2.594191919
     """
     rows = rows_of(points)
-    return float(pp.r2(rows, corner_of(ref, rows), maximise=senses_of(maximise, rows.shape[1])))
+    if rows.shape[1] != 2:
+        raise NotImplementedError(
+            f"points must have 2 objectives, got {rows.shape[1]}: paretopo_core.r2 takes more"
+        )
+    return float(pp.r2(rows, corner_of(ref, rows), maximise=senses_of(maximise, 2)))
 
 
 # Scales
