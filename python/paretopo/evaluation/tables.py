@@ -22,7 +22,8 @@ def paper_table(
     Args:
         table: Its columns.
         blocks: The paper's rows to show, by base model.
-        measured: For each row of ours, whether it has a tool, and its results.
+        measured: For each row of ours, whether it has a tool, and its results. Rows without a
+            result of the table are left out.
     """
     header, width = ["Model", "Tool"], len(table.columns)
     for heading in table.columns.values():
@@ -33,6 +34,8 @@ def paper_table(
         rows += [_paper_row(method, table) for method in methods]
     rows.append(["*measured here*", *[""] * (1 + 2 * width)])
     for name, (has_tool, results) in measured.items():
+        if not results.keys() & table.columns.keys():
+            continue
         cells: list[str] = []
         for datasource in table.columns:
             cells += _measured_cells(results.get(datasource), has_tool)

@@ -175,6 +175,7 @@ def test_the_layout_is_the_papers(tmp_path):
     folders = [
         answer_all(tmp_path / "a", "a|b", {"nq": spread_calls(4, 2, 6)}, tool="search"),
         answer_all(tmp_path / "b", "bare", {"nq": spread_calls(4, 1, 0)}),
+        answer_all(tmp_path / "c", "of another table", {"math500": spread_calls(4, 1, 0)}),
     ]
     measured = {
         one.name: (one.settings["tool"] != "none", summarise_folder(one)) for one in folders
