@@ -30,9 +30,11 @@ class Turn:
     Attributes:
         feedback: The environment's next text, with the chat's markers around it.
         calls: Number of tools executed in this turn.
+        failed_calls: Number of those that failed; needed with the objective `failed_calls`.
         done: True ends the rollout.
         reward_components: The environment's measurements, by name and in their own units. It covers
-            the objectives of the run except those counted here (calls, turns, seconds, tokens).
+            the objectives of the run except those counted here (calls, failed_calls, turns,
+            seconds, tokens).
             None marks an objective that does not apply. A later turn replaces the value of a name.
 
     Raises:
@@ -43,6 +45,7 @@ class Turn:
     calls: int = 0
     done: bool = False
     reward_components: Mapping[str, float | None] = field(default_factory=dict)
+    failed_calls: int | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in _TURN_FIELDS:
@@ -50,9 +53,10 @@ class Turn:
                 raise TypeError(f"Turn.{name} must be {expected}, got {getattr(self, name)!r:.80}")
 
 
-_TURN_FIELDS: tuple[tuple[str, type, str], ...] = (
+_TURN_FIELDS: tuple[tuple[str, Any, str], ...] = (
     ("feedback", str, "a text"),
     ("calls", Integral, "a whole number"),
+    ("failed_calls", Integral | None, "a whole number, or None"),
     ("reward_components", Mapping, "a mapping of names to numbers"),
 )
 
@@ -71,6 +75,7 @@ class ToolAgent:
         tokenizer: The policy's tokenizer.
         label: The prompt's label as a mapping.
         calls: Number of tools executed so far.
+        failed_calls: Number of those that failed, as far as turns say it.
     """
 
     stop: tuple[str, ...] = ()
@@ -80,7 +85,7 @@ class ToolAgent:
         self.config = config
         self.tokenizer = tokenizer
         self.label = dict(label)
-        self.calls = 0
+        self.calls = self.failed_calls = 0
         self._turns = 0
         self._done = False
         self._components: dict[str, float | None] = {}
@@ -93,7 +98,8 @@ class ToolAgent:
         """Reply to a turn and count its calls; `text` may end with the end-of-turn token.
 
         Raises:
-            TypeError: `turn` did not return a Turn.
+            TypeError: `turn` did not return a Turn, or one without `failed_calls` if that is an
+                objective.
         """
         turn = await self.turn(text.removesuffix(self.tokenizer.eos_token))
         if not isinstance(turn, Turn):
@@ -102,7 +108,13 @@ class ToolAgent:
                 "continues and Turn(done=True, reward_components={...}) at its end, got "
                 f"{turn!r:.80}"
             )
+        if turn.calls and turn.failed_calls is None and self._wants_failed_calls:
+            raise TypeError(
+                "'failed_calls' is an objective: a Turn with calls must say how many of them "
+                f"failed, as Turn(calls={turn.calls}, failed_calls=0), got {turn!r:.80}"
+            )
         self.calls += turn.calls
+        self.failed_calls += turn.failed_calls or 0
         self._turns += 1
         self._done = turn.done
         self._components |= turn.reward_components
@@ -118,4 +130,10 @@ class ToolAgent:
         unsaid: dict[str, float | None] = {first: 0.0}
         unsaid |= {name: None for name in others if name not in MEASURES}
         counted = {"calls": self.calls, "turns": self._turns}
+        if self._wants_failed_calls:
+            counted["failed_calls"] = self.failed_calls
         return {**({} if self._done else unsaid), **self._components, **counted}
+
+    @property
+    def _wants_failed_calls(self) -> bool:
+        return any(one.name == "failed_calls" for one in self.config.objectives)

@@ -1,7 +1,8 @@
 """Protocols as environments: an agent plays an episode without a framework.
 
-An episode has `stop`, `turn_tokens`, `feedback_tokens` and `calls`, and `await episode.step(text)`
-returns something with `feedback` and `done`. An agent file then is::
+An episode has `stop`, `turn_tokens`, `feedback_tokens` and `calls`, with the objective
+`failed_calls` also that, and `await episode.step(text)` returns something with `feedback` and
+`done`. An agent file then is::
 
     class Agent(EpisodeAgent):
         def episode(self):
@@ -55,14 +56,16 @@ class EpisodeAgent(ToolAgent):
     async def turn(self, text: str) -> Turn:
         """Take one step of the episode."""
         self._written.append(text)
-        before = self._episode.calls
         answer = await self._episode.step(text)
-        calls = self._episode.calls - before
+        calls = self._episode.calls - self.calls
+        failed = getattr(self._episode, "failed_calls", None)
+        if failed is not None:
+            failed -= self.failed_calls
         if answer.done:
             right = await asyncio.to_thread(self.grade, "".join(self._written))
             components = {} if right is None else {"correct": float(right)}
-            return Turn(done=True, reward_components=components, calls=calls)
-        return Turn(feedback=self._cut(answer.feedback), calls=calls)
+            return Turn("", calls, done=True, reward_components=components, failed_calls=failed)
+        return Turn(self._cut(answer.feedback), calls, failed_calls=failed)
 
     def _cut(self, feedback: str) -> str:
         feedback = break_control_tokens(feedback, self._control)

@@ -18,6 +18,7 @@ from paretopo.protocols.episode import Episode
 from paretopo.tasks.calculator import calculator, is_correct, solver
 from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.environment import Environment, find_prices, open_environment
+from paretopo.tools.replies import is_failure
 
 
 def make_agent(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> ToolAgent:
@@ -68,7 +69,12 @@ class CalculatorAgent(ToolAgent):
             _calculate(name, arguments, has_solver=bool(prices)) for name, arguments in calls
         ]
         feedback = before + "\n".join(results) + after
-        return Turn(feedback, calls=len(calls), reward_components=self._dollars())
+        return Turn(
+            feedback,
+            calls=len(calls),
+            failed_calls=sum(map(is_failure, results)),
+            reward_components=self._dollars(),
+        )
 
     def _dollars(self) -> dict[str, float]:
         """Return the dollars spent so far; empty if no tool has a price."""
@@ -103,7 +109,12 @@ class FunctionAgent(ToolAgent):
         self._spent += sum(prices.get(name, 0.0) for name, _ in calls)
         results = [await _call(functions, name, arguments) for name, arguments in calls]
         feedback = before + "\n".join(results) + after
-        return Turn(feedback, calls=len(calls), reward_components=self._dollars())
+        return Turn(
+            feedback,
+            calls=len(calls),
+            failed_calls=sum(map(is_failure, results)),
+            reward_components=self._dollars(),
+        )
 
     def _grade(self, response: str) -> Turn:
         right = environment_of(self.config).grade(response, self.label.get("answer", ""))

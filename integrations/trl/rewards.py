@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from accelerate.utils import gather_object
@@ -12,6 +13,7 @@ from paretopo.rewards.own import OwnRewards
 from paretopo.rewards.values import shape_completion
 from paretopo.rollout import Rollout, format_prompt
 from paretopo.tasks.environment import GradeAll
+from paretopo.tools.replies import is_failure
 
 Message = dict[str, Any]
 Completion = list[Message] | str
@@ -20,7 +22,7 @@ Completion = list[Message] | str
 _TRL_ARGUMENTS = ("completion_ids", "trainer_state", "log_metric", "log_extra")
 
 # Measurements that a rollout function can return, as lists with one number for each rollout.
-_HANDED_OVER = ("calls", "turns", "seconds")
+HANDED_OVER = ("calls", "failed_calls", "turns", "seconds")
 
 
 class SessionRewards:
@@ -31,10 +33,10 @@ class SessionRewards:
     policy wrote.
 
     The data set needs the columns row, id, kind, answer and held_out. Completions are messages, or
-    texts if a plain-text protocol made them. With texts, `calls`, `turns` and `seconds` give the
-    numbers that a text does not show. `written`, if it is there, is the text to grade, without
-    observations. `reward_components` is an environment's own measurements, a mapping for each
-    rollout.
+    texts if a plain-text protocol made them. With texts, `calls`, `failed_calls`,
+    `turns` and `seconds` give the numbers that a text does not show. `written`, if it is there, is
+    the text to grade, without observations. `reward_components` is an environment's own
+    measurements, a mapping for each rollout.
 
     Args:
         grade_all: Maps (responses, answers) to 1 or 0 for each response: does it give its answer?
@@ -77,13 +79,13 @@ class SessionRewards:
         responses = completions if written is None else written
         own = self._measure_own(responses, answer, id, kind, columns)
         grades = self._grade(responses, answer)
+        handed_over = [name for name in HANDED_OVER if columns.get(name)]
         for at, completion in enumerate(completions):
             right = grades[at]
             components: dict[str, float | None] = {
                 **({} if right is None else {"correct": right}),
-                **count_turns(completion),
+                **count_turns(completion, {name: columns[name][at] for name in handed_over}),
                 **self._count_dollars(completion),
-                **{name: columns[name][at] for name in _HANDED_OVER if columns.get(name)},
                 **(reward_components[at] if reward_components else {}),
                 **own[at],
             }
@@ -141,15 +143,28 @@ def _find_answer(response: Completion) -> str | None:
     return content
 
 
-def count_turns(completion: Completion) -> dict[str, float]:
-    """Count tool executions (messages of role "tool") and turns of the policy.
+def count_turns(
+    completion: Completion, handed_over: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Count turns of the policy, tool executions (messages of role "tool"), and failures of these.
 
-    A text shows neither.
+    A text shows none of them.
 
-    >>> count_turns([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
-    {'calls': 1.0, 'turns': 2.0}
+    Args:
+        completion: The response.
+        handed_over: The numbers of a rollout function, which has called the tools itself.
+
+    >>> reply = {"role": "tool", "content": "{'error': 'no such part'}"}
+    >>> count_turns([{"role": "assistant"}, reply, {"role": "assistant"}])
+    {'turns': 2.0, 'calls': 1.0, 'failed_calls': 1.0}
+    >>> count_turns([{"role": "assistant"}], {"calls": 3})
+    {'turns': 1.0, 'calls': 3}
     """
     if isinstance(completion, str):
-        return {}
-    roles = [message["role"] for message in completion]
-    return {"calls": float(roles.count("tool")), "turns": float(roles.count("assistant"))}
+        return dict(handed_over)
+    counted = {"turns": float(sum(message["role"] == "assistant" for message in completion))}
+    if "calls" not in handed_over:
+        replies = [message.get("content") for message in completion if message["role"] == "tool"]
+        counted["calls"] = float(len(replies))
+        counted["failed_calls"] = float(sum(map(is_failure, replies)))
+    return {**counted, **handed_over}

@@ -22,9 +22,9 @@ class ProtocolRollouts:
     """Generates rollouts turn by turn; pass it to `GRPOTrainer` as `rollout_func`.
 
     Tokens of a turn stay as they were sampled; tokens of a feedback are appended after them and
-    carry no loss. The reward functions get `calls` (the number of tool executions), `turns`,
-    `seconds` and `truncated` of each rollout, and the model's own text as `written`. The whole
-    response, feedback included, has at most `max_completion_length` tokens.
+    carry no loss. The reward functions get `calls` (the number of tool executions),
+    `failed_calls`, `turns`, `seconds` and `truncated` of each rollout, and the model's own text as
+    `written`. The whole response, feedback included, has at most `max_completion_length` tokens.
 
     It generates with transformers, not with vLLM.
 
@@ -66,6 +66,7 @@ class ProtocolRollouts:
             "logprobs": None,
             "env_mask": [rollout.written for rollout in rollouts],
             "calls": [rollout.episode.calls for rollout in rollouts],
+            "failed_calls": [rollout.episode.failed_calls for rollout in rollouts],
             "turns": [rollout.turns for rollout in rollouts],
             "seconds": [rollout.seconds for rollout in rollouts],
             "truncated": [rollout.truncated for rollout in rollouts],

@@ -14,7 +14,7 @@ import numpy as np
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
-from paretopo.integrations.trl.rewards import count_turns
+from paretopo.integrations.trl.rewards import HANDED_OVER, count_turns
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
 from paretopo.rewards.calls import Limits, await_again, call_again, is_async
 from paretopo.rewards.functions import describe_function
@@ -22,7 +22,6 @@ from paretopo.rewards.values import check_components, check_values
 from paretopo.rollout import BadRollout, Rollout
 
 _LOGGER = logging.getLogger("paretopo")
-_HANDED_OVER = ("calls", "turns", "seconds")  # from a `rollout_func`, one number for each rollout
 
 
 class ScriptRewards:
@@ -61,8 +60,11 @@ class ScriptRewards:
         ):
             given = rewards[start + at].tolist()
             components: dict[str, float | None] = {
-                **count_turns(completion),
-                **{name: row[name] for name in _HANDED_OVER if row.get(name) is not None},
+                # A `rollout_func` hands over one number for each rollout.
+                **count_turns(
+                    completion,
+                    {name: row[name] for name in HANDED_OVER if row.get(name) is not None},
+                ),
                 **{
                     name: None if math.isnan(given[column]) else given[column]
                     for name, column in self._columns.items()

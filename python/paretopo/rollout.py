@@ -51,10 +51,10 @@ class Rollout:
         prompt_id: Name of its prompt; the rollouts of a group, and several rows of a data set, can
             share one.
         reward_components: Measurements by name and in their own units: the objectives of the run,
-            and any of ``correct``, ``calls``, ``tokens``, ``turns``, ``seconds`` and ``dollars``
-            that the adapter knows. An objective that is None or missing does not apply to the
-            rollout. It counts as the mean of the rollouts of its group (in an evaluation, of all
-            questions) to which it applies.
+            and any of ``correct``, ``calls``, ``failed_calls``, ``tokens``, ``turns``, ``seconds``
+            and ``dollars`` that the adapter knows. An objective that is None or missing does not
+            apply to the rollout. It counts as the mean of the rollouts of its group (in an
+            evaluation, of all questions) to which it applies.
         kind: Kind of question, or its data set.
         preference: The text of its group's preference; "" for none.
         held_out: True for a prompt from the held-out set.

@@ -29,7 +29,7 @@ from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
     with_text,
 )
 from paretopo.integrations.trl.generated import Generated  # noqa: E402
-from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
+from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards  # noqa: E402
 from paretopo.integrations.trl.session import SessionCallback  # noqa: E402
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer  # noqa: E402
 from paretopo.integrations.verl.advantages import spread  # noqa: E402
@@ -64,6 +64,7 @@ OBJECTIVES = [
     'name = "dollars"\neconomy = "raw"',
     'name = "words"\nbetter = "fewer"\neconomy = "share of the group"',
     'name = "turns"\neconomy = "raw"',
+    'name = "failed_calls"\neconomy = "raw"',
 ]
 TOKENIZER = SimpleNamespace(
     eos_token="<end>",
@@ -90,6 +91,7 @@ class Told:
         return {
             "correct": float(self.solved),
             "calls": self.calls,
+            "failed_calls": self.calls // 2,
             "turns": self.calls + 1,
             "seconds": 0.1 + 0.7 * self.calls + 0.05 * len(self.pieces[-1]),
         } | ({"polite": polite, "words": float(len(self.written.split("<")))} if self.extra else {})
@@ -173,9 +175,7 @@ class OnTRL:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         inputs = [row | {"prompt": one.prompt} for row, one in zip(rows, story, strict=True)]
         components = [one.components for one in story]
-        handed_over = {
-            name: [one.pop(name) for one in components] for name in ("calls", "turns", "seconds")
-        }
+        handed_over = {name: [one.pop(name) for one in components] for name in HANDED_OVER}
         trainer.session_rewards.measure(
             completions, **columns, **handed_over, written=written, reward_components=components
         )
@@ -469,14 +469,14 @@ def test_all_adapters_tell_the_same_story(tmp_path, recipe):
 
 
 @pytest.mark.parametrize("switches", RECIPES)
-@pytest.mark.parametrize("count", [1, 3, 8])
+@pytest.mark.parametrize("count", [1, 3, 9])
 def test_all_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, switches):
     tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:count])
     adapters = [
         kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, **switches))
         for kind in (OnTRL, OnOpenRLHF, OnVerl)
     ]
-    trl, _ = compare([play(adapter, extra=count == 8) for adapter in adapters], adapters)
+    trl, _ = compare([play(adapter, extra=count == 9) for adapter in adapters], adapters)
     names = [line.split('"')[1] for line in OBJECTIVES[:count]]
     for row in [*trl["steps"], *trl["evaluations"]]:
         assert list(row["measured"]) == list(row["rewards"]) == names
@@ -484,7 +484,7 @@ def test_all_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, swi
         assert group["objectives"] == names
         assert all(len(one["rewards"]) == count for one in group["rollouts"])
         assert all(set(names) <= set(one["reward_components"]) for one in group["rollouts"])
-    if count == 8:
+    if count == 9:
         # The second of the calls 2, 1, 0 has no politeness, and the mean leaves it out.
         first = trl["trajectories"][1]["rollouts"]
         assert [one["reward_components"]["polite"] for one in first] == [0.6 - 0.5, None, -0.5]

@@ -104,6 +104,18 @@ MENDED = {
             "test_a_failing_reward_is_shown_without_the_trainers_frames"
         ),
     },
+    "integrations/trl/test_own_tools.py": {
+        "failed tool calls as a measure": "test_own_tools_are_executed_and_counted",
+    },
+    "integrations/agents/test_of_tasks.py": {
+        "failed calls of agents": "test_failed_calls_of_functions_are_counted",
+        "agents that do not count them": (
+            "test_an_agent_that_does_not_count_its_failed_calls_is_refused"
+        ),
+    },
+    "paretopo/data/test_schema.py": {
+        "evaluate on rows of a training": "test_invalid_row_is_refused_by_file_and_line",
+    },
     "paretopo/test_preference.py": {
         "evaluate --preference": "test_sampled_weights_contain_the_grid",
     },
@@ -116,7 +128,6 @@ AS_THEY_ARE = {
     "several evaluation sets": "refused: an evaluation is one point; the column kind reports parts",
     "evaluate on training questions": "refused: it would measure what is memorised",
     "--samples for a run's own task": "refused: a held-out question has one answer, as in training",
-    "failed tool calls as a measure": "a reward function counts them in the messages of role tool",
     "filtered groups drawn again on TRL": "TRL draws the batch; the others have dynamic_sampling",
     "correlation of objectives": "not recorded; steps.jsonl has `differs` and `error` of each",
     "NaN as 'does not apply'": "refused with the prompt: None says it; NaN is most often a fault",

@@ -23,8 +23,8 @@ from typing import Any, Literal, TypeAlias
 from paretopo.config.keys import ConfigError, argument, check_section, key, keys, nearest
 
 # Measured without user code, each in its own unit.
-MEASURES = ("correct", "calls", "tokens", "turns", "seconds", "dollars")
-COUNTS = frozenset({"calls", "tokens", "turns"})  # integers
+MEASURES = ("correct", "calls", "failed_calls", "tokens", "turns", "seconds", "dollars")
+COUNTS = frozenset({"calls", "failed_calls", "tokens", "turns"})  # integers
 _WORST, _KEEPS = "worst", "keeps"
 
 # The reward of a failed rollout: a number, the worst of its group, or its own.
@@ -74,9 +74,9 @@ class Objective:
 
     name: str = key(
         "correct",
-        "Name in rollouts and records: correct, calls, tokens (written by the policy), turns, "
-        "seconds, dollars, or the name of a reward function or of a value that an agent or an "
-        "environment reports.",
+        "Name in rollouts and records: correct, calls, failed_calls, tokens (written by the "
+        "policy), turns, seconds, dollars, or the name of a reward function or of a value that an "
+        "agent or an environment reports.",
         shown_default="none",
     )
     function: str | None = key(
@@ -96,7 +96,8 @@ class Objective:
     better: Literal["more", "fewer"] = key(
         None,
         "Direction: more or fewer is better.",
-        shown_default='"fewer" for calls, tokens, turns, seconds and dollars, else "more"',
+        shown_default='"fewer" for calls, failed_calls, tokens, turns, seconds and dollars, else '
+        '"more"',
     )
     economy: Literal[
         "raw",

@@ -75,6 +75,13 @@ class Example:
         if not isinstance(fields, Mapping):
             raise DataError(f"expected a JSON object, got {_quote(fields)}")
         label = fields.get("label")
+        if label is None and "prompt" in fields and "datasource" not in fields:
+            # Many ask here for questions in the layout of their training.
+            raise DataError(
+                f"expected a row of paretopo prepare, with {', '.join(_TEXTS)} and label, got "
+                f"{_quote(', '.join(fields))}; rows without label are for task.name = 'questions' "
+                "and for paretopo evaluate RUN --tool task"
+            )
         if not isinstance(label, Mapping):
             raise DataError(f'label must be an object like {{"answer": "42"}}, got {_quote(label)}')
         answer = label.get("answer")

@@ -56,6 +56,11 @@ class Episode(Protocol):
         """Tool executions so far."""
         ...
 
+    @property
+    def failed_calls(self) -> int:
+        """Tool executions so far that ended with an error or at a limit."""
+        ...
+
     async def step(self, text: str) -> StepResult:
         """Read the text since the last turn, and call the tool if the text contains a call.
 
@@ -83,6 +88,7 @@ class SingleTurn:
     def __init__(self, stop: tuple[str, ...] = (), calls: int = 0) -> None:
         self.stop = stop
         self.calls = calls
+        self.failed_calls = 0
 
     async def step(self, text: str) -> StepResult:  # noqa: ARG002
         """The text is all there is."""

@@ -74,6 +74,7 @@ class SearchR1Episode:
     Attributes:
         stop: the closing tags of a query and of an answer.
         calls: searches that were made.
+        failed_calls: always 0; a server that does not answer ends the run.
 
     >>> import asyncio
     >>> class Library:
@@ -99,7 +100,7 @@ class SearchR1Episode:
         self.stop = STOP
         self.turn_tokens = turn_tokens
         self.feedback_tokens = feedback_tokens
-        self.calls = 0
+        self.calls = self.failed_calls = 0
 
     async def step(self, text: str) -> StepResult:
         """Search for the query in the text, if there is one."""

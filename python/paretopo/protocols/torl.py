@@ -77,6 +77,7 @@ class TorlEpisode:
     Attributes:
         stop: "```output", and nothing in the last, free generation.
         calls: programs that were run.
+        failed_calls: programs that ended with an error or at a limit.
 
     >>> import asyncio
     >>> from paretopo.tools.python_interpreter import PythonInterpreter
@@ -94,7 +95,7 @@ class TorlEpisode:
             raise ValueError(f"max_calls must be at least 0, got {max_calls}")
         self._python = python
         self._rounds_left = max_calls
-        self.calls = 0
+        self.calls = self.failed_calls = 0
 
     @property
     def stop(self) -> tuple[str, ...]:
@@ -111,7 +112,9 @@ class TorlEpisode:
         if not program.strip():
             return StepResult("", done=False)
         self.calls += 1
-        seen = format_observation(await self._python.run_async(program))
+        result = await self._python.run_async(program)
+        self.failed_calls += result.returncode != 0 or result.limit is not None
+        seen = format_observation(result)
         newline = "" if behind.endswith("\n") else "\n"  # a token can hold fence and line end
         return StepResult(f"{newline}{seen}\n{_FENCE}\n", done=False)
 

@@ -59,8 +59,8 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
                 f"its reward_components, which is not an objective; {nearest(name, known)}"
             )
     wanted = {one.name for one in objectives}
-    # Drop wall-clock time, which differs between equal runs, and an unused grade.
-    for name in {"seconds", "correct"} - wanted:
+    # Drop wall-clock time, which differs between equal runs, an unused grade, and unused failures.
+    for name in {"seconds", "correct", "failed_calls"} - wanted:
         components.pop(name, None)
     if "tokens" in wanted:
         components.setdefault("tokens", float(rollout.tokens))

@@ -67,7 +67,10 @@ def _find_constant_measures(config: RunConfig, rewards: Sequence[Reward], task: 
     reasons = {}
     if without_tool or config.optimiser.max_tool_calls == 0:
         why = "the task has no tool" if without_tool else "optimiser.max_tool_calls = 0"
-        reasons = {"calls": f"always 0: {why}", "turns": f"always 1: {why}"}
+        reasons = dict.fromkeys(("calls", "failed_calls"), f"always 0: {why}")
+        reasons["turns"] = f"always 1: {why}"
+    if config.task.name == "multihop":
+        reasons.setdefault("failed_calls", "always 0: a failing search server ends the run")
     charged = config.rewards.dollars_per_call > 0.0 or any(
         find_prices(config, task.functions).values()
     )

@@ -10,6 +10,7 @@ import pytest
 from tokenizers import AddedToken
 
 from paretopo.config import loads
+from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.agents.episodes import EpisodeAgent
 from paretopo.integrations.agents.of_tasks import (
     CalculatorAgent,
@@ -146,8 +147,8 @@ def function_turns(tmp_path):
         "[optimiser]\nmax_tool_calls = 2"
     )
 
-    def say(*texts, answer="21"):
-        agent = make_agent(loads(text), Template(), {"answer": answer})
+    def say(*texts, answer="21", objectives=""):
+        agent = make_agent(loads(text + objectives), Template(), {"answer": answer})
         return played(agent, *texts)
 
     return say
@@ -167,6 +168,41 @@ def test_tool_errors_are_returned_to_the_policy(function_turns):
     assert "error: unsupported operand" in wrong[0].feedback
     both, *_ = function_turns(call("later", word="x") + call("double", number=1))
     assert "<tool>X\nerror: there is no tool double<end>" in both[0].feedback
+
+
+FAILURES = "[[objectives]]\nname = 'correct'\n[[objectives]]\nname = 'failed_calls'\n"
+
+
+def test_failed_calls_of_functions_are_counted(function_turns):
+    (_, first), (_, second) = function_turns(
+        call("half", number="many"), call("double", number=1), objectives=f"\n{FAILURES}"
+    )
+    assert (first["failed_calls"], second["failed_calls"]) == (1, 2)
+    assert "failed_calls" not in function_turns("21")[0][1]
+
+
+def test_failed_programs_are_counted():
+    class Prints:
+        async def run_async(self, code):
+            return ProgramResult("1\n", "", int("raise" in code), 0.1)
+
+    class Runs(EpisodeAgent):
+        def episode(self):
+            return TorlEpisode(Prints(), max_calls=2)
+
+    program = "```python\n{}\n```\n```output"
+    turns = played(Runs(loads(FAILURES), Words(), {}), *map(program.format, ("1", "raise")))
+    assert [measured["failed_calls"] for _, measured in turns] == [0, 1]
+
+
+def test_an_agent_that_does_not_count_its_failed_calls_is_refused():
+    class Lookup(ToolAgent):
+        async def turn(self, text):
+            return Turn("found", calls=1)
+
+    assert played(Lookup(loads(""), Words(), {}), "so")
+    with pytest.raises(TypeError, match=r"must say how many of them failed, as Turn\(calls=1, f"):
+        played(Lookup(loads(FAILURES), Words(), {}), "so")
 
 
 def test_functions_with_a_price_cost_it_each_call(function_turns, tmp_path):

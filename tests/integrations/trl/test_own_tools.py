@@ -39,6 +39,8 @@ CONFIG = """
 name = "correct"
 [[objectives]]
 name = "calls"
+[[objectives]]
+name = "failed_calls"
 [task]
 name = "questions"
 train = "{folder}/train.jsonl"
@@ -94,7 +96,7 @@ def test_own_tools_are_executed_and_counted(folder, tmp_path):
     run = RunFolder.create(tmp_path, loads(CONFIG.format(folder=folder)))
     train(run.config, run)
     [step] = run.steps()
-    assert step["measured"] == {"correct": 1.0, "calls": 1.0}
+    assert step["measured"] == {"correct": 1.0, "calls": 1.0, "failed_calls": 0.0}
     group = next(one for one in run.trajectories() if not one.held_out)
     kinds = [[part.kind for part in one.segments] for one in group.rollouts]
     assert kinds == [["call", "tool", "model"]] * 2
@@ -104,10 +106,11 @@ def test_own_tools_are_executed_and_counted(folder, tmp_path):
     # The policy reads the error of the tool.
     held_out = next(one for one in run.trajectories() if one.held_out)
     assert any("Gold" in p.text for one in held_out.rollouts for p in one.segments)
-    assert run.evaluations()[-1]["measured"]["calls"] == 1.0
+    last = run.evaluations()[-1]["measured"]
+    assert (last["calls"], last["failed_calls"]) == (1.0, 1.0)
     out = tmp_path / "again"
     assert main(["evaluate", str(run.path), "--out", str(out)]) == 0
-    assert RunFolder.open(out).evaluations()[0]["measured"] == run.evaluations()[-1]["measured"]
+    assert RunFolder.open(out).evaluations()[0]["measured"] == last
 
 
 def test_a_tool_with_a_price_costs_it_each_call(folder, tmp_path):
@@ -116,7 +119,7 @@ def test_a_tool_with_a_price_costs_it_each_call(folder, tmp_path):
     text = CONFIG.format(folder=folder).replace('name = "calls"', 'name = "dollars"')
     run = RunFolder.create(tmp_path, loads(text, {"task.tools": str(tools)}))
     train(run.config, run)
-    assert run.steps()[0]["measured"] == {"correct": 1.0, "dollars": 0.25}
+    assert run.steps()[0]["measured"] == {"correct": 1.0, "dollars": 0.25, "failed_calls": 0.0}
     tools.write_text(TOOLS + "look_up.dollars = -1\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"look_up.dollars must be at least 0, got -1"):
         train(run.config, run)

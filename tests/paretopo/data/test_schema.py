@@ -84,6 +84,7 @@ def without(key):
         ({**GOOD, "question": "\ud800"}, "question must be a text"),
         (without("datasource"), "datasource must be a text"),
         (without("label"), "label must be an object"),
+        ({"prompt": "6*7?", "answer": "42"}, "and label, got 'prompt, answer'; rows without label"),
         ({**GOOD, "label": "42"}, 'label must be an object like {"answer": "42"}, got'),
         ({**GOOD, "label": {}}, "label.answer must be a text or a list of texts"),
         ({**GOOD, "label": {"answer": []}}, "label.answer must be a text or a list of texts"),

@@ -97,6 +97,17 @@ def test_no_rounds_is_no_tool():
         TorlEpisode(Echo(), max_calls=-1)
 
 
+@pytest.mark.parametrize(("code", "limit", "failed"), [(0, None, 0), (1, None, 1), (0, "time", 1)])
+def test_programs_that_end_badly_are_failed_calls(code, limit, failed):
+    class Ends:
+        async def run_async(self, program):
+            return ProgramResult("so far", "", code, 0.1, limit)
+
+    episode = TorlEpisode(Ends(), max_calls=2)
+    play(episode, block("x"))
+    assert (episode.calls, episode.failed_calls) == (1, failed)
+
+
 def test_token_across_the_fence_adds_no_line_end():
     (turn,) = play(TorlEpisode(Echo()), block("x") + "\n")
     assert turn.feedback == "X\n```\n"

@@ -134,6 +134,7 @@ TOOL = 'def look(x: str) -> str:\n    """Look.\n\n    Args:\n        x: A.\n    
     ("named", "overrides", "constant"),
     [
         ("calls", {}, "'calls' is always 0: the task has no tool"),
+        ("failed_calls", {}, "'failed_calls' is always 0: the task has no tool"),
         ("turns", {}, "'turns' is always 1: the task has no tool"),
         ("dollars", {}, "'dollars' is always 0: neither tokens nor calls cost anything"),
         ("dollars", {"rewards.dollars_per_call": 0.1}, "'dollars' is always 0"),

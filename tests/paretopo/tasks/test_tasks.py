@@ -115,7 +115,9 @@ def test_bad_files_are_named(tmp_path):
     with pytest.raises(ConfigError, match=r"task.held_out: 1 of its questions are trained on"):
         make_task(loads(FILES.format(train, train)))
     (tmp_path / "bad.jsonl").write_text('{"prompt": "x"}', encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"task.train: .*bad.jsonl, line 1: label must be"):
+    with pytest.raises(
+        ConfigError, match=r"task.train: .*bad.jsonl, line 1: expected a row of pare"
+    ):
         make_task(loads(FILES.format(tmp_path / "bad.jsonl", train)))
 
 

@@ -1,0 +1,25 @@
+"""The replies of tools: which of them say that the call failed."""
+
+from __future__ import annotations
+
+import re
+
+# TRL replies with {'error': ...} for a function that raised; our agents with "error: ...".
+_FAILED = re.compile(
+    r"\W*(?:[Ee]rror|ERROR|[\w.]*(?:Error|Exception))\b\W?\s*(?::|\Z)|Traceback \(most recent"
+)
+
+
+def is_failure(reply: object) -> bool:
+    r"""Return whether a tool's reply says that the call failed.
+
+    A failed call's reply begins with ``error:``, with the name of an exception and a colon, or with
+    a traceback, or is a mapping whose first key is ``error``. Other contents of a message, such as
+    images, are no failures.
+
+    >>> is_failure("{'error': 'no such part'}"), is_failure("KeyError: 'wheel'")
+    (True, True)
+    >>> is_failure("Error analysis is a field of mathematics"), is_failure("408")
+    (False, False)
+    """
+    return isinstance(reply, str) and _FAILED.match(reply) is not None

@@ -1,0 +1,34 @@
+"""Which replies of tools say that a call failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from paretopo.tools.calculator import make_calculator
+from paretopo.tools.replies import is_failure
+
+
+@pytest.mark.parametrize(
+    ("reply", "failed"),
+    [
+        ("error: no such part", True),
+        ("Error: no such part", True),
+        (str({"error": "TRL writes this"}), True),
+        ('{"error": "a JSON answer"}', True),
+        ("ZeroDivisionError: division by zero", True),
+        ("timeout_decorator.timeout_decorator.TimeoutError: 'Timed Out'", True),
+        ("UnknownError", True),
+        ("[ERROR]: no such part", True),
+        ("Traceback (most recent call last):\n  ...", True),
+        (make_calculator()("1/0"), True),
+        ("408", False),
+        ("", False),
+        ("Error analysis is a field of mathematics", False),
+        ("the error: none", False),
+        ("errors: 0", False),
+        (str({"errors": 0}), False),
+        ([{"type": "image"}], False),
+    ],
+)
+def test_replies_that_begin_with_an_error_are_failures(reply, failed):
+    assert is_failure(reply) is failed
