@@ -1,7 +1,5 @@
 """Two builds are compared round by round."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import replace

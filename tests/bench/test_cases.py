@@ -1,7 +1,5 @@
 """Every operation has cases, and every workload is the same each time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The command line measures, draws and explains itself."""
 
-from __future__ import annotations
-
 import lzma
 import os
 import subprocess

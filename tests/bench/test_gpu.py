@@ -1,7 +1,5 @@
 """A GPU has operations of its own, and is waited for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The judge knows right from wrong, and agrees with the definitions."""
 
-from __future__ import annotations
-
 import signal
 
 import numpy as np
@@ -94,3 +92,16 @@ def test_a_defect_is_seen_in_a_process_of_its_own():
     for expected, program in programs.items():
         outcome = defects.run(Defect("moocore", "", program), 0.5 if "sleep" in program else 60)
         assert str(outcome).startswith(expected)
+
+
+def test_outcomes_go_into_the_row_of_their_program():
+    text = defects.PAGE.read_text(encoding="utf-8")
+    found = defects.read_defects(text)
+    assert len(found) == text.count("\n| [") == text.count("```python") > 10
+    assert {one.peer for one in found} <= set(peers.PEERS)
+    ours = "## 1\n\npaper: some `sum`.\n\n```python\ngot = 1\n```\n"
+    [one] = defects.read_defects(ours)
+    assert one == Defect("paper", "some `sum`", "got = 1\n")
+    rows = defects.write_outcomes(text, [(found[0], defects.Outcome("right", "x\\1"))])
+    version = peers.find_version(found[0].peer)
+    assert version is None or f"| {found[0].problem} | right: x\\1 |" in rows

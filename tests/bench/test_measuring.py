@@ -1,7 +1,5 @@
 """A run checks before it times, survives its peers, and goes on where it stopped."""
 
-from __future__ import annotations
-
 import math
 import signal
 import time

@@ -1,7 +1,5 @@
 """Peers give right answers and run only the cases that they support."""
 
-from __future__ import annotations
-
 import pytest
 from support.benchmarks import PLAN
 

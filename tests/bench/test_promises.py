@@ -1,7 +1,5 @@
 """Promises are held against the rows of one run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from support.benchmarks import a_row
