@@ -23,13 +23,7 @@ from paretopo.config import RunConfig, from_table
 from paretopo.preference import Preference, Preferences
 from paretopo.study.fronts import preference_grid, score_front
 from paretopo.study.plan import with_economy
-from research.agent import (
-    QUESTIONS,
-    Adam,
-    TabularRewards,
-    TabularRun,
-    make_controller,
-)
+from research.agent import QUESTIONS, Adam, TabularRewards, TabularRun, make_controller
 from research.tables import TabularTask
 
 Floats = NDArray[np.float64]

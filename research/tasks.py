@@ -13,13 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from research.tables import (
-    TabularTask,
-    Unit,
-    make_calling_task,
-    make_task,
-    make_tools_or_text_task,
-)
+from research.tables import TabularTask, Unit, make_calling_task, make_task, make_tools_or_text_task
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """scripts/check_kernels.py reads the listings of cuobjdump."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files for clusters, as far as they can be checked without one: docs/clusters.md says so."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The two distributions of a release, as scripts/make_distributions.py describes them."""
 
-from __future__ import annotations
-
 import importlib.util
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every example in a docstring runs, in both packages."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import pkgutil

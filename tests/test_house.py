@@ -1,7 +1,5 @@
 """The house: imports point down, and an integration hooks where the session decides."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """examples/minimal.py fits a page, is self-contained, and learns."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

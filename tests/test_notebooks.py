@@ -1,7 +1,5 @@
 """The notebooks are those of the tutorials, and run."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import runpy

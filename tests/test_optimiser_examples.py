@@ -1,7 +1,5 @@
 """The examples of optimisers run in seconds, are self-contained, and find good fronts."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

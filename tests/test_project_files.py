@@ -1,7 +1,5 @@
 """Files that hosts and tools read agree with pyproject.toml."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """README: its examples run, its links resolve, its commands stay where `.ci/run` reads them."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

@@ -3,8 +3,6 @@
 These tests need no Sphinx. `scripts/build_site.sh` builds the site with warnings as errors.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import runpy

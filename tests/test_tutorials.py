@@ -1,7 +1,5 @@
 """Examples for NumPy run; docs/coming_from.md compares calls correctly."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import warnings

@@ -1,7 +1,5 @@
 """examples/word_problems: training questions share neither text nor sums with test questions."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import os

@@ -13,11 +13,7 @@ from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
 from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
-from paretopo.integrations.openrlhf.options import (
-    Files,
-    longest_sequence,
-    micro_batch,
-)
+from paretopo.integrations.openrlhf.options import Files, longest_sequence, micro_batch
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task

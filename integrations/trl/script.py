@@ -33,11 +33,7 @@ from paretopo.config.notes import Note, note_named, say
 from paretopo.config.objectives import find_gates
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
-from paretopo.integrations.trl.script_rewards import (
-    ScriptRewards,
-    check_reward,
-    split_reward,
-)
+from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward, split_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
 from paretopo.rewards.calls import Limits

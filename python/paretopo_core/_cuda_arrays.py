@@ -12,13 +12,7 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._dtypes import (
-    FLOATS,
-    HALVES,
-    INTEGERS,
-    check_ranks,
-    refuse_kind,
-)
+from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_ranks, refuse_kind
 from paretopo_core._shapes import check_per_point
 
 # Packages with NumPy's functions empty, asarray, ascontiguousarray and broadcast_to.

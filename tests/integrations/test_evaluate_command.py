@@ -1,7 +1,5 @@
 """`paretopo evaluate` end to end: a tiny model with its real tools, killed and resumed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

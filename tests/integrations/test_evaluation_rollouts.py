@@ -1,7 +1,5 @@
 """Rollouts of an evaluation: a scripted engine with every tool, and sampling by transformers."""
 
-from __future__ import annotations
-
 import functools
 from types import SimpleNamespace
 
@@ -11,31 +9,21 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from paretopo.config import ConfigError  # noqa: E402
-from paretopo.data.schema import Example  # noqa: E402
-from paretopo.evaluation.prompting import Tools, make_requests  # noqa: E402
-from paretopo.evaluation.settings import EvaluationSettings  # noqa: E402
-from paretopo.integrations.huggingface import loading  # noqa: E402
-from paretopo.integrations.huggingface.engine import (  # noqa: E402
-    GumbelNoise,
-    TransformersEngine,
-)
-from paretopo.integrations.huggingface.rollouts import (  # noqa: E402
-    Piece,
-    RolloutState,
-    run_rollouts,
-)
-from paretopo.integrations.huggingface.runner import RolloutRunner  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
-    make_model,
-    make_tokenizer,
-)
-from paretopo.protocols.episode import SingleTurn  # noqa: E402
-from paretopo.protocols.search_r1 import search_r1_prompt  # noqa: E402
-from paretopo.protocols.torl import torl_prompt  # noqa: E402
-from paretopo.rollout import Segment  # noqa: E402
-from paretopo.tools.python_interpreter import ProgramResult  # noqa: E402
-from paretopo.tools.search import Document  # noqa: E402
+from paretopo.config import ConfigError
+from paretopo.data.schema import Example
+from paretopo.evaluation.prompting import Tools, make_requests
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.integrations.huggingface import loading
+from paretopo.integrations.huggingface.engine import GumbelNoise, TransformersEngine
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState, run_rollouts
+from paretopo.integrations.huggingface.runner import RolloutRunner
+from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo.protocols.episode import SingleTurn
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.protocols.torl import torl_prompt
+from paretopo.rollout import Segment
+from paretopo.tools.python_interpreter import ProgramResult
+from paretopo.tools.search import Document
 
 SUM = Example("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
 OSLO = Example("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway",))

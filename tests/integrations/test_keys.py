@@ -14,35 +14,26 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from paretopo.config import SECTIONS, Objective, RunConfig, from_table, loads  # noqa: E402
-from paretopo.config.backend import find_backend  # noqa: E402
-from paretopo.config.keys import keys  # noqa: E402
-from paretopo.controller.estimators import ESTIMATORS  # noqa: E402
-from paretopo.integrations.huggingface import threads  # noqa: E402
-from paretopo.integrations.huggingface.policy import (  # noqa: E402
-    open_policy,
-    shared_warmup,
-    warm_up_policy,
-)
-from paretopo.integrations.huggingface.warmup import make_trace_source  # noqa: E402
-from paretopo.integrations.openrlhf import options as openrlhf  # noqa: E402
-from paretopo.integrations.openrlhf import prepare as openrlhf_files  # noqa: E402
-from paretopo.integrations.trl import arguments  # noqa: E402
-from paretopo.integrations.trl.train import _device  # noqa: E402
-from paretopo.integrations.verl import options as verl  # noqa: E402
-from paretopo.integrations.verl import prepare as verl_files  # noqa: E402
-from paretopo.rewards.own import load_own_rewards  # noqa: E402
-from paretopo.rollout import Rollout  # noqa: E402
-from paretopo.run import trackers  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.session import Session  # noqa: E402
-from paretopo.tasks import environment  # noqa: E402
-from paretopo.tasks.choice import (  # noqa: E402
-    ensure_search_server,
-    load_demonstrate,
-    load_own_tools,
-    make_task,
-)
+from paretopo.config import SECTIONS, Objective, RunConfig, from_table, loads
+from paretopo.config.backend import find_backend
+from paretopo.config.keys import keys
+from paretopo.controller.estimators import ESTIMATORS
+from paretopo.integrations.huggingface import threads
+from paretopo.integrations.huggingface.policy import open_policy, shared_warmup, warm_up_policy
+from paretopo.integrations.huggingface.warmup import make_trace_source
+from paretopo.integrations.openrlhf import options as openrlhf
+from paretopo.integrations.openrlhf import prepare as openrlhf_files
+from paretopo.integrations.trl import arguments
+from paretopo.integrations.trl.train import _device
+from paretopo.integrations.verl import options as verl
+from paretopo.integrations.verl import prepare as verl_files
+from paretopo.rewards.own import load_own_rewards
+from paretopo.rollout import Rollout
+from paretopo.run import trackers
+from paretopo.run.folder import RunFolder
+from paretopo.session import Session
+from paretopo.tasks import environment
+from paretopo.tasks.choice import ensure_search_server, load_demonstrate, load_own_tools, make_task
 
 TESTS = Path(__file__).parents[1]
 

@@ -18,9 +18,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from support.sessions import new_session  # noqa: E402
+from support.sessions import new_session
 
-from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
+from paretopo.integrations.openrlhf.rollouts import (
     components_of,
     measured,
     put_components,
@@ -28,16 +28,16 @@ from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
     read_rollouts,
     with_text,
 )
-from paretopo.integrations.trl.generated import Generated  # noqa: E402
-from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards  # noqa: E402
-from paretopo.integrations.trl.session import SessionCallback  # noqa: E402
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer  # noqa: E402
-from paretopo.integrations.verl.advantages import spread  # noqa: E402
-from paretopo.integrations.verl.rollouts import Rows  # noqa: E402
-from paretopo.integrations.verl.rollouts import measured as measured_by_verl  # noqa: E402
-from paretopo.integrations.verl.training import ParetoTraining  # noqa: E402
-from paretopo.session import choose_recorded  # noqa: E402
-from paretopo.tasks.environment import grade_each  # noqa: E402
+from paretopo.integrations.trl.generated import Generated
+from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
+from paretopo.integrations.trl.session import SessionCallback
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.verl.advantages import spread
+from paretopo.integrations.verl.rollouts import Rows
+from paretopo.integrations.verl.rollouts import measured as measured_by_verl
+from paretopo.integrations.verl.training import ParetoTraining
+from paretopo.session import choose_recorded
+from paretopo.tasks.environment import grade_each
 
 MOST, POINTS, STEPS, END = 40, 3, 2, 1
 SETTINGS = f"""

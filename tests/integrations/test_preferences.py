@@ -1,7 +1,5 @@
 """Preferences on every trainer: in prompts, warm-ups, files and rollouts."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from types import SimpleNamespace
@@ -11,22 +9,20 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from paretopo.config import loads  # noqa: E402
-from paretopo.evaluation.own_task import format_evaluation, plan_evaluation  # noqa: E402
-from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
-from paretopo.integrations.huggingface.warmup import encode, make_trace_source  # noqa: E402
-from paretopo.integrations.openrlhf.prepare import _rows as openrlhf_rows  # noqa: E402
-from paretopo.integrations.openrlhf.rehearsal.checks import (  # noqa: E402
-    _check_steps as check_steps,
-)
-from paretopo.integrations.openrlhf.rollouts import read_rollouts  # noqa: E402
-from paretopo.integrations.verl.options import _times_asked  # noqa: E402
-from paretopo.integrations.verl.prepare import _row_of as verl_row  # noqa: E402
-from paretopo.integrations.verl.rollouts import Rows, group_rows  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.run.report import write_report  # noqa: E402
-from paretopo.tasks.choice import make_task  # noqa: E402
+from paretopo.config import loads
+from paretopo.evaluation.own_task import format_evaluation, plan_evaluation
+from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
+from paretopo.integrations.huggingface.warmup import encode, make_trace_source
+from paretopo.integrations.openrlhf.prepare import _rows as openrlhf_rows
+from paretopo.integrations.openrlhf.rehearsal.checks import _check_steps as check_steps
+from paretopo.integrations.openrlhf.rollouts import read_rollouts
+from paretopo.integrations.verl.options import _times_asked
+from paretopo.integrations.verl.prepare import _row_of as verl_row
+from paretopo.integrations.verl.rollouts import Rows, group_rows
+from paretopo.run.folder import RunFolder
+from paretopo.run.report import write_report
+from paretopo.tasks.choice import make_task
 
 TINY = """
 seed = 3

@@ -1,7 +1,5 @@
 """Sets of the literature whose volume has a closed form, each with its source and derivation."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

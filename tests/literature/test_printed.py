@@ -6,8 +6,6 @@ holds `points` and the printed numbers: `hypervolume` and `contributions` above 
 point. `rtol` follows from the number of printed digits.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Any number of named objectives through session, controller and records."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from dataclasses import replace

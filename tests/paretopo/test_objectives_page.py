@@ -1,7 +1,5 @@
 """The commands of the pages on objectives run, and the messages are those of the program."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

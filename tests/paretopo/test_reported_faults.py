@@ -1,7 +1,5 @@
 """Faults that users reported, here and in public threads: the test of each, or why it stays."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The session that every framework drives: scores, advantages, evaluations, records, state."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """accelerate() on a library that stands in for a host: versions, refusals, undoing."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import tomllib

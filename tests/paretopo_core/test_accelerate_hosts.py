@@ -1,7 +1,5 @@
 """Each host accelerated gives its own answers, and is itself again afterwards."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import importlib

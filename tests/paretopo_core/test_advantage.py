@@ -1,7 +1,5 @@
 """pareto_advantage: golden vectors of the paper's formula, bounds, invariances."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

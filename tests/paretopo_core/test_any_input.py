@@ -4,8 +4,6 @@ Every function around the primitives (options of dominance, scales, boxes, indic
 subsets, archives with bounds and payloads), on anything, as an array and as a tensor alike.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

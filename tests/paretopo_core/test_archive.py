@@ -1,7 +1,5 @@
 """ParetoArchive."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

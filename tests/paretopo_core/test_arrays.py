@@ -1,7 +1,5 @@
 """Every operation's treatment of its input: dtypes, layout, errors, no mutation, threads."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Empirical attainment surfaces, and hypervolumes weighted in boxes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """ParetoArchive with a bound, with payloads, in files and among threads."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import json

@@ -1,7 +1,5 @@
 """Box decompositions of the dominated and the non-dominated region."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

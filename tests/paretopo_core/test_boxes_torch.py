@@ -1,15 +1,9 @@
 """Box decompositions and improvements on tensors: derivatives, vmap, compiled graphs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
-from support.strategies import (
-    few_values,
-    large_set,
-    point_batches,
-)
+from support.strategies import few_values, large_set, point_batches
 
 import paretopo_core as pp
 

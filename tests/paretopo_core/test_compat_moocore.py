@@ -1,7 +1,5 @@
 """compat.moocore is moocore, by its signatures, its own examples and its answers."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Contributions keep their digits where they are tiny parts of the boxes around them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """crowding_distance."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,14 +50,6 @@ def test_lines_equal_the_definition(points, maximise):
             np.testing.assert_allclose(found[own], expected, rtol=1e-12)
 
 
-def test_order_of_points_does_not_matter_without_ties():
-    points = large_set("uniform", 150, 3)
-    order = np.random.default_rng(5).permutation(len(points))
-    np.testing.assert_allclose(
-        pp.crowding_distance(points[order]), pp.crowding_distance(points)[order], rtol=1e-13
-    )
-
-
 def test_ends_of_a_front_are_infinite():
     points = np.array([[0.0, 4.0], [1.0, 3.0], [4.0, 0.0], [0.0, 0.0]])
     assert pp.crowding_distance(points).tolist() == [np.inf, 2.0, np.inf, np.inf]
@@ -74,17 +64,6 @@ def test_a_constant_objective_adds_nothing(backend, batch, data):
     wider = np.insert(points, place, value, axis=-1)
     distances = pp.crowding_distance(backend.send(wider), mask=backend.send(mask))
     np.testing.assert_array_equal(backend.fetch(distances), pp.crowding_distance(points, mask=mask))
-
-
-def test_a_constant_objective_leaves_the_order_of_points_without_effect(backend):
-    rng = np.random.default_rng(9)
-    for _ in range(200):
-        x = rng.random(20)
-        front = np.stack([x, 1 - x**2], axis=1)
-        order = rng.permutation(20)
-        wider = np.insert(front, rng.integers(3), rng.integers(3), axis=1)
-        distances = backend.fetch(pp.crowding_distance(backend.send(wider[order])))
-        np.testing.assert_array_equal(distances, pp.crowding_distance(front)[order])
 
 
 def test_equal_points_have_no_ends(backend):

@@ -1,7 +1,5 @@
 """Behaviour that needs a GPU: streams, graphs, asynchrony, many groups. Skipped without one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.operations import calls

@@ -1,7 +1,5 @@
 """Arrays with ``__cuda_array_interface__``: accepted inputs, outputs and errors."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Options of ranks and filters: strict=, violation=, n_below= and epsilon=."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

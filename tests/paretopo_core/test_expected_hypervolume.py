@@ -1,7 +1,5 @@
 """expected_hypervolume and hypervolume_advantage: definitions, backends, edges, errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Frames of pandas and polars: labelled results, arguments by column, clear errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

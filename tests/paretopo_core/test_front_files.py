@@ -1,7 +1,5 @@
 """read_fronts: files as other programs write them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

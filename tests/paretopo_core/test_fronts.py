@@ -1,7 +1,5 @@
 """pareto_rank and is_nondominated."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

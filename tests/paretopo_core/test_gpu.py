@@ -1,7 +1,5 @@
 """GPU kernels on sets of every size and shape: emulated, and on a GPU if there is one."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """hypervolume_gradient, and torch's view of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

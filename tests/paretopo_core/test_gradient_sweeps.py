@@ -1,7 +1,5 @@
 """Slopes of 2 and 3 objectives come from sweeps: they are the facets of the definition."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """hypervolume and hv_contributions."""
 
-from __future__ import annotations
-
 import time
 from itertools import combinations
 
@@ -10,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.strategies import (
-    few_values,
-    finite,
-    large_set,
-    point_batches,
-    senses,
-    volume_batches,
-)
+from support.strategies import few_values, finite, large_set, point_batches, senses, volume_batches
 
 import paretopo_core as pp
 from paretopo_core import reference

@@ -1,7 +1,5 @@
 """Estimated hypervolumes: their mean, their standard error and their invariances."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.strategies import large_set

@@ -1,17 +1,10 @@
 """hypervolume_improvement: the volume that candidates cover in boxes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import (
-    few_values,
-    large_set,
-    masked_batches,
-    senses,
-)
+from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import reference

@@ -1,7 +1,5 @@
 """Every instruction set gives the same results, bit for bit, and they are the definitions'."""
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

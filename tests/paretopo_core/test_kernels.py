@@ -1,7 +1,5 @@
 """Every kernel, call by call, against the CPU: sets of every kind, several jobs for each warp."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support import ptx_machine

@@ -1,7 +1,5 @@
 """No way to leave or to split a process ends badly, whichever operation is at work."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """ideal_point, nadir_point, reference_point, normalise and knee_points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Notebooks get completion of public names, tables, and a picture of a front."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Python and the compiled core name the same things."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import get_args
 

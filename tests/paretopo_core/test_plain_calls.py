@@ -1,7 +1,5 @@
 """The short way into the compiled core and the checked one agree, on answers and on errors."""
 
-from __future__ import annotations
-
 import sysconfig
 
 import numpy as np

@@ -3,8 +3,6 @@
 The distances' own definition is below; the other operations are held to the package's.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Reports on this package are in ``HELD_ELSEWHERE``, with the test of each. The te
 report each from another tracker. ``NOT_OFFERED`` lists the wishes that are still open.
 """
 
-from __future__ import annotations
-
 import ast
 from itertools import islice, permutations
 from pathlib import Path

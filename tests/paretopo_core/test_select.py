@@ -1,7 +1,5 @@
 """Environmental selection, by its definition; and reference directions."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 
@@ -9,14 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import (
-    few_values,
-    finite,
-    large_set,
-    masked_batches,
-    point_batches,
-    senses,
-)
+from support.strategies import few_values, finite, large_set, masked_batches, point_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -83,26 +74,6 @@ def test_large_sets(method, kind, objectives):
         )
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_better_fronts_come_first(method):
-    for seed in range(10):
-        points = np.random.default_rng(seed).random((50, 3))
-        ranks = pp.pareto_rank(points)
-        for k in (1, 10, 49, 50):
-            survivors = pp.select(points, k, method, **more(method, 3))
-            assert len(set(survivors.tolist())) == k
-            assert (np.diff(survivors) > 0).all()
-            rest = np.delete(ranks, survivors)
-            assert ranks[survivors].max() <= rest.min(initial=50)
-
-
-def test_crowding_is_that_of_the_package():
-    points = large_set("sphere", 50, 3)
-    crowds = pp.crowding_distance(points)
-    expected = np.sort(np.argsort(-crowds, kind="stable")[:20])
-    np.testing.assert_array_equal(pp.select(points, 20), expected)
-
-
 @pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
 def test_a_constant_objective_changes_no_survivor(method):
     rng = np.random.default_rng(4)
@@ -116,13 +87,6 @@ def test_a_constant_objective_changes_no_survivor(method):
         assert sorted(chosen) == pp.select(front, k, method).tolist()
 
 
-def test_a_reported_front_with_a_flat_objective():
-    front = np.array([[0, 10], [1, 9], [1.1, 8.9], [1.2, 8.8], [5, 5], [10, 0]])
-    rows = [2, 0, 1, 4, 5, 3]
-    for points in (front, np.insert(front, 2, 0.0, axis=1)):
-        assert points[rows][pp.select(points[rows], 3)][:, 0].tolist() == [0, 5, 10]
-
-
 def test_removal_follows_an_objective_that_becomes_flat():
     points = [[0, 1.5, 1.5], [0, 0, 3], [0, 3, 0], [1, 0, 0]]  # each is an end
     assert pp.select(points, 3, "crowding_removal").tolist() == [0, 1, 2]
@@ -134,25 +98,6 @@ def test_removal_keeps_one_of_a_crowd():
     crowd = np.stack([x, -x], axis=1)
     assert pp.select(crowd, 5).tolist() == [0, 1, 2, 3, 6]  # 9 and 10 crowd each other
     assert pp.select(crowd, 5, "crowding_removal").tolist() == [0, 1, 3, 5, 6]
-
-
-def test_hypervolume_is_removal_from_the_last_front():
-    points = large_set("sphere", 40, 3)
-    np.testing.assert_array_equal(
-        pp.select(points, 25, "hypervolume", ref=-0.1),
-        pp.hypervolume_subset(points, 25, -0.1, method="greedy_removal"),
-    )
-
-
-def test_niches_fill_evenly():
-    directions = pp.reference_directions(3, 6)
-    points = -large_set("sphere", 500, 3)
-    survivors = pp.select(points, len(directions), "reference_directions", directions=directions)
-    sides = points.max(0) - points[survivors]
-    sides /= sides.max(0)
-    units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    nearest = np.argmax(sides @ units.T, axis=1)
-    assert len(set(nearest.tolist())) > 0.8 * len(directions)
 
 
 def test_seeds_and_lengths_of_directions():

@@ -1,7 +1,5 @@
 """A reference in a minimiser's habit gets a warning instead of a silent 0."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings

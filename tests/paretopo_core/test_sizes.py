@@ -1,7 +1,5 @@
 """Other sizes take other paths: on both sides of each bound the answers are the definitions'."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The core answers with the same bits wherever it was built and runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

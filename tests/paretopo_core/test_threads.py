@@ -1,7 +1,5 @@
 """The core keeps its threads from call to call: after forks, in concurrent calls, until exit."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

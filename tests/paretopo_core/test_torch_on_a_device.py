@@ -4,8 +4,6 @@ A call may be recorded into a graph if it allocates only with torch's own alloca
 current stream, and never waits for the device; test_cuda.py records some if there is a device.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support import device_arrays
@@ -15,9 +13,9 @@ from paretopo_core import _core, _torch_arrays
 
 torch = pytest.importorskip("torch")
 
-from torch.overrides import TorchFunctionMode, resolve_name  # noqa: E402
+from torch.overrides import TorchFunctionMode, resolve_name
 
-from paretopo_core import _torch_calls  # noqa: E402
+from paretopo_core import _torch_calls
 
 STREAM = 0x5EED
 OPERATIONS = {

@@ -1,7 +1,5 @@
 """torch.compile and torch.export see one node per operation and get the same answers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import import_module

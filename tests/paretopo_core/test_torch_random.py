@@ -17,8 +17,8 @@ import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
 
-from support.operations import calls  # noqa: E402
-from support.tensors import Dispatching, freed  # noqa: E402
+from support.operations import calls
+from support.tensors import Dispatching, freed
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, of prototypes and deprecations
 

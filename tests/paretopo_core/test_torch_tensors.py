@@ -1,7 +1,5 @@
 """Whatever torch may pass for a tensor, and every transformation: an answer or an error by name."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap
@@ -14,8 +12,8 @@ import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
 
-from support.operations import calls  # noqa: E402
-from support.tensors import Dispatching, freed  # noqa: E402
+from support.operations import calls
+from support.tensors import Dispatching, freed
 
 forward_ad = torch.autograd.forward_ad
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own

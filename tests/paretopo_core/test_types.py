@@ -1,7 +1,5 @@
 """The published types: a typed user's programs under mypy."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

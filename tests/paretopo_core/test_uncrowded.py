@@ -1,7 +1,5 @@
 """Contributions, or the distance from where there would be one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

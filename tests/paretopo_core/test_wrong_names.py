@@ -1,7 +1,5 @@
 """A keyword from another library is refused by the name that it has here."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

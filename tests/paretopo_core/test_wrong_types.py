@@ -4,8 +4,6 @@ Which arguments there are say the signatures of the public functions and, of tho
 core takes, the descriptions of its operations (csrc/bindings/operations.cpp).
 """
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import inspect

@@ -1,7 +1,5 @@
 """The claims of the paper, and the rule that chooses settings."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

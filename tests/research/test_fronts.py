@@ -1,7 +1,5 @@
 """Fronts of tabular policies: one that is given a preference against one for each."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

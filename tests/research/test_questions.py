@@ -1,7 +1,5 @@
 """The language models' tasks: questions, demonstrations, tools and rewards under research/."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

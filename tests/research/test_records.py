@@ -1,7 +1,5 @@
 """The studies are complete, and the pages quote their reports."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import defaultdict

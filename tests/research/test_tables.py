@@ -1,19 +1,12 @@
 """Tabular tasks: exact expectations, and an agent that learns by its rewards."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
 
 from paretopo.config import METHODS, from_table
-from research.agent import (
-    TabularRewards,
-    TabularRun,
-    make_controller,
-    train_tabular,
-)
+from research.agent import TabularRewards, TabularRun, make_controller, train_tabular
 from research.tables import CHANGE, Unit
 from research.tasks import TASKS
 
@@ -175,3 +168,11 @@ def test_groups_are_as_large_as_the_task_says(size):
         np.random.default_rng(0),
     )
     assert run.answer(run.policy()[:, None], 1).shape == (5, 4, size, 6)
+
+
+@pytest.mark.parametrize("name", ["tune_cheap_start", "tune_guessing_start", "tune_dear_start"])
+def test_recommended_recipe_learns_from_cheap_guessing_and_dear_starts(name):
+    """With the initial cost as reference, an agent with cheap starts unlearned being right."""
+    rows = train_tabular(TASKS[name], METHODS["recommended"], seed=0, steps=300)
+    assert rows[-1]["accuracy"] > 0.64
+    assert rows[-1]["hypervolume"] > 0.7

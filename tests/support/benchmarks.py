@@ -1,7 +1,5 @@
 """A tiny case of the benchmark, a row about it, and the output of a command."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

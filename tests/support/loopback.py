@@ -1,7 +1,5 @@
 """Servers on 127.0.0.1 for the time of a test."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

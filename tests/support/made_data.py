@@ -1,7 +1,5 @@
 """Invented questions in the layouts of published data sets, files of them, and their rows."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -3,8 +3,6 @@
 Needs torch and transformers.
 """
 
-from __future__ import annotations
-
 import torch
 
 from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer

@@ -1,7 +1,5 @@
 """Processes as /proc shows them, and an interpreter that must be as it was."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recorded rollouts by a protocol, played once more with the real tool."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Studies whose trainings end as a test wants them to."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tensors that are not as others: without memory of their own, or with it taken away."""
 
-from __future__ import annotations
-
 import torch
 
 

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 import paretopo_core
 from paretopo.run.files import Row
-from paretopo.run.statistics import (
-    holm,
-    least_sign_flip_p,
-    sign_flip_interval,
-    sign_flips,
-)
+from paretopo.run.statistics import holm, least_sign_flip_p, sign_flip_interval, sign_flips
 from paretopo.study.plan import Cell, Plan
 
 Floats = NDArray[np.float64]

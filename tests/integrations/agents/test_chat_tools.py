@@ -1,7 +1,5 @@
 """Tool calls in chat text."""
 
-from __future__ import annotations
-
 import doctest
 from types import SimpleNamespace
 

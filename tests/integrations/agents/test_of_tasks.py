@@ -1,7 +1,5 @@
 """The agents of the tasks: their answers to turns and their measures."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

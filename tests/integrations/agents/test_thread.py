@@ -1,7 +1,5 @@
 """Agents in threads of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import doctest
 import threading

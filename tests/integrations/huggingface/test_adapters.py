@@ -1,25 +1,16 @@
 """Adapters saved by OpenRLHF and verl become the trained policy."""
 
-from __future__ import annotations
-
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("peft")
 
-from safetensors.torch import save_file  # noqa: E402
-from support.small_models import make_tokenizer, save_folder  # noqa: E402
+from safetensors.torch import save_file
+from support.small_models import make_tokenizer, save_folder
 
-from paretopo.config import LoraConfig, ModelConfig  # noqa: E402
-from paretopo.integrations.huggingface.adapters import (  # noqa: E402
-    merge_saved_adapter,
-    merge_saved_weights,
-)
-from paretopo.integrations.huggingface.loading import (  # noqa: E402
-    load_model,
-    load_tokenizer,
-    prepare_training,
-)
+from paretopo.config import LoraConfig, ModelConfig
+from paretopo.integrations.huggingface.adapters import merge_saved_adapter, merge_saved_weights
+from paretopo.integrations.huggingface.loading import load_model, load_tokenizer, prepare_training
 
 GIVEN = torch.arange(20)[None]
 

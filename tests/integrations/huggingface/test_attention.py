@@ -1,7 +1,5 @@
 """Attention over shared heads against transformers' own."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM

@@ -10,14 +10,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from support.small_models import make_llama, make_tokenizer, save_folder, save_gguf  # noqa: E402
+from support.small_models import make_llama, make_tokenizer, save_folder, save_gguf
 
-from paretopo.config import ConfigError, LoraConfig, ModelConfig  # noqa: E402
-from paretopo.integrations.agents.chat_tools import find_calls, result_frame  # noqa: E402
-from paretopo.integrations.huggingface import loading, threads  # noqa: E402
-from paretopo.integrations.huggingface.chat_templates import bundled_templates  # noqa: E402
-from paretopo.integrations.huggingface.files import find_model_files  # noqa: E402
-from paretopo.integrations.huggingface.loading import load_model, load_tokenizer  # noqa: E402
+from paretopo.config import ConfigError, LoraConfig, ModelConfig
+from paretopo.integrations.agents.chat_tools import find_calls, result_frame
+from paretopo.integrations.huggingface import loading, threads
+from paretopo.integrations.huggingface.chat_templates import bundled_templates
+from paretopo.integrations.huggingface.files import find_model_files
+from paretopo.integrations.huggingface.loading import load_model, load_tokenizer
 
 END = 2  # <|im_end|>
 QUESTION = [{"role": "user", "content": "What is 12 + 34?"}]

@@ -1,7 +1,5 @@
 """Questions with prompts longer than `optimiser.max_prompt_tokens` are left out."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

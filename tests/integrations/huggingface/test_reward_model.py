@@ -1,16 +1,14 @@
 """A reward model is a reward function."""
 
-from __future__ import annotations
-
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from support.small_models import make_tokenizer  # noqa: E402
-from transformers import LlamaConfig, LlamaForSequenceClassification  # noqa: E402
+from support.small_models import make_tokenizer
+from transformers import LlamaConfig, LlamaForSequenceClassification
 
-from paretopo.config import ConfigError, from_table  # noqa: E402
-from paretopo.rewards.own import OwnRewards  # noqa: E402
+from paretopo.config import ConfigError, from_table
+from paretopo.rewards.own import OwnRewards
 
 
 @pytest.fixture(scope="module")

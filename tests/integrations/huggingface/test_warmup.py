@@ -1,24 +1,18 @@
 """The warm-up of loaded models: its demonstrations, its effect, and its cache."""
 
-from __future__ import annotations
-
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from support.small_models import make_tokenizer, save_folder  # noqa: E402
+from support.small_models import make_tokenizer, save_folder
 
-from paretopo.config import ConfigError, ModelConfig, WarmupConfig, loads, with_method  # noqa: E402
-from paretopo.integrations.huggingface.loading import (  # noqa: E402
-    load_model,
-    load_tokenizer,
-    prepare_training,
-)
-from paretopo.integrations.huggingface.policy import shared_warmup  # noqa: E402
-from paretopo.integrations.huggingface.prompts import prompt_tokens  # noqa: E402
-from paretopo.integrations.huggingface.warmup import encode, warm_up  # noqa: E402
-from paretopo.tasks.task import TextTrace  # noqa: E402
+from paretopo.config import ConfigError, ModelConfig, WarmupConfig, loads, with_method
+from paretopo.integrations.huggingface.loading import load_model, load_tokenizer, prepare_training
+from paretopo.integrations.huggingface.policy import shared_warmup
+from paretopo.integrations.huggingface.prompts import prompt_tokens
+from paretopo.integrations.huggingface.warmup import encode, warm_up
+from paretopo.tasks.task import TextTrace
 
 CALL = {"type": "function", "function": {"name": "calculator", "arguments": {"expression": "1+2"}}}
 TALK = [

@@ -1,7 +1,5 @@
 """Rollouts of agents on a fake engine: context length, threads, deadlines, returned turns."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import threading

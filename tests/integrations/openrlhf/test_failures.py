@@ -3,8 +3,6 @@
 Skipped where OpenRLHF is not installed; see `test_openrlhf_run.py`.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -15,7 +13,7 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 psutil = pytest.importorskip("psutil")
 
-from support.rehearsals import (  # noqa: E402
+from support.rehearsals import (
     GONE_SECONDS,
     RUN_SECONDS,
     end_of,

@@ -22,9 +22,7 @@ from paretopo.integrations.openrlhf.options import (
     openrlhf_options,
     worker_variables,
 )
-from paretopo.integrations.openrlhf.rehearsal.plan import (
-    plan_rehearsal,
-)
+from paretopo.integrations.openrlhf.rehearsal.plan import plan_rehearsal
 from paretopo.integrations.openrlhf.version import openrlhf_version
 from paretopo.run import provenance
 from paretopo.run.folder import RunFolder

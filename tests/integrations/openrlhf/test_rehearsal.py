@@ -1,7 +1,5 @@
 """A rehearsal's smaller settings, checks and error messages; without OpenRLHF."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -10,19 +8,13 @@ from support.sessions import group, new_session, score
 
 from paretopo.config import loads
 from paretopo.integrations.openrlhf.failures import explain_failure
-from paretopo.integrations.openrlhf.rehearsal.checks import (
-    RehearsalFailed,
-    RehearsedSession,
-    check,
-)
+from paretopo.integrations.openrlhf.rehearsal.checks import RehearsalFailed, RehearsedSession, check
 from paretopo.integrations.openrlhf.rehearsal.plan import (
     describe_gaps,
     plan_options,
     plan_rehearsal,
 )
-from paretopo.integrations.openrlhf.rollouts import (
-    BadRollout,
-)
+from paretopo.integrations.openrlhf.rollouts import BadRollout
 
 # ---- the rehearsal -------------------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """Prompts and rollouts of the OpenRLHF adapter; neither OpenRLHF nor Ray is needed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from types import SimpleNamespace

@@ -15,20 +15,13 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 psutil = pytest.importorskip("psutil")
 
-from support.curves import read_curves  # noqa: E402
-from support.rehearsals import (  # noqa: E402
-    command,
-    exchanges,
-    finish,
-    kill_all,
-    start,
-    wait_for,
-)
-from support.sessions import THREE_OBJECTIVES  # noqa: E402
+from support.curves import read_curves
+from support.rehearsals import command, exchanges, finish, kill_all, start, wait_for
+from support.sessions import THREE_OBJECTIVES
 
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.tasks.calculator import is_correct  # noqa: E402
-from paretopo.tasks.choice import make_task  # noqa: E402
+from paretopo.run.folder import RunFolder
+from paretopo.tasks.calculator import is_correct
+from paretopo.tasks.choice import make_task
 
 pytestmark = pytest.mark.timeout(1500)
 

@@ -1,7 +1,5 @@
 """A study on Ray, which the environment of OpenRLHF has: the same records as on this machine."""
 
-from __future__ import annotations
-
 import pytest
 from support.rehearsals import command
 

@@ -1,7 +1,5 @@
 """Texts are recovered from OpenRLHF's padded, merged and reordered samples."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Waiting for a dead Ray process raises an error; runs on a local Ray."""
 
-from __future__ import annotations
-
 import os
 import signal
 
@@ -9,8 +7,8 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
-from paretopo.integrations.openrlhf.failures import explain_failure  # noqa: E402
-from paretopo.integrations.openrlhf.watch import Watch  # noqa: E402
+from paretopo.integrations.openrlhf.failures import explain_failure
+from paretopo.integrations.openrlhf.watch import Watch
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 

@@ -1,7 +1,5 @@
 """The made-up worlds on the real OpenRLHF: agents with real tools, both stages, on a CPU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

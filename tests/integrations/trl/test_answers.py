@@ -1,7 +1,5 @@
 """Learning from right answers: tokens with loss, records, and resuming."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("trl")

@@ -1,7 +1,5 @@
 """`paretopo evaluate RUN` evaluates a trained model on its task, with its tool and rewards."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,10 +7,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from paretopo.cli import main  # noqa: E402
-from paretopo.config import load  # noqa: E402
-from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.cli import main
+from paretopo.config import load
+from paretopo.integrations.trl.train import train
+from paretopo.run.folder import RunFolder
 
 SIZES = """
 [model]

@@ -11,18 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from safetensors.torch import load_file  # noqa: E402
-from support.small_models import make_tokenizer, save_folder, save_gguf  # noqa: E402
+from safetensors.torch import load_file
+from support.small_models import make_tokenizer, save_folder, save_gguf
 
-from paretopo.cli import main  # noqa: E402
-from paretopo.config import ConfigError, loads  # noqa: E402
-from paretopo.integrations.huggingface.loading import (  # noqa: E402
-    has_bfloat16,
-    load_model,
-    load_tokenizer,
-)
-from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.cli import main
+from paretopo.config import ConfigError, loads
+from paretopo.integrations.huggingface.loading import has_bfloat16, load_model, load_tokenizer
+from paretopo.integrations.trl.train import train
+from paretopo.run.folder import RunFolder
 
 SETTINGS = """
 seed = 2

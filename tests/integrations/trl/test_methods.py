@@ -1,7 +1,5 @@
 """Methods of the table, trained for a few steps on TRL."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

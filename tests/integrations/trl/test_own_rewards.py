@@ -1,7 +1,5 @@
 """A user's own questions and rewards, trained on TRL by the command's own path."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,11 +7,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from paretopo.config import ConfigError, load  # noqa: E402
-from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.rollout import BadRollout  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.run.report import write_report  # noqa: E402
+from paretopo.config import ConfigError, load
+from paretopo.integrations.trl.train import train
+from paretopo.rollout import BadRollout
+from paretopo.run.folder import RunFolder
+from paretopo.run.report import write_report
 
 CONFIG = """
 [[objectives]]

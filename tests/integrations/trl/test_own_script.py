@@ -1,7 +1,5 @@
 """examples/own_script.py: ten lines on top of a plain script; a killed run goes on."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -15,9 +13,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from safetensors.torch import load_file  # noqa: E402
+from safetensors.torch import load_file
 
-from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.run.folder import RunFolder
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "own_script.py"
 OURS = re.compile(r"  # paretopo$", re.MULTILINE)

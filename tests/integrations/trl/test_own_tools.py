@@ -1,7 +1,5 @@
 """A user's own questions with tools of his own, trained on TRL and asked again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,13 +7,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from support.memorised import save_memorised  # noqa: E402
+from support.memorised import save_memorised
 
-from paretopo.cli import main  # noqa: E402
-from paretopo.config import ConfigError, loads  # noqa: E402
-from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.tasks.choice import make_task  # noqa: E402
+from paretopo.cli import main
+from paretopo.config import ConfigError, loads
+from paretopo.integrations.trl.train import train
+from paretopo.run.folder import RunFolder
+from paretopo.tasks.choice import make_task
 
 TOOLS = '''
 CAPITALS = {"Norway": "Oslo", "Ghana": "Accra", "Peru": "Lima"}

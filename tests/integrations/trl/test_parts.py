@@ -1,7 +1,5 @@
 """The parts around the trainer: tiny model, warm-up, rewards, checkpoints, Ctrl-C."""
 
-from __future__ import annotations
-
 import signal
 from types import SimpleNamespace
 
@@ -11,31 +9,23 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from transformers import TrainerControl, TrainerState  # noqa: E402
-from trl.chat_template_utils import (  # noqa: E402
+from transformers import TrainerControl, TrainerState
+from trl.chat_template_utils import (
     is_chat_template_prefix_preserving,
     parse_response,
     supports_tool_calling,
 )
 
-from paretopo.config import WarmupConfig  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
-    make_model,
-    make_tokenizer,
-)
-from paretopo.integrations.huggingface.warmup import collate, encode, warm_up  # noqa: E402
-from paretopo.integrations.trl.callbacks import LearningRateFactor, WholeCheckpoints  # noqa: E402
-from paretopo.integrations.trl.checkpoints import Checkpoints  # noqa: E402
-from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
-from paretopo.run.files import write_bytes  # noqa: E402
-from paretopo.run.interrupt import Interrupt  # noqa: E402
-from paretopo.tasks.calculator import (  # noqa: E402
-    FACTS,
-    CalculatorTask,
-    CalculatorWithSolver,
-    is_correct,
-)
-from paretopo.tasks.environment import grade_each  # noqa: E402
+from paretopo.config import WarmupConfig
+from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo.integrations.huggingface.warmup import collate, encode, warm_up
+from paretopo.integrations.trl.callbacks import LearningRateFactor, WholeCheckpoints
+from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.rewards import SessionRewards
+from paretopo.run.files import write_bytes
+from paretopo.run.interrupt import Interrupt
+from paretopo.tasks.calculator import FACTS, CalculatorTask, CalculatorWithSolver, is_correct
+from paretopo.tasks.environment import grade_each
 
 TASK = CalculatorTask(prompts=12, held_out=6, seed=0)
 PRICED = CalculatorWithSolver(prompts=12, held_out=6, seed=0)

@@ -4,8 +4,6 @@ The shapes are those of open-r1, the GRPO demo of W. Brown, Unsloth's notebooks,
 documentation, TRL's package, ms-swift's plugins, axolotl, VLM-R1 and Search-R1; the code is ours.
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -13,24 +11,22 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from datasets import Dataset  # noqa: E402
-from trl import GRPOConfig, GRPOTrainer  # noqa: E402
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer
 
-from paretopo.config import from_table  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer  # noqa: E402
-from paretopo.integrations.trl.datasets import make_question_dataset, read_question  # noqa: E402
-from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
-from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.rewards.functions import find_rewards  # noqa: E402
-from paretopo.rewards.own import OwnRewards  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.tasks.choice import make_task  # noqa: E402
-from paretopo.tasks.probe import check_rewards  # noqa: E402
+from paretopo.config import from_table
+from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo.integrations.trl.datasets import make_question_dataset, read_question
+from paretopo.integrations.trl.rewards import SessionRewards
+from paretopo.integrations.trl.train import train
+from paretopo.rewards.functions import find_rewards
+from paretopo.rewards.own import OwnRewards
+from paretopo.run.folder import RunFolder
+from paretopo.tasks.choice import make_task
+from paretopo.tasks.probe import check_rewards
 
 # Prompts are messages, and so are completions.
 OF_MESSAGES = """
-from __future__ import annotations
-
 import asyncio
 import json
 import re

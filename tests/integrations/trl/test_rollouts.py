@@ -1,7 +1,5 @@
 """Rollouts by protocol: kept tokens, masks, and the arguments of reward functions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from types import SimpleNamespace
@@ -11,32 +9,26 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from datasets import Dataset  # noqa: E402
-from support.sessions import new_session  # noqa: E402
-from support.small_models import make_tokenizer as make_bpe_tokenizer  # noqa: E402
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
-from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
-from trl import GRPOConfig  # noqa: E402
+from datasets import Dataset
+from support.sessions import new_session
+from support.small_models import make_tokenizer as make_bpe_tokenizer
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from transformers import GenerationConfig, PreTrainedTokenizerFast
+from trl import GRPOConfig
 
-from paretopo.integrations.huggingface.rollouts import (  # noqa: E402
-    Piece,
-    RolloutState,
-)
-from paretopo.integrations.huggingface.tiny_model import make_model  # noqa: E402
-from paretopo.integrations.trl import rollouts as module  # noqa: E402
-from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
-from paretopo.integrations.trl.rollouts import ProtocolRollouts  # noqa: E402
-from paretopo.integrations.trl.tools import make_python_tool, make_search_tool  # noqa: E402
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer  # noqa: E402
-from paretopo.protocols.search_r1 import INVALID, SearchR1Episode  # noqa: E402
-from paretopo.protocols.torl import STOP, TorlEpisode  # noqa: E402
-from paretopo.rollout import BadRollout, Segment  # noqa: E402
-from paretopo.tasks.environment import grade_each  # noqa: E402
-from paretopo.tools.python_interpreter import (  # noqa: E402
-    ProgramResult,
-    PythonInterpreter,
-)
-from paretopo.tools.search import Document  # noqa: E402
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
+from paretopo.integrations.huggingface.tiny_model import make_model
+from paretopo.integrations.trl import rollouts as module
+from paretopo.integrations.trl.rewards import SessionRewards
+from paretopo.integrations.trl.rollouts import ProtocolRollouts
+from paretopo.integrations.trl.tools import make_python_tool, make_search_tool
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.protocols.search_r1 import INVALID, SearchR1Episode
+from paretopo.protocols.torl import STOP, TorlEpisode
+from paretopo.rollout import BadRollout, Segment
+from paretopo.tasks.environment import grade_each
+from paretopo.tools.python_interpreter import ProgramResult, PythonInterpreter
+from paretopo.tools.search import Document
 
 PROGRAM = "```python\nprint(6*7)\n```\n"
 

@@ -20,16 +20,16 @@ import paretopo_core
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from safetensors.torch import load_file  # noqa: E402
-from support.curves import HAS_TENSORBOARD, read_curves  # noqa: E402
-from support.sessions import THREE_OBJECTIVES  # noqa: E402
+from safetensors.torch import load_file
+from support.curves import HAS_TENSORBOARD, read_curves
+from support.sessions import THREE_OBJECTIVES
 
-from paretopo.config import ConfigError, loads  # noqa: E402
-from paretopo.controller.two_stages import ParetoPO  # noqa: E402
-from paretopo.integrations.huggingface.policy import shared_warmup  # noqa: E402
-from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.rollout import Segment  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.config import ConfigError, loads
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.huggingface.policy import shared_warmup
+from paretopo.integrations.trl.train import train
+from paretopo.rollout import Segment
+from paretopo.run.folder import RunFolder
 
 SMALL = """
 seed = 3

@@ -18,20 +18,17 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from datasets import Dataset, IterableDataset  # noqa: E402
-from transformers import EarlyStoppingCallback  # noqa: E402
-from trl import GRPOConfig  # noqa: E402
+from datasets import Dataset, IterableDataset
+from transformers import EarlyStoppingCallback
+from trl import GRPOConfig
 
-from paretopo.config import ConfigError, ParetoPOConfig  # noqa: E402
-from paretopo.controller.two_stages import ParetoPO  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
-    make_model,
-    make_tokenizer,
-)
-from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession  # noqa: E402
-from paretopo.rollout import BadRollout  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.run.report import write_report  # noqa: E402
+from paretopo.config import ConfigError, ParetoPOConfig
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.rollout import BadRollout
+from paretopo.run.folder import RunFolder
+from paretopo.run.report import write_report
 
 TABLE = {
     "objectives": [

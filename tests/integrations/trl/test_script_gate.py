@@ -1,7 +1,5 @@
 """The gate of a script: chosen by name in either order of its functions, or none, and said so."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np
@@ -10,16 +8,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from datasets import Dataset  # noqa: E402
-from trl import GRPOConfig  # noqa: E402
+from datasets import Dataset
+from trl import GRPOConfig
 
-from paretopo.config import ConfigError  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
-    make_model,
-    make_tokenizer,
-)
-from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.config import ConfigError
+from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.run.folder import RunFolder
 
 UNGATED = "No objective says whether a rollout solved its prompt"
 

@@ -1,7 +1,5 @@
 """Prompts that are read once give the sums and gradients of rows that are read whole."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -9,19 +7,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from trl.trainer.utils import add_fused_lm_head  # noqa: E402
+from trl.trainer.utils import add_fused_lm_head
 
-from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim  # noqa: E402
-from paretopo.integrations.trl.shared_prompts import (  # noqa: E402
-    can_share,
-    compute_log_probs,
-    find_shares,
-)
-from paretopo.integrations.trl.shared_prompts import (  # noqa: E402
-    count_tokens as count_shared,
-)
+from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
+from paretopo.integrations.trl.shared_prompts import can_share, compute_log_probs, find_shares
+from paretopo.integrations.trl.shared_prompts import count_tokens as count_shared
 
-from .test_turns import VOCABULARY, make_model  # noqa: E402
+from .test_turns import VOCABULARY, make_model
 
 SYSTEM = [7, 8, 9, 10]
 PROMPTS = {

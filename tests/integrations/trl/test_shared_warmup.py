@@ -1,7 +1,5 @@
 """A warm-up that runs share is made once, also by runs that begin at the same time."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

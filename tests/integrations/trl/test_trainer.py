@@ -17,17 +17,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from datasets import Dataset  # noqa: E402
-from trl import GRPOConfig  # noqa: E402
+from datasets import Dataset
+from trl import GRPOConfig
 
-from paretopo.config import ParetoPOConfig  # noqa: E402
-from paretopo.controller.two_stages import ParetoPO  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
-    make_model,
-    make_tokenizer,
-)
-from paretopo.integrations.trl import ParetoAdvantages, ParetoGRPOTrainer  # noqa: E402
-from paretopo.integrations.trl.trainer import UnexpectedTRL  # noqa: E402
+from paretopo.config import ParetoPOConfig
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo.integrations.trl import ParetoAdvantages, ParetoGRPOTrainer
+from paretopo.integrations.trl.trainer import UnexpectedTRL
 
 POINTS = 4
 CONFIG = ParetoPOConfig(stage1_steps=1)

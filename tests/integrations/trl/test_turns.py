@@ -1,7 +1,5 @@
 """Turns with a cache equal turns that read the whole text again."""
 
-from __future__ import annotations
-
 import functools
 import random
 
@@ -10,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from transformers import (  # noqa: E402
+from transformers import (
     GenerationConfig,
     GPT2Config,
     GPT2LMHeadModel,
@@ -22,9 +20,9 @@ from transformers import (  # noqa: E402
     Qwen3ForCausalLM,
 )
 
-from paretopo.integrations.huggingface import turns as module  # noqa: E402
-from paretopo.integrations.huggingface.turns import Turns, can_keep  # noqa: E402
-from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim  # noqa: E402
+from paretopo.integrations.huggingface import turns as module
+from paretopo.integrations.huggingface.turns import Turns, can_keep
+from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
 
 VOCABULARY, PADDING, ENDS = 40, 0, [1, *range(6, 40, 3)]  # so many that turns are short
 SIZES = {

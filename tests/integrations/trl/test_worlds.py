@@ -1,7 +1,5 @@
 """The made-up worlds on TRL, end to end: real tools, both stages, records, reports."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy
@@ -12,18 +10,18 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from support.replays import replay  # noqa: E402
+from support.replays import replay
 
-from paretopo.config import ConfigError, load, loads  # noqa: E402
-from paretopo.data.schema import Example  # noqa: E402
-from paretopo.integrations.huggingface.loading import load_tokenizer  # noqa: E402
-from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
-from paretopo.integrations.huggingface.warmup import encode  # noqa: E402
-from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.run.folder import RunFolder  # noqa: E402
-from paretopo.run.report import write_report  # noqa: E402
-from paretopo.tasks.choice import ensure_search_server, make_task  # noqa: E402
+from paretopo.config import ConfigError, load, loads
+from paretopo.data.schema import Example
+from paretopo.integrations.huggingface.loading import load_tokenizer
+from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
+from paretopo.integrations.huggingface.warmup import encode
+from paretopo.integrations.trl.train import train
+from paretopo.run.folder import RunFolder
+from paretopo.run.report import write_report
+from paretopo.tasks.choice import ensure_search_server, make_task
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TWO_WORLDS = EXAMPLES / "two_worlds"

@@ -1,7 +1,5 @@
 """Rollouts of the tasks' agents in verl's own base class, on an engine of paper."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import json

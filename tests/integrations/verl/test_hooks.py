@@ -1,7 +1,5 @@
 """Our hooks without verl: rows, settings, filter, state."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from types import SimpleNamespace
@@ -11,20 +9,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from support.sessions import new_session  # noqa: E402
+from support.sessions import new_session
 
-from paretopo.config import ConfigError  # noqa: E402
-from paretopo.integrations.verl.advantages import hand_over, spread  # noqa: E402
-from paretopo.integrations.verl.rollouts import (  # noqa: E402
-    Rows,
-    UnexpectedVerl,
-    column,
-    group_rows,
-)
-from paretopo.integrations.verl.settings import VerlRun  # noqa: E402
-from paretopo.integrations.verl.training import ParetoTraining  # noqa: E402
-from paretopo.rollout import BadRollout  # noqa: E402
-from paretopo.session import Session  # noqa: E402
+from paretopo.config import ConfigError
+from paretopo.integrations.verl.advantages import hand_over, spread
+from paretopo.integrations.verl.rollouts import Rows, UnexpectedVerl, column, group_rows
+from paretopo.integrations.verl.settings import VerlRun
+from paretopo.integrations.verl.training import ParetoTraining
+from paretopo.rollout import BadRollout
+from paretopo.session import Session
 
 END = 0
 TOKENIZER = SimpleNamespace(

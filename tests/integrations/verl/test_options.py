@@ -1,7 +1,5 @@
 """verl's command line from a configuration, and settings that are refused before verl starts."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import re

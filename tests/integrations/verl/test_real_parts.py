@@ -1,7 +1,5 @@
 """Our hooks in verl's own classes, over a queue in this process; skipped where verl is not."""
 
-from __future__ import annotations
-
 import importlib.util
 import warnings
 from pathlib import Path

@@ -4,8 +4,6 @@ Skipped where verl is not installed; `scripts/test_verl_cpu.sh` runs it in its o
 after `scripts/install_verl_cpu.sh`. docs/verl.md lists the parts that replace a GPU.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Shell users get a version, suggestions, completion and quiet logs from any command."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

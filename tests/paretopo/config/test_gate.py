@@ -1,7 +1,5 @@
 """The gate is chosen by a table or by the name of an objective; without either there is none."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """Every named method on every example; the command line puts a method and overrides on a file."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The objectives of a file: defaults, keys and errors."""
 
-from __future__ import annotations
-
 import pytest
 
 from paretopo.config import ConfigError, loads

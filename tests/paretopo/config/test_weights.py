@@ -1,7 +1,5 @@
 """Weights that a file or `--set` gives hold under every method, 0 included."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Properties of every estimator, and the control."""
 
-from __future__ import annotations
-
 import inspect
 from typing import get_args
 
@@ -14,13 +12,7 @@ from support.rollout_groups import vectors
 import paretopo_core
 from paretopo.config import EstimatorName, ParetoPOConfig
 from paretopo.config.keys import keys
-from paretopo.controller.estimators import (
-    ESTIMATORS,
-    decoupled,
-    ranked,
-    scalarised,
-    volume,
-)
+from paretopo.controller.estimators import ESTIMATORS, decoupled, ranked, scalarised, volume
 
 WEIGHTS = (0.6, 0.4)
 

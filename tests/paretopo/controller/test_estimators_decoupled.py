@@ -1,7 +1,5 @@
 """MO-GRPO, GDPO, GD2PO, SAW: methods that normalise each objective by itself."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

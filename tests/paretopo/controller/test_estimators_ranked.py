@@ -1,7 +1,5 @@
 """Pareto, smooth and lexicographic ranks."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

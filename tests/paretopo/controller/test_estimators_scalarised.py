@@ -1,7 +1,5 @@
 """GRPO, Dr. GRPO, RLOO, worth, GR3: methods that make one number of each vector."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

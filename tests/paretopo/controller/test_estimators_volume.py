@@ -1,7 +1,5 @@
 """HV@k as an estimator: subsets enumerated, and the methods that it contains."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

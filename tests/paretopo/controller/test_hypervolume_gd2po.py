@@ -1,7 +1,5 @@
 """hypervolume_gd2po: volumes in units of the group, with correctness, without conflicts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -4,8 +4,6 @@ Expectations are exact sums over small sample spaces, never Monte Carlo. Stateme
 arXiv 2606.16111, section 3.3 and its appendix; K is the group size, s the score function.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Every name that a published data set gives to question, answer and id is understood."""
 
-from __future__ import annotations
-
 import pytest
 from support import made_data as made
 

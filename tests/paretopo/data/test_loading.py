@@ -1,7 +1,5 @@
 """Files of every layout give the same rows; hostile ones are refused, by file and place."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import json

@@ -1,7 +1,5 @@
 """`paretopo prepare`: the command, its downloads from the Hub, and training on its files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

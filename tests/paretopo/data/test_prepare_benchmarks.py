@@ -1,7 +1,5 @@
 """Benchmarks in every published layout become the same kind of row, and stay whole."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

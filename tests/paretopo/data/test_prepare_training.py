@@ -1,7 +1,5 @@
 """Training sets have a stable split and no benchmark questions, duplicates or unusable rows."""
 
-from __future__ import annotations
-
 import pytest
 from support import made_data as made
 from tokenizers import Tokenizer

@@ -4,8 +4,6 @@ They are no part of the repository: PARETOPO_DATA names their folder, or they ar
 next to it. docs/data.md says which bytes these are.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

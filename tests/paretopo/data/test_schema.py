@@ -1,7 +1,5 @@
 """Rows on disk survive a round trip; torn or hostile rows are refused with their line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions, grading, records and resuming of an evaluation, without a model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

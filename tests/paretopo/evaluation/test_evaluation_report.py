@@ -1,7 +1,5 @@
 """Tables in the paper's layout, tests, fronts and pictures of made-up evaluations."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

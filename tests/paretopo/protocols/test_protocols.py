@@ -1,7 +1,5 @@
 """ToRL's and Search-R1's protocols, turn by turn."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 

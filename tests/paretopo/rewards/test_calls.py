@@ -1,7 +1,5 @@
 """Reward functions run in the main thread, have limits, and share one event loop that lasts."""
 
-from __future__ import annotations
-
 import doctest
 import functools
 import logging
@@ -230,7 +228,6 @@ def test_the_last_failure_stops_the_run_or_leaves_the_objective_out(tmp_path, wa
 # ---- which functions -----------------------------------------------------------------------------
 
 FOUND = """
-from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt

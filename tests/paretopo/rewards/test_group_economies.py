@@ -1,7 +1,5 @@
 """Economies within a group: Arora and Zanette's, the length reward of Kimi k1.5, GR3's."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

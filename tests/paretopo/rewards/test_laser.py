@@ -1,7 +1,5 @@
 """LASER and LASER-D: a bonus below a target cost, and how the targets are learnt."""
 
-from __future__ import annotations
-
 import json
 import math
 

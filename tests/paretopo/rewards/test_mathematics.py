@@ -1,7 +1,5 @@
 """The grader of mathematics, held to right and wrong pairs, traps and hostile LaTeX among them."""
 
-from __future__ import annotations
-
 import ast
 import json
 import threading

@@ -1,7 +1,5 @@
 """Rewards of the user's own, and questions of the user's own."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

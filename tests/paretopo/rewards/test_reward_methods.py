@@ -1,7 +1,5 @@
 """Methods that are a reward and an estimator, from rollouts to advantages, by their formulas."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

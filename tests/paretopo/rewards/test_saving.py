@@ -1,7 +1,5 @@
 """Savings relative to the price of a right answer: the price, the saving, and both in a run."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """The economy of rollouts, and of evaluations as fewer calls become known."""
 
-from __future__ import annotations
-
 import json
 import math
 

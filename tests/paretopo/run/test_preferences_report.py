@@ -1,7 +1,5 @@
 """The report on a steerable run shows each preference, with any number of objectives."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

@@ -1,7 +1,5 @@
 """The report as a page: its content, and its behaviour in a browser."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

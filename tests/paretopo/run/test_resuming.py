@@ -1,7 +1,5 @@
 """A run goes on with the files that it was begun with, from any folder, and may become longer."""
 
-from __future__ import annotations
-
 import errno
 import json
 import sys

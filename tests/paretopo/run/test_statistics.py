@@ -1,7 +1,5 @@
 """Intervals and tests, held to printed numbers, enumerations and simulations."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

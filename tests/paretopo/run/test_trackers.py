@@ -1,7 +1,5 @@
 """TensorBoard and Weights & Biases: the numbers that a run logs, and runs without them."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

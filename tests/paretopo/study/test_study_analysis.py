@@ -1,7 +1,5 @@
 """The statistics and the report of records."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The grid runs every cell once, resumes, and keeps failures separate; its file; its command."""
 
-from __future__ import annotations
-
 import lzma
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A study that is killed leaves no process behind, neither its workers nor their trainings."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Test questions: put to each trained policy once, after it, and reported next to the held-out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The calculator task: kinds, disjoint questions, schedules, traces."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

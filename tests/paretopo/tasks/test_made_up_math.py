@@ -1,7 +1,5 @@
 """Made-up mathematics: answers, programs, memory; checked independently of the generator."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The made-up encyclopedia: its articles, the hops of its questions, and its search results."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Reward functions that do not fit their questions are refused before a model is loaded."""
 
-from __future__ import annotations
-
 import json
 import os
 

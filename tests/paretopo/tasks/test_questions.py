@@ -1,7 +1,5 @@
 """Prompts of the paper's tasks, and exact match of answers, held to right and wrong pairs."""
 
-from __future__ import annotations
-
 import pytest
 
 from paretopo.protocols.search_r1 import search_r1_prompt

@@ -1,7 +1,5 @@
 """The task of a configuration: its questions, its settings and its errors."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

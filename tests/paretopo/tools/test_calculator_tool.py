@@ -1,7 +1,5 @@
 """The calculator: exact, and unimpressed by hostile input."""
 
-from __future__ import annotations
-
 import ast
 import operator
 import time

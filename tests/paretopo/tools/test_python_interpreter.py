@@ -3,8 +3,6 @@
 These tests need bubblewrap (apt-get install bubblewrap), and are skipped without it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

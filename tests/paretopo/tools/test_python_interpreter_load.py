@@ -1,7 +1,5 @@
 """Short programs by the hundred, and ten thousand of them; run with -m slow."""
 
-from __future__ import annotations
-
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Which replies of tools say that a call failed."""
 
-from __future__ import annotations
-
 import pytest
 
 from paretopo.tools.calculator import make_calculator

@@ -1,7 +1,5 @@
 """SandboxFusion's protocol, against a server on the loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor

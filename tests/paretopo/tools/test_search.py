@@ -1,7 +1,5 @@
 """The search server refuses bad requests; the client survives failures of the server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """Corpus, BM25 index and dense index are built once, reopened, and find their passages."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """A million passages, 64 clients, one minute; run with -m slow, about 10 minutes on 2 cores."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource
