@@ -51,13 +51,16 @@ def prompt_tokens(
     return tokens
 
 
-def leave_out_long_prompts(task: Task, tokenizer: Any, most: int) -> None:
+def leave_out_long_prompts(
+    task: Task, tokenizer: Any, most: int, key: str = "optimiser.max_prompt_tokens"
+) -> None:
     """Leave out the questions with longer prompts, and log their number.
 
     Args:
         task: Its questions change in place.
         tokenizer: As for `prompt_text`.
-        most: ``optimiser.max_prompt_tokens``; 0 leaves out none.
+        most: The longest prompt in tokens; 0 leaves out none.
+        key: Where the configuration says it.
 
     Raises:
         ConfigError: No question would be left.
@@ -69,7 +72,7 @@ def leave_out_long_prompts(task: Task, tokenizer: Any, most: int) -> None:
             for one in questions
             if len(prompt_tokens(tokenizer, task.prompt(one), task.functions)) <= most
         ]
-        longer = f"optimiser.max_prompt_tokens = {most}: {len(questions) - len(kept)} of "
+        longer = f"{key} = {most}: {len(questions) - len(kept)} of "
         longer += f"{len(questions)} {side.replace('_', '-')} questions have longer prompts"
         if not kept:
             raise ConfigError(f"{longer}, and none would be left: raise it")

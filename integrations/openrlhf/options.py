@@ -49,7 +49,8 @@ class Files:
 
 def longest_sequence(config: RunConfig) -> int:
     """Return the longest sequence in tokens, prompt and response together."""
-    return config.openrlhf.max_length or config.optimiser.max_completion_tokens + _PROMPT_ROOM
+    room = max(config.optimiser.max_prompt_tokens, _PROMPT_ROOM)
+    return config.openrlhf.max_length or config.optimiser.max_completion_tokens + room
 
 
 def micro_batch(config: RunConfig) -> int:

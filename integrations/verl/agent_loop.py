@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import logging
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,11 +20,11 @@ from verl.experimental.agent_loop.agent_loop import (
 from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.integrations.agents.agent import ToolAgent
 from paretopo.integrations.agents.of_tasks import make_agent
-from paretopo.integrations.agents.responses import write_completion
 from paretopo.integrations.agents.thread import AgentThread, Overdue
 from paretopo.integrations.verl.options import AGENT
+from paretopo.integrations.verl.rollouts import measure_own
 from paretopo.rewards.own import OwnRewards, load_own_rewards
-from paretopo.rollout import BadRollout, format_prompt
+from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
 
 
@@ -100,7 +99,9 @@ class TaskAgentLoop(AgentLoopBase):
                     break
             components = agent.measured
             if own is not None:
-                components |= await thread.run(self._measure(own, written, fields, label), timeout)
+                prompt_asked = list(fields["raw_prompt"])
+                measured = _measure(own, prompt_asked, label, written, self.tokenizer)
+                components |= await thread.run(measured, timeout)
         except Overdue as error:
             raise BadRollout(
                 f"the agent hung on prompt {label['id']!r}: a turn took more than "
@@ -135,23 +136,6 @@ class TaskAgentLoop(AgentLoopBase):
             return list(await self.ct_build_initial_tokens(messages))
         tokens = self.tokenizer(text=text, add_special_tokens=False)["input_ids"]
         return self._cap_text_prompt_length(list(tokens))  # type: ignore[no-any-return]
-
-    async def _measure(
-        self,
-        own: OwnRewards,
-        written: _Written,
-        fields: Mapping[str, Any],
-        label: Mapping[str, Any],
-    ) -> dict[str, float | None]:
-        """Return the values of the user's rewards for one rollout."""
-        columns = {**label["columns"], **{one: label[one] for one in ("answer", "id", "kind")}}
-        prompt = columns.pop("prompt", None) or format_prompt(list(fields["raw_prompt"]))
-        mine = [bool(own) for own in written.mask]
-        completion = write_completion(prompt, written.tokens, mine, self.tokenizer)
-        given = {name: [value] for name, value in columns.items()}
-        given["completion_ids"] = [list(written.tokens)]
-        [measured] = own.measure([prompt], [completion], given, _FURTHER)
-        return measured
 
 
 class _Engine:
@@ -215,14 +199,10 @@ async def _make(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> 
     return make_agent(config, tokenizer, label)
 
 
-def _log(name: str, value: Any) -> None:
-    """Write a value that a reward function logs as a line of the log; verl has no table."""
-    _LOGGER.info("reward: %s = %r", name, value)
-
-
-_LOGGER = logging.getLogger("paretopo")
-# TRL's arguments of reward functions, without the trainer's state, which agent loops do not get.
-_FURTHER = {"log_metric": _log, "log_extra": _log}
+async def _measure(
+    own: OwnRewards, prompt: Any, label: Mapping[str, Any], written: _Written, tokenizer: Any
+) -> dict[str, float | None]:
+    return measure_own(own, prompt, label, written.tokens, written.mask, tokenizer)
 
 
 def _open(given: Mapping[str, Any]) -> tuple[RunConfig, OwnRewards | None]:

@@ -36,7 +36,10 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     positions = settings.max_prompt_tokens + config.optimiser.max_completion_tokens
     model = keep_policy(config, run, task, interrupted, positions=positions)
     tokenizer = load_tokenizer(ModelConfig(path=model))
-    leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
+    # verl would leave out longer prompts, too, but without a word, and after we count the steps.
+    for section, most in (("optimiser", config.optimiser), ("verl", settings)):
+        key = f"{section}.max_prompt_tokens"
+        leave_out_long_prompts(task, tokenizer, most.max_prompt_tokens, key)
     optimiser = config.optimiser
     training = task.written(optimiser.steps, optimiser.prompts_per_step)
     prompts = _data(run, "prompts", settings.prompts, tokenizer, task, training)

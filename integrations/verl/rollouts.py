@@ -7,12 +7,15 @@ outputs carry the reward of the last one, which represents the rollout in the ra
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from paretopo.config import MEASURES
 from paretopo.config.keys import nearest
+from paretopo.integrations.agents.responses import write_completion
+from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import (
     BadRollout,
     Rollout,
@@ -194,6 +197,46 @@ class Rows:
 
     def _field(self, name: str, row: int) -> Any:
         return self._columns[name][row] if name in self._columns else None
+
+
+def measure_own(
+    own: OwnRewards,
+    messages: Sequence[Mapping[str, Any]],
+    label: Mapping[str, Any],
+    tokens: Sequence[int],
+    mask: Sequence[int],
+    tokenizer: Any,
+) -> dict[str, float | None]:
+    """Return the values of the user's rewards for one rollout.
+
+    Args:
+        own: The rewards.
+        messages: The prompt, for a question that does not keep its own.
+        label: The question's ``answer``, ``id``, ``kind`` and further ``columns``.
+        tokens: Tokens of the response.
+        mask: For each token, whether the policy wrote it.
+        tokenizer: Decodes the tokens.
+
+    Raises:
+        BadRollout: As :meth:`~paretopo.rewards.own.OwnRewards.measure`.
+    """
+    columns = {**label["columns"], **{one: label[one] for one in ("answer", "id", "kind")}}
+    prompt = columns.pop("prompt", None) or format_prompt(messages)
+    completion = write_completion(prompt, tokens, [bool(one) for one in mask], tokenizer)
+    given = {name: [value] for name, value in columns.items()}
+    given["completion_ids"] = [list(tokens)]
+    [measured] = own.measure([prompt], [completion], given, _FURTHER)
+    return measured
+
+
+def _log(name: str, value: Any) -> None:
+    """Write a value that a reward function logs as a line of the log; verl has no table."""
+    _LOGGER.info("reward: %s = %r", name, value)
+
+
+_LOGGER = logging.getLogger("paretopo")
+# TRL's arguments of reward functions, without the trainer's state, which agent loops do not get.
+_FURTHER = {"log_metric": _log, "log_extra": _log}
 
 
 def column(values: Any) -> list[Any]:

@@ -62,6 +62,7 @@ MENDED = {
         "calls without a tool, dollars without a price": (
             "test_measures_that_cannot_differ_are_named"
         ),
+        "signal.alarm on verl": ("test_on_verl_a_function_that_needs_the_main_thread_is_refused"),
     },
     "paretopo/test_session.py": {
         "None in means": "test_means_leave_out_rollouts_to_which_an_objective_does_not_apply",
@@ -119,6 +120,11 @@ MENDED = {
     },
     "integrations/huggingface/test_prompts.py": {
         "longest prompt": "test_longer_prompts_are_left_out_and_counted",
+        "longest prompt on OpenRLHF and verl": "test_openrlhf_and_verl_get_no_longer_prompts",
+        "limits of two keys": "test_a_limit_that_would_not_hold_is_refused",
+    },
+    "integrations/test_reward_paths.py": {
+        "reward functions on every trainer": "test_every_adapter_calls_functions_of_all_kinds",
     },
 }
 

@@ -219,14 +219,26 @@ class RunConfig:
         """
         return {one.name: one for one in self.objectives}[name]
 
+    def _check_longest_prompt(self) -> None:
+        """Refuse a limit that would not hold: for the user's files, or above verl's own."""
+        most = self.optimiser.max_prompt_tokens
+        files = {"openrlhf": self.openrlhf, "verl": self.verl}.get(self.backend)
+        for name in ("prompts", "held_out") if most and files is not None else ():
+            source = getattr(files, name)
+            if source != FROM_TASK:
+                raise ConfigError(
+                    "optimiser.max_prompt_tokens is for the questions of a task, got "
+                    f"{self.backend}.{name} = {source!r}: leave long prompts out of that file"
+                )
+        if self.backend == "verl" and most > self.verl.max_prompt_tokens:
+            raise ConfigError(
+                f"optimiser.max_prompt_tokens = {most} must be at most verl.max_prompt_tokens, "
+                f"which is {self.verl.max_prompt_tokens}: verl leaves out longer prompts"
+            )
+
     def _check_task(self) -> None:
         """Refuse a task, tool and model that do not fit each other."""
-        given = {"openrlhf": self.openrlhf.prompts, "verl": self.verl.prompts}
-        if self.optimiser.max_prompt_tokens and given.get(self.backend, FROM_TASK) != FROM_TASK:
-            raise ConfigError(
-                f"optimiser.max_prompt_tokens is for the questions of a task, got {self.backend}."
-                f"prompts = {given[self.backend]!r}: leave long prompts out of that file"
-            )
+        self._check_longest_prompt()
         own = self.task.name == "questions"  # its words and answers are known
         if not own and not self.task.is_made_up and self.model.path == "tiny":
             raise ConfigError(

@@ -535,7 +535,10 @@ class OpenRLHFConfig:
         600.0, "Seconds after which a turn of the agent counts as hanging.", low=0.0, open_low=True
     )
     max_length: int = key(
-        0, "Longest prompt and response together in tokens; 0 means response + 512.", low=0
+        0,
+        "Longest prompt and response together in tokens; 0 means response + 512, or + "
+        "optimiser.max_prompt_tokens if that is more.",
+        low=0,
     )
     nodes: int = key(1, "Machines for the policy.", low=1)
     gpus_per_node: int = key(8, "GPUs of each machine for the policy.", low=1)

@@ -11,6 +11,7 @@ from typing import Any
 from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
 from paretopo.config.keys import nearest
 from paretopo.config.notes import Note
+from paretopo.rewards.calls import LoopThread
 from paretopo.rewards.functions import Reward, check_measured
 from paretopo.rewards.measures import check_bounds
 from paretopo.rewards.own import OwnRewards
@@ -31,7 +32,8 @@ def check_rewards(config: RunConfig) -> list[Note]:
 
     Each function is called once, with as many rollouts as a group has, on the first training
     question; the response is then the question's answer. On OpenRLHF and verl that call is
-    made in a process of its own, because the functions run in others, too.
+    made in a process of its own, because the functions run in others, too; on verl in a thread with
+    a running event loop, as in training.
 
     Returns:
         Warnings of measures that no rollout can change.
@@ -149,7 +151,8 @@ def _call_once(config: RunConfig, own: OwnRewards, task: Task) -> None:
                 check_bounds(question.id, one, one.to_measure(amount))
     except BadRollout as error:
         raise ConfigError(
-            f"{error} (a call before the model is loaded; each completion was {text[:80]!r})"
+            f"{error} (a call before the model is loaded; each completion was {text[:80]!r}"
+            f"{'; on verl functions run in threads' if config.backend == 'verl' else ''})"
         ) from error
 
 
@@ -180,11 +183,25 @@ def _call_in_process(config: RunConfig) -> None:
         raise ConfigError(lines[-1].removeprefix(_REFUSED))
 
 
+def _call_as_in_training(config: RunConfig) -> None:
+    """Call in the main thread, or, as agent loops of verl do, in one with a running event loop."""
+
+    def call() -> None:
+        _call_once(config, OwnRewards(config), make_task(config))
+
+    async def call_in_loop() -> None:
+        call()
+
+    if config.backend == "verl":
+        LoopThread("agent").submit(call_in_loop()).result()
+    else:
+        call()
+
+
 _REFUSED = "paretopo: "
 
 if __name__ == "__main__":
     try:
-        given = loads(sys.stdin.read())
-        _call_once(given, OwnRewards(given), make_task(given))
+        _call_as_in_training(loads(sys.stdin.read()))
     except ConfigError as refused:
         sys.exit(_REFUSED + " ".join(str(refused).splitlines()))

@@ -1,0 +1,160 @@
+"""The reward functions that users bring along, through the adapter of every trainer."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from paretopo.config import from_table
+from paretopo.integrations.openrlhf.rollouts import measure_own as measure_on_openrlhf
+from paretopo.integrations.openrlhf.rollouts import put_components, read_rollouts
+from paretopo.integrations.trl.rewards import SessionRewards
+from paretopo.integrations.verl.rollouts import measure_own as measure_on_verl
+from paretopo.rewards.calls import Limits
+from paretopo.rewards.own import OwnRewards
+from paretopo.rollout import BadRollout
+
+REWARDS = """
+from __future__ import annotations
+
+import asyncio
+import functools
+from dataclasses import dataclass
+
+from neighbour import count
+
+
+@dataclass
+class _Weights:
+    word: float = 2.0
+
+
+_WEIGHTS = _Weights()
+_ONE_AT_A_TIME = asyncio.Semaphore(1)
+_FAILURES = iter([True, False, False, False])
+
+
+def words(completions, completion_ids, source, log_metric, **columns):
+    assert columns["answer"] and columns["id"] and columns["kind"]
+    log_metric("seen", float(len(completion_ids[0])))
+    return [_WEIGHTS.word * count(one[0]["content"]) for one in completions]
+
+
+async def judged(completions, **_):
+    async def judge(one):
+        async with _ONE_AT_A_TIME:
+            await asyncio.sleep(0.001)
+            return 1.0
+    values = await asyncio.gather(*map(judge, completions), judge(None))
+    return values[:-1]
+
+
+def flaky(completions, **_):
+    if next(_FAILURES):
+        raise ConnectionError("503")
+    return [1.0 for _ in completions]
+
+
+def down(completions, **_):
+    raise ConnectionError("503")
+
+
+def _scaled(completions, by, **_):
+    return [by for _ in completions]
+
+
+partial = functools.partial(_scaled, by=3.0)
+unnamed = lambda completions, **_: [4.0 for _ in completions]
+"""
+PACKAGE = """
+def make(parameter):
+    def called(prompts, completions, **columns):
+        assert [message["role"] for message in prompts[0]] == ["user"]
+        return [{"packaged": parameter, "other": None} for _ in completions]
+    return called
+"""
+NAMES = ("words", "judged", "flaky", "down", "partial", "unnamed", "packaged", "other")
+EXPECTED = dict.fromkeys(NAMES) | {
+    "words": 4.0,
+    "judged": 1.0,
+    "flaky": 1.0,
+    "partial": 3.0,
+    "unnamed": 4.0,
+    "packaged": 5,
+}
+CHAT = [{"role": "user", "content": "why?"}]
+TOKENS, MASK = [2, 3], [1, 1]
+TOKENIZER = SimpleNamespace(
+    decode=lambda ids, **_: "".join(["", "why?", "so ", "it"][i] for i in ids)
+)
+COLUMNS = {"prompt": CHAT, "source": "X"}
+
+
+def on_trl(own):
+    rewards = SessionRewards(lambda texts, _: [1.0] * len(texts), own)
+    rewards.measure(
+        [[{"role": "assistant", "content": TOKENIZER.decode(TOKENS)}]],
+        ["42"], [0], ["q"], ["all"], [False],
+        columns=[json.dumps(COLUMNS)], prompts=[CHAT], completion_ids=[TOKENS],
+        trainer_state=None, log_metric=lambda *_: None, log_extra=lambda *_: None,
+    )  # fmt: skip
+    return rewards.rollouts[0].reward_components
+
+
+def on_openrlhf(own):
+    experience = SimpleNamespace(
+        prompts=["<user>why?"],
+        labels=[json.dumps({"id": "q", "answer": "42", "columns": COLUMNS})],
+        sequences=torch.tensor([[1, *TOKENS]]),
+        action_mask=torch.tensor([MASK]),
+        attention_mask=torch.tensor([[1, 1, 1]]),
+        truncated=torch.tensor([False]),
+        info={},
+    )
+    put_components(experience, {}, NAMES)
+    measure_on_openrlhf(own, [experience], TOKENIZER, NAMES, {"log_metric": lambda *_: None})
+    return read_rollouts(experience)[0].reward_components
+
+
+def on_verl(own):
+    label = {"id": "q", "answer": "42", "kind": "all", "columns": COLUMNS}
+    return measure_on_verl(own, CHAT, label, TOKENS, MASK, TOKENIZER)
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """Return ``f(failing)``: the rewards of the files above."""
+    (tmp_path / "rewards.py").write_text(REWARDS, encoding="utf-8")
+    (tmp_path / "neighbour.py").write_text(
+        "def count(text):\n    return len(text.split())\n", encoding="utf-8"
+    )
+    (tmp_path / "packaged_rewards.py").write_text(PACKAGE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(Limits, "wait_before", lambda *_: 0.0)
+    packaged = "packaged_rewards:make(parameter=5)"
+    functions = {name: {"function": packaged} for name in ("packaged", "other")}
+    tables = [{"name": name, **functions.get(name, {})} for name in NAMES]
+
+    def build(failing="skip"):
+        rewards = {"file": str(tmp_path / "rewards.py"), "retries": 1, "failing": failing}
+        switches = {"stage2_estimator": "gdpo", "gate": "none"}
+        return OwnRewards(
+            from_table({"objectives": tables, "rewards": rewards, "paretopo": switches})
+        )
+
+    return build
+
+
+@pytest.mark.parametrize("adapter", [on_trl, on_openrlhf, on_verl])
+def test_every_adapter_calls_functions_of_all_kinds(make, adapter):
+    own = make()
+    for _ in range(2):  # the semaphore lasts
+        measured = adapter(own)
+        assert {name: measured.get(name) for name in NAMES} == EXPECTED
+    with pytest.raises(BadRollout, match="'down' failed on prompt 'q': ConnectionError: 503"):
+        adapter(make(failing="stop"))
