@@ -19,7 +19,7 @@ from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._shapes import is_for_each
 from paretopo_core._torch_arrays import is_tensor
 
-_MOST_POINTS = 2**31 - 1
+_MAX_POINTS = 2**31 - 1
 
 
 @dataclass(slots=True)  # not frozen: freezing would cost a tenth of a small call
@@ -51,9 +51,9 @@ class Batch:
             )
         if shape[-1] == 0:
             raise ValueError(f"{name} has no objectives: shape {shape}")
-        if shape[-2] > _MOST_POINTS or shape[-1] > _MOST_POINTS:
+        if shape[-2] > _MAX_POINTS or shape[-1] > _MAX_POINTS:
             raise ValueError(
-                f"{name} must have at most {_MOST_POINTS} points and objectives, got shape {shape}"
+                f"{name} must have at most {_MAX_POINTS} points and objectives, got shape {shape}"
             )
         minimised = minimised_bits(maximise, shape[-1])
         signs = None

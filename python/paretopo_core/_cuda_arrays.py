@@ -9,11 +9,20 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
-
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_ranks, refuse_kind
-from paretopo_core._shapes import check_per_point
+from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, refuse_kind
+from paretopo_core._numpy_arrays import (
+    apply_signs,
+    bools_of,
+    library_of,
+    package_of,
+    ranks_of,
+    subtract,
+    to_doubles,
+    unrank_masked,
+)
+
+__all__ = ["apply_signs", "bools_of", "ranks_of", "subtract", "to_doubles", "unrank_masked"]
 
 # Packages with NumPy's functions empty, asarray, ascontiguousarray and broadcast_to.
 _LIKE_NUMPY = {"cupy"}
@@ -27,7 +36,7 @@ def recognises(points: Any) -> bool:
 
 def values_of(points: Any, name: str) -> Any:
     """Return a contiguous array of floats; a tensor of the same memory if torch must allocate."""
-    if _package(points) not in _LIKE_NUMPY:
+    if package_of(points) not in _LIKE_NUMPY:
         torch = sys.modules.get("torch")
         if torch is None or not torch.cuda.is_available():
             raise TypeError(
@@ -46,7 +55,7 @@ def values_of(points: Any, name: str) -> Any:
         raise refuse_kind(name, f"dtype {dtype}")
     elif not points.dtype.isnative:
         raise TypeError(f"{name} must have the byte order of this machine, got {points.dtype}")
-    return _library(points).ascontiguousarray(points)
+    return library_of(points).ascontiguousarray(points)
 
 
 def place_of(values: Any) -> tuple[int, int]:
@@ -56,30 +65,10 @@ def place_of(values: Any) -> tuple[int, int]:
     return device, _LEGACY_STREAM if stream is None else int(stream)
 
 
-def bools_of(numbers: Any, values: Any, name: str) -> Any:
-    """Return one byte per point on the points' device, broadcast over leading dimensions."""
-    library = _library(values)
-    with values.device:
-        array = library.asarray(numbers)
-        if array.dtype.name != "bool":
-            raise TypeError(f"{name} must be of dtype bool, got {array.dtype.name}")
-        expected = tuple(values.shape[:-1])
-        check_per_point(tuple(array.shape), expected, name, "bool")
-        return library.ascontiguousarray(library.broadcast_to(array, expected))
-
-
 def empty(shape: tuple[int, ...], dtype: str, like: Any) -> Any:
     """Uninitialised memory on the same device, from the array's own package."""
     with like.device:
-        return _library(like).empty(shape, dtype)
-
-
-def to_doubles(numbers: Any, shape: tuple[int, ...], like: Any) -> Any:
-    """Contiguous float64 on the same device, broadcast."""
-    library = _library(like)
-    with like.device:
-        array = library.asarray(numbers).astype("float64")
-        return library.ascontiguousarray(library.broadcast_to(array, shape))
+        return library_of(like).empty(shape, dtype)
 
 
 def address(array: Any) -> int:
@@ -88,39 +77,3 @@ def address(array: Any) -> int:
     if at == 0 and 0 not in array.shape:
         raise TypeError(f"a {type(array).__name__} on a GPU without memory of its own: pass a copy")
     return at
-
-
-def ranks_of(ranks: Any, shape: tuple[int, ...], like: Any) -> Any:
-    """One int32 per point."""
-    library = _library(like)
-    with like.device:
-        array = library.asarray(ranks)
-        check_ranks(array.dtype.name, tuple(array.shape), shape)
-        return library.ascontiguousarray(library.broadcast_to(array.astype("int32"), shape))
-
-
-def unrank_masked(ranks: Any, mask: Any) -> Any:
-    """The ranks, -1 where the mask is 0."""
-    with ranks.device:
-        library = _library(ranks)
-        return library.where(mask, ranks, library.asarray(-1, dtype="int32"))
-
-
-def subtract(values: Any, corners: Any) -> Any:
-    """Subtract the corners from the values, in float64."""
-    with values.device:
-        return _library(values).ascontiguousarray(values.astype("float64") - corners)
-
-
-def apply_signs(values: Any, signs: np.ndarray) -> Any:
-    """The values times one sign per objective."""
-    with values.device:
-        return values * _library(values).asarray(signs, dtype=values.dtype)
-
-
-def _package(array: Any) -> str:
-    return type(array).__module__.partition(".")[0]
-
-
-def _library(array: Any) -> Any:
-    return sys.modules[_package(array)]

@@ -16,7 +16,7 @@ from paretopo_core import _core, _cuda_arrays
 from paretopo_core._arrays import Batch, positive_vector, tolerances
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._near_duplicates import drop_near_duplicates
-from paretopo_core._numbers import MOST_WHOLE, flag_of, numbers_of, whole_number
+from paretopo_core._numbers import MAX_WHOLE, flag_of, numbers_of, whole_number
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import check_per_point
@@ -34,7 +34,7 @@ _FRONTS = 16
 _LAST = 2**31 - 2  # above every rank
 _LAST_BOX = 2.0**53
 _LEAST = math.ulp(0.0)
-_MOST_SQUARED = 2**26  # points, so that a double holds the square of their number
+_MAX_SQUARED = 2**26  # points, so that a double holds the square of their number
 
 
 class Frame:
@@ -84,21 +84,30 @@ class Frame:
     def violations(self, numbers: Any) -> Any:
         """Return the total violation of each point as a float, on the points' device."""
         name = "violation"
+        numbers = self.numbers(numbers, name)
         if not self.is_tensor:
             with np.errstate(over="ignore"):
-                array = self._in_all(numbers_of(numbers, name), np.maximum)
+                array = self._in_all(numbers, np.maximum)
             check_per_point(array.shape, self.shape, name, "number")
             return np.broadcast_to(array, self.shape)
         torch = self.library
         if not is_tensor(numbers):
-            if not torch.compiler.is_compiling():
-                numbers = numbers_of(numbers, name)
             numbers = torch.as_tensor(numbers, dtype=torch.float64)
-        if numbers.dtype == torch.bool or numbers.dtype.is_complex:
-            raise refuse_kind(name, f"dtype {numbers.dtype}")
         numbers = self._in_all(numbers.detach().double(), torch.clamp_min)
         check_per_point(tuple(numbers.shape), self.shape, name, "number")
         return numbers.to(self.points.device).expand(self.shape)
+
+    def numbers(self, given: Any, name: str) -> Any:
+        """Check the numbers of an argument: float64 in host memory, or a tensor.
+
+        Lists and arrays stay as they are while torch compiles.
+        """
+        if self.is_tensor and is_tensor(given):
+            if given.is_complex() or given.dtype == self.library.bool:
+                raise refuse_kind(name, f"dtype {given.dtype}")
+            return given
+        is_compiling = self.is_tensor and self.library.compiler.is_compiling()
+        return given if is_compiling else numbers_of(given, name)
 
     def _in_all(self, numbers: Any, at_least: Any) -> Any:
         """The sum over the columns, one after the other, so that each library has the same."""
@@ -123,7 +132,7 @@ def _compose_ranks(
 ) -> Any:
     strict = flag_of(strict, "strict")
     if n_below is not None:
-        n_below = whole_number(n_below, "n_below", 1, MOST_WHOLE)
+        n_below = whole_number(n_below, "n_below", 1, MAX_WHOLE)
     frame = Frame(points, maximise, mask)
     if strict:
         frame.points, frame.maximise = _without_ties(frame), False
@@ -136,9 +145,9 @@ def _compose_ranks(
     if frame.shape[-1] == 0:
         return fronts
     others = frame.among(~feasible)
-    behind = _ranks(_in_a_column(numbers), False, others)
+    later = _ranks(_in_a_column(numbers), False, others)
     last = library.amax(fronts, -1)[..., None]
-    ranks = library.where(others, behind + last + 1, fronts)
+    ranks = library.where(others, later + last + 1, fronts)
     return ranks if n_below is None else _cut(ranks, n_below, library)
 
 
@@ -193,7 +202,7 @@ def _without_ties(frame: Frame) -> Any:
     for place in places[1:]:
         rows = _dense(rows * count + place, frame)
     ordered = [place * count + (count - 1 - rows) for place in places]
-    if count > _MOST_SQUARED:
+    if count > _MAX_SQUARED:
         ordered = [_dense(place, frame) for place in ordered]
     places = library.stack(ordered, -1)
     return places.double() if frame.is_tensor else places.astype(np.float64)

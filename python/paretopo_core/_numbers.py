@@ -16,7 +16,7 @@ from paretopo_core import _torch_arrays
 from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_exact, refuse_kind
 from paretopo_core._tables import table_of
 
-MOST_WHOLE = 2**63 - 1  # that the compiled core takes
+MAX_WHOLE = 2**63 - 1  # that the compiled core takes
 _SHORT = 40  # characters of a value that an error shows
 
 
@@ -126,7 +126,7 @@ def whole_number(given: Any, name: str, lowest: int, highest: int, why: str = ""
 
 def check_seed(_: Any, seed: Any) -> int:
     """Return the seed of the random numbers."""
-    return whole_number(seed, "seed", 0, MOST_WHOLE)
+    return whole_number(seed, "seed", 0, MAX_WHOLE)
 
 
 def flag_of(given: Any, name: str) -> bool:

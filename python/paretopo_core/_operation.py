@@ -9,6 +9,7 @@ description (``_torch_operators.py``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import ModuleType
@@ -18,6 +19,7 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
+from paretopo_core._numbers import whole_number
 from paretopo_core._registry import OPERATIONS
 from paretopo_core._tables import Table, table_of
 from paretopo_core._torch_arrays import is_tensor
@@ -60,6 +62,20 @@ class Refused(NamedTuple):
         return float(self.batch.values[self.place]) * float(sign)
 
 
+def refuse_value(refused: Refused) -> None:
+    """Raise an error that names the refused value."""
+    name, value = refused.name, refused.value
+    why = f"is {value}, an infinite volume"
+    if value != value:
+        why = "is NaN"
+    elif math.isfinite(value):
+        why = f"is {value}, so far from ref that float64 cannot hold the distance"
+    raise ValueError(
+        f"{name} must be numbers, finite on the better side, but {name}{list(refused.place)} "
+        f"{why}; leave such points out with mask="
+    )
+
+
 class Operation:
     """See this module.
 
@@ -71,7 +87,7 @@ class Operation:
             arguments are checked by their kind.
         prepare: maps (batch, points for the core, checked arguments, ...) to the core's points and
             arguments, for conversions that depend on several of them.
-        refuse: raises the error for a value that the core refuses.
+        refuse: raises the error for a value that the core refuses, if not ``refuse_value``.
         finish: (batch, result) to the result.
         compute: replaces all of these: returns the result for arguments that are not plain.
         compose: the same, from other operations. Torch sees those, and no operator of this one.
@@ -89,7 +105,7 @@ class Operation:
         cpu_only: str = "",
         checks: Mapping[str, Callable[[Batch, Any], Any]] | None = None,
         prepare: Callable[..., tuple[Batch, tuple[Any, ...]]] | None = None,
-        refuse: Callable[[Refused], Any] | None = None,
+        refuse: Callable[[Refused], Any] = refuse_value,
         finish: Callable[[Batch, Any], Any] | None = None,
         compute: Callable[..., Any] | None = None,
         compose: Callable[..., Any] | None = None,
@@ -197,10 +213,15 @@ class Operation:
         if self.prepare:
             given, arguments = self.prepare(batch, given, *passed)
         result = self.call(given.view(), True, None, *arguments)
-        if type(result) is _core.Refusal and self.refuse:
+        if type(result) is _core.Refusal:
             self.refuse(Refused(result, batch, given, tuple(passed), self.points))
         result = batch.wrap_results(result)
         return self.finish(batch, result) if self.finish else result
+
+
+def check_count(batch: Batch, count: Any, name: str) -> int:
+    """Return a number of points of each set."""
+    return whole_number(count, name, 1, max(batch.points, 1), ", the points of a set")
 
 
 def _check(batch: Batch, kind: str, name: str, value: Any) -> Any:
@@ -211,6 +232,8 @@ def _check(batch: Batch, kind: str, name: str, value: Any) -> Any:
         return batch.held(batch.bools(value, name))
     if kind == "ranks":
         return batch.ranks(value)
+    if kind == "count":
+        return check_count(batch, value, name)
     return value
 
 

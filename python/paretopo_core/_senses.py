@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo_core._torch_arrays import host_array
+from paretopo_core._torch_arrays import host_array, is_tensor
 from paretopo_core._types import SeriesLike, TensorLike
 
 Maximise: TypeAlias = (
@@ -30,11 +29,8 @@ def minimised_bits(maximise: Maximise, objectives: int) -> int:
     is_sequence = isinstance(maximise, Iterable) and getattr(maximise, "ndim", 1) > 0
     senses: list[object] = [maximise]
     if is_sequence:
-        torch = sys.modules.get("torch")
         given: Any = maximise
-        if torch is not None and isinstance(given, torch.Tensor):
-            given = host_array(given, "maximise")
-        senses = list(given)
+        senses = list(host_array(given, "maximise") if is_tensor(given) else given)
     if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
         raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
     if len(senses) != objectives:

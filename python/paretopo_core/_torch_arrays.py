@@ -69,12 +69,11 @@ def host_array(tensor: Any, name: str) -> np.ndarray:
 
 def without_tensors(numbers: Any, name: str) -> Any:
     """Nested lists with NumPy arrays for the tensors among their leaves."""
-    torch = sys.modules.get("torch")
-    if torch is None:
+    if "torch" not in sys.modules:
         return numbers
     if isinstance(numbers, (list, tuple)):
         return [without_tensors(each, name) for each in numbers]
-    return host_array(numbers, name) if isinstance(numbers, torch.Tensor) else numbers
+    return host_array(numbers, name) if is_tensor(numbers) else numbers
 
 
 def place_of(values: Any) -> tuple[int, int]:
@@ -145,6 +144,19 @@ def subtract(values: Any, corners: Any) -> Any:
 def apply_signs(values: Any, signs: np.ndarray) -> Any:
     """The values times one sign per objective."""
     return values * _torch().from_numpy(signs).to(values)
+
+
+def turn_towards(senses: str, ref: Any, points: Any) -> tuple[Any, Any, Any]:
+    """Return points and references in float64 with their signs, and these signs.
+
+    Larger is better then. ``senses`` has a character for each objective, "+" if larger is better.
+    A reference to each set gets a dimension for the points.
+    """
+    torch = _torch()
+    signs = torch.tensor([1.0 if each == "+" else -1.0 for each in senses], device=points.device)
+    signs = signs.double()
+    corners = ref.to(points.device, torch.float64) * signs
+    return points.double() * signs, corners[..., None, :] if ref.dim() > 1 else corners, signs
 
 
 def values_of(points: Any, name: str) -> Any:

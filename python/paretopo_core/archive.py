@@ -25,7 +25,7 @@ from paretopo_core.hypervolume import hypervolume
 _ROUNDING = 1e-6  # relative, of a sum of gains compared with the hypervolume from scratch
 _SHOWN, _WIDTH = 10, 60  # members and characters of a payload in a notebook
 _KEEPS = ("contribution", "crowding")
-_MOST_OBJECTIVES = 2**31 - 1
+_MAX_OBJECTIVES = 2**31 - 1
 
 
 class Additions(NamedTuple):
@@ -134,7 +134,7 @@ class ParetoArchive:
                 "objectives=, how many there are"
             )
         if ref is None:
-            width = whole_number(objectives, "objectives", 1, _MOST_OBJECTIVES)
+            width = whole_number(objectives, "objectives", 1, _MAX_OBJECTIVES)
             self._ref = None
         else:
             numbers = numbers_of(ref, "ref")

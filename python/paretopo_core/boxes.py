@@ -12,22 +12,18 @@ from numpy.typing import ArrayLike
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, host_doubles, places_of, vector_of
 from paretopo_core._dominance import NONDOMINATED, Frame
-from paretopo_core._operation import Composed, Operation, Refused
+from paretopo_core._operation import Composed, Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_sets
+from paretopo_core._torch_arrays import turn_towards
 from paretopo_core._types import Array, Mask, PerPair, PerPoint, Points, Vector
 from paretopo_core._wrong_names import refuse_names
-from paretopo_core.hypervolume import (
-    CONTRIBUTIONS,
-    refuse_value,
-    slopes_of_contributions,
-    turn_slopes,
-)
+from paretopo_core.hypervolume import CONTRIBUTIONS, slopes_of_contributions, turn_slopes
 
 CornersT = TypeVar("CornersT")
 CountsT = TypeVar("CountsT")
 _LEAST_SURE = 2.0**-900  # larger sums of squares have lost no significant digit
-_MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
+_MAX_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
 
 
 class Boxes(NamedTuple, Generic[CornersT, CountsT]):
@@ -103,7 +99,7 @@ def nondominated_boxes(
     """
     if wrong:
         refuse_names(wrong)
-    return Boxes(*_NONDOMINATED_BOXES.answer(points, maximise, mask, ref, _MOST_BYTES))
+    return Boxes(*_NONDOMINATED_BOXES.answer(points, maximise, mask, ref, _MAX_BYTES))
 
 
 def dominated_boxes(
@@ -125,7 +121,7 @@ def dominated_boxes(
     """
     if wrong:
         refuse_names(wrong)
-    return Boxes(*_DOMINATED_BOXES.answer(points, maximise, mask, ref, _MOST_BYTES))
+    return Boxes(*_DOMINATED_BOXES.answer(points, maximise, mask, ref, _MAX_BYTES))
 
 
 def hypervolume_improvement(
@@ -396,13 +392,7 @@ def _slopes_of_uncrowded(points: Any, senses: str, mask: Any, ref: Any) -> Any:
     torch = sys.modules["torch"]
     # Minus a distance grows as the point comes nearer. It shrinks as the bound of the undominated
     # region moves away: the point that would dominate, one step back.
-    device = points.device
-    signs = torch.tensor(
-        [1.0 if each == "+" else -1.0 for each in senses], dtype=torch.float64, device=device
-    )
-    corners = ref.to(device, torch.float64)
-    corners = corners[..., None, :] if ref.dim() > 1 else corners
-    own = points.double() * signs
+    own, corners, signs = turn_towards(senses, ref, points)
     nearest = _NEAREST.operate(points, senses, mask, ref) * signs
     away = nearest - own
     far = torch.isinf(away)  # as of a distance that grows without end
@@ -413,12 +403,12 @@ def _slopes_of_uncrowded(points: Any, senses: str, mask: Any, ref: Any) -> Any:
     distance = away.square().sum(-1, keepdim=True).sqrt()
     ways = torch.where(is_away, away / torch.where(is_away, distance, 1.0), 0.0)
     on_front = NONDOMINATED.operate(points, senses, mask, True)
-    on_front = on_front & (own > corners * signs).all(-1)
+    on_front = on_front & (own > corners).all(-1)
     others, places = own[..., None, :, :], nearest[..., :, None, :]
     bounds = (others >= places).all(-1, keepdim=True) & (others == places)
     bounds = bounds & on_front[..., None, :, None]
     bounds = bounds & (bounds.cumsum(-2) == 1)  # of several the first
-    itself = torch.eye(points.shape[-2], dtype=torch.float64, device=device)[..., None]
+    itself = torch.eye(points.shape[-2], dtype=torch.float64, device=own.device)[..., None]
     slopes = ways[..., :, None, :] * (itself - bounds.double()) * signs
     contributed = slopes_of_contributions(points, senses, mask, ref, True)
     return torch.where(is_away[..., None], slopes, contributed)
@@ -480,7 +470,7 @@ def _refuse_point(refused: Refused) -> None:
         refuse_value(refused)
     raise MemoryError(
         f"the boxes of points of shape {tuple(refused.batch.values.shape)}, padded to the set with "
-        f"the most, would take more than {_MOST_BYTES / 2**30:.3g} GiB: take fewer "
+        f"the most, would take more than {_MAX_BYTES / 2**30:.3g} GiB: take fewer "
         "points, objectives or sets at once (hypervolume measures a volume without boxes)"
     )
 
@@ -496,7 +486,7 @@ _NONDOMINATED_BOXES, _DOMINATED_BOXES = (
     Operation(
         core,
         cpu_only="boxes",
-        checks={"most_bytes": lambda *_: _MOST_BYTES},
+        checks={"most_bytes": lambda *_: _MAX_BYTES},
         refuse=_refuse_point,
         finish=_turn_boxes,
     )

@@ -106,7 +106,7 @@ def eaf(
     names, runs = np.unique(runs, return_inverse=True)
     levels, wanted = _levels_of(percentiles, len(names))
     signs = -signs_of(batch.minimised, batch.objectives)
-    surfaces, attaining = _core_eaf(values * signs, runs, len(names), max(levels, default=0))
+    surfaces, attaining = _core.eaf(values * signs, runs, len(names), max(levels, default=0))
     rows = [np.flatnonzero(attaining == level) for level in levels]
     found = np.concatenate([np.empty(0, np.int64), *rows])
     counts = [len(each) for each in rows]
@@ -121,30 +121,20 @@ def attained_corners(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute all surfaces, smaller is better, and the number of runs that attain each row."""
     _refuse_infinite(Batch.of(points), points)
-    return _core_eaf(points, runs, run_count, run_count)
+    return _core.eaf(points, runs, run_count, run_count)
 
 
 def count_attaining(
     points: np.ndarray, runs: np.ndarray, run_counts: tuple[int, int], corners: np.ndarray
 ) -> np.ndarray:
     """Count the first runs, and the others, that attain each corner, with 2 objectives."""
-    values, corners = np.ascontiguousarray(points), np.ascontiguousarray(corners)
-    runs = np.ascontiguousarray(runs, dtype=np.int64)
-    return _core.count_attaining(values, runs, sum(run_counts), run_counts[0], corners)
+    return _core.count_attaining(points, runs, sum(run_counts), run_counts[0], corners)
 
 
 def _refuse_infinite(batch: Batch, values: np.ndarray) -> None:
     if not (is_finite := np.isfinite(values)).all():
         at = tuple(int(i) for i in np.argwhere(~is_finite)[0])
         refuse_place(at, float(batch.values[at]), "points")
-
-
-def _core_eaf(
-    values: np.ndarray, runs: np.ndarray, run_count: int, highest: int
-) -> tuple[np.ndarray, np.ndarray]:
-    values = np.ascontiguousarray(values)
-    runs = np.ascontiguousarray(runs, dtype=np.int64)
-    return _core.eaf(values, runs, run_count, highest)
 
 
 def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:

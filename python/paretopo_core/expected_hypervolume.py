@@ -11,16 +11,15 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
-from paretopo_core._numbers import whole_number
-from paretopo_core._operation import Operation
+from paretopo_core._operation import Operation, check_count
 from paretopo_core._senses import Maximise
+from paretopo_core._torch_arrays import turn_towards
 from paretopo_core._types import Mask, PerPoint, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
-from paretopo_core.hypervolume import refuse_value
 
 Centre = Literal["exact", "mean", "none", "std", "loo"]
 _CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # codes of the core
-_MOST_CELLS = 10**9
+_MAX_CELLS = 10**9
 
 
 def expected_hypervolume(
@@ -158,12 +157,12 @@ def hypervolume_advantage(
 def _check_k(batch: Batch, k: Any, name: str = "points") -> int:
     """Check the number of points to draw and the size of the grid, and return the number."""
     points, objectives = batch.points, batch.objectives
-    drawn = whole_number(k, "k", 1, max(points, 1), ", the points of a group")
+    drawn = check_count(batch, k, "k")
     cells = math.comb(points + objectives - 1, objectives) if points else 0
-    if cells > _MOST_CELLS:
+    if cells > _MAX_CELLS:
         raise ValueError(
             f"{name} with {points} points and {objectives} objectives span a grid of {cells:.1e} "
-            f"cells, more than {_MOST_CELLS:.0e}: take fewer points to a group, or fewer objectives"
+            f"cells, more than {_MAX_CELLS:.0e}: take fewer points to a group, or fewer objectives"
         )
     return drawn
 
@@ -175,11 +174,8 @@ def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -
     # that objective have volume. These points get a side of 1 in that objective, all others 0.
     objectives, count = points.shape[-1], points.shape[-2]
     device = points.device
-    signs = torch.tensor(
-        [1.0 if each == "+" else -1.0 for each in senses], dtype=torch.float64, device=device
-    )
-    corners = ref.to(device, torch.float64)
-    sides = (points.double() - (corners[..., None, :] if ref.dim() > 1 else corners)) * signs
+    turned, corners, signs = turn_towards(senses, ref, points)
+    sides = turned - corners
     own, other = sides[..., :, None, :], sides[..., None, :, :]
     earlier = torch.ones(count, count, dtype=torch.bool, device=device).tril()
     before = (other > own) | ((other == own) & earlier[..., None])
@@ -201,12 +197,10 @@ def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -
 EXPECTED = Operation(
     _core.expected_hypervolume,
     checks={"k": _check_k},
-    refuse=refuse_value,
     slopes=_slopes_of_expected,
 )
 ADVANTAGE = Operation(
     _core.hypervolume_advantage,
     points="rewards",
     checks={"k": partial(_check_k, name="rewards")},
-    refuse=refuse_value,
 )

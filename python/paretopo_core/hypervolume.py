@@ -12,7 +12,7 @@ from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._numbers import flag_of
-from paretopo_core._operation import Operation, Refused
+from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Mask, PerPoint, PerSet, PerValue, Points, Vector
 from paretopo_core._wrong_names import refuse_names
@@ -164,20 +164,6 @@ def hv_contributions(
     return CONTRIBUTIONS.answer(points, maximise, mask, ref, ignore)
 
 
-def refuse_value(refused: Refused) -> None:
-    """Raise an error that names the refused value."""
-    name, value = refused.name, refused.value
-    why = f"is {value}, an infinite volume"
-    if value != value:
-        why = "is NaN"
-    elif np.isfinite(value):
-        why = f"is {value}, so far from ref that float64 cannot hold the distance"
-    raise ValueError(
-        f"{name} must be numbers, finite on the better side, but {name}{list(refused.place)} "
-        f"{why}; leave such points out with mask="
-    )
-
-
 def turn_slopes(batch: Batch, slopes: Any) -> Any:
     """Flip derivatives to the senses of the caller's values."""
     return slopes if batch.signs is None else batch.library.apply_signs(slopes, batch.signs)
@@ -213,18 +199,15 @@ def slopes_of_contributions(
 
 GRADIENT = Operation(
     _core.hypervolume_gradient,
-    refuse=refuse_value,
     finish=turn_slopes,
     no_slopes=" (hypervolumes have first derivatives only)",
 )
 HYPERVOLUME = Operation(
     _core.hypervolume,
-    refuse=refuse_value,
     slopes=lambda points, senses, mask, ref: GRADIENT.operate(points, senses, mask, ref, None),
 )
 CONTRIBUTIONS = Operation(
     _core.hv_contributions,
     prepare=_leave_out_dominated,
-    refuse=refuse_value,
     slopes=slopes_of_contributions,
 )

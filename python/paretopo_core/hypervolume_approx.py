@@ -7,14 +7,14 @@ from typing import Generic, NamedTuple, Never, TypeVar
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._numbers import MOST_WHOLE, check_seed, numbers_of, whole_number
+from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._torch_arrays import from_host, host_array, is_tensor
 from paretopo_core._types import Array, Mask, PerSet, Points, Vector
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
-from paretopo_core.hypervolume import hypervolume, refuse_value
+from paretopo_core.hypervolume import hypervolume
 
 VolumeT = TypeVar("VolumeT")
 
@@ -101,16 +101,15 @@ def hypervolume_approx(
     return HypervolumeEstimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed))
 
 
-_MOST_VALUES = 2**22  # limited points at a time
+_MAX_VALUES = 2**22  # limited points at a time
 
 _ESTIMATE = Operation(
     _core.hypervolume_approx,
     cpu_only="estimates",
     checks={
-        "samples": lambda _, samples: whole_number(samples, "samples", 1, MOST_WHOLE),
+        "samples": lambda _, samples: whole_number(samples, "samples", 1, MAX_WHOLE),
         "seed": check_seed,
     },
-    refuse=refuse_value,
 )
 
 
@@ -211,7 +210,7 @@ def _of_one_set(
     _, place, count = np.unique(points, axis=0, return_inverse=True, return_counts=True)
     is_counted = (points > ref).all(axis=1) & (count[place] == 1)  # duplicates contribute nothing
     rows = np.flatnonzero(is_counted)
-    step = max(1, _MOST_VALUES // max(1, inside.size))
+    step = max(1, _MAX_VALUES // max(1, inside.size))
     for first in range(0, len(rows), step):
         some = points[rows[first : first + step]]
         others = (inside != some[:, None]).any(axis=-1)

@@ -9,10 +9,10 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._dominance import Frame
-from paretopo_core._dtypes import refuse_kind
-from paretopo_core._numbers import are_finite, number_of, numbers_of
+from paretopo_core._numbers import are_finite, number_of
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._shapes import is_for_each
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._types import Array, Mask, PerPoint, PerValue, Points, Vector
 from paretopo_core._wrong_names import refuse_names
@@ -254,20 +254,16 @@ def _compose_reference(points: Any, maximise: Maximise, mask: Any, scale: float)
 
 def _compose_normalised(points: Any, maximise: Maximise, mask: Any, ideal: Any, nadir: Any) -> Any:
     frame = Frame(points, maximise, mask)
-    with frame.ignoring_overflow():
-        return _normalise(frame, ideal, nadir)
-
-
-def _normalise(frame: Frame, ideal: Any, nadir: Any) -> Any:
     library, columns = frame.library, _swapped(frame, frame.given)
-    one = _ideal(frame, columns) if ideal is None else _corner(frame, ideal, "ideal")
-    other = _nadir(frame, columns) if nadir is None else _corner(frame, nadir, "nadir")
-    least, most = library.minimum(one, other)[..., None], library.maximum(one, other)[..., None]
-    overflows = library.isinf(columns - least) | library.isinf(most - least)
-    part = library.where(overflows, 0.5, library.ones_like(columns))  # halves do not overflow
-    span = most * part - least * part
-    is_flat = (most == least) | (span == 0)  # also if both are infinite
-    scaled = (columns * part - least * part) / library.where(is_flat, part, span)
+    with frame.ignoring_overflow():
+        one = _ideal(frame, columns) if ideal is None else _corner(frame, ideal, "ideal")
+        other = _nadir(frame, columns) if nadir is None else _corner(frame, nadir, "nadir")
+        least, most = library.minimum(one, other)[..., None], library.maximum(one, other)[..., None]
+        overflows = library.isinf(columns - least) | library.isinf(most - least)
+        part = library.where(overflows, 0.5, library.ones_like(columns))  # halves do not overflow
+        span = most * part - least * part
+        is_flat = (most == least) | (span == 0)  # also if both are infinite
+        scaled = (columns * part - least * part) / library.where(is_flat, part, span)
     return _swapped(frame, scaled)
 
 
@@ -307,28 +303,18 @@ def _extreme(frame: Frame, values: Any, known: Any, *, is_best: bool) -> Any:
 
 
 def _corner(frame: Frame, corner: Any, name: str) -> Any:
-    is_compiling = frame.is_tensor and frame.library.compiler.is_compiling()
-    if is_tensor(corner) and frame.is_tensor:
-        if corner.is_complex() or corner.dtype == frame.library.bool:
-            raise refuse_kind(name, f"dtype {corner.dtype}")
-    elif not is_compiling:
-        corner = numbers_of(corner, name)
-        if not are_finite(values := corner.ravel().tolist()):
-            raise ValueError(f"{name} must be finite, got {values}")
+    corner, given = frame.numbers(corner, name), frame.given
+    if isinstance(corner, np.ndarray) and not are_finite(values := corner.ravel().tolist()):
+        raise ValueError(f"{name} must be finite, got {values}")
     if is_tensor(corner):
-        numbers = corner.to(frame.given.device, frame.given.dtype)
+        numbers = corner.to(given.device, given.dtype)
     elif frame.is_tensor:
-        given = frame.given
         numbers = frame.library.as_tensor(corner, dtype=given.dtype, device=given.device)
     else:
-        numbers = corner.astype(frame.given.dtype)
+        numbers = corner.astype(given.dtype)
     expected = (*frame.shape[:-1], frame.points.shape[-1])
     shape = tuple(numbers.shape)
-    fits = len(shape) <= len(expected) and all(
-        ours in (1, theirs)
-        for ours, theirs in zip(reversed(shape), reversed(expected), strict=False)
-    )
-    if shape and not (fits and shape[-1] == expected[-1]):
+    if shape and not is_for_each(shape, expected):
         raise ValueError(
             f"{name} must be a number, shape {expected[-1:]}, or {expected} for one to each set, "
             f"got shape {shape}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 import numpy as np
 
@@ -78,15 +78,20 @@ def plot_front(
     is_front = is_nondominated(rows, maximise=senses)
     if ax is None:
         ax = _make_axes(in_space=count == 3)
-    if count == 3:
-        _draw_in_space(ax, rows, is_front, corner, titles, label)
-    elif count == 2:
-        _draw_in_plane(ax, rows, is_front, corner, titles, label, senses)
-    else:
-        _draw_lines(ax, rows, is_front, corner, titles, label, senses)
+    draw = {2: _draw_in_plane, 3: _draw_in_space}.get(count, _draw_lines)
+    draw(ax, _Picture(rows, is_front, corner, titles, label, senses))
     if label is not None:
         ax.legend(**({} if count <= 3 else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.05)}))
     return ax
+
+
+class _Picture(NamedTuple):
+    rows: np.ndarray  # (points, objectives)
+    is_front: np.ndarray  # (points,)
+    corner: np.ndarray | None  # the reference point
+    titles: Sequence[str]
+    label: str | None
+    senses: Sequence[bool]
 
 
 def _rows_of(points: Any, mask: Any) -> np.ndarray:
@@ -124,15 +129,8 @@ def _make_axes(*, in_space: bool) -> Axes:
     return ax
 
 
-def _draw_in_plane(
-    ax: Any,
-    rows: np.ndarray,
-    is_front: np.ndarray,
-    corner: np.ndarray | None,
-    titles: Sequence[str],
-    label: str | None,
-    senses: Sequence[bool],
-) -> None:
+def _draw_in_plane(ax: Any, picture: _Picture) -> None:
+    rows, is_front, corner, titles, label, senses = picture
     front = rows[is_front]
     front = front[np.lexsort(front.T[::-1])]
     # Between two neighbours, the border is at the level of the one that is better in y.
@@ -152,14 +150,8 @@ def _draw_in_plane(
     ax.set_ylabel(titles[1])
 
 
-def _draw_in_space(
-    ax: Any,
-    rows: np.ndarray,
-    is_front: np.ndarray,
-    corner: np.ndarray | None,
-    titles: Sequence[str],
-    label: str | None,
-) -> None:
+def _draw_in_space(ax: Any, picture: _Picture) -> None:
+    rows, is_front, corner, titles, label, _ = picture
     if getattr(ax, "name", "") != "3d":
         raise ValueError(
             'three objectives need axes in 3D: plt.subplots(subplot_kw={"projection": "3d"})'
@@ -172,16 +164,9 @@ def _draw_in_space(
         axis.set_label_text(title)
 
 
-def _draw_lines(
-    ax: Any,
-    rows: np.ndarray,
-    is_front: np.ndarray,
-    corner: np.ndarray | None,
-    titles: Sequence[str],
-    label: str | None,
-    senses: Sequence[bool],
-) -> None:
+def _draw_lines(ax: Any, picture: _Picture) -> None:
     """Draw each point as a line over one axis for each objective, scaled to its range."""
+    rows, is_front, corner, titles, label, senses = picture
     every = rows if corner is None else np.vstack([rows, corner])
     low, high = every.min(axis=0), every.max(axis=0)
     bottom, top = np.where(senses, low, high), np.where(senses, high, low)

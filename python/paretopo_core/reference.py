@@ -87,49 +87,38 @@ def is_nondominated(
 
 
 def ideal_point(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
-    """Take the best number of each objective."""
-    senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
+    """Take the best number of each objective, if there is one."""
 
-    def best(column: Array, is_maximised: bool) -> float:
-        numbers = column[~np.isnan(column)]
-        if len(numbers) == 0:
-            return math.nan
-        return float(numbers.max() if is_maximised else numbers.min())
+    def best(rows: Array) -> Array:
+        largest, smallest = (ufunc.reduce(rows, initial=np.nan) for ufunc in (np.fmax, np.fmin))
+        return np.where(maximise, largest, smallest)
 
-    found = [
-        [best(column, sense) for column, sense in zip(group[keep].T, senses, strict=True)]
-        for group, keep in _sets(points, mask)
-    ]
-    return np.array(found, dtype=points.dtype).reshape(*points.shape[:-2], points.shape[-1])
+    found = _of_each_set(best, points, mask).astype(points.dtype)
+    return found.reshape(*points.shape[:-2], points.shape[-1])
 
 
 def nadir_point(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
-    """Take the worst value of each objective among the non-dominated points."""
-    senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
+    """Take the worst value of each objective among the non-dominated points, if there are any."""
 
-    def worst(column: Array, is_maximised: bool) -> float:
-        if len(column) == 0:
-            return math.nan
-        return float(column.min() if is_maximised else column.max())
+    def worst(rows: Array) -> Array:
+        if len(rows) == 0:
+            return np.full(rows.shape[1], np.nan)
+        return np.where(maximise, rows.min(axis=0), rows.max(axis=0))
 
     kept = is_nondominated(points, maximise=maximise, mask=mask)
-    found = [
-        [worst(column, sense) for column, sense in zip(group[keep].T, senses, strict=True)]
-        for group, keep in _sets(points, kept)
-    ]
-    return np.array(found, dtype=points.dtype).reshape(*points.shape[:-2], points.shape[-1])
+    found = _of_each_set(worst, points, kept).astype(points.dtype)
+    return found.reshape(*points.shape[:-2], points.shape[-1])
 
 
 def reference_point(
     points: Array, scale: float = 0.1, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Move the nadir point away from the ideal point, by a part of their distance."""
-    senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
     nadir = nadir_point(points, maximise=maximise, mask=mask)
     span = np.abs(ideal_point(points, maximise=maximise, mask=mask) - nadir)
     span[span == 0] = np.abs(nadir[span == 0])
     span[span == 0] = 1.0
-    return np.asarray(np.where(senses, nadir - scale * span, nadir + scale * span))
+    return np.where(maximise, nadir - scale * span, nadir + scale * span)
 
 
 def normalise(
@@ -210,8 +199,7 @@ def hypervolume(
                 total += float(np.prod([high - low for low, high in cell]))
         return total
 
-    volumes = [volume(group[keep]) for group, keep in _sets(points, mask)]
-    return np.array(volumes, dtype=np.float64).reshape(points.shape[:-2])
+    return _of_each_set(volume, points, mask)
 
 
 def hv_contributions(
@@ -280,9 +268,7 @@ def expected_hypervolume(
         everyone = range(len(group))
         return _mean([volume(s) for s in combinations(everyone, min(k, len(group)))])
 
-    pairs = zip(_sets(points, mask), _corners(points, ref), strict=True)
-    volumes = [expected(group[keep], corner) for (group, keep), corner in pairs]
-    return np.array(volumes).reshape(points.shape[:-2])
+    return _of_each_set(expected, points, mask, _corners(points, ref))
 
 
 def hypervolume_advantage(
@@ -326,7 +312,6 @@ def hypervolume_improvement(
     boxes: tuple[Array, ...], candidates: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Add up the hypervolumes of the candidates in each box, cut off at its better corner."""
-    senses = np.broadcast_to(np.asarray(maximise), candidates.shape[-1:])
     leading = np.broadcast_shapes(boxes[0].shape[:-2], candidates.shape[:-2])
     lower, upper = (np.broadcast_to(each, leading + each.shape[-2:]) for each in boxes[:2])
     points = np.broadcast_to(candidates, leading + candidates.shape[-2:]).astype(np.float64)
@@ -335,8 +320,8 @@ def hypervolume_improvement(
     for at in np.ndindex(leading):
         for low, high in zip(lower[at], upper[at], strict=True):
             if (low < high).all():
-                cut = np.where(senses, np.minimum(points[at], high), np.maximum(points[at], low))
-                worse = np.where(senses, low, high)
+                cut = np.where(maximise, np.minimum(points[at], high), np.maximum(points[at], low))
+                worse = np.where(maximise, low, high)
                 result[at] += hypervolume(cut[keep[at]], worse, maximise=maximise)
     return result
 
@@ -411,7 +396,7 @@ def select(
 
     Each -1 stands for a point that a set does not have.
     """
-    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), 1.0, -1.0)
+    signs = np.where(maximise, 1.0, -1.0)
 
     def survivors(group: Array, corner: Array) -> list[int]:
         ranks = pareto_rank(group, maximise=maximise)
@@ -565,8 +550,7 @@ def _dominates_within(group: Array, maximise: Maximise, *, strict: bool = False)
 
 def _turned(group: Array, maximise: Maximise) -> Array:
     """Smaller is better; one zero."""
-    senses = np.broadcast_to(np.asarray(maximise), group.shape[-1])
-    return np.asarray(np.where(senses, -1.0, 1.0) * group + 0.0)
+    return np.asarray(np.where(maximise, -1.0, 1.0) * group + 0.0)
 
 
 def _in_box(value: float, side: float) -> tuple[float, float, float]:
@@ -622,9 +606,8 @@ def _are_equal(group: Array, maximise: Maximise) -> Array:
 
 def _better(group: Array, maximise: Maximise) -> Array:
     """[a, b, m]: a is better than b in objective m. NaN is worse than every number."""
-    senses = np.broadcast_to(np.asarray(maximise), group.shape[1])
     a, b = group[:, None], group[None]
-    return np.asarray(np.where(senses, a > b, a < b) | (~np.isnan(a) & np.isnan(b)))
+    return np.asarray(np.where(maximise, a > b, a < b) | (~np.isnan(a) & np.isnan(b)))
 
 
 def _dominates(group: Array, maximise: Maximise) -> Array:
@@ -635,7 +618,7 @@ def _dominates(group: Array, maximise: Maximise) -> Array:
 
 def _sides(group: Array, ref: Array, maximise: Maximise) -> Array:
     """Distances from the reference of the points that are better than it in every objective."""
-    signs = np.where(np.broadcast_to(np.asarray(maximise), group.shape[1]), 1.0, -1.0)
+    signs = np.where(maximise, 1.0, -1.0)
     sides = group.astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
     return np.asarray(sides[(sides > 0).all(axis=1)])
 
@@ -645,7 +628,7 @@ def _cells(
 ) -> tuple[Array, Array, Array]:
     """Corners of cells of each set, padded by boxes of no volume at the reference, and counts."""
     objectives = points.shape[-1]
-    signs = np.where(np.broadcast_to(np.asarray(maximise), objectives), 1.0, -1.0)
+    signs = np.where(maximise, 1.0, -1.0)
     found: list[list[tuple[Array, Array]]] = []
     corners = _corners(points, ref)
     for (group, keep), corner in zip(_sets(points, mask), corners, strict=True):
@@ -684,7 +667,7 @@ def indicator(
     reference_mask: Mask = None,
 ) -> Array:
     """Compare every point with every reference point: igd, gd_plus and so on, by their names."""
-    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
+    signs = np.where(maximise, -1.0, 1.0)
 
     def gaps(rows: Array, references: Array) -> Array:
         """Compute the gap between each row (first axis) and each reference point."""
@@ -730,13 +713,14 @@ def r2(
     points: Array, ideal: Array, weights: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal."""
-    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
-    values = []
-    for (group, keep), corner in zip(_sets(points, mask), _corners(points, ideal), strict=True):
-        gap = np.maximum(signs * group[keep].astype(np.float64) - signs * corner, 0.0)
+    signs = np.where(maximise, -1.0, 1.0)
+
+    def mean(group: Array, corner: Array) -> float:
+        gap = np.maximum(signs * group.astype(np.float64) - signs * corner, 0.0)
         utilities = (weights[:, None] * gap).max(axis=-1)
-        values.append(float(utilities.min(axis=1, initial=math.inf).mean()))
-    return np.array(values, dtype=np.float64).reshape(points.shape[:-2])
+        return float(utilities.min(axis=1, initial=math.inf).mean())
+
+    return _of_each_set(mean, points, mask, _corners(points, ideal))
 
 
 def eaf(
@@ -746,7 +730,7 @@ def eaf(
 
     Returns pairs of a number of runs and a corner of the surface of that number.
     """
-    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
+    signs = np.where(maximise, -1.0, 1.0)
     values = points.astype(np.float64) * signs
     places = np.array(list(product(*(np.unique(column) for column in values.T))))
     reaches = (values[:, None] <= places).all(axis=-1)
@@ -770,14 +754,13 @@ def weighted_hypervolume(
     mask: Mask = None,
 ) -> Array:
     """Sum, over boxes, the weighted hypervolume of the points cut off at the box."""
-    is_larger_better = np.broadcast_to(np.asarray(maximise), points.shape[-1])
     total = np.zeros(points.shape[:-2])
     for lower, upper, weight in zip(*boxes, weights, strict=True):
-        worse = np.where(is_larger_better, np.maximum(lower, ref), np.minimum(upper, ref))
-        better = np.where(is_larger_better, upper, lower)
-        if ((worse < better) != is_larger_better).any():
+        worse = np.where(maximise, np.maximum(lower, ref), np.minimum(upper, ref))
+        better = np.where(maximise, upper, lower)
+        if ((worse < better) != maximise).any():
             continue  # not better than the reference
-        cut = np.where(is_larger_better, np.minimum(points, better), np.maximum(points, better))
+        cut = np.where(maximise, np.minimum(points, better), np.maximum(points, better))
         total = total + weight * hypervolume(cut, worse, maximise=maximise, mask=mask)
     return np.asarray(total)
 
@@ -899,6 +882,15 @@ def _sets(points: Array, mask: Mask) -> list[tuple[Array, Array]]:
     masks = np.broadcast_to(True if mask is None else mask, points.shape[:-1])
     groups = points.reshape(count, *points.shape[-2:])
     return list(zip(groups, masks.reshape(count, points.shape[-2]), strict=True))
+
+
+def _of_each_set(
+    operation: Callable[..., Any], points: Array, mask: Mask, *vectors: Array
+) -> Array:
+    """Apply an operation, with numbers as its result, as ``_each_set`` does."""
+    pairs = zip(_sets(points, mask), *vectors, strict=True)
+    found = np.array([operation(group[keep], *rows) for (group, keep), *rows in pairs], np.float64)
+    return found.reshape(points.shape[:-2] + found.shape[1:])
 
 
 def _each_set(

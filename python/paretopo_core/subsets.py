@@ -11,20 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
-from paretopo_core._numbers import MOST_WHOLE, check_seed, numbers_of, whole_number
-from paretopo_core._operation import Operation, Refused
+from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
+from paretopo_core._operation import Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Array, Mask, Points, Vector
 from paretopo_core._wrong_names import refuse_names
-from paretopo_core.hypervolume import refuse_value
 
 SubsetMethod = Literal["greedy", "greedy_removal", "exact"]
 SelectionMethod = Literal["crowding", "crowding_removal", "hypervolume", "reference_directions"]
 
 _SUBSET_METHODS = {name: _core.SUBSET_METHODS.index(name) for name in get_args(SubsetMethod)}
 _SELECTION_METHODS = {name: _core.CUTS.index(name) for name in get_args(SelectionMethod)}
-_MOST_PLANE_OBJECTIVES = 1_000  # elimination finds the plane
-_MOST_DIRECTIONS = 1_000_000
+_MAX_PLANE_OBJECTIVES = 1_000  # elimination finds the plane
+_MAX_DIRECTIONS = 1_000_000
 
 
 def hypervolume_subset(
@@ -214,14 +213,11 @@ def reference_directions(objectives: int, partitions: int) -> NDArray[np.float64
            [0.5, 0.5, 0. ],
            [1. , 0. , 0. ]])
     """
-    width = whole_number(objectives, "objectives", 1, MOST_WHOLE)
-    parts = whole_number(partitions, "partitions", 1, MOST_WHOLE)
-    if (
-        width + parts > 2 * _MOST_DIRECTIONS
-        or math.comb(width + parts - 1, parts) > _MOST_DIRECTIONS
-    ):
+    width = whole_number(objectives, "objectives", 1, MAX_WHOLE)
+    parts = whole_number(partitions, "partitions", 1, MAX_WHOLE)
+    if width + parts > 2 * _MAX_DIRECTIONS or math.comb(width + parts - 1, parts) > _MAX_DIRECTIONS:
         raise ValueError(
-            f"{parts} partitions of {width} objectives make more than {_MOST_DIRECTIONS:.0e} "
+            f"{parts} partitions of {width} objectives make more than {_MAX_DIRECTIONS:.0e} "
             "directions: take fewer partitions, and a second layer of them"
         )
     return simplex_lattice(width, parts)
@@ -255,9 +251,9 @@ def _check_directions(batch: Batch, directions: Any) -> np.ndarray | None:
             f"directions must have shape (directions, {batch.objectives}), at least one, got shape "
             f"{toward.shape}"
         )
-    if batch.objectives > _MOST_PLANE_OBJECTIVES:
+    if batch.objectives > _MAX_PLANE_OBJECTIVES:
         raise ValueError(
-            f"method 'reference_directions' takes at most {_MOST_PLANE_OBJECTIVES} objectives, got "
+            f"method 'reference_directions' takes at most {_MAX_PLANE_OBJECTIVES} objectives, got "
             f"{batch.objectives}"
         )
     with np.errstate(over="ignore", invalid="ignore"):
@@ -270,10 +266,6 @@ def _check_directions(batch: Batch, directions: Any) -> np.ndarray | None:
             f"directions[{at}] is {toward[at]}"
         )
     return toward
-
-
-def _check_k(batch: Batch, k: Any) -> int:
-    return whole_number(k, "k", 1, max(batch.points, 1), ", the points of a set")
 
 
 def _check_exact(
@@ -308,13 +300,12 @@ def _refuse_point(refused: Refused) -> None:
 _SUBSET = Operation(
     _core.hypervolume_subset,
     cpu_only="subsets",
-    checks={"k": _check_k},
     prepare=_check_exact,
     refuse=_refuse_choices,
 )
 _SELECT = Operation(
     _core.select,
     cpu_only="subsets",
-    checks={"k": _check_k, "directions": _check_directions, "seed": check_seed},
+    checks={"directions": _check_directions, "seed": check_seed},
     refuse=_refuse_point,
 )

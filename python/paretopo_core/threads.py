@@ -36,10 +36,10 @@ def set_num_threads(threads: int) -> None:
     1
     >>> set_num_threads(before)
     """
-    _core.set_threads(whole_number(threads, "threads", 1, _MOST))
+    _core.set_threads(whole_number(threads, "threads", 1, _MAX))
 
 
-_MOST = 4096
+_MAX = 4096
 
 
 def _choose_initial() -> int:
@@ -48,9 +48,9 @@ def _choose_initial() -> int:
         if hasattr(os, "sched_getaffinity"):
             return max(1, len(os.sched_getaffinity(0)))
         return os.cpu_count() or 1
-    if not wanted.isdecimal() or not 1 <= int(wanted) <= _MOST:
+    if not wanted.isdecimal() or not 1 <= int(wanted) <= _MAX:
         raise ValueError(
-            f"the environment variable PARETOPO_NUM_THREADS must be a number from 1 to {_MOST}, "
+            f"the environment variable PARETOPO_NUM_THREADS must be a number from 1 to {_MAX}, "
             f"got {wanted!r}"
         )
     return int(wanted)

@@ -285,7 +285,7 @@ def test_boxes_beyond_reason_are_refused_on_the_way(count, threads, monkeypatch)
 
     threads(count)
     points = large_set("sphere", 400, 12)[::-1]  # far more than could be finished
-    monkeypatch.setattr(boxes, "_MOST_BYTES", 2**24)
+    monkeypatch.setattr(boxes, "_MAX_BYTES", 2**24)
     for call, _ in DIVIDED:
         for several in (points, np.stack([points[:9], points[9:18]] * 300)[::-1]):
             with pytest.raises(MemoryError, match=r"more than 0.0156 GiB: take fewer points, obj"):

@@ -164,7 +164,7 @@ def test_strict_filters_of_more_points_than_a_double_squares(monkeypatch, object
     points = np.random.default_rng(2).integers(0, 4, (300, objectives)).astype(float)
     points[::7, 0] = np.nan
     expected = pp.is_nondominated(points, strict=True), pp.pareto_rank(points, strict=True)
-    monkeypatch.setattr(_dominance, "_MOST_SQUARED", 10)
+    monkeypatch.setattr(_dominance, "_MAX_SQUARED", 10)
     np.testing.assert_array_equal(pp.is_nondominated(points, strict=True), expected[0])
     np.testing.assert_array_equal(pp.pareto_rank(points, strict=True), expected[1])
 

@@ -6,7 +6,7 @@ import importlib
 import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 # The versions whose own tests pass with it, with compared results: scripts/test_hosts.sh.
 VERSIONS = {
@@ -17,12 +17,41 @@ VERSIONS = {
 }
 
 
-class Replacement(NamedTuple):
-    """A replacement for a name of a module or of a class."""
+class Replacement:
+    """A replacement for a name of a module or of a class, and the name's own value."""
 
-    owner: Any
-    name: str
-    value: Any
+    def __init__(self, owner: Any, name: str, value: Any) -> None:
+        self._owner, self._name, self._value = owner, name, value
+        if not hasattr(owner, name):
+            raise AttributeError(f"{self.dotted} is not there")
+        # A class may inherit the name; then there is nothing of its own to give back.
+        self._was = vars(owner).get(name, _INHERITED)
+
+    @property
+    def dotted(self) -> str:
+        """The name with those of its module and class."""
+        owner = self._owner
+        module = f"{owner.__module__}." if isinstance(owner, type) else ""
+        return f"{module}{owner.__name__}.{self._name}"
+
+    def replace(self) -> None:
+        """Put the value in its place."""
+        setattr(self._owner, self._name, self._value)
+
+    def restore(self) -> bool:
+        """Restore the name; False if something else has replaced it since."""
+        if vars(self._owner).get(self._name) is not self._value:
+            return False
+        if self._was is _INHERITED:
+            delattr(self._owner, self._name)
+        else:
+            setattr(self._owner, self._name, self._was)
+        return True
+
+
+_INHERITED = object()
+_in_effect: dict[str, list[Replacement]] = {}
+_lock = threading.Lock()
 
 
 class Acceleration:
@@ -51,8 +80,8 @@ class Acceleration:
                 others are the host's own again.
         """
         with _lock:
-            originals = _in_effect.pop(self.host, ())
-            foreign = [one.dotted for one in originals if not one.restore()]
+            replacements = _in_effect.pop(self.host, ())
+            foreign = [one.dotted for one in replacements if not one.restore()]
         if foreign:
             raise RuntimeError(
                 f"{', '.join(foreign)} was replaced by something else after accelerate("
@@ -74,41 +103,6 @@ class Acceleration:
     def __repr__(self) -> str:
         state = "on" if self.host in _in_effect else "undone"
         return f"<{self.host} {self.version} accelerated: {', '.join(self.replaced)}; {state}>"
-
-
-class _Original:
-    """A name of the host, its original value and its replacement."""
-
-    def __init__(self, replacement: Replacement) -> None:
-        self._owner, self._name, self._value = replacement
-        if not hasattr(self._owner, self._name):
-            raise AttributeError(f"{self.dotted} is not there")
-        # A class may inherit the name; then there is nothing of its own to give back.
-        self._was = vars(self._owner).get(self._name, _INHERITED)
-
-    @property
-    def dotted(self) -> str:
-        owner = self._owner
-        module = f"{owner.__module__}." if isinstance(owner, type) else ""
-        return f"{module}{owner.__name__}.{self._name}"
-
-    def replace(self) -> None:
-        setattr(self._owner, self._name, self._value)
-
-    def restore(self) -> bool:
-        """Restore the name; False if something else has replaced it since."""
-        if vars(self._owner).get(self._name) is not self._value:
-            return False
-        if self._was is _INHERITED:
-            delattr(self._owner, self._name)
-        else:
-            setattr(self._owner, self._name, self._was)
-        return True
-
-
-_INHERITED = object()
-_in_effect: dict[str, list[_Original]] = {}
-_lock = threading.Lock()
 
 
 def accelerate(host: str) -> Acceleration:
@@ -159,9 +153,8 @@ def accelerate(host: str) -> Acceleration:
     with _lock:
         began = host not in _in_effect
         if began:
-            originals = [_Original(one) for one in module.replacements()]
-            for original in originals:
-                original.replace()
-            _in_effect[host] = originals
-        names = [original.dotted for original in _in_effect[host]]
+            _in_effect[host] = module.replacements()
+            for one in _in_effect[host]:
+                one.replace()
+        names = [one.dotted for one in _in_effect[host]]
     return Acceleration(host, version, names, began)
