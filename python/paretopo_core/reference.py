@@ -330,20 +330,15 @@ def uncrowded_contributions(
     points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Take a point's contribution, or minus its distance from the nearest undominated cell."""
-    lower, upper, counts = nondominated_boxes(points, ref, maximise=maximise, mask=mask)
-    result = np.zeros(points.shape[:-1])
-    corners = _corners(points, ref).reshape(*points.shape[:-2], points.shape[-1])
-    for at in np.ndindex(points.shape[:-1]):
-        group, corner = points[at[:-1]], corners[at[:-1]]
-        keep = np.ones(len(group), dtype=bool) if mask is None else mask[at[:-1]]
-        if not keep[at[-1]]:
-            continue
-        cells = slice(int(counts[at[:-1]]))
-        nearest = np.clip(points[at], lower[at[:-1]][cells], upper[at[:-1]][cells])
-        distance = np.sqrt(np.square(nearest - points[at]).sum(axis=-1)).min()
-        share = hv_contributions(group[keep], corner, maximise=maximise)
-        result[at] = -distance if distance > 0 else share[keep[: at[-1]].sum()]
-    return result
+
+    def values(group: Array, corner: Array) -> Array:
+        lower, upper, _ = nondominated_boxes(group, corner, maximise=maximise)
+        away = np.clip(group[:, None], lower, upper) - group[:, None]
+        distances = np.sqrt(np.square(away).sum(axis=-1)).min(axis=1)
+        contributions = hv_contributions(group, corner, maximise=maximise)
+        return np.where(distances > 0, -distances, contributions)
+
+    return _each_set(values, points, mask, np.float64, 0.0, _corners(points, ref))
 
 
 def hypervolume_subset(
