@@ -9,8 +9,8 @@
 
 namespace paretopo::fuzz {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 24;
-constexpr int kMostCandidates = 12;  // enough to be sorted as a staircase
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 24;
+constexpr int kMaxCandidates = 12;  // enough to be sorted as a staircase
 
 // The number of boxes that contain a location in their interior.
 inline int holders_of(const std::vector<double>& place, const cpu::Boxes& boxes) {
@@ -39,13 +39,13 @@ void run(Bytes& bytes) {
     std::int64_t refused = kNoneRefused;
     try {
         refused = cpu::find_boxes(in.batch, References{ref.data(), false},
-                                  cpu::Region::kNondominated, kMostBytes, left);
-        cpu::find_boxes(in.batch, References{ref.data(), false}, cpu::Region::kDominated,
-                        kMostBytes, dominated);
+                                  cpu::Region::kNondominated, kMaxBytes, left);
+        cpu::find_boxes(in.batch, References{ref.data(), false}, cpu::Region::kDominated, kMaxBytes,
+                        dominated);
     } catch (const cpu::TooManyBoxes&) {
         return;
     }
-    const int q = bytes.next(0, kMostCandidates);
+    const int q = bytes.next(0, kMaxCandidates);
     std::vector<Scalar> chosen(static_cast<std::size_t>(q) * width);
     for (Scalar& value : chosen) value = bytes.value<Scalar>(!is_wild);
     const Batch<Scalar> candidates{chosen.data(),       nullptr,           1, q,

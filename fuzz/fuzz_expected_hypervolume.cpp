@@ -12,8 +12,8 @@
 
 namespace paretopo::fuzz {
 
-constexpr int kFew = 6;          // points; all their subsets are measured
-constexpr int kMostOnGpu = 100;  // points; a GPU refuses groups that are much larger
+constexpr int kFew = 6;         // points; all their subsets are measured
+constexpr int kMaxOnGpu = 100;  // points; a GPU refuses groups that are much larger
 
 // Grids of large sets: C(points + objectives - 1, objectives) cells are a few million at most.
 Sizes choose_grids(Bytes& bytes) {
@@ -122,7 +122,7 @@ void run(Bytes& bytes) {
     const std::int64_t refused =
         cpu::expected_hypervolume(in.batch, ref.data(), per_group, k, volumes.data());
     cpu::hypervolume_advantage(in.batch, ref.data(), per_group, k, centre, advantages.data());
-    const bool fits_gpu = in.batch.points <= kMostOnGpu;
+    const bool fits_gpu = in.batch.points <= kMaxOnGpu;
     if (fits_gpu) {
         OnGpu<Scalar> device(in.batch, bytes);
         gpu::expected_hypervolume(device.place(gpu::expected_hypervolume_scratch), in.batch,

@@ -8,7 +8,7 @@
 
 namespace paretopo::fuzz {
 
-constexpr int kMostOnGpu = 240;  // points; a GPU refuses larger sets of 6 objectives
+constexpr int kMaxOnGpu = 240;  // points; a GPU refuses larger sets of 6 objectives
 
 // One set, and the values of its points by definition.
 template <typename Scalar>
@@ -96,7 +96,7 @@ void run(Bytes& bytes) {
     cpu::hv_contributions(in.batch, ref.data(), false, shadowed.data());
     cpu::hypervolume_gain(in.batch, ref.data(), gains.data());
     cpu::hypervolume_gradient(in.batch, ref.data(), wanted, slopes.data());
-    const bool fits_gpu = in.batch.points <= kMostOnGpu;
+    const bool fits_gpu = in.batch.points <= kMaxOnGpu;
     std::vector<double> gpu_volumes(groups), gpu_parts(groups * points),
         gpu_shadowed(groups * points), gpu_slopes(groups * points * objectives);
     if (fits_gpu) {

@@ -10,7 +10,7 @@
 
 namespace paretopo::fuzz {
 
-constexpr int kMostTried = 9;  // up to here all subsets of a set are tried
+constexpr int kMaxTried = 9;  // up to here all subsets of a set are tried
 
 // The points of group g in a result, after a check that the result is valid.
 template <typename Scalar>
@@ -70,7 +70,7 @@ void check_subsets(const Input<Scalar>& in, const std::vector<double>& ref, bool
             const auto added = chosen_of(in, g, "greedy", greedy, k);
             const auto left = chosen_of(in, g, "removal", removal, k);
             const auto best = chosen_of(in, g, "exact", exact, k);
-            if (in.batch.points > kMostTried) continue;
+            if (in.batch.points > kMaxTried) continue;
             std::vector<int> before;
             for (const int point : added) {
                 const double volume = volume_with(in, ref, g, before, -1, point);
@@ -107,7 +107,7 @@ void check_subsets(const Input<Scalar>& in, const std::vector<double>& ref, bool
                 }
             }
         }
-        if (in.batch.points > kMostTried) k = std::min(k, 1 + k / 3);
+        if (in.batch.points > kMaxTried) k = std::min(k, 1 + k / 3);
     }
 }
 

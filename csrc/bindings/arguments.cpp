@@ -158,10 +158,10 @@ bool Call::take_checked(PyObject* given) {
 }
 
 bool Call::take_shape() {
-    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+    constexpr std::int64_t kMax = (std::int64_t{1} << 31) - 1;
     if (shape.size() < 2) return false;
     const py::ssize_t size = shape[shape.size() - 2];
-    if (size > kMost || shape.back() < 1 || shape.back() > kMost) return false;
+    if (size > kMax || shape.back() < 1 || shape.back() > kMax) return false;
     points = static_cast<std::int32_t>(size);
     objectives = static_cast<std::int32_t>(shape.back());
     for (std::size_t axis = 0; axis + 2 < shape.size(); ++axis) groups *= shape[axis];

@@ -212,12 +212,12 @@ struct Count {
     static auto pass(Taken taken) { return std::tuple{taken}; }
     // Near the limit of a grid's cells Python counts exactly.
     bool is_quick(const Call& call) const {
-        constexpr double kMostCells = 0.9e9;
+        constexpr double kMaxCells = 0.9e9;
         double cells = 1.0;
         for (std::int32_t m = 0; spans_a_grid && m < call.objectives; ++m) {
             cells *= (call.points + m) / (m + 1.0);
         }
-        return cells <= kMostCells;
+        return cells <= kMaxCells;
     }
     const char* name;
     bool spans_a_grid = false;
@@ -295,21 +295,13 @@ inline constexpr const char* kExtentNames[] = {"set", "point", "value", "objecti
 struct Own {};  // the dtype of the points
 
 template <typename Number>
-inline constexpr const char* kDtypeName = "";
-template <>
-inline constexpr const char* kDtypeName<Own> = "own";
-template <>
-inline constexpr const char* kDtypeName<bool> = "bool";
-template <>
-inline constexpr const char* kDtypeName<std::int32_t> = "int32";
-template <>
-inline constexpr const char* kDtypeName<std::int64_t> = "int64";
-template <>
-inline constexpr const char* kDtypeName<std::uint8_t> = "uint8";
-template <>
-inline constexpr const char* kDtypeName<float> = "float32";
-template <>
-inline constexpr const char* kDtypeName<double> = "float64";
+inline constexpr const char* kDtypeName = std::is_same_v<Number, Own>            ? "own"
+                                          : std::is_same_v<Number, bool>         ? "bool"
+                                          : std::is_same_v<Number, std::uint8_t> ? "uint8"
+                                          : std::is_same_v<Number, std::int32_t> ? "int32"
+                                          : std::is_same_v<Number, std::int64_t> ? "int64"
+                                          : std::is_same_v<Number, float>        ? "float32"
+                                                                                 : "float64";
 
 // Memory for one result, in the library and on the device of the points.
 struct Memory {

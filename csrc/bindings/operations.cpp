@@ -119,9 +119,9 @@ std::vector<double> not_worse(const Doubles& given, const double* corner,
     std::vector<double> ends(given.data, given.data + given.shape[0] * batch.objectives);
     for (std::size_t i = 0; i < ends.size(); ++i) {
         const std::size_t m = i % static_cast<std::size_t>(batch.objectives);
-        const bool is_behind =
+        const bool is_worse =
             batch.is_minimised(static_cast<int>(m)) ? ends[i] > corner[m] : ends[i] < corner[m];
-        if (is_behind) ends[i] = corner[m];
+        if (is_worse) ends[i] = corner[m];
     }
     return ends;
 }
@@ -161,7 +161,7 @@ py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximi
     if (!Corners{}.take(ref.ptr(), call, taken)) return py::none();
     const auto [at, per_group] = Corners::pass(taken);
     const References from{at, per_group};
-    const std::int64_t most = most_bytes.value_or(cpu::kMostBoxBytes);
+    const std::int64_t most = most_bytes.value_or(cpu::kMaxBoxBytes);
     std::vector<cpu::Boxes> boxes;
     std::int64_t padded = 0;
     Refusal refusal;
@@ -222,11 +222,7 @@ CheckedPoints points_of(const py::array& values, const py::object& mask, std::ui
             {}};
 }
 
-constexpr auto kPerSet = Extent::kPerSet;
-constexpr auto kPerPoint = Extent::kPerPoint;
-constexpr auto kPerValue = Extent::kPerValue;
-constexpr auto kPerObjective = Extent::kPerObjective;
-constexpr auto kKept = Extent::kKept;
+using enum Extent;
 
 }  // namespace
 
@@ -258,8 +254,8 @@ void bind_operations(py::module_& m) {
     m.attr("INDICATORS") = names(cpu::kIndicatorNames);
     m.attr("SUBSET_METHODS") = names(cpu::kSubsetMethodNames);
     m.attr("CUTS") = names(cpu::kCutNames);
-    m.attr("MOST_BOX_BYTES") = cpu::kMostBoxBytes;
-    m.attr("MOST_CHOICE_BYTES") = cpu::kMostChoiceBytes;
+    m.attr("MOST_BOX_BYTES") = cpu::kMaxBoxBytes;
+    m.attr("MOST_CHOICE_BYTES") = cpu::kMaxChoiceBytes;
 
     using Array = Rows<Doubles>;
     using Code = Given<Centre>;
@@ -328,16 +324,12 @@ void bind_operations(py::module_& m) {
         [](const py::function& hint) { sense_hint = py::object(hint).release().ptr(); }, "hint"_a);
 
     // Python composes these from other operations if the arguments are not plain.
-    const auto ideal = [](auto batch, auto* corners) { cpu::ideal_point(batch, corners); };
-    const auto nadir = [](auto batch, auto* corners) { cpu::nadir_point(batch, corners); };
-    const auto scale = [](auto batch, const double* best, const double* worst, auto* scaled) {
-        cpu::normalise(batch, best, worst, scaled);
-    };
+    const auto ideal = [](auto... given) { cpu::ideal_point(given...); };
+    const auto nadir = [](auto... given) { cpu::nadir_point(given...); };
+    const auto guess = [](auto... given) { cpu::reference_point(given...); };
+    const auto scale = [](auto... given) { cpu::normalise(given...); };
     define_on_cpu(m, "ideal_point", ideal, takes(), gives(Output<Own>{kPerObjective}));
     define_on_cpu(m, "nadir_point", nadir, takes(), gives(Output<Own>{kPerObjective}));
-    const auto guess = [](auto batch, double part, auto* corners) {
-        cpu::reference_point(batch, part, corners);
-    };
     define_on_cpu(m, "reference_point", guess, takes(Given<double>{"scale"}),
                   gives(Output<Own>{kPerObjective}));
     define_on_cpu(m, "normalise", scale, takes(Corner{"ideal", true}, Corner{"nadir", true}),

@@ -12,29 +12,29 @@ namespace paretopo::cpu {
 
 // One group per lane needs few points and values, so that a block stays in the first-level cache,
 // and enough groups, so that few lanes are empty. 64 x 4: ranks 1.8, filter 1.4.
-inline constexpr std::int32_t kMostInLane = 64;
-inline constexpr std::int32_t kMostValuesInLane = 256;
-inline constexpr std::int64_t kFewestGroupsInLanes = 4;
+inline constexpr std::int32_t kMaxInLane = 64;
+inline constexpr std::int32_t kMaxValuesInLane = 256;
+inline constexpr std::int64_t kMinGroupsInLanes = 4;
 // Up to this size, advantages are fast even in a block with few groups.
-inline constexpr std::int32_t kMostTiny = 16;
+inline constexpr std::int32_t kMaxTiny = 16;
 
 // A row of bits per point against sorting, with up to 2 objectives; the filter has at least 3.
-inline constexpr std::int32_t kMostFlatInRows = 64;
+inline constexpr std::int32_t kMaxFlatInRows = 64;
 // Sorted points of 3 objectives, each compared with all before it, against staircases: 1.8.
-inline constexpr std::int32_t kMostPairedOf3 = 1024;
+inline constexpr std::int32_t kMaxPairedOf3 = 1024;
 
 // Volumes and expected volumes of 2 objectives with one group per lane. 32 x 2: 5.0 and 11.7; 32 x
 // 3: 2.6; 32 x 4: 3.3. With 4 objectives only from this number of groups.
-inline constexpr std::int32_t kMostMeasuredInLane = 32;
-inline constexpr std::int64_t kFewestMeasuredOf4 = 4;
+inline constexpr std::int32_t kMaxMeasuredInLane = 32;
+inline constexpr std::int64_t kMinMeasuredOf4 = 4;
 // Larger sets: the vector kernel, which ranks by counting, against a sort and a sweep. 96 x 2: 0.8;
 // 96 x 3: 0.9.
-inline constexpr std::size_t kMostCountedInSweep = 96;
+inline constexpr std::size_t kMaxCountedInSweep = 96;
 
 // Groups with a mask are copied without their padding before the lanes see them, within these
 // numbers of points, if at most half of the points are present in the fullest group.
-inline constexpr std::int32_t kFewestCompacted = 8;
-inline constexpr std::int32_t kMostCompacted = 64;  // a bit each
+inline constexpr std::int32_t kMinCompacted = 8;
+inline constexpr std::int32_t kMaxCompacted = 64;  // a bit each
 
 // ---- For each instruction set ----
 

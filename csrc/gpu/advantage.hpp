@@ -15,12 +15,12 @@
 
 namespace paretopo::gpu {
 
-inline constexpr std::int32_t kMostWeights = 64;
+inline constexpr std::int32_t kMaxWeights = 64;
 
 // A Weighting that passes weights by value with the launch if all groups share them.
-template <typename Scalar, int kMost>
+template <typename Scalar, int kMax>
 struct WeightingByValue {
-    Scalar weights[kMost];
+    Scalar weights[kMax];
     Scalar largest;
     const double* each;  // (groups, objectives + 1) or null
     Scalar beta;
@@ -76,7 +76,7 @@ template <typename Scalar, int kObjectives>
 struct AdvantageByWarp {
     Batch<Scalar> batch;
     char* scratch;
-    WeightingByValue<Scalar, kObjectives == 0 ? kMostWeights : kObjectives> weighting;
+    WeightingByValue<Scalar, kObjectives == 0 ? kMaxWeights : kObjectives> weighting;
     Scalar* advantages;
     std::int32_t* ranks;  // or null
 
@@ -106,7 +106,7 @@ struct AdvantageByWarp {
 template <typename Scalar, int kObjectives>
 struct AdvantageOfSet {
     Chains<Scalar> chains;
-    WeightingByValue<Scalar, kObjectives == 0 ? kMostWeights : kObjectives> weighting;
+    WeightingByValue<Scalar, kObjectives == 0 ? kMaxWeights : kObjectives> weighting;
     Scalar* advantages;
     std::int32_t* ranks;
     std::int32_t tile;
@@ -128,9 +128,9 @@ template <typename Place, typename Scalar>
 void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, bool per_group,
                       double beta, Centre centre, Scalar* advantages, std::int32_t* ranks) {
     if (batch.groups == 0 || batch.points == 0) return;
-    if (batch.objectives > kMostWeights) {
+    if (batch.objectives > kMaxWeights) {
         throw std::invalid_argument("pareto_advantage on a GPU takes up to " +
-                                    std::to_string(kMostWeights) + " objectives, got " +
+                                    std::to_string(kMaxWeights) + " objectives, got " +
                                     std::to_string(batch.objectives) +
                                     ": move the rewards to the CPU");
     }
@@ -147,7 +147,7 @@ void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, b
         }
     }
     with_objectives(batch.objectives, [&](auto m) {
-        const WeightingByValue<Scalar, m.value == 0 ? kMostWeights : m.value> weighting(
+        const WeightingByValue<Scalar, m.value == 0 ? kMaxWeights : m.value> weighting(
             weights, per_group, batch.objectives, beta, centre);
         if (fits_warp(batch, limits)) {
             const AdvantageByWarp<Scalar, m.value> job{batch, place.scratch, weighting, advantages,

@@ -20,7 +20,7 @@ struct Boxes {
 enum class Region { kNondominated, kDominated };
 
 // Limit on the bytes of both corners of all boxes, padded; Python reads the number from here.
-inline constexpr std::int64_t kMostBoxBytes = std::int64_t{1} << 32;
+inline constexpr std::int64_t kMaxBoxBytes = std::int64_t{1} << 32;
 struct TooManyBoxes {};  // thrown if they would take more
 
 // The boxes of each group; their number is not known in advance. Returns the flat index of the

@@ -16,13 +16,13 @@ enum class Gap {
 // Rows (count, objectives), and the other rows in columns of `stride` values each.
 struct TwoSets {
     const double* columns;
-    std::size_t stride;        // a multiple of kMostRowsAtOnce
+    std::size_t stride;        // a multiple of kMaxRowsAtOnce
     std::size_t column_count;  // up to stride
     const double* rows;
     std::size_t row_count;
     int objectives;
 };
-inline constexpr std::size_t kMostRowsAtOnce = 32;
+inline constexpr std::size_t kMaxRowsAtOnce = 32;
 
 inline constexpr std::size_t kDirections = 64;  // rays at once
 

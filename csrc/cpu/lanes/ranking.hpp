@@ -13,10 +13,10 @@ namespace paretopo::cpu {
 // True if the lanes take groups of this shape. `most_flat`: the limit of points with 2 or 3
 // objectives.
 constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives,
-                          std::int32_t most_flat = kMostInLane) {
+                          std::int32_t most_flat = kMaxInLane) {
     const bool is_flat = objectives == 2 || objectives == 3;
-    return points >= 1 && points <= (is_flat ? most_flat : kMostInLane) &&
-           std::int64_t{points} * objectives <= kMostValuesInLane;
+    return points >= 1 && points <= (is_flat ? most_flat : kMaxInLane) &&
+           std::int64_t{points} * objectives <= kMaxValuesInLane;
 }
 
 // The groups first..end of a batch, one group per lane: fronts_of_groups.cpp.
@@ -29,8 +29,8 @@ struct GroupKernels {
                        Weighting<Scalar> how, Scalar* advantages, std::int32_t* ranks);
 };
 
-inline constexpr int kMostInRows = 576;  // maximum points of a set for SetKernels
-inline constexpr int kMostOrdered = 64;  // maximum points of a set for SetKernels::order
+inline constexpr int kMaxInRows = 576;  // maximum points of a set for SetKernels
+inline constexpr int kMaxOrdered = 64;  // maximum points of a set for SetKernels::order
 
 // One set after another, with a point per lane and a row of bits for each point:
 // fronts_of_small_sets.cpp. ranks, nondominated: (points,), written in full.

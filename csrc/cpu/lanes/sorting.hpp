@@ -9,7 +9,7 @@ namespace paretopo::cpu {
 
 // Limit on the keys for networks: a 32-bit word each, with the distinguishing bits of a key above
 // its position.
-inline constexpr std::size_t kMostInWords = 4096;
+inline constexpr std::size_t kMaxInWords = 4096;
 constexpr int bits_of_places(std::size_t size) {
     return size == 0 ? 0 : static_cast<int>(std::bit_width(size - 1));
 }
@@ -24,7 +24,7 @@ struct KeyRange {
 struct KeyKernels {
     // size: at least 1.
     KeyRange (*measure)(const std::uint64_t* keys, std::size_t size);
-    // Packs and sorts up to kMostInWords keys, by key - least without its lowest `dropped` bits.
+    // Packs and sorts up to kMaxInWords keys, by key - least without its lowest `dropped` bits.
     // The remaining bits must fit a word together with bits_of_places(size).
     void (*sort)(const std::uint64_t* keys, std::size_t size, std::uint64_t least, int dropped,
                  std::uint64_t* packed);

@@ -12,7 +12,7 @@ namespace paretopo::cpu {
 
 // ---- Small groups: one group per lane ----
 
-inline constexpr std::int64_t kMostGroupsMeasured = 256;  // per call
+inline constexpr std::int64_t kMaxGroupsMeasured = 256;  // per call
 
 // hypervolume_of_groups.cpp
 template <typename Scalar>
@@ -22,17 +22,17 @@ struct GroupVolumeKernels {
     // and passed to of_few.
     void (*measure)(const Batch<Scalar>& batch, const double* ref, std::int64_t first,
                     std::int64_t end, double* volumes, std::uint8_t* left_over);
-    // One set of up to kMostMeasuredInLane sides of 2 to 4 objectives.
+    // One set of up to kMaxMeasuredInLane sides of 2 to 4 objectives.
     double (*of_few)(const double* sides, std::size_t count, int objectives);
 };
 
 // The weights of cells, by the number of present points and the number that attain a cell. Ties
 // make the lanes' counts negative along rows of height 0, so rows have room below 0.
-inline constexpr int kWeightsRow = 2 * kMostMeasuredInLane + 8;
+inline constexpr int kWeightsRow = 2 * kMaxMeasuredInLane + 8;
 constexpr std::size_t weights_at(int count, int attaining) {
-    return static_cast<std::size_t>(count * kWeightsRow + kMostMeasuredInLane + attaining);
+    return static_cast<std::size_t>(count * kWeightsRow + kMaxMeasuredInLane + attaining);
 }
-inline constexpr std::size_t kWeightsSize = (kMostMeasuredInLane + 1) * kWeightsRow;
+inline constexpr std::size_t kWeightsSize = (kMaxMeasuredInLane + 1) * kWeightsRow;
 
 // Integrals over the region that the points of groups first..end attain: over the box of each point
 // (boxes[(g - first) * points + i]), or over the whole region (totals[g - first]).

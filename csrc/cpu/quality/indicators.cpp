@@ -29,7 +29,7 @@ constexpr double kSure = 0x1p-900;   // squares from here on are exact enough
 constexpr double kWide = 0x1p960;    // sums of such large gaps may overflow
 constexpr int kDown = 64;            // exponent by which such gaps are scaled down
 constexpr std::int64_t kNoSet = -1;  // no set is loaded
-static_assert(kRowsAtATime % kMostRowsAtOnce == 0);
+static_assert(kRowsAtATime % kMaxRowsAtOnce == 0);
 
 // Squares and square roots have the same bits on every machine; other powers depend on the C
 // library.
@@ -60,13 +60,13 @@ class Limits {
 
     std::uint64_t outside(double value) const {
         const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) & kept_;
-        return (bits - least_) | (kMost - bits);
+        return (bits - least_) | (kMax - bits);
     }
     static bool are_taken(std::uint64_t outside) { return (outside & kSign) == 0; }
 
   private:
     static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-    static constexpr std::uint64_t kMost =
+    static constexpr std::uint64_t kMax =
         std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
 
     std::uint64_t kept_ = ~kSign;
@@ -261,7 +261,7 @@ Chunk chunk_of(const Comparison& how, std::int64_t part) {
 }
 
 std::size_t stride_of(std::size_t columns) {
-    return (columns + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
+    return (columns + kMaxRowsAtOnce - 1) / kMaxRowsAtOnce * kMaxRowsAtOnce;
 }
 
 // Scratch of one thread.

@@ -105,7 +105,7 @@ void pareto_advantage(Batch<Scalar> batch, const double* weights, bool per_group
     }
     const Weighting<Scalar> how{own.data(), largest.data(), per_group, static_cast<Scalar>(beta),
                                 centre};
-    const bool is_tiny = batch.points <= kMostTiny && fits_lanes(batch.points, batch.objectives);
+    const bool is_tiny = batch.points <= kMaxTiny && fits_lanes(batch.points, batch.objectives);
     if (is_tiny || are_for_lanes(batch, batch.groups, kernels().tuning.most_ranked_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             advantages_of_part(batch, first, end, how, advantages, ranks);

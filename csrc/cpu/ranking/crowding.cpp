@@ -101,7 +101,7 @@ class GroupCrowding {
     void sort_by(std::int32_t m) {
         order_.resize(ranks_.size());
         const bool flip = batch_.is_minimised(m);
-        if (!flip && set_.count <= kMostOrdered) {
+        if (!flip && set_.count <= kMaxOrdered) {
             kernels().sets.of<Scalar>().order(set_.values.data(), set_.count, batch_.objectives, m,
                                               order_.data());
         } else {

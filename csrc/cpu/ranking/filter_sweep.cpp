@@ -30,13 +30,13 @@ template <typename Scalar>
 bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* mask,
                  std::int32_t objectives, std::uint64_t minimised,
                  std::array<Scalar, kPivots * 3>& pivots) {
-    constexpr std::int32_t kMostSampled = 4096;
+    constexpr std::int32_t kMaxSampled = 4096;
     constexpr std::int32_t kManySampled = 256;
     constexpr std::int32_t kFewSampled = 32;
     // The best points of a larger sample dominate more, but a large sample costs too much for few
     // points.
     const std::int32_t wanted = std::clamp(points / 16, std::min(kFewSampled, points / 4),
-                                           std::clamp(points / 64, kManySampled, kMostSampled));
+                                           std::clamp(points / 64, kManySampled, kMaxSampled));
     std::vector<Scalar> sample(static_cast<std::size_t>(wanted) * 3);  // too large for the stack
     std::int32_t sampled = 0;
     for (std::int32_t k = 0; k < wanted; ++k) {

@@ -18,13 +18,13 @@ namespace {
 // The largest set, by number of objectives, for which rows of bits are faster than sorting.
 template <typename Scalar>
 std::int32_t most_ranked_in_rows(std::int32_t objectives) {
-    return objectives <= 2 ? kMostFlatInRows : kernels().tuning.most_in_rows<Scalar>();
+    return objectives <= 2 ? kMaxFlatInRows : kernels().tuning.most_in_rows<Scalar>();
 }
 template <typename Scalar>
 std::int32_t most_filtered_in_rows(std::int32_t objectives) {
     const std::int32_t most = kernels().tuning.most_in_rows<Scalar>();
-    return objectives <= 2   ? kMostFlatInRows
-           : objectives == 3 ? std::max(kMostFlatInRows, most / 2)
+    return objectives <= 2   ? kMaxFlatInRows
+           : objectives == 3 ? std::max(kMaxFlatInRows, most / 2)
                              : most;
 }
 
@@ -62,9 +62,9 @@ template <typename Scalar>
 void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
                       std::uint64_t minimised) {
     constexpr std::int32_t kManySampled = 256;
-    constexpr std::int32_t kMostSampled = 2048;
+    constexpr std::int32_t kMaxSampled = 2048;
     const std::int32_t sampled =
-        std::min(set.count / 8, std::clamp(set.count / 32, kManySampled, kMostSampled));
+        std::min(set.count / 8, std::clamp(set.count / 32, kManySampled, kMaxSampled));
     survivors_.resize(static_cast<std::size_t>(set.count));
     std::iota(survivors_.begin(), survivors_.end(), 0);
     if (sampled < 2 * kPivots || !fits_lanes(1, objectives)) return;
@@ -141,7 +141,7 @@ void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectiv
 
 namespace {
 
-// The groups first..end, of at most kMostInRows points each.
+// The groups first..end, of at most kMaxInRows points each.
 template <typename Scalar>
 void rank_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
                std::int32_t* ranks) {

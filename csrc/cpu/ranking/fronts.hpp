@@ -88,9 +88,8 @@ class Ranker {
 // time on their padding.
 template <typename Scalar>
 bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t most_flat) {
-    return groups >= kFewestGroupsInLanes &&
-           fits_lanes(batch.points, batch.objectives, most_flat) &&
-           (!batch.mask || batch.points <= kMostCompacted);
+    return groups >= kMinGroupsInLanes && fits_lanes(batch.points, batch.objectives, most_flat) &&
+           (!batch.mask || batch.points <= kMaxCompacted);
 }
 
 // An estimate, in ns, for the choice of threads.

@@ -68,7 +68,7 @@ void rank_distinct(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) 
             std::copy(sorted.codes[0].begin(), sorted.codes[0].end(), ranks.begin());
             return;
         case 3:
-            if (sorted.distinct > kMostPairedOf3) return rank_3d(sorted, ranks);
+            if (sorted.distinct > kMaxPairedOf3) return rank_3d(sorted, ranks);
             [[fallthrough]];
         default:
             return with_columns(sorted,

@@ -23,13 +23,13 @@ class Compacted {
   public:
     // Packs the groups first..end of a batch. False if smaller groups would not pay off.
     bool take(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end) {
-        if (!batch.mask || batch.points < kFewestCompacted || batch.points > kMostCompacted)
+        if (!batch.mask || batch.points < kMinCompacted || batch.points > kMaxCompacted)
             return false;
         from_ = batch;
         first_ = first;
         present_.resize(static_cast<std::size_t>(end - first));
         int widest = 1;
-        int narrowest = kMostCompacted;
+        int narrowest = kMaxCompacted;
         for (std::size_t k = 0; k < present_.size(); ++k) {
             present_[k] = bits_of(mask_of(k), batch.points);
             const int count = count_of(present_[k]);
@@ -121,7 +121,7 @@ class Compacted {
             const int count = std::countr_one(present);
             visit(first + gap, count);
             first += gap + count;
-            present = count == kMostCompacted ? 0 : present >> count;
+            present = count == kMaxCompacted ? 0 : present >> count;
         }
     }
 

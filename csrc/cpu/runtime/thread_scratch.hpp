@@ -17,7 +17,7 @@ class ThreadScratch {
     ThreadScratch(const ThreadScratch&) {}
     ThreadScratch& operator=(const ThreadScratch&) = delete;
     ~ThreadScratch() {
-        if (own_ && own_->bytes() <= kMostIdleBytes) idle_ = std::move(own_);
+        if (own_ && own_->bytes() <= kMaxIdleBytes) idle_ = std::move(own_);
     }
 
     // const like a pointer's operator: the target is not const.
@@ -28,7 +28,7 @@ class ThreadScratch {
     Scratch* operator->() const { return &**this; }
 
   private:
-    static constexpr std::size_t kMostIdleBytes = std::size_t{4} << 20;
+    static constexpr std::size_t kMaxIdleBytes = std::size_t{4} << 20;
     static inline thread_local std::unique_ptr<Scratch> idle_;
     mutable std::unique_ptr<Scratch> own_;
 };

@@ -81,9 +81,9 @@ void KeyOrder::sort() {
     const bool in_words = size <= kernels().tuning.most_keys_in_words && !range.is_sorted;
     // Enough bits that few random keys agree in all of them; those are sorted afterwards. Counting
     // sorts few keys in two passes of eight bits.
-    constexpr std::size_t kMostInTwoPasses = 1024;
+    constexpr std::size_t kMaxInTwoPasses = 1024;
     const int worth = in_words ? 32 - bits_of_places(size)
-                      : size <= kMostInTwoPasses
+                      : size <= kMaxInTwoPasses
                           ? 16
                           : std::min(32, static_cast<int>(std::bit_width(size)) + 10);
     const int alike = range.differing == 0 ? 0 : std::countr_zero(range.differing);
@@ -106,7 +106,7 @@ void KeyOrder::sort() {
 // Sorts by the `bits` above the indices. Many items are first distributed by their highest bits,
 // into parts that fit the cache.
 void KeyOrder::sort_by_bits(int bits) {
-    constexpr int kMostDealt = 10;
+    constexpr int kMaxDealt = 10;
     constexpr double kSortCost = 10.0;  // ns an item
     const KeyKernels& kernel = kernels().keys;
     // Expected bits per part, if all parts have the same size: fewer if networks sort them.
@@ -114,7 +114,7 @@ void KeyOrder::sort_by_bits(int bits) {
     const std::size_t size = packed_.size();
     spare_.resize(size);
     const int dealt =
-        std::min({static_cast<int>(std::bit_width(size)) - part_bits, kMostDealt, bits});
+        std::min({static_cast<int>(std::bit_width(size)) - part_bits, kMaxDealt, bits});
     if (dealt < 4) {
         if (sort_few(packed_.data(), spare_.data(), size, bits)) packed_.swap(spare_);
         if (!is_exact_) sort_within_equal_bits(0, size);
@@ -123,7 +123,7 @@ void KeyOrder::sort_by_bits(int bits) {
     const int shift = 32 + bits - dealt;
     const auto parts = std::size_t{1} << dealt;
     // The destination of a chunk's items in each part: after those of the previous chunks.
-    using PerPart = std::array<std::uint32_t, std::size_t{1} << kMostDealt>;
+    using PerPart = std::array<std::uint32_t, std::size_t{1} << kMaxDealt>;
     std::vector<PerPart> next(chunks_of(size));
     for_each_chunk(size, kMoveCost, [&](std::size_t c, std::size_t first, std::size_t end) {
         PerPart counts{};

@@ -50,7 +50,7 @@ class RankSet {
     std::size_t bytes() const { return words_.capacity() * sizeof words_[0]; }
 
   private:
-    static constexpr std::size_t kMostLevels = 11;  // of 64 bits
+    static constexpr std::size_t kMaxLevels = 11;  // of 64 bits
 
     static std::uint64_t bit(std::size_t rank) { return std::uint64_t{1} << rank % 64; }
 
@@ -70,7 +70,7 @@ class RankSet {
     }
 
     std::size_t levels_ = 0;
-    std::size_t starts_[kMostLevels] = {};  // of the levels in words_
+    std::size_t starts_[kMaxLevels] = {};  // of the levels in words_
     std::vector<std::uint64_t> words_;
 };
 

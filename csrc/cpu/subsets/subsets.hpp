@@ -22,7 +22,7 @@ inline constexpr std::int64_t kNoPoint = -1;  // pads sets with fewer points tha
 
 // Memory limit for the choices stored by the dynamic programme of `exact`; beyond it,
 // TooManyChoices is thrown.
-inline constexpr std::int64_t kMostChoiceBytes = std::int64_t{1} << 32;
+inline constexpr std::int64_t kMaxChoiceBytes = std::int64_t{1} << 32;
 struct TooManyChoices {};
 
 // chosen: (groups, k), indices of points, padded with kNoPoint. kGreedy lists them in the order of

@@ -128,10 +128,10 @@ double grid_cost(const Batch<Scalar>& batch) {
 // True if lanes, which visit all cells, are faster than one group at a time.
 template <typename Scalar>
 bool fits_lanes_of_grids(const Batch<Scalar>& batch) {
-    if (batch.objectives == 2) return batch.points >= 1 && batch.points <= kMostMeasuredInLane;
+    if (batch.objectives == 2) return batch.points >= 1 && batch.points <= kMaxMeasuredInLane;
     return batch.objectives == 3 && batch.points >= 1 &&
            batch.points <= kernels().tuning.most_grid_points_of_3 &&
-           batch.groups >= kFewestGroupsInLanes;
+           batch.groups >= kMinGroupsInLanes;
 }
 
 // Weights for every size that a masked group of the batch may have.
@@ -140,7 +140,7 @@ std::vector<double> weights_of_sizes(const Batch<Scalar>& batch, std::int32_t k,
     std::vector<double> weights(kWeightsSize);
     for (std::int32_t count = batch.mask ? 1 : batch.points; count <= batch.points; ++count) {
         const std::int32_t drawn = std::min(k, count);
-        fill_cell_weights(kind(count, drawn), kMostMeasuredInLane, count, drawn,
+        fill_cell_weights(kind(count, drawn), kMaxMeasuredInLane, count, drawn,
                           weights.data() + weights_at(count, 0));
     }
     return weights;
@@ -284,7 +284,7 @@ std::int64_t hypervolume_advantage(Batch<Scalar> batch, const double* ref_at, bo
     for_each_grid_part(batch, [&, mine = one](std::int64_t part) mutable {
         const std::int64_t first = part * kPart;
         const std::int64_t end = std::min(first + kPart, batch.groups);
-        std::array<double, kPart * kMostMeasuredInLane> marginals;
+        std::array<double, kPart * kMaxMeasuredInLane> marginals;
         std::array<std::uint8_t, kPart> left_over;
         const GridIntegrals how{ref, weights.data(), marginals.data(), nullptr, left_over.data()};
         kernels().grids.of<Scalar>().integrate(batch, first, end, how);

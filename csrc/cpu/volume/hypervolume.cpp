@@ -18,9 +18,9 @@ namespace {
 
 template <typename Scalar>
 bool fits_small_sets(const Batch<Scalar>& batch) {
-    if (batch.points < 1 || batch.points > kMostMeasuredInLane) return false;
+    if (batch.points < 1 || batch.points > kMaxMeasuredInLane) return false;
     return batch.objectives == 2 || batch.objectives == 3 ||
-           (batch.objectives == 4 && batch.groups >= kFewestMeasuredOf4);
+           (batch.objectives == 4 && batch.groups >= kMinMeasuredOf4);
 }
 
 // One set per lane; sets that the lanes leave over are measured one by one.
@@ -30,9 +30,9 @@ std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, d
     // One set fills only one lane: the narrowest vectors waste least, and all give the same result.
     const auto of_one = kernels(Isa::kPortable).group_volumes.of<Scalar>().of_few;
     const auto work = [=, &refused, sides = Sides()](std::int64_t part) mutable {
-        const std::int64_t first = part * kMostGroupsMeasured;
-        const std::int64_t end = std::min(first + kMostGroupsMeasured, batch.groups);
-        std::array<std::uint8_t, kMostGroupsMeasured> left_over;
+        const std::int64_t first = part * kMaxGroupsMeasured;
+        const std::int64_t end = std::min(first + kMaxGroupsMeasured, batch.groups);
+        std::array<std::uint8_t, kMaxGroupsMeasured> left_over;
         kernels().group_volumes.of<Scalar>().measure(batch, ref, first, end, volumes,
                                                      left_over.data());
         for (std::int64_t g = first; g < end; ++g) {
@@ -42,8 +42,8 @@ std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, d
                                     sides.exponent);
         }
     };
-    const double cost = 10.0 * batch.points * (batch.objectives - 1) * kMostGroupsMeasured;
-    for_each_group((batch.groups + kMostGroupsMeasured - 1) / kMostGroupsMeasured, cost, work);
+    const double cost = 10.0 * batch.points * (batch.objectives - 1) * kMaxGroupsMeasured;
+    for_each_group((batch.groups + kMaxGroupsMeasured - 1) / kMaxGroupsMeasured, cost, work);
     return refused.index();
 }
 
@@ -62,9 +62,9 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
                        volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides->measure(batch, g, ref))) return;
         double own = 0.0;
-        if (batch.objectives == 2 && sides->count > kMostCountedInSweep) {
+        if (batch.objectives == 2 && sides->count > kMaxCountedInSweep) {
             own = sweep->volume_2d(sides->values.data(), sides->count);
-        } else if (batch.objectives == 3 && sides->count > kMostCountedInSweep) {
+        } else if (batch.objectives == 3 && sides->count > kMaxCountedInSweep) {
             own = sweep->volume_3d(sides->values.data(), sides->count);
         } else {
             own = volume.of(sides->values.data(), sides->count);

@@ -21,7 +21,7 @@ std::unique_ptr<HypervolumeKernel> take_kernel(int objectives) {
     return std::unique_ptr<HypervolumeKernel>(kernels().set_volumes.make(objectives));
 }
 
-constexpr std::size_t kMostIdleBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxIdleBytes = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ HypervolumeOfSides::HypervolumeOfSides(const HypervolumeOfSides& other)
     : objectives_(other.objectives_) {}
 
 HypervolumeOfSides::~HypervolumeOfSides() {
-    if (kernel_ && kernel_->bytes() <= kMostIdleBytes) {
+    if (kernel_ && kernel_->bytes() <= kMaxIdleBytes) {
         idle = {isa_, objectives_, std::move(kernel_)};
     }
 }

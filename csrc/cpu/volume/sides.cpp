@@ -133,7 +133,7 @@ bool Sides::is_plainly_safe(std::int32_t objectives) const {
 // True if every product of sides of one point stays in the range of doubles. Then so do all sums,
 // and scaling could only harm: if one point is huge in an objective, others may vanish.
 bool Sides::has_safe_boxes(std::size_t width) const {
-    const std::int64_t kMost = 1020 - std::bit_width(count);  // a sum over points grows, too
+    const std::int64_t kMax = 1020 - std::bit_width(count);  // a sum over points grows, too
     for (std::size_t i = 0; i < count; ++i) {
         std::int64_t up = 0;
         std::int64_t down = 0;
@@ -141,7 +141,7 @@ bool Sides::has_safe_boxes(std::size_t width) const {
             const int power = std::ilogb(values[i * width + m]);
             (power > 0 ? up : down) += power;
         }
-        if (up > kMost || down < -kMost) return false;
+        if (up > kMax || down < -kMax) return false;
     }
     return true;
 }

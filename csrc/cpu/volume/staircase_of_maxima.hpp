@@ -103,7 +103,7 @@ class StaircaseOfMaxima {
             c = drop_covered_before(c, step.y, removed);
             chunk = &chunks_[order_[c]];
         }
-        if (first == end && chunk->size == kMost) {
+        if (first == end && chunk->size == kMax) {
             split(c);
             chunk = &chunks_[order_[c]];
             if (end > chunk->size) {
@@ -137,11 +137,11 @@ class StaircaseOfMaxima {
     }
 
   private:
-    static constexpr std::size_t kMost = 64;
+    static constexpr std::size_t kMax = 64;
 
     struct Chunk {
         std::size_t size = 0;
-        std::array<Step, kMost> steps;
+        std::array<Step, kMax> steps;
     };
 
     static std::size_t search(const double* keys, std::size_t size, double x) {

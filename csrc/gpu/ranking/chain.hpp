@@ -14,7 +14,7 @@
 
 namespace paretopo::gpu {
 
-inline constexpr std::int32_t kMostInTile = 64;
+inline constexpr std::int32_t kMaxInTile = 64;
 
 // Memory and steps of one set. kObjectives 0: any number.
 template <typename Scalar>
@@ -34,7 +34,7 @@ struct Chain {
           order(arena.array<std::int32_t>(points)),
           ranks(arena.array<std::int32_t>(points)),
           fronts(arena.array<std::int32_t>(1)),
-          dominators(arena.array<std::uint64_t>(kMostInTile)),
+          dominators(arena.array<std::uint64_t>(kMaxInTile)),
           points(points),
           objectives(objectives) {}
 
@@ -140,7 +140,7 @@ struct Chain {
     template <int kObjectives, typename Warp>
     PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
         const auto count = static_cast<std::int32_t>(to - from);
-        std::uint64_t left = ~std::uint64_t{0} >> (kMostInTile - count);
+        std::uint64_t left = ~std::uint64_t{0} >> (kMaxInTile - count);
         for_each_unsynced(warp, count, [&](std::int64_t i) {
             dominators[i] = dominators_in_tile<kObjectives>(from, i);
         });

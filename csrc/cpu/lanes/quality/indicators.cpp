@@ -10,7 +10,7 @@ namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
 constexpr int kTile = 4;  // vectors of rows that are compared with a row of the other set at once
-static_assert(kMostRowsAtOnce % (kTile * kLanes) == 0);
+static_assert(kMaxRowsAtOnce % (kTile * kLanes) == 0);
 
 constexpr double start_of(Gap gap) {
     return gap == Gap::kExcess ? -std::numeric_limits<double>::infinity() : 0.0;

@@ -32,7 +32,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
     // Replaces the values of the block by uncentred advantages. The ranks must be known. `first` is
     // the index of its first group.
     __attribute__((noinline)) void advantages(const Weighting<Scalar>& how, std::int64_t first) {
-        F weights[kObjectives ? kObjectives : kMostValuesInLane];
+        F weights[kObjectives ? kObjectives : kMaxValuesInLane];
         F largest;
         read_weights(how, first, weights, largest);
         F sums[kCapacity];

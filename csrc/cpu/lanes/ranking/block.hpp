@@ -19,7 +19,7 @@ PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, b
                                   typename Lanes<Scalar>::F* columns) {
     using V = Lanes<Scalar>;
     constexpr int kLanes = V::kLanes;
-    alignas(kVectorBytes) Scalar copy[kLanes * kMostValuesInLane + kLanes];
+    alignas(kVectorBytes) Scalar copy[kLanes * kMaxValuesInLane + kLanes];
     if (last) {
         std::memcpy(copy, values, sizeof(Scalar) * static_cast<std::size_t>(groups * width));
         std::fill(copy + groups * width, copy + kLanes * width + kLanes, Scalar(0));

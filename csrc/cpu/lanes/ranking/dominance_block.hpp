@@ -24,8 +24,7 @@ class DominanceBlock {
     using Mask = typename V::Mask;
     using Dominators = std::conditional_t<kPoints && kPoints <= 8, ByteDominators<Scalar, kPoints>,
                                           WordDominators<Scalar, kPoints, kCapacity>>;
-    static constexpr int kValues =
-        kPoints * kObjectives ? kPoints * kObjectives : kMostValuesInLane;
+    static constexpr int kValues = kPoints * kObjectives ? kPoints * kObjectives : kMaxValuesInLane;
 
   public:
     static constexpr int kLanes = V::kLanes;

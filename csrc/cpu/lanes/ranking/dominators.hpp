@@ -13,13 +13,13 @@ namespace paretopo::cpu::PARETOPO_LANES {
 
 // Maximum points of a group if their number is only known at run time: few, unless there are few
 // objectives.
-inline constexpr int kMostPoints = kMostInLane;
-inline constexpr int kMostFlatPoints = 128;
-static_assert(kTuning.most_ranked_in_lanes <= kMostFlatPoints &&
-              kTuning.most_filtered_in_lanes <= kMostFlatPoints);
+inline constexpr int kMaxPoints = kMaxInLane;
+inline constexpr int kMaxFlatPoints = 128;
+static_assert(kTuning.most_ranked_in_lanes <= kMaxFlatPoints &&
+              kTuning.most_filtered_in_lanes <= kMaxFlatPoints);
 
 // The capacity of a block whose groups have kPoints points; 0 if that is only known at run time.
-constexpr int capacity_of(int points) { return points ? points : kMostPoints; }
+constexpr int capacity_of(int points) { return points ? points : kMaxPoints; }
 
 // For each lane: does the first point dominate the second, or the second the first?
 template <typename Scalar>

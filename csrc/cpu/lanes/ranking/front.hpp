@@ -26,10 +26,10 @@ struct Coarse {
     std::vector<std::int64_t> scale;  // code * scale >> 32 is the field
 
     Coarse(std::int32_t distinct, int objectives) {
-        constexpr int kMostBits = 9;  // a front then has few enough buckets to scan
+        constexpr int kMaxBits = 9;  // a front then has few enough buckets to scan
         const int rest = objectives - 1;
         const int total = std::clamp(
-            static_cast<int>(std::bit_width(static_cast<unsigned>(distinct))) - 4, 2, kMostBits);
+            static_cast<int>(std::bit_width(static_cast<unsigned>(distinct))) - 4, 2, kMaxBits);
         bits = std::clamp(total / rest, 1, 3);
         fields = std::min({rest, std::max(1, total / bits), 32 / (bits + 1)});
         guards = ones = 0;

@@ -45,13 +45,13 @@ void each_dominance(const Batch<Scalar>& batch, std::int64_t first, std::int64_t
 // Calls run.operator()<0, kObjectives, kCapacity>() for groups of any number of points that fits.
 template <typename Scalar, typename Run>
 void with_objectives(const Batch<Scalar>& batch, const Run& run) {
-    if (batch.points > kMostPoints) {
-        if (batch.objectives == 2) return run.template operator()<0, 2, kMostFlatPoints>();
-        return run.template operator()<0, 3, kMostFlatPoints>();
+    if (batch.points > kMaxPoints) {
+        if (batch.objectives == 2) return run.template operator()<0, 2, kMaxFlatPoints>();
+        return run.template operator()<0, 3, kMaxFlatPoints>();
     }
-    if (batch.objectives == 2) return run.template operator()<0, 2, kMostPoints>();
-    if (batch.objectives == 3) return run.template operator()<0, 3, kMostPoints>();
-    run.template operator()<0, 0, kMostPoints>();
+    if (batch.objectives == 2) return run.template operator()<0, 2, kMaxPoints>();
+    if (batch.objectives == 3) return run.template operator()<0, 3, kMaxPoints>();
+    run.template operator()<0, 0, kMaxPoints>();
 }
 
 // Calls run.operator()<kPoints, kObjectives, kCapacity>(). The most common shapes of rollout groups

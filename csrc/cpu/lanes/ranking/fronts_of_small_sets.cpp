@@ -1,4 +1,4 @@
-// Ranks and filters sets of up to kMostInRows points, one after another, with any number of
+// Ranks and filters sets of up to kMaxInRows points, one after another, with any number of
 // objectives: one point per lane, and for each point a row with a bit for every other.
 #include <cstdint>
 #include <cstring>
@@ -33,7 +33,7 @@ PARETOPO_INLINE std::uint64_t word_of(typename Lanes<Scalar>::Mask mask) {
 
 // The indices of the present points of a group; null: all, in order.
 struct Places {
-    std::uint16_t at[kMostInRows];
+    std::uint16_t at[kMaxInRows];
     int count = 0;
     bool is_everyone = true;
 
@@ -49,7 +49,7 @@ struct Places {
 };
 
 // A column of keys: the order of the values of one objective, in integers.
-template <typename Scalar, int kMost>
+template <typename Scalar, int kMax>
 class Keys {
     using V = Lanes<Scalar>;
 
@@ -59,7 +59,7 @@ class Keys {
 
     PARETOPO_INLINE void read(const Scalar* values, const Places& places, int objectives, int m,
                               bool minimised) {
-        alignas(kVectorBytes) Scalar column[kMost];
+        alignas(kVectorBytes) Scalar column[kMax];
         if (places.is_everyone) {
             for (int i = 0; i < places.count; ++i) column[i] = values[i * objectives + m];
         } else {
@@ -76,8 +76,8 @@ class Keys {
         }
     }
 
-    I vectors[kMost / V::kLanes];
-    Int numbers[kMost];
+    I vectors[kMax / V::kLanes];
+    Int numbers[kMax];
 };
 
 // Bit j of row i: point j is at least as good as point i in every objective. Rows have kWords
@@ -91,7 +91,7 @@ class BitRows {
     __attribute__((noinline)) std::int32_t rank(std::int32_t* ranks) {
         find_dominators();
         const int vectors = (count_ + W::kLanes - 1) / W::kLanes;
-        typename W::I rounds[kMost / W::kLanes];
+        typename W::I rounds[kMax / W::kLanes];
         for (int v = 0; v < vectors; ++v) rounds[v] = typename W::I{};
         std::uint64_t alive[kWords] = {};
         for (int w = 0; w < words_; ++w) alive[w] = bits_below(count_ - w * kWord);
@@ -135,9 +135,9 @@ class BitRows {
     }
 
   protected:
-    static constexpr int kMost = kWords * kWord;
+    static constexpr int kMax = kWords * kWord;
 
-    alignas(64) std::uint64_t rows_[kWords][kMost];
+    alignas(64) std::uint64_t rows_[kWords][kMax];
     int count_ = 0;
     int words_ = 0;
 
@@ -184,7 +184,7 @@ class BitRows {
         }
     }
 
-    alignas(64) std::uint64_t dominators_[kWords][kMost];
+    alignas(64) std::uint64_t dominators_[kWords][kMax];
 };
 
 // The rows of points with values of one type.
@@ -276,7 +276,7 @@ class RowsOf : public BitRows<kWords> {
         }
     }
 
-    Keys<Scalar, Base::kMost> keys_[kTogether];
+    Keys<Scalar, Base::kMax> keys_[kTogether];
 };
 
 // Calls work(rows) with the narrowest rows that fit the number of points.
@@ -290,7 +290,7 @@ PARETOPO_INLINE auto with_rows(int points, const Work& work) {
         RowsOf<Scalar, 2> rows;
         return work(rows);
     }
-    RowsOf<Scalar, kMostInRows / kWord> rows;
+    RowsOf<Scalar, kMaxInRows / kWord> rows;
     return work(rows);
 }
 
@@ -350,7 +350,7 @@ void rank_sets(Batch<Scalar> batch, std::int64_t first, std::int64_t end, std::i
                 rows.rank(out);
                 continue;
             }
-            std::int32_t own[kMostInRows];
+            std::int32_t own[kMaxInRows];
             rows.rank(own);
             for (int i = 0; i < batch.points; ++i) out[i] = kUnranked;
             for (int k = 0; k < places.count; ++k) out[places[k]] = own[k];
@@ -372,8 +372,8 @@ void find_nondominated_of_sets(Batch<Scalar> batch, std::int64_t first, std::int
     });
 }
 
-static_assert(kTuning.most_floats_in_rows <= kMostInRows &&
-              kTuning.most_doubles_in_rows <= kMostInRows);
+static_assert(kTuning.most_floats_in_rows <= kMaxInRows &&
+              kTuning.most_doubles_in_rows <= kMaxInRows);
 
 template <typename Scalar>
 constexpr SetKernels<Scalar> kTableSetKernels{

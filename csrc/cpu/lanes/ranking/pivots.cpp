@@ -141,8 +141,8 @@ std::int32_t drop_dominated(const Scalar* values, std::int32_t points, std::int3
         }
     }
     std::int32_t count = 0;
-    typename V::F columns[kMostValuesInLane + kLanes];
-    I point[kMostValuesInLane];
+    typename V::F columns[kMaxValuesInLane + kLanes];
+    I point[kMaxValuesInLane];
     for (std::int64_t first = 0; first < points; first += kLanes) {  // may exceed the last int32
         const auto here = static_cast<int>(std::min<std::int64_t>(kLanes, points - first));
         const bool last =

@@ -90,7 +90,7 @@ class RoundedBlock {
     Batch<Scalar> batch_;
     std::int64_t first_ = 0;
     int groups_ = 0;
-    alignas(kVectorBytes) float floats_[kLanes * kMostValuesInLane + kLanes];
+    alignas(kVectorBytes) float floats_[kLanes * kMaxValuesInLane + kLanes];
 };
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -197,7 +197,7 @@ void sort_words(std::uint32_t* words, std::size_t size) {
 
 // ---- Kernels ----
 
-static_assert(kTuning.most_keys_in_words <= kMostInWords);
+static_assert(kTuning.most_keys_in_words <= kMaxInWords);
 
 KeyRange measure_keys(const std::uint64_t* keys, std::size_t size) {
     using U = Lanes<double>::U;
@@ -238,7 +238,7 @@ KeyRange measure_keys(const std::uint64_t* keys, std::size_t size) {
 
 void sort_keys(const std::uint64_t* keys, std::size_t size, std::uint64_t least, int dropped,
                std::uint64_t* packed) {
-    alignas(kVectorBytes) std::uint32_t words[kMostInWords + kBlock];
+    alignas(kVectorBytes) std::uint32_t words[kMaxInWords + kBlock];
     const int place_bits = bits_of_places(size);
     for (std::size_t i = 0; i < size; ++i) {
         words[i] = static_cast<std::uint32_t>((keys[i] - least) >> dropped << place_bits | i);
@@ -253,7 +253,7 @@ void sort_keys(const std::uint64_t* keys, std::size_t size, std::uint64_t least,
 
 void sort_packed_keys(const std::uint64_t* packed, std::size_t size, int bits,
                       std::uint64_t* sorted) {
-    alignas(kVectorBytes) std::uint32_t words[kMostInWords + kBlock];
+    alignas(kVectorBytes) std::uint32_t words[kMaxInWords + kBlock];
     const int place_bits = bits_of_places(size);
     for (std::size_t i = 0; i < size; ++i) {
         words[i] = static_cast<std::uint32_t>((packed[i] >> 32 & mask_of(bits)) << place_bits | i);

@@ -37,7 +37,7 @@ class Hypervolume final : public HypervolumeKernel {
     };
 
     static constexpr std::size_t kPollInterval = 64;  // rows between two polls
-    static constexpr std::size_t kMostDense = 64;     // hits; for more, O(hits^2) columns cost more
+    static constexpr std::size_t kMaxDense = 64;      // hits; for more, O(hits^2) columns cost more
 
     // Scratch for one number of objectives. The recursion only goes to fewer objectives, so that no
     // level is entered twice.

@@ -102,7 +102,7 @@ void hypervolumes(const Batch<Scalar>& batch, const double* ref, std::int64_t fi
 }
 
 double hypervolume_of_few(const double* sides, std::size_t count, int objectives) {
-    Doubles points[kMostMeasuredInLane * kMostObjectives];
+    Doubles points[kMaxMeasuredInLane * kMaxObjectives];
     int rows = static_cast<int>(count);
     for (int i = 0; i < rows * objectives; ++i) points[i] = all(sides[i]);
     switch (objectives) {

@@ -142,7 +142,7 @@ double Hypervolume::exclusive_3d(const double* point, Columns rows, std::size_t&
         if (covers) break;
     }
     if (hits == 0) return (px - left) * (py - below) * (pz - floor);
-    if (hits > kMostDense && !is_exact_) {
+    if (hits > kMaxDense && !is_exact_) {
         return by_staircase(hit_x, hit_y, hit_z, hits, {px, py, pz}, {left, below, floor});
     }
 

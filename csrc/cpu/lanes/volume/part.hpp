@@ -13,8 +13,8 @@ namespace paretopo::cpu::PARETOPO_LANES {
 template <typename Scalar>
 struct Part {
     Batch<Scalar> batch;
-    std::uint32_t present[kMostGroupsMeasured];  // a bit for each present point
-    std::int64_t order[kMostGroupsMeasured];     // sets of similar size adjacent: few lanes idle
+    std::uint32_t present[kMaxGroupsMeasured];  // a bit for each present point
+    std::int64_t order[kMaxGroupsMeasured];     // sets of similar size adjacent: few lanes idle
 
     Part(const Batch<Scalar>& whole, std::int64_t first, std::int64_t end) : batch(whole) {
         batch.values = whole.group(first);
@@ -46,9 +46,9 @@ struct Part {
     }
 
     void sort_by_size() {
-        int place[kMostMeasuredInLane + 2] = {};
+        int place[kMaxMeasuredInLane + 2] = {};
         for (int g = 0; g < batch.groups; ++g) ++place[__builtin_popcount(present[g]) + 1];
-        for (int k = 0; k <= kMostMeasuredInLane; ++k) place[k + 1] += place[k];
+        for (int k = 0; k <= kMaxMeasuredInLane; ++k) place[k + 1] += place[k];
         for (int g = 0; g < batch.groups; ++g) order[place[__builtin_popcount(present[g])]++] = g;
     }
 

@@ -48,8 +48,8 @@ struct Insertion {
 // points: last side descending. Inserts two points at once, because neither needs a result that the
 // other computes in the same step.
 inline __attribute__((noinline)) Doubles swept_3d(const Doubles* points, int count) {
-    Doubles x[kMostMeasuredInLane + 1];
-    Doubles y[kMostMeasuredInLane + 1];
+    Doubles x[kMaxMeasuredInLane + 1];
+    Doubles y[kMaxMeasuredInLane + 1];
     Doubles volume = all(0.0);
     for (int i = 0; i < count; i += 2) {
         const Doubles* point = points + 3 * i;
@@ -76,7 +76,7 @@ inline __attribute__((noinline)) Doubles swept_3d(const Doubles* points, int cou
 
 // points: last side descending.
 inline __attribute__((noinline)) Doubles swept_4d(const Doubles* points, int count) {
-    Doubles slice[3 * kMostMeasuredInLane];
+    Doubles slice[3 * kMaxMeasuredInLane];
     Doubles volume = all(0.0);
     for (int i = 0; i < count; ++i) {
         Doubles x = points[4 * i];
@@ -109,7 +109,7 @@ inline __attribute__((noinline)) Doubles swept_4d(const Doubles* points, int cou
 inline __attribute__((noinline)) Doubles uncovered_4d(const Doubles* points, int count) {
     // Non-negative doubles are in the order of their bits: a difference of bits is negative if the
     // first double is smaller.
-    Words stays[kMostMeasuredInLane];  // negative in lanes that keep the point
+    Words stays[kMaxMeasuredInLane];  // negative in lanes that keep the point
     const auto side = [points](int i, int m) __attribute__((always_inline)) {
         return (Words)points[4 * i + m];
     };

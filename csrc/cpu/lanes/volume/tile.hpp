@@ -11,11 +11,11 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-inline constexpr int kMostObjectives = 4;
+inline constexpr int kMaxObjectives = 4;
 
 // The transformation of values into sides, and the range of sides that need no scaling.
 struct Frame {
-    double sign[kMostObjectives];
+    double sign[kMaxObjectives];
     double most, least;
 
     template <typename Scalar>
@@ -25,7 +25,7 @@ struct Frame {
         }
         most = 1.0;
         for (int k = 0; k < safe_power(batch.objectives); ++k) most *= 2.0;
-        least = kMostMeasuredInLane / most;  // of a sum; its largest term is then at least 1 / most
+        least = kMaxMeasuredInLane / most;  // of a sum; its largest term is then at least 1 / most
     }
 };
 
@@ -105,7 +105,7 @@ class Tile {
     }
 
     static constexpr int kRoomBehind = kLanes * kObjectives;  // whole vectors reach that far
-    Doubles values[kMostMeasuredInLane * kObjectives + kRoomBehind];
+    Doubles values[kMaxMeasuredInLane * kObjectives + kRoomBehind];
 
   private:
     typedef Scalar Packed __attribute__((vector_size(kLanes * sizeof(Scalar))));
@@ -146,7 +146,7 @@ class Tile {
     Frame frame_;
     Doubles corner_[kObjectives];  // the reference times its sign
     Doubles sum_[kObjectives];     // NaN or infinite if a value is
-    Scalar copies_[kLanes][kMostMeasuredInLane * kObjectives + kRoomBehind] = {};
+    Scalar copies_[kLanes][kMaxMeasuredInLane * kObjectives + kRoomBehind] = {};
 };
 
 }  // namespace paretopo::cpu::PARETOPO_LANES
