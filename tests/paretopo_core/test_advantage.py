@@ -161,17 +161,6 @@ def test_centring_modes_match_their_definitions(rewards, seed):
     )
 
 
-@given(case=advantage_cases(min_points=1), seed=st.integers(0, 99))
-def test_order_of_points_does_not_matter(case, seed):
-    rewards, mask, weights, beta, _ = case
-    order = np.random.default_rng(seed).permutation(rewards.shape[1])
-    keywords = {"beta": beta, "centre": "none"}
-    np.testing.assert_array_equal(
-        pp.pareto_advantage(rewards[:, order], weights, mask=mask[:, order], **keywords),
-        pp.pareto_advantage(rewards, weights, mask=mask, **keywords)[:, order],
-    )
-
-
 @given(rewards=point_batches(min_points=1, max_objectives=3), data=st.data())
 def test_a_better_reward_never_lowers_the_own_rank_advantage(rewards, data):
     """For beta = 0; with beta > 0 a rollout can move up into a front where it stands lowest."""

@@ -46,58 +46,11 @@ def test_corners_may_be_given_to_all_or_to_each(send, batch, data):
         np.testing.assert_array_equal(np.asarray(one), own)
 
 
-@given(batch=masked_batches(min_points=1, max_points=6), seed=st.integers(0, 99))
-def test_a_knee_does_not_depend_on_units(batch, seed):
-    points, mask = batch
-    points = np.nan_to_num(points, nan=0.0, posinf=1.0, neginf=-1.0).clip(-8, 8).round()
-    scale = 2.0 ** np.random.default_rng(seed).integers(-3, 4, points.shape[-1])
-    knees = pp.knee_points(points.astype(np.float64), mask=mask)
-    np.testing.assert_array_equal(pp.knee_points(points * scale + 16.0, mask=mask), knees)
-    np.testing.assert_array_equal(pp.knee_points(-points * scale, maximise=False, mask=mask), knees)
-    assert (knees <= pp.is_nondominated(points, mask=mask)).all()
-    assert (knees.any(axis=-1) == mask.any(axis=-1)).all()
-
-
-@given(batch=masked_batches(min_points=1, max_points=6), data=st.data())
-def test_a_front_has_volume_above_its_reference_point(batch, data):
-    points, mask = batch
-    points = np.nan_to_num(points, nan=0.0, posinf=1.0, neginf=-1.0).clip(-8, 8).round()
-    maximise = data.draw(senses(points.shape[-1]))
-    ref = pp.reference_point(points, scale=0.5, maximise=maximise, mask=mask)
-    front = pp.is_nondominated(points, maximise=maximise, mask=mask)
-    is_better = np.where(maximise, points > ref[..., None, :], points < ref[..., None, :])
-    assert (is_better.all(axis=-1) | ~front).all()
-    has_points = mask.any(axis=-1)
-    volumes = pp.hypervolume(points[has_points], ref[has_points], maximise=maximise)
-    assert (volumes > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("points", "maximise", "expected"),
-    [
-        ([[0, 10], [4, 8], [10, 0]], True, [-1, -1]),
-        ([[0, 10], [4, 8], [10, 0]], [True, False], [9, 0.1]),  # one point: its own size, or 1
-        ([[2, 1], [1, 1]], True, [1.8, 0.9]),
-        ([[0, 5], [0, 7]], False, [0.1, 5.5]),
-    ],
-)
-def test_reference_points_of_small_sets(send, points, maximise, expected):
-    ref = pp.reference_point(send(np.array(points, dtype=float)), maximise=maximise)
-    np.testing.assert_allclose(np.asarray(ref), expected)
-
-
 @pytest.mark.parametrize("scale", [-0.1, np.inf, np.nan, "0.1", True, None])
 def test_a_wrong_scale_is_named(scale):
     error = TypeError if isinstance(scale, (str, bool, type(None))) else ValueError
     with pytest.raises(error, match="scale must be"):
         pp.reference_point([[1, 2]], scale=scale)
-
-
-def test_the_knee_of_a_bent_front():
-    t = np.linspace(0, 1, 101)
-    front = np.column_stack([t, (1 - t) ** 4]) * [3.0, 1e5]
-    (at,) = np.flatnonzero(pp.knee_points(front, maximise=False))
-    assert t[at] == pytest.approx(1 - 0.25 ** (1 / 3), abs=0.01)  # where the slope is -1
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
