@@ -225,14 +225,14 @@ def test_unmeasured_objective_has_no_effect(tmp_path):
     ("components", "message"),
     [
         ({"correct": None, "polite": 1.0}, "'q' has 'correct' = None .* applies to every rollout"),
-        ({"polite": 1.0}, "'q' has no 'correct' in its reward_components"),
+        ({"polite": 1.0}, "'q' has no 'correct' among its measures"),
         ({"correct": float("nan"), "polite": 1.0}, "'q' has 'correct' = nan .* a finite number"),
         ({"correct": 1.5, "polite": 1.0}, "'q' has 'correct' = 1.5 .* at least 0 and at most 1"),
         ({"correct": 1.0, "polite": "very"}, "'q' has 'polite' = 'very'"),
         ({"correct": 1.0, "polite": float("inf")}, "'q' has 'polite' = inf"),
         ({"correct": 1.0, "polit": 1.0}, "'q' has 'polit' = 1.0 .* did you mean 'polite'"),
         ({"correct": 1.0, "polite": 1.0, "calls": 0.5}, "'q' has 'calls' = 0.5 .* an integer"),
-        ({"correct": 1.0}, "no rollout says anything of the objective 'polite', .* prompt 'q'"),
+        ({"correct": 1.0}, "no rollout measures the objective 'polite' .* prompt 'q'"),
     ],
 )
 def test_bad_measure_names_prompt_objective_and_value(tmp_path, components, message):

@@ -81,6 +81,7 @@ MENDED = {
     "paretopo/run/test_report.py": {
         "n and error bars": "test_means_have_a_number_and_an_error_and_noise_is_no_change",
         "paired test": "test_runs_on_the_same_questions_are_compared_by_question",
+        "pairs of eight objectives": ("test_a_report_has_every_objective_with_direction_and_unit"),
         "panel without a stage 1": "test_a_run_of_one_stage_has_no_boundary",
     },
     "paretopo/run/test_preferences_report.py": {

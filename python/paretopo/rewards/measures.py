@@ -39,9 +39,9 @@ def complete_rollouts(
     for objective in objectives:
         if completed and all(objective.name not in one.reward_components for one in completed):
             raise BadRollout(
-                f"no rollout says anything of the objective {objective.name!r}, the first of "
-                f"prompt {rollouts[0].prompt_id!r}: reward_components must have it (None where it "
-                f"does not apply), got {sorted(rollouts[0].reward_components)}"
+                f"no rollout measures the objective {objective.name!r} (None says that it does not "
+                f"apply); the first, of prompt {rollouts[0].prompt_id!r}, has "
+                f"{sorted(rollouts[0].reward_components)}"
             )
     return completed
 
@@ -55,8 +55,8 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
     for name in components:
         if name not in known:
             raise BadRollout(
-                f"the rollout of prompt {rollout.prompt_id!r} has {name!r} = {given[name]!r} in "
-                f"its reward_components, which is not an objective; {nearest(name, known)}"
+                f"the rollout of prompt {rollout.prompt_id!r} has {name!r} = {given[name]!r} among "
+                f"its measures, which is not an objective; {nearest(name, known)}"
             )
     wanted = {one.name for one in objectives}
     # Drop wall-clock time, which differs between equal runs, an unused grade, and unused failures.
@@ -82,8 +82,8 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
     if decides is None:
         found = f"{first!r} = None" if first in components else f"no {first!r}"
         raise BadRollout(
-            f"the rollout of prompt {rollout.prompt_id!r} has {found} in its reward_components: "
-            "the gate applies to every rollout"
+            f"the rollout of prompt {rollout.prompt_id!r} has {found} among its measures: the gate "
+            "applies to every rollout"
         )
     return replace(rollout, reward_components=components, solved=decides > objectives[0].threshold)
 
@@ -104,7 +104,7 @@ def check_number(prompt: str, name: str, value: object) -> float | None:
     if not math.isfinite(number) or (counts and not (number.is_integer() and number >= 0.0)):
         kind = "an integer of at least 0" if counts else "a finite number"
         raise BadRollout(
-            f"the rollout of prompt {prompt!r} has {name!r} = {value!r} in its reward_components, "
+            f"the rollout of prompt {prompt!r} has {name!r} = {value!r} among its measures, "
             f"expected {kind}, or None if it does not apply"
         )
     return number
@@ -123,6 +123,6 @@ def check_bounds(prompt: str, objective: Objective, value: float | None) -> None
         bounds = [f"at least {low:g}"] if low is not None else []
         bounds += [f"at most {high:g}"] if high is not None else []
         raise BadRollout(
-            f"the rollout of prompt {prompt!r} has {objective.name!r} = {value:g} in its "
-            f"reward_components, expected {' and '.join(bounds)}"
+            f"the rollout of prompt {prompt!r} has {objective.name!r} = {value:g} among its "
+            f"measures, expected {' and '.join(bounds)}"
         )

@@ -31,6 +31,7 @@ MARKERS = "osD^vPX"
 # Okabe and Ito (2008): distinguishable for every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _LINE = "#444444"
+_MOST_PAIRED = 5  # objectives; the pairs of more would be too small to read
 _STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -81,7 +82,7 @@ def draw_front(histories: Mapping[str, History], path: Path) -> None:
 
     Two objectives are drawn twice: in their own units, and as rewards, as the archive sees them.
     Three or more get a plot for each pair, and below them a line for each evaluation across all
-    objectives.
+    objectives. More than five are each drawn against the first only.
 
     Args:
         histories: by the label they get in the legend.
@@ -208,6 +209,10 @@ def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -
 
 def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure]) -> Figure:
     pairs = list(combinations(range(len(objectives)), 2))
+    title = "Held-out questions, each pair of objectives"
+    if len(objectives) > _MOST_PAIRED:
+        pairs = [pair for pair in pairs if 0 in pair]
+        title = f"Held-out questions, {objectives[0].name} against each other objective"
     columns = math.ceil(math.sqrt(len(pairs))) if len(pairs) > 3 else 3
     rows = math.ceil(len(pairs) / columns)
     figure, panels = make_panels(rows + 1, columns, (3.9 * columns, 3.5 * rows + 4.6))
@@ -235,7 +240,7 @@ def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure])
         axes.locator_params(axis="x", nbins=4)  # thousandths of a dollar are wide
     _draw_across(across, histories, objectives)
     _explain_ends(panels[0])
-    figure.suptitle("Held-out questions, each pair of objectives")
+    figure.suptitle(title)
     _add_legend(figure, panels[0])
     return figure
 

@@ -81,9 +81,9 @@ class AgentExecutor(ToolAgentExecutor):
         (
             "return Turn(done=True, reward_components={'correct': 1.0})",
             "del measured['calls']",
-            "says anything of the objective 'calls'",
+            "no rollout measures the objective 'calls'",
         ),
-        ("return Turn(done=True)", "pass", "has no 'correct' in its reward_components"),
+        ("return Turn(done=True)", "pass", "has no 'correct' among its measures"),
         (
             "return Turn(done=True, reward_components={'correct': 1.0, 'polit': 2.0})",
             "pass",
