@@ -4,6 +4,8 @@ The distances' own definition is below; the other operations are held to the pac
 """
 
 import math
+from fractions import Fraction
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -136,6 +138,7 @@ COMPARED = {
     "is_nondominated, boxes": {"epsilon": 1e-200},
     "is_nondominated, wide boxes": {"epsilon": 1e250},
     "is_nondominated, near": {"duplicate_tolerance": 1e-100},
+    "knee_points": {},
     "ideal_point": {},
     "nadir_point": {},
     "reference_point": {},
@@ -160,6 +163,9 @@ def test_mixed_scales_equal_the_definition(name, case):
         np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
     else:
         np.testing.assert_array_equal(found, expected)
+    torch = pytest.importorskip("torch")
+    of_tensors = getattr(pp, function)(torch.from_numpy(points), maximise=maximise, **options)
+    np.testing.assert_array_equal(np.asarray(of_tensors), found)
 
 
 @given(case=sets_of_mixed_scales())
@@ -184,6 +190,96 @@ def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
 
 
+def exact_r2(gaps):
+    """Integrate the least max(w u, (1 - w) v) over w from 0 to 1, between all crossings of lines."""
+    lines = [line for u, v in gaps for line in ((u, Fraction(0)), (-v, v))]  # slope, start
+    ends = {Fraction(0), Fraction(1)}
+    for (slope, start), (other, start_of_other) in combinations(lines, 2):
+        if slope != other and 0 < (at := (start_of_other - start) / (slope - other)) < 1:
+            ends.add(at)
+
+    def least(w):
+        return min(max(w * u, (1 - w) * v) for u, v in gaps)
+
+    parts = [(b - a) * (least(a) + least(b)) / 2 for a, b in pairwise(sorted(ends))]
+    return sum(parts)
+
+
+@given(case=sets_of_mixed_scales(max_points=4), other=sets_of_mixed_scales(max_points=1))
+def test_r2_of_all_weights_keeps_its_digits(case, other):
+    points, ideal = np.resize(case[0], (len(case[0]), 2)), np.resize(other[0], 2)
+    maximise = np.resize(case[1], 2).tolist()
+    found = pp.r2(points, ideal, maximise=maximise)
+    gaps = [
+        [
+            max(Fraction(i) - Fraction(x) if best else Fraction(x) - Fraction(i), Fraction(0))
+            for x, i, best in zip(row, ideal.tolist(), maximise, strict=True)
+        ]
+        for row in points.tolist()
+    ]
+    assert found == pytest.approx(float(exact_r2(gaps)), rel=1e-14, abs=0)
+
+
+@given(case=sets_of_mixed_scales(), other=sets_of_mixed_scales(max_points=1), data=st.data())
+def test_r2_of_mixed_scales_equals_the_definition(case, other, data):
+    points, maximise = case
+    ideal = np.resize(other[0], points.shape[1])
+    rows = st.lists(st.floats(0, 4), min_size=points.shape[1], max_size=points.shape[1])
+    weights = np.array(data.draw(st.lists(rows, min_size=1, max_size=3)))
+    found = pp.r2(points, ideal, weights=weights, maximise=maximise)
+    expected = reference.r2(points, ideal, weights, maximise=maximise)
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
+
+
+@given(case=sets_of_mixed_scales(max_objectives=3), seed=st.integers(0, 2**32))
+def test_attainment_of_mixed_scales_equals_the_definition(case, seed):
+    points, maximise = case
+    points = points[:, :3] if points.shape[1] > 1 else np.repeat(points, 2, axis=1)
+    maximise = np.resize(maximise, points.shape[1]).tolist()
+    sets = np.random.default_rng(seed).integers(0, 3, len(points))
+    found = pp.eaf(points, sets, maximise=maximise)
+    runs = len(np.unique(sets))
+    levels = np.round(found.percentiles * runs / 100).astype(int).tolist()
+    expected = set(reference.eaf(points, sets, maximise=maximise))
+    assert set(zip(levels, map(tuple, found.points.tolist()), strict=True)) == expected
+    assert len(levels) == len(expected)
+
+
+@pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(case=sets_of_mixed_scales(), other=sets_of_mixed_scales(max_points=1))
+def test_advantages_of_mixed_scales_equal_the_definition(centre, dtype, case, other):
+    with np.errstate(over="ignore"):
+        rewards = case[0].astype(dtype)  # float32 takes values to infinity or 0
+    weights = np.resize(other[0], rewards.shape[1])
+    expected = reference.pareto_advantage(rewards, weights, centre=centre)
+    np.testing.assert_array_equal(pp.pareto_advantage(rewards, weights, centre=centre), expected)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@given(
+    case=sets_of_mixed_scales(max_points=5),
+    sigma=st.integers(-300, 300).map(lambda e: 1.7 * 10.0**e),
+    margin=st.one_of(st.just(0.0), st.integers(-300, 300).map(lambda e: 0.6 * 10.0**e)),
+)
+def test_smooth_ranks_of_mixed_scales_equal_the_definition(library, case, sigma, margin):
+    def win(better, worse):
+        gap = (Fraction(better) - Fraction(worse) + Fraction(margin)) / Fraction(sigma)
+        shrink = math.exp(-min(float(min(abs(gap), 10**6)), 700))
+        return (1.0 if gap >= 0 else shrink) / (1.0 + shrink)
+
+    points = case[0]
+    rows = points.tolist()
+    wins = np.array([[math.prod(map(win, a, b)) for b in rows] for a in rows])
+    expected = (wins * (1 - wins.T) if margin else wins) * (1 - np.eye(len(rows)))
+    given_points = pytest.importorskip("torch").from_numpy(points) if library == "torch" else points
+    found = np.asarray(pp.stochastic_dominance(given_points, sigma, margin))
+    # A probability next to 1 has an absolute error, and so has its complement.
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15 if margin else 1e-300)
+    ranks = np.asarray(pp.stochastic_pareto_rank(given_points, sigma, margin))
+    np.testing.assert_allclose(ranks, 1 + expected.sum(axis=0), rtol=1e-14)
+
+
 # Each objective is a small grid times a power of two. An operation's result is multiplied by the
 # ratio next to it.
 def _objective_weights(powers):
@@ -200,6 +296,15 @@ VOLUMES = {
     ),
     "hypervolume_improvement": (
         lambda x, r: pp.hypervolume_improvement(pp.nondominated_boxes(x[1:], r), x[:1]),
+        lambda p: np.exp2(p.sum()),
+    ),
+    "hypervolume_advantage": (
+        lambda x, r: pp.hypervolume_advantage(x, r, k=2),
+        lambda p: np.exp2(p.sum()),
+    ),
+    "weighted_hypervolume": (
+        # Boxes that scale with the points: from the reference, and from the first point.
+        lambda x, r: pp.weighted_hypervolume(x, [[r, x[0]], [-2 * r, x[0] - 4 * r]], [0.75, -3], r),
         lambda p: np.exp2(p.sum()),
     ),
     "dominated_boxes": (lambda x, r: pp.dominated_boxes(x, r).lower - r, np.exp2),
