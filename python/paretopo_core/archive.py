@@ -383,7 +383,7 @@ class ParetoArchive:
         array([0, 2, 3])
         """
         rows = self._rows(points, "points")
-        things = None if payloads is None else list(payloads)
+        things = _list_of(payloads, "payloads")
         if things is not None and len(things) != len(rows):
             raise ValueError(
                 f"payloads must be one object for each of {len(rows)} points, got {len(things)}"
@@ -483,23 +483,27 @@ class ParetoArchive:
                 it is inconsistent: points of another width, not finite or dominated, more than its
                 capacity or two in a box, indices that are not ascending, a hypervolume that is not
                 theirs, another number of payloads. The archive is unchanged then.
-            TypeError: points or the hypervolume are not real numbers.
+            TypeError: the state is no mapping, points or the hypervolume are not real numbers, or
+                another value is no list.
         """
+        if not isinstance(state, Mapping):
+            raise TypeError(f"state must be a mapping, as state_dict returns it, got {state!r}")
         frame = self._frame()
         keys = [*frame, "points", "indices", "additions", "history", "hypervolume", "payloads"]
         missing = set(keys) - set(state)
         if missing:
             raise ValueError(f"state lacks {', '.join(sorted(missing))}")
-        lists = ("ref", "maximise", "epsilon")
-        theirs = {
-            key: list(state[key]) if key in lists and state[key] is not None else state[key]
-            for key in frame
+        lists = ("ref", "maximise", "epsilon", "indices", "payloads")
+        of_state: dict[str, Any] = {
+            key: _list_of(value, f"the {key} of the state") if key in lists else value
+            for key, value in state.items()
         }
-        if theirs != frame:
-            differing = " and ".join(key for key in frame if frame[key] != theirs[key])
+        theirs = {key: of_state[key] for key in frame}
+        differing = [key for key in frame if not _is_same(theirs[key], frame[key])]
+        if differing:
             raise ValueError(
-                f"state belongs to an archive with another {differing}: {theirs}, this one has "
-                f"{frame}"
+                f"state belongs to an archive with another {' and '.join(differing)}: {theirs}, "
+                f"this one has {frame}"
             )
         points = self._rows(state["points"], "the points of the state")
         if not is_nondominated(points, maximise=self.maximise, keep_weakly=False).all():
@@ -515,10 +519,12 @@ class ParetoArchive:
             raise ValueError(
                 f"the state must have at most capacity={self._capacity} points, got {len(points)}"
             )
-        indices, additions = list(state["indices"]), state["additions"]
-        if any(type(each) is not int for each in (*indices, additions)) or not (
-            len(indices) == len(points)
-            and [-1, *indices, additions] == sorted({-1, *indices, additions})
+        indices, additions = of_state["indices"], of_state["additions"]
+        if (
+            indices is None
+            or any(type(each) is not int for each in (*indices, additions))
+            or len(indices) != len(points)
+            or [-1, *indices, additions] != sorted({-1, *indices, additions})
         ):
             raise ValueError(
                 f"the indices of the state must ascend from 0 to below its additions, one for each "
@@ -537,7 +543,7 @@ class ParetoArchive:
                 raise ValueError(
                     f"the hypervolume of the state is {volume}, that of its points is {own}"
                 )
-        payloads = None if state["payloads"] is None else list(state["payloads"])
+        payloads = of_state["payloads"]
         if payloads is not None and len(payloads) != len(points):
             raise ValueError(
                 f"the payloads of the state must be one for each of {len(points)} points, got "
@@ -649,3 +655,23 @@ class ParetoArchive:
         self._core = self._new_core(history is not None)
         past = np.empty(0) if history is None else history
         self._core.load(members, indices, additions, volume, past, payloads)
+
+
+def _list_of(values: Any, name: str) -> list[Any] | None:
+    """Return the items of a sequence as a list, or None for None.
+
+    Raises:
+        TypeError: the values have no items.
+    """
+    try:
+        return None if values is None else list(values)
+    except TypeError as error:
+        raise TypeError(f"{name} must be a list, got {values!r}") from error
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return True if two values of a state are equal; an array is equal to nothing."""
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):
+        return False

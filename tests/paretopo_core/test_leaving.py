@@ -129,6 +129,16 @@ def test_process_ends_by_any_way(name, way):
 
 
 _FORKS = """
+def leave_by(program, status):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that hangs is killed
+        threading.Thread(target=work_for_ever, daemon=True).start()
+        time.sleep(0.02)
+        exec(program)
+        sys.exit()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status, program
+
 def fork(check):
     child = os.fork()
     if child == 0:
@@ -145,8 +155,12 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_process_splits_and_ends_while_a_daemon_thread_works(name):
-    forks = _FORKS + "for _ in range(3): time.sleep(0.02); fork(work)\n"
+def test_process_splits_and_ends_by_any_way_while_a_daemon_thread_works(name):
+    """Each way to end is that of a child, because a process has only one end."""
+    forks = f"""{_FORKS}
+for _ in range(3): time.sleep(0.02); fork(work)
+for program, status in {list(WAYS.values())}: leave_by(program, status)
+"""
     program = (forks if hasattr(os, "fork") else "") + "time.sleep(0.02)"
     assert run(CALLS[name], program) == (0, "")
 

@@ -191,7 +191,7 @@ def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
 
 
 def exact_r2(gaps):
-    """Integrate the least max(w u, (1 - w) v) over w from 0 to 1, between all crossings of lines."""
+    """Integrate the least max(w u, (1 - w) v) over w in 0..1, between all crossings of lines."""
     lines = [line for u, v in gaps for line in ((u, Fraction(0)), (-v, v))]  # slope, start
     ends = {Fraction(0), Fraction(1)}
     for (slope, start), (other, start_of_other) in combinations(lines, 2):

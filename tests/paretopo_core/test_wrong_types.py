@@ -158,7 +158,7 @@ ARGUMENTS = [(name, argument) for name in CALLS for argument in arguments_of(nam
 
 
 def wrong_for(name, argument):
-    if (name, argument) == ("r2", "weights"):  # None stands for all
+    if (name, argument) in (("r2", "weights"), ("plot_front", "ref")):  # None stands for all or no
         return WRONG["numbers or None"].items()
     return WRONG[KIND_OF[argument]].items()
 
@@ -209,18 +209,59 @@ def test_wrong_type_is_refused_by_name(name, argument, points):
         assert argument in error_of(function, **right | {argument: wrong}), label
 
 
-@pytest.mark.parametrize("method", ["add", "extend", "gain", "remove", "__contains__"])
+def take_points(method):
+    return bool({"point", "points"} & set(inspect.signature(method).parameters))
+
+
+METHODS = dict(inspect.getmembers(pp.ParetoArchive, inspect.isfunction))
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if take_points(METHODS[name])])
 def test_archives_refuse_points_of_wrong_types(method):
     archive = pp.ParetoArchive([0.0, 0.0])
     archive.add([1, 2])
     before = archive.state_dict()
     for label, wrong in (WRONG["points"] | _TRUTH).items():
         assert "point" in error_of(getattr(archive, method), wrong), label
-    for key in ("points", "hypervolume"):
-        for label, wrong in (WRONG["points"] | _TRUTH).items():
-            error = error_of(archive.load_state_dict, before | {key: wrong})
-            assert f"{key} of the state" in error, label
     assert archive.state_dict() == before
+
+
+@pytest.mark.parametrize("key", sorted({*pp.ParetoArchive([0, 0]).state_dict()} - {"payloads"}))
+def test_archives_refuse_states_of_wrong_types(key):
+    archive = pp.ParetoArchive([0.0, 0.0], capacity=3, epsilon=0.5, keep_history=True)
+    archive.add([1, 2])
+    before = archive.state_dict()
+    for label, wrong in (WRONG["points"] | _TRUTH | _FRACTIONS).items():
+        if (key, label) in (("hypervolume", "a float"), ("history", "None")):
+            continue  # right
+        error = error_of(archive.load_state_dict, before | {key: wrong})
+        assert key in error, label
+        assert "state" in error, label
+    assert archive.state_dict() == before
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "text", POINTS, [[1, 2]], {"points": POINTS}])
+def test_archives_refuse_other_objects_as_archive_or_state(wrong):
+    archive = pp.ParetoArchive([0.0, 0.0])
+    assert "other must be a ParetoArchive" in error_of(archive.merge, wrong)
+    assert "state" in error_of(archive.load_state_dict, wrong)
+
+
+@pytest.mark.parametrize("wrong", [1, 1.5, "text", [1, 2], len])
+def test_archives_refuse_payloads_that_are_not_one_for_each_point(wrong):
+    archive = pp.ParetoArchive([0.0, 0.0])
+    assert "payloads must be" in error_of(archive.extend, POINTS, wrong)
+    assert len(archive) == 0
+    state = archive.state_dict() | {"payloads": wrong}
+    assert "the payloads of the state must be" in error_of(archive.load_state_dict, state)
+
+
+@pytest.mark.parametrize("argument", sorted({*arguments_of("plot_front")} & {*KIND_OF}))
+def test_plots_refuse_wrong_types(argument):
+    pytest.importorskip("matplotlib")
+    for label, wrong in wrong_for("plot_front", argument):
+        error = error_of(pp.plot_front, **{"points": POINTS, argument: wrong})
+        assert argument in error, label
 
 
 def test_a_missing_reference_is_refused():
