@@ -245,6 +245,11 @@ def objectives(*tables):
     return f"objectives = [{rows}]\n"
 
 
+def changing(words):
+    rows = f'{{ name = "correct", weight = 1 }}, {{ name = "calls", weight = 1, {words} }}'
+    return estimator("rloo") + f"objectives = [{rows}]\n"
+
+
 GD2PO = estimator("gd2po", 'centre = "mean"')
 RAW = GD2PO + objectives('name = "calls", economy = "raw"')
 POLITE = GD2PO + objectives('name = "polite", low = 0, high = 1, economy = "raw"')
@@ -282,6 +287,18 @@ CASES = {
         {"objectives.correct.weight": 0.5, "objectives.calls.weight": 0.5},
         {"objectives.correct.weight": 0.9, "objectives.calls.weight": 0.1},
         RAW,
+    ),
+    "objectives.start_weight": Case(
+        records,
+        {"objectives.calls.start_weight": 0.1},
+        {"objectives.calls.start_weight": 0.2},
+        changing("start_weight = 0.3, weight_steps = [1, 3]"),
+    ),
+    "objectives.weight_steps": Case(
+        records,
+        {"objectives.calls.weight_steps": [1, 3]},
+        {"objectives.calls.weight_steps": [1, 4]},
+        changing("start_weight = 0.3, weight_steps = [1, 3]"),
     ),
     "objectives.better": Case(records, "more", "fewer", POLITE),
     "objectives.economy": Case(records, "raw", "share of the group", RAW),

@@ -93,6 +93,19 @@ class Objective:
         low=0.0,
         shown_default="all equal",
     )
+    start_weight: float | None = key(
+        None,
+        "Weight until the first of weight_steps; it then changes linearly, and is weight from the "
+        "second on.",
+        low=0.0,
+        shown_default="none: the same weight in all steps",
+    )
+    weight_steps: tuple[int, ...] | None = key(
+        None,
+        "With start_weight: the last step with start_weight, and the first step with weight.",
+        low=0,
+        shown_default="none",
+    )
     better: Literal["more", "fewer"] = key(
         None,
         "Direction: more or fewer is better.",
@@ -192,6 +205,7 @@ class Objective:
             self._fill("failure", _KEEPS)
         self._fill("failure", 0.0 if self.economy in BY_FEWEST else _WORST)
         check_section(self, f"objectives.{self.name}")
+        self._check_schedule()
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", self.name):
             raise ConfigError(
                 "objectives: a name must be of letters, digits, - . and _, and begin with a letter "
@@ -312,6 +326,15 @@ class Objective:
     def _refuse(self, name: str, why: str) -> None:
         raise ConfigError(f"objectives.{self.name}.{name} {why}")
 
+    def _check_schedule(self) -> None:
+        given = self.weight_steps
+        if (given is None) != (self.start_weight is None):
+            self._refuse("start_weight", "and weight_steps must be given together")
+        if self.start_weight is not None and self.weight is None:
+            self._refuse("weight", "must be given with start_weight")
+        if given is not None and (len(given) != 2 or given[0] >= given[1]):
+            self._refuse("weight_steps", f"must be two steps, such as [20, 60], got {list(given)}")
+
     def _check_gate(self) -> None:
         """Refuse a gate whose values never exceed the threshold: every rollout would fail."""
         if self.better != "more":
@@ -415,15 +438,15 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     total = sum(weights)
     if total <= 0.0:
         raise ConfigError(f"objectives need a weight above 0 among them, got {weights}")
-    if abs(total - 1.0) > 1e-6:
-        weights = [weight / total for weight in weights]
-    arranged = [
-        # Fill the gate's own failure value again.
-        dataclasses.replace(one, weight=weight, gate=True, failure=_own_failure(one))
-        if one.name == first
-        else dataclasses.replace(one, weight=weight, gate=False)
-        for one, weight in zip(objectives, weights, strict=True)
-    ]
+    if abs(total - 1.0) <= 1e-6:
+        total = 1.0
+    arranged = []
+    for one, weight in zip(objectives, weights, strict=True):
+        start = None if one.start_weight is None else one.start_weight / total
+        values: dict[str, Any] = {"weight": weight / total, "start_weight": start}
+        if one.name == first:  # fill the gate's own failure value again
+            values["failure"] = _own_failure(one)
+        arranged.append(dataclasses.replace(one, **values, gate=one.name == first))
     return tuple(sorted(arranged, key=lambda one: not one.gate))
 
 

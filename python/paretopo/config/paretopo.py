@@ -157,6 +157,18 @@ class ParetoPOConfig:
         high=1.0,
         in_file=False,
     )
+    start_weights: tuple[float, ...] | None = key(
+        None,
+        "Weights before the change of the weights; None keeps weights in all steps.",
+        low=0.0,
+        in_file=False,
+    )
+    change_begins: tuple[int, ...] | None = key(
+        None, "Last step with the start weight, for each objective.", low=0, in_file=False
+    )
+    change_ends: tuple[int, ...] | None = key(
+        None, "First step with the weight, for each objective.", low=1, in_file=False
+    )
     floors: tuple[float | Literal["worst", "keeps"], ...] | None = key(
         None,
         "Reward of a failed rollout in each objective after the gate; by default the worst of its"
@@ -325,16 +337,16 @@ class ParetoPOConfig:
                 'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
                 f'"{ranks[0]}": use "mean", "none", "std" or "loo"'
             )
-        for name, expected in (
-            ("floors", len(self.weights) - 1),
-            ("references", len(self.weights)),
-        ):
+        count = len(self.weights)
+        of_change = dict.fromkeys(("start_weights", "change_begins", "change_ends"), count)
+        for name, expected in {"floors": count - 1, "references": count, **of_change}.items():
             given = getattr(self, name)
             if given is not None and len(given) != expected:
                 raise ConfigError(
-                    f"paretopo.{name} must be {expected}, for {len(self.weights)} weights, got "
-                    f"{list(given)}"
+                    f"paretopo.{name} must be {expected}, for {count} weights, got {list(given)}"
                 )
+        for step in (self.change_begins or ()) + (self.change_ends or ()):
+            self.weights_at(max(step, 1))  # the sum is smallest at one of these steps
         if self.gain_unit == "box" and any(
             one != "initial" and one >= 1.0 for one in self.reference_point
         ):
@@ -342,6 +354,29 @@ class ParetoPOConfig:
                 "the reference must stay below 1 in every objective when "
                 f'paretopo.gain_unit = "box", got {list(self.reference_point)}'
             )
+
+    def weights_at(self, step: int) -> tuple[float, ...]:
+        """Return the weights of a training step; steps count from 1, and weights sum to 1.
+
+        >>> changing = {"start_weights": (0.6, 0.0), "change_begins": (0, 20)}
+        >>> config = ParetoPOConfig(weights=(0.6, 0.4), **changing, change_ends=(1, 60))
+        >>> [config.weights_at(step) for step in (20, 40, 60)]
+        [(1.0, 0.0), (0.75, 0.25), (0.6, 0.4)]
+        """
+        if self.start_weights is None or self.change_begins is None or self.change_ends is None:
+            return self.weights
+        now = []
+        changes = zip(
+            self.start_weights, self.weights, self.change_begins, self.change_ends, strict=True
+        )
+        for start, end, first, last in changes:
+            done = min(max((step - first) / (last - first), 0.0), 1.0)
+            now.append((1.0 - done) * start + done * end)
+        if not any(now):
+            raise ConfigError(
+                f"no objective has a weight above 0 in step {step}: give one a start_weight"
+            )
+        return tuple(weight / sum(now) for weight in now)
 
     @property
     def reference_point(self) -> tuple[float | Literal["initial"], ...]:

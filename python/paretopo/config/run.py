@@ -152,6 +152,7 @@ class RunConfig:
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
             "weights": weights,
+            **self._change_weights(objectives),
             "threshold": objectives[0].threshold,
             "floors": tuple(one.floor for one in objectives[1:]) or None,
             "references": tuple("initial" if one is None else one for one in references),
@@ -183,6 +184,29 @@ class RunConfig:
                 "whose weight is 0: give it one, or use another method"
             )
         return tuple(float(place == at) for place in range(count))
+
+    def _change_weights(self, objectives: tuple[Objective, ...]) -> dict[str, Any]:
+        """Return the controller's keys for weights that change during the training."""
+        changing = [one.name for one in objectives if one.weight_steps is not None]
+        if not changing:
+            return {}
+        key = f"objectives.{changing[0]}.start_weight"
+        if self.paretopo.preference == "given":
+            raise ConfigError(f"{key} and preferences that each question states exclude each other")
+        if self.paretopo.weighting != "as given":
+            raise ConfigError(
+                f'{key} has no effect with paretopo.weighting = "{self.paretopo.weighting}", which '
+                "sets the weights: remove one of them"
+            )
+        steps = [one.weight_steps or (0, 1) for one in objectives]
+        starts = [
+            one.weight if one.start_weight is None else one.start_weight for one in objectives
+        ]
+        return {
+            "start_weights": tuple(starts),
+            "change_begins": tuple(first for first, _ in steps),
+            "change_ends": tuple(last for _, last in steps),
+        }
 
     def _refuse_success(self) -> None:
         """Refuse settings that need a gate if no objective can be the gate."""

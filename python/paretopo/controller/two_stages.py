@@ -127,7 +127,6 @@ class ParetoPO:
         self.config = config
         self._steps = steps
         self.objectives = len(config.weights)
-        self._weights = np.array(config.weights, np.float64)
         if config.stage1_steps == "all":
             self.stage1_steps = _NEVER_ENDS
         elif config.stage1_steps == "epoch":
@@ -158,7 +157,7 @@ class ParetoPO:
                 holds the rollouts of one prompt.
             mask: (groups, points) bool, False for padding of smaller groups.
             weights: (groups, objectives), the preference of each group; None takes the weights of
-                the configuration.
+                the configuration in this step.
 
         Returns:
             Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, ranks
@@ -395,7 +394,8 @@ class ParetoPO:
         )
 
     def _preferred(self, weights: ArrayLike | None) -> NDArray[np.float64]:
-        return self._weights if weights is None else np.asarray(weights, np.float64)
+        given = self.config.weights_at(self._steps_taken + 1) if weights is None else weights
+        return np.asarray(given, np.float64)
 
     def _counted(self, weights: NDArray[np.float64], *, with_first: bool) -> NDArray[np.intp]:
         """Columns of the objectives whose weight is above 0; all where each group has its own."""

@@ -27,7 +27,7 @@ _OF_EVALUATIONS = (
     *("solved", "response_tokens", "truncated", "gain", "smoothed_gain", "multiplier"),
     *("archive_size", "hypervolume"),
 )
-_BY_OBJECTIVE = ("measured", "rewards", "differs")
+_BY_OBJECTIVE = ("measured", "rewards", "differs", "weights")
 
 
 class _Tracker(Protocol):
