@@ -147,13 +147,14 @@ class Operation:
             if points.dim() < 2:
                 return self.compute(*given)
             calls = calls or _import_torch_calls()
-            if not calls.are_plain(points, given[1:]):
+            others = given[1:]
+            if not calls.are_plain(points, others):
                 if self.compose:
                     return self.compose(*given)
                 from paretopo_core import _torch_operators
 
                 return _torch_operators.apply(self, *given)
-            result = calls.call_plain(self.call, points, given[1:])
+            result = calls.call_plain(self.call, points, others)
             return self.compute(*given) if result is None else result
         table = table_of(points)
         return self.compute(*given) if table is None else self._label(table, *given[1:])
