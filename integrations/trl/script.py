@@ -136,7 +136,8 @@ class ScriptSession:
         if isinstance(trainer.eval_dataset, Mapping) or not _has_length(trainer.eval_dataset):
             raise ConfigError(
                 "eval_dataset must be one data set with a length, the same questions at every "
-                f"evaluation, got {type(trainer.eval_dataset).__name__}"
+                f"evaluation, got {type(trainer.eval_dataset).__name__}: join several, with the "
+                "name of each in a column kind; evaluation.kinds says which count"
             )
         if trainer.eval_dataset is None:
             warnings.warn(

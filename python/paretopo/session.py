@@ -336,26 +336,31 @@ class Session:
             ]
         )
         self._scores.learn(ordered)
+        counted = self._find_counted(ordered)
         vectors, outcome, earlier = self._scores.evaluate(
-            ordered, self._scores.rewards_of(ordered), self._outcome_of
+            ordered,
+            self._scores.rewards_of(ordered),
+            lambda vectors: self._outcome_of(vectors[counted]),
         )
+        main = [ordered[at] for at in counted]
         self._warn_of_reference(outcome)
-        self._warn_of_gate(ordered)
-        self._warn_of_absence(ordered)
+        self._warn_of_gate(main)
+        self._warn_of_absence(main)
         signal = controller.observe(outcome, earlier=earlier)
         vectors = fill_missing(vectors, self._fill_for_evaluation())
         rewarded = _with_rewards(ordered, vectors)
+        main = [rewarded[at] for at in counted]
         kinds = sorted({one.kind for one in ordered})
         row: Row = {
             "step": step,
-            **self._describe_preference(preference, rewarded),
+            **self._describe_preference(preference, main),
             "phase": self._phase(step),
             "stage": controller.stage,
-            **self._averages(rewarded),
-            "measured_of_solved": self._measured([one for one in rewarded if one.solved]),
+            **self._averages(main),
+            "measured_of_solved": self._measured([one for one in main if one.solved]),
             "outcome": dict(zip(self.objectives, outcome.tolist(), strict=True)),
-            "response_tokens": float(np.mean([one.tokens for one in ordered])),
-            "truncated": float(np.mean([one.truncated for one in ordered])),
+            "response_tokens": float(np.mean([one.tokens for one in main])),
+            "truncated": float(np.mean([one.truncated for one in main])),
             "gain": signal.gain,
             "smoothed_gain": signal.smoothed_gain,
             "multiplier": signal.multiplier,
@@ -497,6 +502,21 @@ class Session:
         """Return the best reward, which is neutral, for objectives not measured in a group."""
         best = np.array([one.best for one in self.config.objectives], np.float64)  # None is NaN
         return np.where(np.isnan(best), self._fill_for_evaluation(), best)
+
+    def _find_counted(self, rollouts: Sequence[Rollout]) -> list[int]:
+        """Return the places of the rollouts whose kind counts: `evaluation.kinds`.
+
+        Raises:
+            BadRollout: There are none.
+        """
+        kinds = self.config.evaluation.kinds
+        found = [at for at, one in enumerate(rollouts) if kinds is None or one.kind in kinds]
+        if rollouts and not found:
+            raise BadRollout(
+                f"evaluation.kinds = {list(kinds or ())}: no held-out rollout is of these kinds, "
+                f"they are of {sorted({one.kind for one in rollouts})}"
+            )
+        return found
 
     def _outcome_of(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (objectives,) means of an evaluation's vectors after the gate."""

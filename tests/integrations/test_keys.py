@@ -491,6 +491,7 @@ CASES = {
 ELSEWHERE = {
     "model.chat_template": "integrations/huggingface/test_loading.py",
     "openrlhf.turn_timeout": "integrations/openrlhf/test_agents.py",
+    "evaluation.kinds": "paretopo/test_session.py",
     "optimiser.max_prompt_tokens": "integrations/huggingface/test_prompts.py",
     "run.trajectories": "integrations/openrlhf/test_texts.py",
     "run.trajectories_mb": "paretopo/test_objectives.py",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.sessions import group, new_session, score
 
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rollout import Rollout, Segment
+from paretopo.rollout import BadRollout, Rollout, Segment
 from paretopo.session import Session, choose_recorded
 
 BY_FEWEST = {"objectives__calls__economy": "paretopo"}
@@ -31,6 +31,31 @@ def test_a_session_gives_the_controllers_advantages(tmp_path):
     assert (first["solved"], first["measured"]["correct"]) == (0.5, 0.5)
     assert first["rank_histogram"] == [1, 1, 2]
     assert (first["generated_groups"], first["kept"], first["loss"]) == (1, 1.0, 0.5)
+
+
+def test_kinds_that_do_not_count_are_reported_only(tmp_path):
+    def answers(calls):
+        given = (("a", "main", 1.0, calls), ("b", "main", 0.0, 2), ("c", "other", 1.0, 4 - calls))
+        return [Rollout(name, {"correct": c, "calls": n}, kind=k) for name, k, c, n in given]
+
+    settings = BY_FEWEST | {"rewards__evaluation_n_opt": "recompute"}
+    alone = new_session(tmp_path / "alone", **settings)
+    both = new_session(tmp_path / "both", **settings, evaluation__kinds=["main"])
+    for step, calls in enumerate((3, 1)):
+        alone.observe(step, answers(calls)[:2])
+        both.observe(step, answers(calls))
+    rows = alone.run.evaluations(), both.run.evaluations()
+    assert [row.pop("by_kind")["other"]["measured"] for row in rows[1]] == [
+        {"correct": 1.0, "calls": 1.0},
+        {"correct": 1.0, "calls": 3.0},
+    ]
+    for row in rows[0]:
+        row.pop("by_kind")
+    assert rows[0] == rows[1]
+    assert rows[0][1]["rescored"]
+    assert alone.controller.state_dict() == both.controller.state_dict()
+    with pytest.raises(BadRollout, match=r"no held-out rollout is of these kinds, .*\['other'\]"):
+        new_session(tmp_path / "none", evaluation__kinds=["main"]).observe(0, answers(1)[2:])
 
 
 def test_rollouts_that_come_with_their_text_are_kept(tmp_path):

@@ -472,6 +472,12 @@ class EvaluationConfig:
     every: int = key(1, "Steps between evaluations; the paper has 1.", low=1)
     prompts: int = key(64, "Number of held-out questions; none of them is trained on.", low=1)
     temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
+    kinds: tuple[str, ...] | None = key(
+        None,
+        "Kinds of held-out questions that count: stage 1, the archive and the means go by them. "
+        "Questions of other kinds are only reported, kind by kind.",
+        shown_default="all",
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "evaluation")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.config.keys import nearest
 from paretopo.config.python_files import load_functions
 from paretopo.preference import preferences_of
 from paretopo.protocols.search_r1 import tagged_answer
@@ -28,10 +29,18 @@ def make_task(config: RunConfig) -> Task:
     """The questions that a run's configuration describes.
 
     Raises:
-        ConfigError: There are not so many, or a file cannot be used.
+        ConfigError: There are not so many, a file cannot be used, or no held-out question has a
+            kind of `evaluation.kinds`.
     """
     task = _make_task(config)
     task.preferences = preferences_of(config)
+    there = {one.kind for one in task.held_out}
+    for kind in config.evaluation.kinds or ():
+        if kind not in there:
+            raise ConfigError(
+                f"evaluation.kinds: no held-out question has the kind {kind!r}; "
+                f"{nearest(kind, there)}"
+            )
     return task
 
 

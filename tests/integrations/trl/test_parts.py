@@ -180,9 +180,9 @@ def test_rollouts_are_measured_and_left_to_the_session():
     given = measure(rewards, [(2, "6"), (1, "6"), (0, "7")], held_out=True)
     assert given == [1.0, 1.0, 0.0]  # the reward that TRL logs
     assert [one.reward_components for one in rewards.rollouts] == [
-        {"correct": 1.0, "calls": 2.0, "turns": 3.0},
-        {"correct": 1.0, "calls": 1.0, "turns": 2.0},
-        {"correct": 0.0, "calls": 0.0, "turns": 1.0},
+        {"correct": 1.0, "calls": 2.0, "failed_calls": 0.0, "turns": 3.0},
+        {"correct": 1.0, "calls": 1.0, "failed_calls": 0.0, "turns": 2.0},
+        {"correct": 0.0, "calls": 0.0, "failed_calls": 0.0, "turns": 1.0},
     ]
     assert {(one.held_out, one.rewards) for one in rewards.rollouts} == {(True, ())}
     assert rewards.rows == [0, 1, 2]
@@ -207,9 +207,10 @@ def test_measures_of_the_environment_take_precedence():
     rewards = SessionRewards(grade_each(is_correct))
     own = [{"polite": 0.5, "calls": 7.0}, {"polite": None}]
     measure(rewards, [(1, "6"), (1, "6")], reward_components=own, seconds=[0.25, 0.5])
+    known = {"correct": 1.0, "failed_calls": 0.0, "turns": 2.0}
     assert [one.reward_components for one in rewards.rollouts] == [
-        {"correct": 1.0, "calls": 7.0, "turns": 2.0, "seconds": 0.25, "polite": 0.5},
-        {"correct": 1.0, "calls": 1.0, "turns": 2.0, "seconds": 0.5, "polite": None},
+        {**known, "calls": 7.0, "seconds": 0.25, "polite": 0.5},
+        {**known, "calls": 1.0, "seconds": 0.5, "polite": None},
     ]
 
 

@@ -353,5 +353,7 @@ def test_calls_of_texts_must_be_handed_over(tmp_path):
     rewards.measure(["it is 4"], **columns, calls=[3])
     assert rewards.rollouts[0].reward_components == {"correct": 1.0, "calls": 3}
     rewards.measure(["it is 4"], **columns)
-    with pytest.raises(BadRollout, match=r"anything of the objective 'calls', .* prompt 'q'"):
+    with pytest.raises(
+        BadRollout, match=r"no rollout measures the objective 'calls' .* prompt 'q'"
+    ):
         session.score([rewards.rollouts])
