@@ -26,36 +26,14 @@ from paretopo.tasks.choice import make_task
 
 TINY = """
 seed = 3
-[model]
-layers = 1
-width = 32
-heads = 2
-mlp_width = 32
-[task]
-prompts = 8
-facts = 4
-kinds = [1.0, 0.0, 0.0]
-[warmup]
-steps = 30
-batch_size = 16
-learning_rate = 5e-3
-[paretopo]
-preference = "given"
-[preference]
-levels = 2
-grid = 2
-sampling = "thin"
-[optimiser]
-steps = 3
-prompts_per_step = 2
-group_size = 4
-max_completion_tokens = 24
-[evaluation]
-every = 1
-prompts = 4
-temperature = 1.0
-[run]
-device = "cpu"
+model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+task = { prompts = 8, facts = 4, kinds = [1.0, 0.0, 0.0] }
+warmup = { steps = 30, batch_size = 16, learning_rate = 5e-3 }
+paretopo = { preference = "given" }
+preference = { levels = 2, grid = 2, sampling = "thin" }
+optimiser = { steps = 3, prompts_per_step = 2, group_size = 4, max_completion_tokens = 24 }
+evaluation = { every = 1, prompts = 4, temperature = 1.0 }
+run = { device = "cpu" }
 """
 WRITTEN = {"preference.sampling": "dirichlet"}
 

@@ -19,33 +19,18 @@ GONE_SECONDS = 180
 SMALL = """
 backend = "openrlhf"
 seed = 3
-[model]
-layers = 2
-width = 64
-heads = 2
-mlp_width = 128
-[task]
-prompts = 24
-facts = 4
-kinds = [0.5, 0.5, 0.0]
-[warmup]
-steps = 120
-batch_size = 16
-learning_rate = 5e-3
-[paretopo]
-stage1_steps = 2
+model = { layers = 2, width = 64, heads = 2, mlp_width = 128 }
+task = { prompts = 24, facts = 4, kinds = [0.5, 0.5, 0.0] }
+warmup = { steps = 120, batch_size = 16, learning_rate = 5e-3 }
+paretopo = { stage1_steps = 2 }
+evaluation = { every = 2, prompts = 16, temperature = 1.0 }
+run = { checkpoint_every = 1 }
 [optimiser]
 steps = 4
 prompts_per_step = 4
 group_size = 4
 learning_rate = 1e-3
 max_completion_tokens = 48
-[evaluation]
-every = 2
-prompts = 16
-temperature = 1.0
-[run]
-checkpoint_every = 1
 [openrlhf]
 nodes = 1
 gpus_per_node = 1

@@ -22,31 +22,18 @@ from paretopo.run.folder import RunFolder
 
 SETTINGS = """
 seed = 2
-[model]
-chat_template = "chatml-tools"
-dtype = "float32"
-[task]
-prompts = 8
-facts = 4
-kinds = [0.5, 0.5, 0.0]
-[warmup]
-steps = 4
-batch_size = 4
-learning_rate = 1e-2
+model = { chat_template = "chatml-tools", dtype = "float32" }
+task = { prompts = 8, facts = 4, kinds = [0.5, 0.5, 0.0] }
+warmup = { steps = 4, batch_size = 4, learning_rate = 1e-2 }
+paretopo = { stage2_estimator = "grpo", group_filter = "off" }
+evaluation = { prompts = 2 }
+run = { device = "cpu", threads = 1 }
 [optimiser]
 steps = 3
 prompts_per_step = 2
 group_size = 2
 learning_rate = 1e-2
 max_completion_tokens = 24
-[paretopo]
-stage2_estimator = "grpo"
-group_filter = "off"
-[evaluation]
-prompts = 2
-[run]
-device = "cpu"
-threads = 1
 """
 LORA = {"model.lora.rank": 4, "model.lora.alpha": 8}
 

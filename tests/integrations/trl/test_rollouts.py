@@ -21,7 +21,6 @@ from paretopo.integrations.huggingface.tiny_model import make_model
 from paretopo.integrations.trl import rollouts as module
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
-from paretopo.integrations.trl.tools import make_python_tool, make_search_tool
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.protocols.search_r1 import INVALID, SearchR1Episode
 from paretopo.protocols.torl import STOP, TorlEpisode
@@ -333,17 +332,6 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
     assert [one.has_text for one in trainer.rollouts(with_text=[1])[:3]] == [False, True, False]
     assert trainer.advantages.shape == (1, 16)
     assert (trainer.advantages != 0).any()
-
-
-def test_tools_describe_themselves():
-    interpreter = SimpleNamespace(run=lambda code: ProgramResult(f"ran {code}\n", "", 0, 0.1))
-    client = SimpleNamespace(search=lambda query: [Document("1", f"T\n{query}", 1.0)])
-    python, search = make_python_tool(interpreter), make_search_tool(client)
-    assert python("x") == "ran x"
-    assert search("y") == "Doc 1(Title: T) y"
-    for tool in (python, search):
-        assert "Args:" in tool.__doc__
-    assert (python.__name__, search.__name__) == ("python", "search")
 
 
 def test_calls_of_texts_must_be_handed_over(tmp_path):

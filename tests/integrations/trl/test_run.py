@@ -33,33 +33,18 @@ from paretopo.run.folder import RunFolder
 
 SMALL = """
 seed = 3
-[model]
-layers = 2
-width = 48
-heads = 2
-mlp_width = 96
-[task]
-prompts = 8
-facts = 4
-kinds = [1.0, 0.0, 0.0]
-[warmup]
-steps = 150
-batch_size = 16
-learning_rate = 5e-3
-[paretopo]
-stage1_steps = 3
+model = { layers = 2, width = 48, heads = 2, mlp_width = 96 }
+task = { prompts = 8, facts = 4, kinds = [1.0, 0.0, 0.0] }
+warmup = { steps = 150, batch_size = 16, learning_rate = 5e-3 }
+paretopo = { stage1_steps = 3 }
+evaluation = { every = 2, prompts = 8, temperature = 1.0 }
+run = { device = "cpu" }
 [optimiser]
 steps = 7
 prompts_per_step = 2
 group_size = 4
 learning_rate = 1e-3
 max_completion_tokens = 48
-[evaluation]
-every = 2
-prompts = 8
-temperature = 1.0
-[run]
-device = "cpu"
 """
 
 

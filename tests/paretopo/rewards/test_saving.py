@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sessions import new_session
 
 from paretopo.config import ConfigError, Objective, RewardsConfig
 from paretopo.rewards.economy import saving
 from paretopo.rewards.learnt_costs import SuccessPrice
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
-from paretopo.session import Session
 
 # ---- the price -----------------------------------------------------------------------------------
 
@@ -198,40 +196,6 @@ def test_free_evaluation_sets_no_price():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0], held_out=True) == [1.0, 1.0]
     assert score(scores, [1.0, 5.0], held_out=True) == [0.8, 0.0]
-
-
-def test_learnt_prices_are_saved(tmp_path):
-    text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "calls"\neconomy = "saving"\n'
-    session = new_session(tmp_path, text)
-    rng = np.random.default_rng(3)
-
-    def rollouts(count):
-        return [
-            Rollout(
-                f"p{at}", {"correct": float(rng.random() < 0.5), "calls": int(rng.integers(0, 5))}
-            )
-            for at in range(count)
-        ]
-
-    def step(session, number, group, asked):
-        scored = session.score([group])
-        given = session.advantages([one.rollouts for one in scored])
-        session.record_step(number, {})
-        session.observe(number, asked)
-        return given
-
-    session.observe(0, rollouts(5))
-    stories = [(rollouts(6), rollouts(5)) for _ in range(4)]
-    for number, story in enumerate(stories[:2], start=1):
-        step(session, number, *story)
-    state = json.loads(json.dumps(session.state()))
-    again = Session(session.run, prompts=64, steps_per_epoch=8)
-    wanted = [step(session, at, *story) for at, story in enumerate(stories[2:], start=3)]
-    end = session.state()
-    again.restore(state)
-    given = [step(again, at, *story) for at, story in enumerate(stories[2:], start=3)]
-    np.testing.assert_array_equal(given, wanted)
-    assert again.state() == end
 
 
 def test_configuration_of_savings():
