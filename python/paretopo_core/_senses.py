@@ -32,7 +32,10 @@ def minimised_bits(maximise: Maximise, objectives: int) -> int:
         given: Any = maximise
         senses = list(host_array(given, "maximise") if is_tensor(given) else given)
     if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
-        raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
+        raise TypeError(
+            "maximise must be a bool or one bool per objective, True where larger is better, got "
+            f"{maximise!r}"
+        )
     if len(senses) != objectives:
         raise ValueError(
             f"maximise must be a bool or have one bool for each of the {objectives} objectives, "

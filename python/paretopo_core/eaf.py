@@ -83,6 +83,13 @@ def eaf(
            [  1.,   3.,  50.],
            [  2.,   1., 100.],
            [  1.,   2., 100.]])
+
+    The share of the runs that attain a given goal, in percent, is the highest percentile with a
+    corner that is at least as good:
+
+    >>> goal = [1, 2]
+    >>> percentiles[(points >= goal).all(axis=1)].max(initial=0)
+    np.float64(100.0)
     """
     if wrong:
         refuse_names(wrong)
