@@ -86,7 +86,7 @@ class _Turns:
         self.cut = False
 
     async def generate(self, tokens: Any, params: Any, **more: Any) -> Any:
-        """One turn."""
+        """Generate one turn."""
         if self._agent.stop:
             params.stop = list(self._agent.stop)
             params.include_stop_str_in_output = True

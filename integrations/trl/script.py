@@ -319,7 +319,7 @@ class ScriptSession:
         ]
 
     def _note_correct(self) -> list[Note]:
-        """`correct` is a measure of the bundled tasks; in a script it is an ordinary function."""
+        """Return a note if a script's function `correct` becomes the gate by its name."""
         chosen = self._gate is not None or any(
             "gate" in one for one in self._table.get("objectives", ())
         )

@@ -84,11 +84,11 @@ class Preferences:
         self._seed, settings = config.seed, config.preference
         self.objectives = tuple(one.name for one in config.objectives)
         if settings.kind == "weights":
-            self.all = tuple(_by_weights(self.objectives, settings.levels))
-            on_grid = {one.text for one in _by_weights(self.objectives, settings.grid)}
+            self.all = tuple(_list_weightings(self.objectives, settings.levels))
+            on_grid = {one.text for one in _list_weightings(self.objectives, settings.grid)}
             self.grid = tuple(one for one in self.all if one.text in on_grid)
         else:
-            self.all = self.grid = tuple(_by_budgets(config.objectives))
+            self.all = self.grid = tuple(_list_budgets(config.objectives))
         self._named = {one.text: one for one in self.all}
         self._nearest = self._find_nearest()
         self._usual = self._density(settings.concentration)
@@ -175,7 +175,7 @@ def preferences_of(config: RunConfig) -> Preferences | None:
     return Preferences(config) if config.paretopo.preference == "given" else None
 
 
-def _by_weights(names: Sequence[str], levels: int) -> Iterator[Preference]:
+def _list_weightings(names: Sequence[str], levels: int) -> Iterator[Preference]:
     """Yield every weighting in multiples of 1 / levels, the first objective's weight falling."""
     for parts in _compositions(levels, len(names)):
         weights = tuple(part / levels for part in parts)
@@ -192,7 +192,7 @@ def _compositions(total: int, count: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def _by_budgets(objectives: Sequence[Objective]) -> Iterator[Preference]:
+def _list_budgets(objectives: Sequence[Objective]) -> Iterator[Preference]:
     """Yield every combination of the objectives' budgets."""
     limited = [one for one in objectives if one.budgets]
     for mosts in product(*(sorted(one.budgets or ()) for one in limited)):

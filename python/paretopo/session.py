@@ -202,10 +202,10 @@ class Session:
         advantages = step.advantages - punished
         self._pending = {
             "stage": step.stage,
-            **self._averages(rollouts),
+            **self._average_outcomes(rollouts),
             "multiplier": step.multiplier,
             "informative": float(step.informative.mean()),
-            "differs": self._differing(groups),
+            "differs": self._share_of_differing_groups(groups),
             "response_tokens": float(np.mean([one.tokens for one in rollouts])),
             "truncated": float(np.mean([one.truncated for one in rollouts])),
             "overlong": float(punished.mean()),
@@ -313,7 +313,7 @@ class Session:
         share = None if seconds is None else seconds / len(parts)
         rows = []
         for text, part in parts.items():
-            rows.append(self._observe_one(step, part, share, text))
+            rows.append(self._observe_preference(step, part, share, text))
         row = rows[0] if len(rows) == 1 else average_sweep(rows)
         self._record_thinness(rows)
         tracked = numbers_of_evaluation(row)
@@ -324,7 +324,7 @@ class Session:
         self._evaluated = step
         return tracked
 
-    def _observe_one(
+    def _observe_preference(
         self, step: int, rollouts: Sequence[Rollout], seconds: float | None, preference: str
     ) -> Row:
         """Record the answers to all questions under one preference."""
@@ -356,8 +356,8 @@ class Session:
             **self._describe_preference(preference, main),
             "phase": self._phase(step),
             "stage": controller.stage,
-            **self._averages(main),
-            "measured_of_solved": self._measured([one for one in main if one.solved]),
+            **self._average_outcomes(main),
+            "measured_of_solved": self._average_measures([one for one in main if one.solved]),
             "outcome": dict(zip(self.objectives, outcome.tolist(), strict=True)),
             "response_tokens": float(np.mean([one.tokens for one in main])),
             "truncated": float(np.mean([one.truncated for one in main])),
@@ -369,7 +369,7 @@ class Session:
             "archive_size": self._archive_size(),
             "hypervolume": signal.hypervolume,
             "by_kind": {
-                kind: self._averages([one for one in rewarded if one.kind == kind])
+                kind: self._average_outcomes([one for one in rewarded if one.kind == kind])
                 for kind in kinds
             },
         }
@@ -525,7 +525,7 @@ class Session:
         ).mean(axis=0)
         return outcome
 
-    def _averages(self, rollouts: Sequence[Rollout]) -> Row:
+    def _average_outcomes(self, rollouts: Sequence[Rollout]) -> Row:
         """Return the share of solved prompts, and each objective's mean, raw and as a reward.
 
         A measure is averaged over the rollouts to which it applies.
@@ -537,9 +537,9 @@ class Session:
         return {
             "rollouts": len(rollouts),
             "solved": _share_solved(rollouts),
-            "measured": self._measured(rollouts),
+            "measured": self._average_measures(rollouts),
             "applies": {name: len(_values(name, rollouts)) for name in self.objectives},
-            "error": self._errors(rollouts),
+            "error": self._standard_errors(rollouts),
             "rewards": rewards,
         }
 
@@ -556,12 +556,12 @@ class Session:
             found[one.prompt_id + again] = values
         return found
 
-    def _measured(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
+    def _average_measures(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
         """Return the mean of each objective in its unit; None if it applies to no rollout."""
         known = {name: _values(name, rollouts) for name in self.objectives}
         return {name: float(np.mean(one)) if one else None for name, one in known.items()}
 
-    def _errors(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
+    def _standard_errors(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
         """Return the standard error of each mean; None if it applies to fewer than two rollouts."""
         known = {name: _values(name, rollouts) for name in self.objectives}
         return {
@@ -569,7 +569,7 @@ class Session:
             for name, one in known.items()
         }
 
-    def _differing(self, groups: Sequence[Sequence[Rollout]]) -> dict[str, float]:
+    def _share_of_differing_groups(self, groups: Sequence[Sequence[Rollout]]) -> dict[str, float]:
         """Return the share of the groups in which the rewards of an objective differ."""
         spans = [np.ptp([one.rewards for one in group], axis=0) for group in groups]
         shares = np.mean(np.array(spans) > 0.0, axis=0)

@@ -145,7 +145,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def describe_values(annotation: Any, about: Key) -> str:
     """Return the allowed values in words: ``a number from 0 to 1``, ``"running" or "group"``."""
-    arms = _arms(annotation)
+    arms = _list_alternatives(annotation)
     words = [f'"{value}"' for arm in arms for value in _literals(arm)]
     for arm in arms:
         if _literals(arm):
@@ -180,7 +180,7 @@ def check_section(section: Any, where: str) -> None:
         if value is None and type(None) in get_args(hints[name]):
             continue
         try:
-            fitted = _convert(value, _arms(hints[name]), about)
+            fitted = _convert(value, _list_alternatives(hints[name]), about)
         except ValueError:
             full_name = f"{where}.{name}" if where else name
             message = f"{full_name} must be {describe_values(hints[name], about)}, got {value!r}"
@@ -194,7 +194,7 @@ def _number(bound: float | None) -> str:
     return "" if bound is None else str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
-def _arms(annotation: Any) -> tuple[Any, ...]:
+def _list_alternatives(annotation: Any) -> tuple[Any, ...]:
     """Return the alternatives of a union, without None, which a file cannot write."""
     if get_origin(annotation) in (typing.Union, type(int | str)):
         return tuple(arm for arm in get_args(annotation) if arm is not type(None))
@@ -221,7 +221,9 @@ def _convert(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
         if arm is float and isinstance(value, int | float) and about.contains(value):
             return float(value)
         if get_origin(arm) is tuple and isinstance(value, list | tuple) and value:
-            return tuple(_convert(item, _arms(get_args(arm)[0]), about) for item in value)
+            return tuple(
+                _convert(item, _list_alternatives(get_args(arm)[0]), about) for item in value
+            )
     raise ValueError(value)
 
 

@@ -264,7 +264,7 @@ def _build(table: Mapping[str, Any], over: AbstractSet[str]) -> RunConfig:
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         if section == "paretopo" and not objectives[0].gate:
             extra |= UNGATED[recipe]
-        inner = {name: values.pop(full) for name, full in _within(section).items()}
+        inner = {name: values.pop(full) for name, full in _list_subsections(section).items()}
         values[section] = SECTIONS[section](**extra | given | inner)
     config = RunConfig(**values, objectives=objectives)
     for section, given in sections.items():
@@ -335,16 +335,18 @@ def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
         given = {**own, **given} if isinstance(own, Mapping) else own
     if not isinstance(given, Mapping):
         raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
-    own_keys = {name: value for name, value in given.items() if name not in _within(section)}
+    own_keys = {
+        name: value for name, value in given.items() if name not in _list_subsections(section)
+    }
     for name in own_keys:
         _check_key(section, name)
     return own_keys
 
 
-def _within(section: str) -> dict[str, str]:
+def _list_subsections(section: str) -> dict[str, str]:
     """Return the sections inside one, by their last name.
 
-    >>> _within("model"), _within("task")
+    >>> _list_subsections("model"), _list_subsections("task")
     ({'lora': 'model.lora'}, {})
     """
     return {name.rpartition(".")[2]: name for name in SECTIONS if name.startswith(f"{section}.")}

@@ -172,7 +172,7 @@ class ParetoPO:
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
         """Take a :meth:`step` with groups from :meth:`gate_groups`."""
         gated, inside, keep = groups.vectors, groups.mask, groups.informative
-        preferred = self._preferred(weights)
+        preferred = self._current_weights(weights)
         stage = self._stage_of(self._steps_taken + 1)
         multiplier = self._gain.multiplier
         scale = multiplier if stage == 1 else 1.0
@@ -214,7 +214,9 @@ class ParetoPO:
         vectors, inside = self._check(rewards, mask)
         gated = self._apply_gate(vectors, inside)
         # Objectives of weight 0 are only recorded and teach nothing.
-        seen = gated[..., self._counted(self._preferred(weights), with_first=True)]
+        seen = gated[
+            ..., self._weighted_columns(self._current_weights(weights), with_first=True)
+        ]
         switches = self.config
         keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
         return Gated(gated, keep, inside)
@@ -337,7 +339,7 @@ class ParetoPO:
         rewards = gated * scale if self.config.multiplier_on == "reward" else gated
         # An estimator without weights must also leave out objectives of weight 0.
         least = self.config.economies == "least"
-        seen = self._counted(weights, with_first=least or name in OF_SUCCESS)
+        seen = self._weighted_columns(weights, with_first=least or name in OF_SUCCESS)
         rewards, weights = np.ascontiguousarray(rewards[..., seen]), weights[..., seen]
         if least and len(seen) > 2:
             rewards, weights = keep_least_economy(rewards, weights)
@@ -393,12 +395,14 @@ class ParetoPO:
             vectors, switches.gate, switches.gated_floors, inside, threshold=switches.threshold
         )
 
-    def _preferred(self, weights: ArrayLike | None) -> NDArray[np.float64]:
+    def _current_weights(self, weights: ArrayLike | None) -> NDArray[np.float64]:
         given = self.config.weights_at(self._steps_taken + 1) if weights is None else weights
         return np.asarray(given, np.float64)
 
-    def _counted(self, weights: NDArray[np.float64], *, with_first: bool) -> NDArray[np.intp]:
-        """Columns of the objectives whose weight is above 0; all where each group has its own."""
+    def _weighted_columns(
+        self, weights: NDArray[np.float64], *, with_first: bool
+    ) -> NDArray[np.intp]:
+        """Return the columns of objectives with a weight above 0; all if groups have own weights."""
         given = weights.ndim == 2 or self.config.preference == "given"
         counted = np.ones(self.objectives, np.bool_) if given else weights > 0.0
         counted[0] |= with_first

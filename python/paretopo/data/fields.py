@@ -56,7 +56,7 @@ def question_of(raw: Raw) -> str:
     """
     if any(raw.get(name) is not None and raw[name] not in ("", [], {}) for name in _IMAGES):
         raise UnusableRow("needs an image")
-    question = _asked(raw)
+    question = _question_in(raw)
     if not isinstance(question, str) or not question.strip():
         raise UnusableRow("no question")
     question = _strip_instruction(question)
@@ -104,7 +104,7 @@ def answers_of(raw: Raw) -> list[str]:
 
 def has_instruction(raw: Raw) -> bool:
     """Return whether the question had instructions on how to answer, which were left out."""
-    question = _asked(raw)
+    question = _question_in(raw)
     return isinstance(question, str) and _strip_instruction(question) != question.strip()
 
 
@@ -148,7 +148,7 @@ def search_r1_message(raw: Raw) -> str | None:
     return str(message) if is_one else None
 
 
-def _asked(raw: Raw) -> object:
+def _question_in(raw: Raw) -> object:
     question = next((raw[name] for name in _QUESTION if _is_given(raw.get(name))), None)
     if question is None and (message := search_r1_message(raw)):
         return message.rpartition(_BEFORE_QUESTION)[2]

@@ -84,9 +84,9 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
         em=float(em.mean()) if len(em) else math.nan,
         em_interval=wilson_interval(float(em.sum()), len(em)) if len(em) else (math.nan, math.nan),
         calls=float(calls.mean()),
-        calls_interval=_from_zero(t_interval(calls)),
+        calls_interval=_clip_at_zero(t_interval(calls)),
         productivity=float(right.sum() / calls.sum()) if called else math.nan,
-        productivity_interval=_from_zero(t_interval(right, calls)),
+        productivity_interval=_clip_at_zero(t_interval(right, calls)),
         unanswered=1.0 - float(question_means(answered, "answered").mean()),
         response_tokens=float(question_means(answered, "tokens").mean()),
         truncated=float(question_means(answered, "truncated").mean()),
@@ -130,7 +130,7 @@ def _share_cut_and_wrong(one: AnsweredQuestion) -> float:
     return sum(cut and right is False for cut, right in pairs) / len(one.solved)
 
 
-def _from_zero(ends: tuple[float, float]) -> tuple[float, float]:
+def _clip_at_zero(ends: tuple[float, float]) -> tuple[float, float]:
     """Return an interval of a quantity that is never below 0."""
     low, high = ends
     return (low if math.isnan(low) else max(low, 0.0)), high

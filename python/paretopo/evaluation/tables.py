@@ -73,7 +73,7 @@ def results_table(evaluations: Mapping[str, Results]) -> list[str]:
 
 
 def list_datasources(results: Iterable[Results]) -> list[str]:
-    """All data sets of some results, in the order in which they come up."""
+    """List the data sets of some results, in the order of their first appearance."""
     names: dict[str, None] = {}
     for one in results:
         names.update(dict.fromkeys(one))
@@ -83,7 +83,7 @@ def list_datasources(results: Iterable[Results]) -> list[str]:
 def markdown_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
 ) -> list[str]:
-    """A table whose source reads well, too: columns of words to the left, of numbers to the right.
+    """Format a table with a readable source: words are aligned to the left, numbers to the right.
 
     Args:
         header: Of each column.
@@ -114,7 +114,7 @@ def markdown_table(
 
 
 def format_p_value(p: float) -> str:
-    """A p-value as it is printed.
+    """Format a p-value for a table.
 
     >>> format_p_value(0.0412), format_p_value(1e-9)
     ('.041', '<.001')
@@ -123,7 +123,7 @@ def format_p_value(p: float) -> str:
 
 
 def format_interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
-    """An interval in brackets, "" where there is none."""
+    """Format an interval in brackets; return "" for None."""
     if not all(map(math.isfinite, ends)):
         return ""
     low, high = ends

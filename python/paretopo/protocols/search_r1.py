@@ -26,7 +26,7 @@ _ACTION = re.compile(r"<(search|answer)>(.*?)</\1>", re.DOTALL)
 
 
 def search_r1_prompt(question: str) -> str:
-    """The user's message; a question mark is added where there is none.
+    """Return the user's message; add a question mark if the question has none.
 
     >>> search_r1_prompt("who wrote Faust ")[-27:]
     'Question: who wrote Faust?\\n'
@@ -46,7 +46,7 @@ def search_r1_prompt(question: str) -> str:
 
 
 def tagged_answer(answer: str) -> str:
-    """The response that gives an answer and nothing else.
+    """Return the response that gives an answer and nothing else.
 
     >>> tagged_answer("Oslo")
     '<answer> Oslo </answer>'
@@ -58,7 +58,7 @@ class SearchesPassages(Protocol):
     """`SearchClient`, or anything else that finds passages."""
 
     async def search_async(self, query: str) -> list[Document]:
-        """The passages that fit best, best first."""
+        """Return the passages that fit best, best first."""
         ...
 
 
@@ -118,7 +118,7 @@ class SearchR1Episode:
 
 
 def cut_after_action(text: str) -> str:
-    """The text up to the first closing tag: that of a query, else that of an answer.
+    """Cut the text after the first closing tag of a query or, if there is none, of an answer.
 
     >>> cut_after_action("<search>a</search> and <answer>b</answer>")
     '<search>a</search>'

@@ -42,7 +42,7 @@ _OPENING = {
 
 
 def torl_prompt(problem: str, variant: Literal["0309", "0307"] = "0309") -> str:
-    r"""The text that a base model goes on with.
+    r"""Return the text that a base model continues.
 
     >>> torl_prompt("What is 6*7?")[-60:]
     ' your final answer within \\boxed{}.\nWhat is 6*7?\nAssistant:\n'
@@ -51,7 +51,7 @@ def torl_prompt(problem: str, variant: Literal["0309", "0307"] = "0309") -> str:
 
 
 def boxed_answer(answer: str) -> str:
-    r"""The response that gives an answer and nothing else.
+    r"""Return the response that gives an answer and nothing else.
 
     >>> boxed_answer("42")
     'The answer is \\boxed{42}.'
@@ -120,7 +120,7 @@ class TorlEpisode:
 
 
 def last_program(text: str) -> str:
-    r"""The content of the last closed block of Python, "" if there is none or it is not closed.
+    r"""Return the last block of Python; "" if there is none or it is not closed.
 
     A block opens with a line that begins or ends with "```python" and closes with one that begins
     with "```".
@@ -143,7 +143,7 @@ def last_program(text: str) -> str:
 
 
 def format_observation(result: ProgramResult) -> str:
-    r"""The output of a program as the model reads it.
+    r"""Format the output of a program for the model.
 
     This is its output or, if it failed without output, the last line of its errors. Texts of 256
     characters and more keep their first and last 128. For a program without any output it reports

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> NDArray[np.float64]:
-    """``exp(-alpha * |calls - n_opt|)`` of each rollout of one prompt; 0 while it is unsolved.
+    """Return ``exp(-alpha * |calls - n_opt|)`` for each rollout of a prompt; 0 while it is
+    unsolved.
 
     Args:
         calls: (points,) or any shape, tool calls of each rollout, or another cost of at least 0.
@@ -36,11 +37,11 @@ def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> N
     counts = check_costs(calls, None)
     if n_opt is None:
         return np.zeros(counts.shape)
-    return _by_table(np.abs(counts - n_opt), lambda distance: math.exp(-alpha * distance))
+    return _compute_by_count(np.abs(counts - n_opt), lambda distance: math.exp(-alpha * distance))
 
 
 def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArray[np.float64]:
-    """OTC's tool reward of each rollout of one prompt; 0 while it is unsolved.
+    """Return OTC's tool reward of each rollout of a prompt; 0 while it is unsolved.
 
     With m calls it is ``cos(m pi / (2 m + max_calls))`` for ``n_opt = 0``, else ``sin(m pi / (m +
     n_opt))``: 1 at the optimum, falling more slowly than :func:`tool_economy`. OTC multiplies it
@@ -67,12 +68,14 @@ def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArra
         return np.zeros(counts.shape)
     if n_opt == 0:
         # No calls first: without calls allowed, 0 / 0.
-        return _by_table(counts, lambda m: math.cos(m * math.pi / (2 * m + max_calls)) if m else 1)
-    return _by_table(counts, lambda m: math.sin(m * math.pi / (m + n_opt)))
+        return _compute_by_count(
+            counts, lambda m: math.cos(m * math.pi / (2 * m + max_calls)) if m else 1
+        )
+    return _compute_by_count(counts, lambda m: math.sin(m * math.pi / (m + n_opt)))
 
 
 def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
-    """``1 - cost / price``: the share of a right answer's price that is saved.
+    """Return ``1 - cost / price``, the share of a right answer's price that a rollout saves.
 
     Above the price it is ``price / cost - 1``. The curve continues smoothly and ends at -1, so the
     cheaper of two expensive answers is always better, and no cost outweighs everything.
@@ -108,7 +111,7 @@ def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
 
 
 def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
-    """``1 - sigmoid((cost - mean) / std)`` of the group's successes; 0 for failures.
+    """Return ``1 - sigmoid((cost - mean) / std)`` over the group's successes; 0 for failures.
 
     Mean and standard deviation are those of the costs of the group's successes. If these are equal,
     or there is only one, each gets 1/2. With weights 1 - alpha for correctness and alpha for this
@@ -132,8 +135,8 @@ def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.
     >>> arora_zanette_economy([1, 3, 9], [True, True, False]).round(4).tolist()
     [0.7311, 0.2689, 0.0]
     """
-    paid, solved = _group(costs, successes)
-    low, high = _ends(paid, solved)
+    paid, solved = _check_group(costs, successes)
+    low, high = _find_extremes(paid, solved)
     differ = high > low
     low, high = np.where(differ, low, 0.0), np.where(differ, high, 1.0)
     # Scale to 0..1 first: squares of very small or large costs would under- or overflow.
@@ -142,7 +145,7 @@ def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.
     off = np.where(solved, unit - unit.sum(axis=-1, keepdims=True) / count, 0.0)
     std = np.sqrt((off**2).sum(axis=-1, keepdims=True) / count)
     z = off / np.where(differ, std, 1.0)
-    return np.where(solved, _by_table(z, lambda one: 1.0 / (1.0 + math.exp(one))), 0.0)
+    return np.where(solved, _compute_by_count(z, lambda one: 1.0 / (1.0 + math.exp(one))), 0.0)
 
 
 def kimi_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
@@ -165,15 +168,15 @@ def kimi_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
     >>> kimi_economy([1, 2, 1, 3], [True, True, False, False]).tolist()
     [0.5, 0.0, 0.0, -0.5]
     """
-    paid, solved = _group(costs, successes)
-    low, high = _ends(paid, np.ones(paid.shape, np.bool_))
+    paid, solved = _check_group(costs, successes)
+    low, high = _find_extremes(paid, np.ones(paid.shape, np.bool_))
     differ = high > low
     values = 0.5 - (paid - low) / np.where(differ, high - low, 1.0)
     return np.where(differ, np.where(solved, values, np.minimum(values, 0.0)), 0.0)
 
 
 def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
-    """``-cost / mean cost`` of the group, which the estimator ``gr3`` divides a reward by.
+    """Return ``-cost / mean cost`` of the group; the estimator ``gr3`` divides a reward by it.
 
     Args:
         costs: (..., points) finite numbers of at least 0; their unit does not matter, a shift does.
@@ -200,7 +203,7 @@ def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
 
 
 def pass_rate_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
-    """``-pass rate * cost / most``: a penalty for a whole group, harder if more answers are right.
+    """Return ``-pass rate * cost / most``: the penalty grows with the share of right answers.
 
     The pass rate is the share of successes, and most the largest cost of the group; if all costs
     are 0, all get 0. Failures get the same penalty as successes.
@@ -232,7 +235,7 @@ def pass_rate_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.floa
 
 
 def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
-    """LASER's step: 1 for a success that costs at most the target, else 0.
+    """Return LASER's bonus: 1 for a success that costs at most the target, otherwise 0.
 
     Args:
         costs: (..., points) finite numbers of at least 0.
@@ -265,7 +268,9 @@ def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> 
     return steps
 
 
-def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> NDArray[np.float64]:
+def _compute_by_count(
+    counts: NDArray[np.float64], value: Callable[[float], float]
+) -> NDArray[np.float64]:
     """Return the value of each count, computed once per count.
 
     Rollouts with equal calls get bit-equal rewards on every machine, so ranks treat them as ties.
@@ -277,7 +282,7 @@ def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> N
 
 
 def check_costs(costs: ArrayLike, prompt_id: str | None) -> NDArray[np.float64]:
-    """The costs as float64.
+    """Return the costs as float64.
 
     Raises:
         ValueError: they are not finite numbers of at least 0; names the prompt, if there is one.
@@ -296,7 +301,7 @@ def check_costs(costs: ArrayLike, prompt_id: str | None) -> NDArray[np.float64]:
 def check_successes(
     successes: ArrayLike, shape: tuple[int, ...], prompt_id: str | None
 ) -> NDArray[np.bool_]:
-    """The successes as bools.
+    """Return the successes as bools.
 
     Raises:
         ValueError: another shape, or NaN; names the prompt, if there is one.
@@ -310,8 +315,10 @@ def check_successes(
     return solved.astype(np.bool_)
 
 
-def _group(costs: ArrayLike, successes: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(..., points) each, checked; of a group costs may be negative."""
+def _check_group(
+    costs: ArrayLike, successes: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Check costs and successes, both of shape (..., points); costs of a group may be negative."""
     paid = np.asarray(costs, np.float64)
     if paid.ndim == 0 or not np.isfinite(paid).all():
         raise ValueError(
@@ -321,7 +328,7 @@ def _group(costs: ArrayLike, successes: ArrayLike) -> tuple[NDArray[np.float64],
     return paid, check_successes(successes, paid.shape, None)
 
 
-def _ends(
+def _find_extremes(
     costs: NDArray[np.float64], among: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Least and most of each group, (..., 1); of no rollouts +inf and -inf."""

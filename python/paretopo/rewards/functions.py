@@ -134,7 +134,7 @@ class _File:
     def refuse_unused(
         self, used: Mapping[str, Sequence[str]], objectives: Sequence[Objective]
     ) -> None:
-        """A function that is not an objective is a mistake, or a helper."""
+        """Refuse functions that are not objectives: a mistake, or a helper without ``_``."""
         if self._module is None:
             return
         names = [one.name for one in objectives]

@@ -86,7 +86,7 @@ class HeldOut:
         _learn(after, known, values[None, order], right[None, order])
         changed = self._has_changed(known, before, after)
         self._minima, self._prompts = after, known
-        self._costs.append(_compact(values[order]))
+        self._costs.append(_compress_columns(values[order]))
         self._solved.append(right[order])
         return changed
 
@@ -105,7 +105,9 @@ class HeldOut:
             zip(self._economies.values(), self._minima, strict=True)
         ):
             for at, name in enumerate(self._prompts):
-                values[:, at, kind] = _apply(economy, costs[:, at, kind], minimum.n_opt(name))
+                values[:, at, kind] = _compute_economies(
+                    economy, costs[:, at, kind], minimum.n_opt(name)
+                )
         return values
 
     def solved(self) -> NDArray[np.bool_]:
@@ -167,13 +169,13 @@ class HeldOut:
             solved = np.array([mark == "1" for mark in one["solved"]], np.bool_)
             rows = [one["costs"][name] for name in self._economies]
             values = np.array(rows, np.float64).reshape(len(rows), len(solved)).T  # None is NaN
-            self._costs.append(_compact(_round(values)))
+            self._costs.append(_compress_columns(_round(values)))
             self._solved.append(solved)
         if count:
             _learn(self._minima, self._prompts, self._stack(self._costs), self.solved())
 
     def _stack(self, rows: Sequence[Sequence[NDArray[Any]]]) -> NDArray[np.float64]:
-        """(evaluations, questions, costs) of some evaluations."""
+        """Stack evaluations into an array of shape (evaluations, questions, costs)."""
         costs = np.array([[column.astype(np.float64) for column in row] for row in rows])
         shape = (len(rows), len(self._economies), len(self._prompts))
         return costs.reshape(shape).swapaxes(1, 2)
@@ -190,7 +192,9 @@ class HeldOut:
                 if old == new:
                     continue
                 costs = np.array([row[kind][at] for row in self._costs], np.float64)
-                before_it, after_it = (_apply(economy, costs, fewest) for fewest in (old, new))
+                before_it, after_it = (
+                    _compute_economies(economy, costs, fewest) for fewest in (old, new)
+                )
                 if not np.array_equal(before_it, after_it, equal_nan=True):
                     return True
         return False
@@ -202,7 +206,7 @@ def _learn(
     costs: NDArray[np.float64],
     solved: NDArray[np.bool_],
 ) -> None:
-    """From (evaluations, questions, costs) and (evaluations, questions)."""
+    """Update the minima from (evaluations, questions, costs) and (evaluations, questions)."""
     for kind, minimum in enumerate(minima):
         for at, name in enumerate(prompts):
             known = ~np.isnan(costs[:, at, kind])
@@ -210,10 +214,10 @@ def _learn(
                 minimum.update(name, costs[known, at, kind], solved[known, at])
 
 
-def _apply(
+def _compute_economies(
     economy: Economy, costs: NDArray[np.float64], fewest: float | None
 ) -> NDArray[np.float64]:
-    """The economies, NaN where there is no cost."""
+    """Return the economies of the costs, with NaN for missing costs."""
     known = ~np.isnan(costs)
     values = np.full(costs.shape, np.nan)
     values[known] = economy(costs[known], fewest)
@@ -231,12 +235,12 @@ def _round(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     return rounded
 
 
-def _compact(costs: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """(questions,) of each column of (questions, costs), in the smallest type that holds it."""
-    return [_narrow(column) for column in costs.T]
+def _compress_columns(costs: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """Return each column of (questions, costs) in the smallest type that holds it."""
+    return [_narrow_dtype(column) for column in costs.T]
 
 
-def _narrow(column: NDArray[np.float64]) -> NDArray[Any]:
+def _narrow_dtype(column: NDArray[np.float64]) -> NDArray[Any]:
     whole = np.isfinite(column).all() and (column == np.floor(column)).all()
     if column.size and whole and column.max() < 2**32:
         return column.astype(np.min_scalar_type(int(column.max())))

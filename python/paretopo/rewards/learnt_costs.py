@@ -172,7 +172,7 @@ class SuccessPrice:
         return self._value
 
     def of_groups(self, costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
-        """The price for each group: not below its dearest right answer, if several are right.
+        """Return the price for each group: at least its dearest right answer, if several are right.
 
         If one right answer costs more than another of its group, the more expensive one is the
         price of a right answer there, whatever the other groups pay.
@@ -223,7 +223,7 @@ class SuccessPrice:
 
 
 def _quantile(values: Sequence[float], quantile: float) -> float:
-    """``np.quantile`` of some dozens of numbers, ten times as fast."""
+    """Compute ``np.quantile`` of some dozens of numbers, ten times as fast."""
     ordered = sorted(values)
     below, share = divmod(quantile * (len(ordered) - 1), 1.0)
     low, high = ordered[int(below)], ordered[min(int(below) + 1, len(ordered) - 1)]
@@ -231,7 +231,7 @@ def _quantile(values: Sequence[float], quantile: float) -> float:
 
 
 def _dearest_right(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
-    """(...) the cost of the dearest right answer of each group, 0 where none is right."""
+    """Return the cost of the dearest right answer of each group, (...); 0 without any."""
     paid = check_costs(costs, None)
     solved = check_successes(successes, paid.shape, None)
     dearest: NDArray[np.float64] = np.max(paid, axis=-1, where=solved, initial=0.0)
@@ -295,11 +295,11 @@ class CostTargets:
         solved = check_successes(successes, paid.shape, None)
         if not len(paid) or (self.by == "start" and self._targets is not None):
             return
-        self._costs[_difficulty(solved)] += paid.tolist()
+        self._costs[_rate_difficulty(solved)] += paid.tolist()
         self._seen += 1
         self._size = max(self._size, len(paid))
         if self._seen == self.groups:
-            self._targets = self._of_the_block()
+            self._targets = self._compute_targets()
             self._costs, self._seen, self._size = [[], [], []], 0, 0
 
     def target(self, successes: ArrayLike) -> float:
@@ -308,8 +308,8 @@ class CostTargets:
         Args:
             successes: (points,) of the group.
         """
-        targets = self._of_the_block() if self._targets is None else self._targets
-        target = targets[_difficulty(np.asarray(successes, np.bool_))]
+        targets = self._compute_targets() if self._targets is None else self._targets
+        target = targets[_rate_difficulty(np.asarray(successes, np.bool_))]
         return np.inf if target is None else target
 
     def state_dict(self) -> dict[str, Any]:
@@ -344,28 +344,29 @@ class CostTargets:
             else [None if target is None else float(target) for target in targets]
         )
 
-    def _of_the_block(self) -> list[float | None]:
+    def _compute_targets(self) -> list[float | None]:
         """Return the targets of hard, medium and easy groups."""
         if self.by == "start":
             costs = sorted(cost for some in self._costs for cost in some)
-            return [_least_with(costs, 4)] * 3
+            return [_bound_of_cheapest(costs, 4)] * 3
         parts = (1, max(self._size // 3, 1), max(2 * self._size // 3, 1))
         return [
-            _least_with(sorted(some), part) for some, part in zip(self._costs, parts, strict=True)
+            _bound_of_cheapest(sorted(some), part)
+            for some, part in zip(self._costs, parts, strict=True)
         ]
 
 
-def _difficulty(successes: NDArray[np.bool_]) -> int:
-    """0 of a hard group, 1 of a medium one, 2 of an easy one."""
+def _rate_difficulty(successes: NDArray[np.bool_]) -> int:
+    """Return 0 for a hard group, 1 for a medium one, 2 for an easy one."""
     right, rollouts = int(successes.sum()), len(successes)
     return int(3 * right >= rollouts) + int(3 * right >= 2 * rollouts)
 
 
-def _least_with(ascending: list[float], parts: int) -> float | None:
-    """The least that 1 / ``parts`` of the costs are at most; None of none."""
+def _bound_of_cheapest(ascending: list[float], parts: int) -> float | None:
+    """Return the smallest bound that 1 / ``parts`` of the costs stay within; None without costs."""
     return ascending[-(-len(ascending) // parts) - 1] if ascending else None
 
 
 def shorten(cost: float) -> float:
-    """A cost for JSON: whole ones as integers, two characters less."""
+    """Write whole costs as integers, which are two characters shorter in JSON."""
     return int(cost) if cost.is_integer() else cost

@@ -49,7 +49,7 @@ _WORDS = re.compile(r"\\text(?:bf|it|rm)?\s*\{[^{}]*[a-zA-Z]{2}[^{}]*\}|[a-zA-Z]
 
 
 def last_box(text: str) -> str | None:
-    r"""The content of the last `\boxed{…}` whose braces match, None without one.
+    r"""Return the content of the last `\boxed{…}` whose braces match; None without one.
 
     >>> last_box(r"So \boxed{1}, no: \boxed{\frac{1}{2}} it is")
     '\\frac{1}{2}'
@@ -117,7 +117,8 @@ class MathGrader:
             raise RuntimeError(f"math-verify does not work: {check.stderr or check.limit}")
 
     def grade(self, response: str, answer: str | Sequence[str]) -> float | None:
-        """1.0 if the last box of the response holds the answer, 0.0 if not; None: undecided.
+        """Return 1.0 if the last box of the response holds the answer, 0.0 if not, None if
+        undecided.
 
         One match among several answers is enough.
         """
@@ -134,7 +135,7 @@ class MathGrader:
         known = [[one] if isinstance(one, str) else one for one in answers]
         pairs = [(box, one) for box, right in zip(boxes, known, strict=True) for one in right]
         verdicts = iter(self.compare_all(pairs))
-        return [_best([next(verdicts) for _ in right]) for right in known]
+        return [_grade_by_best([next(verdicts) for _ in right]) for right in known]
 
     def are_equal(self, given: str, answer: str) -> bool | None:
         """Return whether two answers are equal; None if undecided."""
@@ -144,7 +145,11 @@ class MathGrader:
         """Compare several pairs, (given, right answer)."""
         verdicts = {pair: decide(*pair) for pair in dict.fromkeys(pairs)}
         with self._lock:
-            asked = {pair: self._ask(pair) for pair, verdict in verdicts.items() if verdict is None}
+            asked = {
+                pair: self._request_verdict(pair)
+                for pair, verdict in verdicts.items()
+                if verdict is None
+            }
             for _ in range(min(self._workers, len(self._waiting))):
                 self._threads.submit(self._compare_waiting)
         verdicts |= {pair: future.result() for pair, future in asked.items()}
@@ -153,8 +158,8 @@ class MathGrader:
             self.undecided += ordered.count(None)
         return ordered
 
-    def _ask(self, pair: Pair) -> Future[bool | None]:
-        """The verdict of mathematics, known or to come."""
+    def _request_verdict(self, pair: Pair) -> Future[bool | None]:
+        """Return math-verify's verdict on a pair, from the cache or as a future."""
         if pair not in self._known:
             self._known[pair] = Future()
             self._waiting.append((pair, self._known[pair]))
@@ -237,14 +242,14 @@ def decide(given: str, answer: str) -> bool | None:
         return are_same_number(one, other)
     if in_base := _IN_A_BASE.fullmatch(theirs):
         found = _IN_A_BASE.fullmatch(mine)
-        return found is not None and _of_base(found) == _of_base(in_base)
+        return found is not None and _split_base(found) == _split_base(in_base)
     if _WORDS.fullmatch(answer.strip()):
         return False
     return _compare_members(*write_as_sets(to_latex(answer), to_latex(given)))
 
 
 def _compare_members(known: str, given: str) -> bool | None:
-    """The verdict by rule 5, None where one of the texts is something else."""
+    """Compare by rule 5; return None if one of the texts is something else."""
     theirs, mine = _read_members(known), _read_members(given)
     if theirs is None or mine is None or theirs[0] != mine[0]:
         return None
@@ -269,7 +274,7 @@ def _read_members(text: str) -> tuple[str, list[PlainNumber]] | None:
     return brackets, numbers
 
 
-def _best(verdicts: Sequence[bool | None]) -> float | None:
+def _grade_by_best(verdicts: Sequence[bool | None]) -> float | None:
     """Return the grade by several answers; one match is enough."""
     return 1.0 if True in verdicts else None if None in verdicts else 0.0
 
@@ -281,5 +286,5 @@ def _read_number(text: str, normal: str) -> PlainNumber | None:
     return number
 
 
-def _of_base(found: re.Match[str]) -> tuple[str, str]:
+def _split_base(found: re.Match[str]) -> tuple[str, str]:
     return found[1].lstrip("0"), found[2] or found[3]

@@ -78,7 +78,8 @@ _BUILT = re.compile(rf"\\\{{\s*{_VARIABLE}\s*(?:\||\\mid(?![a-zA-Z])|:)(.*)\\\}}
 
 
 def to_latex(text: str) -> str:
-    r"""The answer in plain LaTeX on one line: no symbols of Unicode, no sizes, no dollar signs.
+    r"""Write the answer as plain LaTeX on one line: without Unicode symbols, sizes and dollar
+    signs.
 
     >>> to_latex("8√10"), to_latex(r"\bigl(½, 3 1/2\bigr)"), to_latex(r"x ≤ \varnothing")
     ('8\\sqrt{10}', '(\\frac{1}{2}, 3\\frac{1}{2})', 'x \\le  \\emptyset')
@@ -143,7 +144,7 @@ def write_as_sets(known: str, given: str) -> tuple[str, str]:
 
 
 def _strip_membership(text: str) -> str:
-    r"""`x \in S` is S, and `\{x \mid 1 < x\}` is `1 < x`."""
+    r"""Reduce `x \in S` to S, and `\{x \mid 1 < x\}` to `1 < x`."""
     if found := _MEMBER.fullmatch(text):
         return found[1].strip()
     if found := _BUILT.fullmatch(text):
@@ -152,19 +153,19 @@ def _strip_membership(text: str) -> str:
 
 
 def _write_interval(text: str) -> str | None:
-    """The interval that an inequality of one variable stands for, None for anything else."""
+    """Return the interval that an inequality of one variable describes; None for anything else."""
     if found := _CHAIN.fullmatch(text):
         low, first, second, high = (part.strip() for part in found.groups())
-        if not low or not high or _points_up(first) != _points_up(second):
+        if not low or not high or _opens_upwards(first) != _opens_upwards(second):
             return None
-        if not _points_up(first):
+        if not _opens_upwards(first):
             low, first, second, high = high, second, first, low
     elif found := _ONE_SIDED.fullmatch(text):
         relation, bound = (part.strip() for part in found.groups())
         if not bound:
             return None
         low, first, second, high = "-\\infty", "<", relation, bound
-        if not _points_up(relation):
+        if not _opens_upwards(relation):
             low, first, second, high = bound, relation, "<", "\\infty"
     else:
         return None
@@ -172,7 +173,7 @@ def _write_interval(text: str) -> str | None:
     return f"{opening}{low},{high}{closing}"
 
 
-def _points_up(relation: str) -> bool:
+def _opens_upwards(relation: str) -> bool:
     return relation in ("<", "\\le")
 
 

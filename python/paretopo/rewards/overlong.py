@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def overlong(tokens: ArrayLike, longest: int, buffer: int) -> NDArray[np.float64]:
-    """How far responses reach into the last ``buffer`` tokens of their budget, from 0 to 1.
+    """Return how far responses reach into the last ``buffer`` tokens of their limit, from 0 to 1.
 
     It is subtracted from the advantage after ranking: as part of the reward vector, a length would
     change the dominance between rollouts.

@@ -132,7 +132,7 @@ class OwnRewards:
     def _gather(
         self, rewards: Sequence[Reward], given: Mapping[str, Any], ids: Sequence[str]
     ) -> dict[str, Any]:
-        """The values of asynchronous functions, which run concurrently."""
+        """Run asynchronous functions concurrently and return their values."""
         values = dict[str, Any]()
         pending = {
             one.name: _LOOPS.get().submit(

@@ -46,7 +46,7 @@ class PlainNumber:
 
 
 def read_number(text: str) -> PlainNumber | None:
-    r"""The number that a text is, None if it is something else.
+    r"""Read a number from a text; return None if the text is something else.
 
     >>> read_number("-1,200.50").value, read_number(r"3\frac{1}{2}").value
     (Fraction(-2401, 2), Fraction(7, 2))
@@ -108,7 +108,7 @@ def _round_digits(value: Fraction) -> Decimal:
 
 
 def _read_unsigned(text: str) -> tuple[Fraction, bool] | None:
-    """The value, and whether it was written as a decimal."""
+    """Return the value, and whether it was written as a decimal."""
     if re.fullmatch(_DECIMAL, text):
         return Fraction(text), "." in text
     if found := _SCIENTIFIC.fullmatch(text):

@@ -249,12 +249,14 @@ class Scores:
                 for cost, one in zip(values, rollouts, strict=True)
             ]
         if objective.economy == "saving":
-            return self._saved(objective, rollouts)
+            return self._compute_savings(objective, rollouts)
         if objective.economy in OF_THE_GROUP and not any(one.held_out for one in rollouts):
-            return self._within_the_group(objective, rollouts)
+            return self._compute_group_economies(objective, rollouts)
         return [np.nan if value is None else objective.to_reward(value) for value in values]
 
-    def _within_the_group(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
+    def _compute_group_economies(
+        self, objective: Objective, rollouts: Sequence[Rollout]
+    ) -> list[float]:
         """Return economies relative to the group; NaN if the objective does not apply."""
         known, costs, right = _costs_of(objective, rollouts)
         paid = np.full(known.shape, np.nan)
@@ -266,7 +268,7 @@ class Scores:
         rewards: list[float] = paid.tolist()
         return rewards
 
-    def _saved(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
+    def _compute_savings(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
         """Return the saved shares of the price; NaN if the objective does not apply."""
         known, costs, right = _costs_of(objective, rollouts)
         held_out = any(one.held_out for one in rollouts)
@@ -324,7 +326,7 @@ def _costs_of(
     return known, np.array(costs, np.float64), right
 
 
-def _share(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _scale_to_unit(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return places between the worst, 0, and the best, 1; if all are equal, 1."""
     del solved
     low, high = costs.min(initial=np.inf), costs.max(initial=-np.inf)
@@ -337,7 +339,7 @@ def _share(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDArray[np.
 _GROUP_ECONOMIES: Mapping[
     str, Callable[[NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
 ] = {
-    "share of the group": _share,
+    "share of the group": _scale_to_unit,
     "arora_zanette": arora_zanette_economy,
     "kimi": kimi_economy,
     "gr3": lambda costs, _: gr3_economy(costs),

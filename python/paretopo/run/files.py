@@ -37,7 +37,7 @@ def append_row(path: Path, row: Mapping[str, Any]) -> None:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The whole lines of a file, one at a time; none where there is no file.
+    """Yield the complete lines of a file, one at a time; none if the file is missing.
 
     Raises:
         ConfigError: a line is no object with a step; names file and line.
@@ -57,7 +57,7 @@ def keep_rows(path: Path, wanted: Callable[[Row], bool]) -> None:
 
 
 def to_json(value: Any) -> Any:
-    """JSON's own types: NumPy and torch scalars and arrays unpacked, NaN and infinity as null."""
+    """Convert a value to JSON's types: unpack scalars and arrays, write NaN, infinity as null."""
     if isinstance(value, Mapping):
         return {str(name): to_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -70,7 +70,7 @@ def to_json(value: Any) -> Any:
 
 
 def parse_object(text: bytes) -> Row | None:
-    """A JSON object, None where the text is something else."""
+    """Parse a JSON object; return None if the text is something else."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -116,10 +116,10 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """As :func:`write_file`, from bytes in memory."""
+    """Write bytes from memory like :func:`write_file`."""
     write_file(path, lambda file: file.write(content))
 
 
 def write_text(path: Path, text: str) -> None:
-    """As :func:`write_bytes`, in UTF-8."""
+    """Write a text in UTF-8 like :func:`write_bytes`."""
     write_bytes(path, text.encode())

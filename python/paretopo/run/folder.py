@@ -183,7 +183,9 @@ class RunFolder(Folder):
                 the recipe, and its estimator if the file has another.
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        name = f"{_asked(config)}-{method or _name_method(config)}-seed{config.seed}-{stamp}"
+        name = (
+            f"{_name_questions(config)}-{method or _name_method(config)}-seed{config.seed}-{stamp}"
+        )
         run = cls(fresh_folder(Path(out), name), config)
         for folder in ("checkpoints", "model", "report"):
             (run.path / folder).mkdir()
@@ -223,7 +225,7 @@ class RunFolder(Folder):
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
-        """The run that is kept in a folder.
+        """Open the run in a folder.
 
         Raises:
             ConfigError: it is no run folder, or its ``config.toml`` or ``manifest.json`` is broken.
@@ -276,7 +278,7 @@ class RunFolder(Folder):
         )
 
     def last_step(self) -> int:
-        """The last recorded step; 0 before the first."""
+        """Return the last recorded step; 0 before the first."""
         return max((row["step"] for row in self.steps()), default=0)
 
     def extend(self, steps: int) -> None:
@@ -365,7 +367,7 @@ class RunFolder(Folder):
         files.write_bytes(self.path / "outcomes.json", text.encode())
 
     def outcomes(self) -> list[dict[str, float]]:
-        """The outcome of each evaluation by objective, as they score at the end of the records."""
+        """Return each evaluation's outcome by objective, as scored at the end of the records."""
         found = [row.get("outcome") for row in self.evaluations()]
         rows = [dict(one) if isinstance(one, dict) else {} for one in found]
         path = self.path / "outcomes.json"
@@ -403,7 +405,7 @@ class RunFolder(Folder):
         files.append_row(self.path / "answers.jsonl", row)
 
     def answers(self) -> list[Row]:
-        """The whole rows of ``answers.jsonl``; a broken one is a ConfigError."""
+        """Return the complete rows of ``answers.jsonl``; a broken row raises a ConfigError."""
         return list(files.read_rows(self.path / "answers.jsonl"))
 
     def truncate_answers(self, count: int) -> None:
@@ -412,15 +414,15 @@ class RunFolder(Folder):
         files.keep_rows(self.path / "answers.jsonl", lambda _: next(left, None) is not None)
 
     def steps(self) -> list[Row]:
-        """The whole rows of ``steps.jsonl``; a broken one is a ConfigError."""
+        """Return the complete rows of ``steps.jsonl``; a broken row raises a ConfigError."""
         return list(files.read_rows(self.path / "steps.jsonl"))
 
     def evaluations(self) -> list[Row]:
-        """The whole rows of ``evaluations.jsonl``; a broken one is a ConfigError."""
+        """Return the complete rows of ``evaluations.jsonl``; a broken row raises a ConfigError."""
         return list(files.read_rows(self.path / "evaluations.jsonl"))
 
     def trajectories(self) -> Iterator[Group]:
-        """The whole rows of ``trajectories.jsonl``; a broken one is a ConfigError."""
+        """Yield the complete rows of ``trajectories.jsonl``; a broken row raises a ConfigError."""
         return read_groups(self.path / "trajectories.jsonl")
 
     def truncate_after(self, step: int, evaluations: int | None = None) -> None:
@@ -456,7 +458,7 @@ def find_start(evaluations: Sequence[Row]) -> int:
     return before[-1] if before else 0
 
 
-def _asked(config: RunConfig) -> str:
+def _name_questions(config: RunConfig) -> str:
     """Return the name of the run's questions: its task, or the user's own file."""
     given = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
     own = given.get(config.backend, FROM_TASK)
@@ -494,5 +496,5 @@ def fresh_folder(out: Path, name: str) -> Path:
 
 
 def now() -> str:
-    """The time (UTC), to the second."""
+    """Return the current time (UTC), to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -30,7 +30,7 @@ class ForeignJob:
     trackers: str
 
     def make_config(self, table: Mapping[str, Any], known: Mapping[str, Any]) -> RunConfig:
-        """The configuration of a job.
+        """Make the configuration of a job.
 
         Args:
             table: The settings of its file or script, unchecked.

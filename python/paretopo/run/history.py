@@ -74,7 +74,7 @@ class Measure:
         return -1.0 if self.better == "fewer" else 1.0
 
     def format(self, value: float, *, sign: bool = False) -> str:
-        """The number as it is written; "" where there is none."""
+        """Format the number for a table; return "" for None."""
         if math.isnan(value):
             return ""
         style = f".{_DIGITS}g" if self.decimals is None else f".{self.decimals}f"
@@ -100,7 +100,7 @@ class Measure:
         return "better" if gained > 0.0 else "worse"
 
     def read_errors(self, rows: Iterable[Row]) -> Series:
-        """(rows,) float64 standard errors of :meth:`read`, NaN where a row does not have them."""
+        """Return the standard errors of :meth:`read`, with NaN if a row lacks them."""
         if self.of_objective:
             return read_column([row.get("error") or {} for row in rows], self.key) * self.scale
         if self.key != "solved":
@@ -116,7 +116,9 @@ class Measure:
         return found
 
     def read(self, rows: Iterable[Row]) -> Series:
-        """(rows,) float64 in the shown unit, NaN where a row does not have it."""
+        """Return the measure in its shown unit, as float64 of shape (rows,), with NaN if a row
+        lacks it.
+        """
         found = [(row.get("measured") or {}) if self.of_objective else row for row in rows]
         return read_column(found, self.key) * self.scale
 
@@ -152,12 +154,14 @@ class History:
     points: tuple[Mapping[str, float | None], ...] = ()
 
     def measured(self, measures: Sequence[Measure]) -> Series:
-        """(evaluations, measures), each in its unit; NaN where the records do not have it."""
+        """Return (evaluations, measures), each in its unit, with NaN if the records lack it."""
         columns = [measure.read(self.evaluations) for measure in measures]
         return np.array(columns).reshape(len(columns), len(self.evaluations)).T
 
     def rewards(self, measures: Sequence[Measure]) -> Series:
-        """(evaluations, measures): the outcomes as the archive sees them, larger is better."""
+        """Return the outcomes for the archive, larger is better, with shape (evaluations,
+        measures).
+        """
         return np.array(
             [[_to_number(one.get(measure.key)) for measure in measures] for one in self.outcomes]
         ).reshape(len(self.outcomes), len(measures))
@@ -231,7 +235,7 @@ class Comparison:
 
 
 def read_history(run: RunFolder) -> History:
-    """The history of a run with at least one evaluation.
+    """Read the history of a run with at least one evaluation.
 
     Raises:
         ConfigError: A record is broken.
@@ -261,7 +265,7 @@ def read_history(run: RunFolder) -> History:
 
 
 def compare_ends(history: History) -> list[Comparison]:
-    """Each measure before and after training, for all questions and then for each kind.
+    """Compare each measure before and after training, for all questions and then for each kind.
 
     It leaves out measures missing at both ends, and a single kind, which covers all questions.
     """
@@ -294,7 +298,7 @@ def describe_moment(row: Row) -> str:
 
 
 def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
-    """The objectives of several runs, each once.
+    """Return the objectives of several runs, each once.
 
     Raises:
         ValueError: The runs disagree on which way of one is better.
@@ -312,7 +316,7 @@ def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
 
 
 def find_front(values: Series, senses: Sequence[float]) -> NDArray[np.bool_]:
-    """Which outcomes no other dominates.
+    """Return True for outcomes that no other dominates.
 
     Args:
         values: (outcomes, objectives); one with a NaN is never on the front.
@@ -330,7 +334,7 @@ def find_front(values: Series, senses: Sequence[float]) -> NDArray[np.bool_]:
 
 
 def read_column(rows: Iterable[Mapping[str, Any]], key: str) -> Series:
-    """(rows,) float64 of an entry; NaN where a row does not have it."""
+    """Return an entry of each row as float64 of shape (rows,), with NaN if a row lacks it."""
     return np.array([_to_number(row.get(key)) for row in rows], np.float64)
 
 

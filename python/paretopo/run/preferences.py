@@ -42,22 +42,24 @@ def describe_sweep(history: History) -> Sweep | None:
     if not history.sweeps:
         return None
     rows, measures = history.sweeps[-1], history.objectives
-    values = _measured(rows, measures)
+    values = _read_measures(rows, measures)
     cells = [
         (row["preference"], *map(Measure.format, measures, own.tolist()))
         for row, own in zip(rows, values, strict=True)
     ]
-    front = find_front(_rewards(history), [1.0] * len(measures))
+    front = find_front(_read_rewards(history), [1.0] * len(measures))
     distinct = len(np.unique(values[front], axis=0))
     notes = [
         f"{distinct} of {len(rows)} preferences lead to different points that none of the others "
         "dominates."
     ]
     for at, measure in enumerate(measures):
-        asked = _asked(rows, at, measure.key)
+        asked = _read_requests(rows, at, measure.key)
         if asked is None:
             continue
-        share = agreement(asked, (measure.sense * values[:, at] * _way(rows, measure)).tolist())
+        share = agreement(
+            asked, (measure.sense * values[:, at] * _expected_sign(rows, measure)).tolist()
+        )
         notes.append(
             f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the "
             "requested order."
@@ -131,7 +133,7 @@ def _draw_tables(histories: Mapping[str, History], objectives: int) -> Figure:
 
 def _draw_table(axes: Axes, history: History, label: str) -> None:
     rows, measures = history.sweeps[-1], history.objectives
-    values = _measured(rows, measures)
+    values = _read_measures(rows, measures)
     own = values * [one.sense for one in measures]
     low, high = find_ends(own)
     shares = (own - low) / np.where(high > low, high - low, 1.0)
@@ -145,7 +147,7 @@ def _draw_table(axes: Axes, history: History, label: str) -> None:
         axes.set_yticks([])
     else:
         axes.set_yticks(range(len(rows)))
-        axes.set_yticklabels([_short(row) for row in rows], fontsize=9)
+        axes.set_yticklabels([_format_preference(row) for row in rows], fontsize=9)
         names = rows[0]["budgets"] if "budgets" in rows[0] else (one.name for one in measures)
         axes.set_ylabel(" : ".join(names))
         for (row, column), value in np.ndenumerate(values):
@@ -159,27 +161,29 @@ def _draw_curve(
     axes: Axes, history: History, x: Measure, y: Measure, colour: str, label: str
 ) -> None:
     if not history.sweeps:
-        values = _measured(history.evaluations[-1:], (x, y))
+        values = _read_measures(history.evaluations[-1:], (x, y))
         axes.plot(*values.T, "*", color=colour, markersize=13, label=label)
         return
     for rows, style in (
         (history.sweeps[0], {"color": _GREY, "alpha": 0.6, "label": "start"}),
         (history.sweeps[-1], {"color": colour, "label": label}),
     ):
-        values = _measured(rows, (x, y))
+        values = _read_measures(rows, (x, y))
         axes.plot(*values.T, "o-", linewidth=1.4, **style)
-    for point, here in _by_place(values, history.sweeps[-1]):
-        text = " · ".join(_short(row) for row in here)
+    for point, here in _group_coinciding(values, history.sweeps[-1]):
+        text = " · ".join(_format_preference(row) for row in here)
         axes.annotate(text, point, xytext=(7, -11), textcoords="offset points", fontsize=8)
 
 
 def _draw_calibration(axes: Axes, history: History) -> None:
-    """Each objective from its worst to its best against its weight; of budgets, used by asked."""
+    """Plot each objective, scaled to 0..1, against its weight, or the used amount against the
+    budget.
+    """
     rows = history.sweeps[-1]
-    values = _measured(rows, history.objectives)
+    values = _read_measures(rows, history.objectives)
     budgets = "budgets" in rows[0]
     for at, measure in enumerate(history.objectives):
-        asked = _asked(rows, at, measure.key)
+        asked = _read_requests(rows, at, measure.key)
         if asked is None:
             continue
         colour, got = COLOURS[at % len(COLOURS)], values[:, at]
@@ -197,13 +201,13 @@ def _draw_calibration(axes: Axes, history: History) -> None:
     axes.legend(frameon=False, fontsize=8)
 
 
-def _measured(rows: Sequence[Row], measures: Sequence[Measure]) -> Series:
-    """(rows, measures) in their units."""
+def _read_measures(rows: Sequence[Row], measures: Sequence[Measure]) -> Series:
+    """Return the measures in their units, with shape (rows, measures)."""
     return np.array([measure.read(rows) for measure in measures]).T
 
 
-def _rewards(history: History) -> Series:
-    """(preferences, objectives) of the last sweep, larger is better."""
+def _read_rewards(history: History) -> Series:
+    """Return (preferences, objectives) of the last sweep, larger is better."""
     keys = [measure.key for measure in history.objectives]
     return np.array(
         [[np.nan if one.get(key) is None else one[key] for key in keys] for one in history.points],
@@ -211,25 +215,25 @@ def _rewards(history: History) -> Series:
     )
 
 
-def _asked(rows: Sequence[Row], at: int, name: str) -> list[float] | None:
+def _read_requests(rows: Sequence[Row], at: int, name: str) -> list[float] | None:
     """Return the weight or budget of an objective in each row; None without any."""
     if "budgets" in rows[0]:
         return [row["budgets"][name] for row in rows] if name in rows[0]["budgets"] else None
     return [row["weights"][at] for row in rows]
 
 
-def _way(rows: Sequence[Row], measure: Measure) -> float:
-    """A larger budget lets more be used, a larger weight makes an objective better."""
+def _expected_sign(rows: Sequence[Row], measure: Measure) -> float:
+    """Return the sign by which a larger request should change a measure."""
     return measure.sense if "budgets" in rows[0] else 1.0
 
 
-def _short(row: Row) -> str:
+def _format_preference(row: Row) -> str:
     numbers = row["budgets"].values() if "budgets" in row else row["weights"]
     return " : ".join(f"{number:g}" for number in numbers)
 
 
-def _by_place(values: Series, rows: Sequence[Row]) -> list[tuple[Any, list[Row]]]:
-    """The rows of each point, those that coincide together."""
+def _group_coinciding(values: Series, rows: Sequence[Row]) -> list[tuple[Any, list[Row]]]:
+    """Group the rows whose points coincide."""
     places: dict[tuple[float, ...], list[Row]] = {}
     for value, row in zip(values.tolist(), rows, strict=True):
         places.setdefault(tuple(value), []).append(row)

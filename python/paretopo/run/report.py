@@ -35,7 +35,7 @@ class ReportPath(_AnyPath):
     rows: tuple[tuple[str, ...], ...] = ()  # of the table; the first has the titles
 
     def list_rows(self) -> list[str]:
-        """The table in columns, for a terminal."""
+        """Return the table as aligned lines for a terminal."""
         widths = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
         return [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -127,7 +127,7 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
 
 
 def _tabulate_ends(history: History) -> list[str]:
-    """Every measure before and after, with direction and unit."""
+    """Tabulate every measure before and after training, with direction and unit."""
     title, *rows = _rows_of_ends(history)
     numbers = "---:|" * (len(title) - 3)
     lines = [_join_cells(title), f"|---|---|---|{numbers}", *map(_join_cells, rows)]
@@ -164,7 +164,7 @@ def _tabulate_pairs(histories: Mapping[str, History]) -> list[str]:
 
 
 def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
-    """A row for each run and each method, a column for each measure."""
+    """Tabulate the measures of each run and each method."""
     title, *rows = _rows_of_runs(histories)
     lines = [_join_cells(title), f"|---|---:|{'---:|' * (len(title) - 2)}", *map(_join_cells, rows)]
     return [

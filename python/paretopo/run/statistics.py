@@ -20,7 +20,7 @@ _SMALLEST_EXPECTED = 5  # Cochran (1954): below it the normal approximation is n
 
 
 def wilson_interval(successes: float, n: int) -> tuple[float, float]:
-    """95 % interval of a proportion; (0, 1) where nothing was tried.
+    """Compute Wilson's 95 % interval of a proportion; (0, 1) without trials.
 
     Source: Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
 
@@ -38,7 +38,7 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
 
 
 def t_interval(values: ArrayLike, over: ArrayLike | None = None) -> tuple[float, float]:
-    """95 % interval of a mean by Student's t, or of a ratio of sums by Fieller's theorem.
+    """Compute the 95 % interval of a mean (Student's t), or of a ratio of sums (Fieller's theorem).
 
     If only few questions matter (one in five has a tool call, for example), use at least 100.
 
@@ -74,7 +74,7 @@ def t_interval(values: ArrayLike, over: ArrayLike | None = None) -> tuple[float,
 
 
 def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) -> float:
-    """p-value of "both have the same chance", for answers to different questions or by strangers.
+    """Compute the p-value of "both succeed equally often", for answers to separate questions.
 
     The pooled z-test; Fisher's exact test where one of the four expected counts is below 5.
 
@@ -108,7 +108,7 @@ def fisher_exact(successes_a: int, n_a: int, successes_b: int, n_b: int) -> floa
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
-    """p-value of "both are equally often right", from the questions that only one of them solved.
+    """Compute the p-value of "both are equally often right" from questions that only one solved.
 
     Source: McNemar (1947), Psychometrika 12, 153-157, in its exact form, a sign test.
 
@@ -121,7 +121,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
 
 
 def sign_flips(differences: ArrayLike, seed: int = 0) -> float:
-    """p-value of "the two are alike": how often do differences with random signs get so far?
+    """Compute the p-value of "no difference" by random signs of the differences.
 
     All sign patterns for up to 13 differences other than 0, else 10,000 random ones.
 
@@ -139,12 +139,15 @@ def sign_flips(differences: ArrayLike, seed: int = 0) -> float:
     if sizes.size == 0:
         return 1.0
     seen = abs(sizes.sum()) * (1 - 1e-12)
-    far = [np.abs((1 - 2 * flipped) @ sizes) >= seen for flipped in _flips(sizes.size, seed)]
+    far = [
+        np.abs((1 - 2 * flipped) @ sizes) >= seen
+        for flipped in _draw_sign_patterns(sizes.size, seed)
+    ]
     return float(np.concatenate(far).mean())
 
 
 def least_sign_flip_p(n: int) -> float:
-    """The least p-value that `sign_flips` can give of n differences.
+    """Return the smallest p-value that `sign_flips` can reach with n differences.
 
     >>> [least_sign_flip_p(n) for n in (3, 5, 6)]
     [0.25, 0.0625, 0.03125]
@@ -153,7 +156,7 @@ def least_sign_flip_p(n: int) -> float:
 
 
 def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, float]:
-    """95 % interval of the mean difference: all shifts that `sign_flips` does not reject.
+    """Compute the 95 % interval of the mean difference: all shifts that `sign_flips` accepts.
 
     A shift d is inside where the p-value of (differences - d) is above 0.05, so 0 is outside where
     `sign_flips` has p < 0.05. It covers 95 % where differences are symmetric around their mean,
@@ -179,7 +182,7 @@ def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, fl
     # Below the mean, a pattern is as extreme as the data once d reaches the mean of its flipped
     # values, or of the rest; the same holds above the mean. Flipping all or none always is.
     lows, highs = [], []
-    for flipped in _flips(values.size, seed):
+    for flipped in _draw_sign_patterns(values.size, seed):
         count = flipped.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = np.stack(
@@ -195,7 +198,7 @@ def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, fl
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values that account for how many there are, in the order given.
+    """Correct p-values for their number, in the given order.
 
     Source: Holm (1979), Scand. J. Stat. 6, 65-70.
 
@@ -211,8 +214,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _flips(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """(patterns, n) which signs are flipped, 1 or 0, in portions that fit the memory."""
+def _draw_sign_patterns(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield patterns of flipped signs, 1 or 0, in blocks of shape (patterns, n) that fit the
+    memory.
+    """
     if 2**n <= _DRAWS:
         yield np.arange(2**n)[:, None] >> np.arange(n) & 1
         return
@@ -224,7 +229,7 @@ def _flips(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
 
 @functools.cache
 def _t_quantile(freedom: int) -> float:
-    """The 97.5 % point of Student's t with so many degrees of freedom.
+    """Return the 97.5 % point of Student's t with a number of degrees of freedom.
 
     Source: Abramowitz and Stegun (1964), Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
     """
@@ -233,7 +238,7 @@ def _t_quantile(freedom: int) -> float:
     factors = 2 * k / (2 * k + 1) if odd else (2 * k - 1) / (2 * k)
 
     def within(angle: float) -> float:
-        """The probability of at most tan(angle) * sqrt(freedom), either side."""
+        """Return the probability of an absolute value of at most tan(angle) * sqrt(freedom)."""
         series = 1.0 + float(np.cumprod(factors * math.cos(angle) ** 2).sum())
         if not odd:
             return math.sin(angle) * series

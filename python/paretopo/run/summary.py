@@ -113,7 +113,7 @@ def _summarise(
 
 
 def _group_by_method(histories: Mapping[str, History]) -> dict[str, list[str]]:
-    """The labels of each method's runs."""
+    """Return the labels of each method's runs."""
     settings = {label: _read_settings(one.run.config) for label, one in histories.items()}
     groups = defaultdict[tuple[str, frozenset[tuple[str, str]]], list[str]](list)
     for label, history in histories.items():
@@ -131,7 +131,7 @@ def _group_by_method(histories: Mapping[str, History]) -> dict[str, list[str]]:
 
 
 def _read_settings(config: RunConfig) -> dict[str, str]:
-    """Every key by its dotted name but for the seed and those of the run folder."""
+    """Return every key by its dotted name, except the seed and the keys of the run folder."""
 
     def flatten(table: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
         for name, value in table.items():

@@ -14,7 +14,7 @@ _GROWING = frozenset({"hypervolume", "archive_size"})  # from one preference to 
 
 
 def split_sweeps(rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows of each evaluation: those of one step, where they say a preference.
+    """Group the rows by evaluation: rows of one step if they name a preference.
 
     >>> rows = [{"step": 0}, {"step": 2, "preference": "a"}, {"step": 2, "preference": "b"}]
     >>> [len(sweep) for sweep in split_sweeps(rows)]
@@ -26,7 +26,7 @@ def split_sweeps(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def average_sweep(rows: Sequence[Row]) -> Row:
-    """One row for all preferences: means of the numbers; of the archive the end; else the last's.
+    """Average the numbers over all preferences; keep the last archive and the last other values.
 
     >>> average_sweep([{"step": 2, "measured": {"calls": 1.0}, "hypervolume": 0.1},
     ...                {"step": 2, "measured": {"calls": 2.0}, "hypervolume": 0.3}])

@@ -152,7 +152,7 @@ class _WeightsAndBiases:
 
 
 def numbers_of_step(row: Row) -> dict[str, float]:
-    """The numbers of a step's row, with archive size and hypervolume; none where it has no ranks.
+    """Return the numbers of a step's row, with archive size and hypervolume; none without ranks.
 
     >>> numbers_of_step({"step": 1, "loss": 0.5})
     {}
@@ -165,7 +165,7 @@ def numbers_of_step(row: Row) -> dict[str, float]:
 
 
 def numbers_of_evaluation(row: Row) -> dict[str, float]:
-    """The numbers of an evaluation's row."""
+    """Return the numbers of an evaluation's row."""
     return _prefix(_flatten(row, _OF_EVALUATIONS))
 
 

@@ -98,27 +98,27 @@ class Group:
 
     @classmethod
     def from_row(cls, row: files.Row) -> Group:
-        """The group of a row.
+        """Make the group of a row.
 
         Raises:
             ConfigError: a field is missing or of another type; names it.
         """
         shared = {
-            "prompt_id": _field(row, "id", str),
-            "prompt": _field(row, "prompt", str),
-            "answer": _field(row, "answer", str),
-            "held_out": _field(row, "held_out", bool),
-            "kind": _field(row, "kind", str),
-            "preference": _field({"preference": ""} | row, "preference", str),
+            "prompt_id": _read_field(row, "id", str),
+            "prompt": _read_field(row, "prompt", str),
+            "answer": _read_field(row, "answer", str),
+            "held_out": _read_field(row, "held_out", bool),
+            "kind": _read_field(row, "kind", str),
+            "preference": _read_field({"preference": ""} | row, "preference", str),
         }
-        rollouts = tuple(_rollout(one, shared) for one in _field(row, "rollouts", list))
+        rollouts = tuple(_rollout(one, shared) for one in _read_field(row, "rollouts", list))
         if not rollouts:
             raise ConfigError("rollouts must hold at least one")
         return cls(
             rollouts=rollouts,
-            step=_field(row, "step", int),
-            stage=_field(row, "stage", int),
-            objectives=tuple(str(name) for name in _field(row, "objectives", list)),
+            step=_read_field(row, "step", int),
+            stage=_read_field(row, "stage", int),
+            objectives=tuple(str(name) for name in _read_field(row, "objectives", list)),
         )
 
 
@@ -128,7 +128,7 @@ def append_group(path: Path, group: Group) -> None:
 
 
 def read_groups(path: Path) -> Iterator[Group]:
-    """The groups of a file in its order; a torn last line is left out, a missing file is empty.
+    """Yield the groups of a file in its order; a torn last line or a missing file yields nothing.
 
     Raises:
         ConfigError: a line is no group; names file, line and field.
@@ -141,7 +141,7 @@ def read_groups(path: Path) -> Iterator[Group]:
 
 
 def shorten(group: Group, most: int = _MOST_CHARACTERS) -> Group:
-    """The group with rollouts of at most about `most` characters; the longest pieces lose some.
+    """Shorten the rollouts of a group to about `most` characters, the longest pieces first.
 
     The middle of a piece is left out, and says how much it was.
     """
@@ -194,25 +194,25 @@ def _rollout(row: Any, shared: dict[str, Any]) -> Rollout:
     return Rollout(
         **shared,
         reward_components=_components(row),
-        solved=None if row.get("solved", False) is None else _field(row, "solved", bool),
-        tokens=_field(row, "tokens", int),
-        truncated=_field(row, "truncated", bool),
-        segments=tuple(_segment(one) for one in _field(row, "segments", list)),
+        solved=None if row.get("solved", False) is None else _read_field(row, "solved", bool),
+        tokens=_read_field(row, "tokens", int),
+        truncated=_read_field(row, "truncated", bool),
+        segments=tuple(_segment(one) for one in _read_field(row, "segments", list)),
         rewards=_numbers(row, "rewards"),
         gated=_numbers(row, "gated"),
-        rank=None if rank is None else _field(row, "rank", int),
-        advantage=None if advantage is None else _field(row, "advantage", float),
+        rank=None if rank is None else _read_field(row, "rank", int),
+        advantage=None if advantage is None else _read_field(row, "advantage", float),
     )
 
 
 def _segment(row: Any) -> Segment:
     if not isinstance(row, dict) or row.get("kind") not in get_args(SegmentKind):
         raise ConfigError(f"a segment must have a kind of {get_args(SegmentKind)}, got {row!r:.80}")
-    return Segment(row["kind"], _field(row, "text", str))
+    return Segment(row["kind"], _read_field(row, "text", str))
 
 
 def _components(row: files.Row) -> dict[str, float | None]:
-    given = _field(row, "reward_components", dict)
+    given = _read_field(row, "reward_components", dict)
     return {
         name: None if value is None else _number(f"reward_components.{name}", value)
         for name, value in given.items()
@@ -221,12 +221,12 @@ def _components(row: files.Row) -> dict[str, float | None]:
 
 def _numbers(row: files.Row, name: str) -> tuple[float, ...]:
     """Rewards; null, as NaN is written, comes back as NaN."""
-    numbers = _field(row, name, list)
+    numbers = _read_field(row, name, list)
     return tuple(math.nan if one is None else _number(name, one) for one in numbers)
 
 
-def _field(row: files.Row, name: str, kind: type) -> Any:
-    """A field that must be there and of a type."""
+def _read_field(row: files.Row, name: str, kind: type) -> Any:
+    """Return a field of a row; raise an error if it is missing or of another type."""
     if name not in row:
         raise ConfigError(f"{name} is missing")
     value = row[name]

@@ -129,12 +129,14 @@ class Results:
         return len(self._records)
 
     def seeds(self, task: str, method: str) -> list[int]:
-        """Seeds of a task on which all of its methods have ended, if the method is one of them."""
+        """Return the seeds on which all methods of a task have ended; none if the method is not
+        among them.
+        """
         seeds = self._seeds[task]
         return seeds if all(Cell(task, method, seed) in self._records for seed in seeds) else []
 
     def curve(self, task: str, method: str, measure: str) -> Floats:
-        """(seeds, evaluations) a measure over a training.
+        """Return a measure over the course of the trainings, with shape (seeds, evaluations).
 
         Args:
             task: The task.
@@ -146,7 +148,7 @@ class Results:
         return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
 
     def read(self, task: str, method: str, measure: str, step: int | None = None) -> Floats:
-        """(seeds,) a measure after so many steps; after the last if None."""
+        """Return a measure after a number of steps, or after the last step, with shape (seeds,)."""
         curve = self.curve(task, method, measure)
         if step is None:
             return curve[:, -1]
@@ -154,12 +156,14 @@ class Results:
         return curve[:, at]
 
     def test(self, task: str, method: str, measure: str) -> Floats:
-        """(seeds,) a measure of the trained policies on the test questions of a task."""
+        """Return a measure of the trained policies on a task's test questions, (seeds,)."""
         cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
         return np.array([self._records[cell]["test"][measure][-1] for cell in cells])
 
     def hypervolume_of_run(self, task: str, method: str) -> Floats:
-        """(seeds,) hypervolume of all evaluations of a training together, from (0, 0)."""
+        """Return the hypervolume of all evaluations of each training, from (0, 0), with shape
+        (seeds,).
+        """
         outcomes = [self.curve(task, method, measure) for measure in ("accuracy", "economy")]
         return np.asarray(paretopo_core.hypervolume(np.stack(outcomes, axis=-1), 0.0))
 
@@ -173,7 +177,7 @@ class Results:
         return all(measure in self._records[cell]["evaluations"] for cell in cells)
 
     def describe(self, task: str) -> str:
-        """The point of a task, in one line."""
+        """Describe a task in one line."""
         table = self.plan.tasks[task].table
         return "a language model" if table is None else table.about
 
@@ -182,7 +186,7 @@ class Results:
         return self.plan.tasks[task].cost
 
     def methods(self, task: str) -> list[str]:
-        """The methods of a task that are no ablations."""
+        """Return the methods of a task, without the ablations."""
         named = self.plan.tasks[task].methods or self.plan.study.methods
         return [method for method in self.plan.methods_of(task) if method in named]
 
@@ -193,7 +197,8 @@ class Results:
         measure: str | None = None,
         step: int | None = None,
     ) -> Floats:
-        """(seeds,) the least of a measure over tasks, for each seed that all of them have.
+        """Return the smallest value of a measure over the tasks, for each seed that all of them
+        have.
 
         Args:
             method: The method.
@@ -212,7 +217,7 @@ class Results:
         return worst
 
     def rank_by_worst(self) -> list[str]:
-        """The methods, that of the best worst case first."""
+        """Return the methods in the order of their worst cases, the best first."""
         methods = self.plan.study.methods
         return sorted(methods, key=lambda method: -float(self.worst(method).mean()))
 
@@ -275,7 +280,7 @@ class Results:
     def compare_worst(
         self, measure: str | None = None, step: int | None = None
     ) -> list[Comparison]:
-        """The worst case of our method against that of each other one, on the tasks of both."""
+        """Compare the worst case of our method with those of the others, on their common tasks."""
         ours, methods = self.plan.ours, self.plan.study.methods
         return self._test(
             {
@@ -286,7 +291,9 @@ class Results:
         )
 
     def find_losses(self) -> list[tuple[str, Comparison]]:
-        """(task, comparison) where another method is better than ours, the largest first."""
+        """Return (task, comparison) for each method that is better than ours, the largest loss
+        first.
+        """
         lost = [
             (task, one)
             for task in self.tasks

@@ -74,7 +74,7 @@ def _columns(rows: Sequence[Row]) -> Row:
 
 
 def add_scores(plan: Plan, row: Row) -> Row:
-    """The record of a training with hypervolume and preference, by the best policies of the plan.
+    """Add hypervolume and preference, relative to the plan's best policies, to a training's record.
 
     Tables and fronts have theirs when they are recorded.
     """
@@ -124,19 +124,19 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
 
 
 def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row], Row]:
-    """The evaluations of a training, and its test under that name, where there is one."""
+    """Train a language model; return its evaluations, and that on test questions, if any."""
     section, out = plan.tasks[cell.task], _folder(cell, runs)
     run = _train(section, plan.overrides_of_training(cell), runs, out)
-    evaluations = [_evaluation(section, run.config, row) for row in run.evaluations()]
-    further: Row = {"by_question": {"evaluations": _by_question(section, run)}}
+    evaluations = [_score_held_out(section, run.config, row) for row in run.evaluations()]
+    further: Row = {"by_question": {"evaluations": _outcomes_by_question(section, run)}}
     if section.test is not None:
         test = _test(run, section.test)
-        further["test"] = _columns([_evaluation(section, run.config, test.evaluations()[-1])])
-        further["by_question"]["test"] = _by_question(section, test)
+        further["test"] = _columns([_score_held_out(section, run.config, test.evaluations()[-1])])
+        further["by_question"]["test"] = _outcomes_by_question(section, test)
     return evaluations, further
 
 
-def _by_question(section: TaskSection, run: RunFolder) -> Row:
+def _outcomes_by_question(section: TaskSection, run: RunFolder) -> Row:
     """Return accuracy and cost of each question at the end, in order; None where undefined.
 
     Empty for a run folder without ``questions.json``, which earlier versions did not write.
@@ -185,7 +185,7 @@ def _digest(file: str) -> str:
 
 
 def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> list[Row]:
-    """One policy that is given each preference, or one for each; steps are of all together."""
+    """Train one policy for all preferences, or one for each; `steps` counts them together."""
     section, out = plan.tasks[cell.task], _folder(cell, runs)
     overrides = plan.overrides_of_training(cell)
     steps, every = section.steps or plan.study.steps, plan.study.every
@@ -220,8 +220,8 @@ def _evaluate_front(
     section: TaskSection, config: RunConfig, rows: Sequence[Row], weights: Sequence[Any]
 ) -> Row:
     """Return the joint scores of the answers to all preferences."""
-    each = [_evaluation(section, config, row) for row in rows]
-    amounts = [_amounts(section, config, row) for row in rows]
+    each = [_score_held_out(section, config, row) for row in rows]
+    amounts = [_average_amounts(section, config, row) for row in rows]
     points = [(right, right * (1.0 - cost / section.most)) for right, _, cost in amounts]
     start = (section.cheapest_accuracy, 0.0)
     means = {name: sum(one[name] for one in each) / len(each) for name in each[0]}
@@ -233,7 +233,7 @@ def _folder(cell: Cell, runs: Path) -> Path:
 
 
 def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFolder:
-    """The run of a configuration, begun or gone on with where it has not ended."""
+    """Start the run of a configuration, or resume it if it has not ended."""
     # Methods share the warm-up of a task and seed.
     places = {"run.out": str(out), "warmup.shared": str(runs / "warmups")}
     config = load(str(section.config), overrides | places)
@@ -249,9 +249,9 @@ def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFo
     return begun[-1]
 
 
-def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
+def _score_held_out(section: TaskSection, config: RunConfig, row: Row) -> Row:
     """Return the scores of the held-out answers; costs are before price and budget."""
-    accuracy, cost, cost_of_solved = _amounts(section, config, row)
+    accuracy, cost, cost_of_solved = _average_amounts(section, config, row)
     return {
         "step": row["step"],
         "accuracy": accuracy,
@@ -262,7 +262,9 @@ def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
     }
 
 
-def _amounts(section: TaskSection, config: RunConfig, row: Row) -> tuple[float, float, float]:
+def _average_amounts(
+    section: TaskSection, config: RunConfig, row: Row
+) -> tuple[float, float, float]:
     """Share of right answers, mean cost of all and of the right ones."""
     measure = config.objective(section.cost)
     cost = measure.to_amount(row["measured"][section.cost])
@@ -271,7 +273,7 @@ def _amounts(section: TaskSection, config: RunConfig, row: Row) -> tuple[float, 
 
 
 def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:
-    """The runs of a configuration, the oldest first."""
+    """Return the runs of a configuration, the oldest first."""
     runs = [RunFolder.open(path.parent) for path in sorted(out.glob("*/config.toml"))]
     return [run for run in runs if run.config == config]
 

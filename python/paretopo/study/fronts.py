@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def preference_grid(count: int) -> dict[str, Any]:
-    """The values that give preferences between two objectives, in equal steps, by dotted name.
+    """Return the keys that set evenly spaced preferences between two objectives, by dotted name.
 
     >>> preference_grid(5)["preference.levels"]
     4

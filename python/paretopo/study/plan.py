@@ -149,7 +149,7 @@ class TaskSection:
         {'hypervolume': 1.0, 'preference': 0.84375}
         """
         best = [(right, 1.0 - cost / self.most) for right, cost in self.best]
-        volumes = [self._volume(*mixed) for mixed in _mix(best, self.cheapest_accuracy)]
+        volumes = [self._volume(*mixed) for mixed in _list_mixtures(best, self.cheapest_accuracy)]
         value = max(right * (RIGHT + SAVED * share) for right, share in best)
         return {
             "hypervolume": self._volume(accuracy, saved) / max(volumes),
@@ -160,8 +160,10 @@ class TaskSection:
         return max(right - self.cheapest_accuracy, 0.0) * max(saved, 0.0)
 
 
-def _mix(policies: Sequence[tuple[float, float]], start: float) -> Iterator[tuple[float, float]]:
-    """(right, saved) of policies, and of the mixture of each two that has the largest volume."""
+def _list_mixtures(
+    policies: Sequence[tuple[float, float]], start: float
+) -> Iterator[tuple[float, float]]:
+    """Yield (right, saved) of each policy, and of the best mixture of each two, by volume."""
     yield from policies
     for (right, saved), (other, lean) in itertools.combinations(policies, 2):
         gained, lost = other - right, lean - saved
@@ -217,7 +219,7 @@ class Plan:
         return self.study.methods[0]
 
     def overrides_of(self, method: str) -> dict[str, Any]:
-        """The values that a method sets, by dotted name, its switches included.
+        """Return the keys that a method and its switches set, by dotted name.
 
         Raises:
             ConfigError: there is no such method or switch; says the nearest.
@@ -225,7 +227,7 @@ class Plan:
         return expand_method(method, self.switches)
 
     def overrides_of_training(self, cell: Cell) -> dict[str, Any]:
-        """The values that a cell sets on top of its task's configuration, by dotted name."""
+        """Return the keys that a cell sets in its task's configuration, by dotted name."""
         section = self.tasks[cell.task]
         overrides = {
             name.replace(_CALLS, f"objectives.{section.cost}."): value
@@ -269,7 +271,7 @@ class Plan:
 
 
 def with_economy(method: Mapping[str, Any], economy: str) -> dict[str, Any]:
-    """The values of a method, and an economy of calls if it is one of the literature without any.
+    """Return the keys of a method; add an economy of calls to a published method that has none.
 
     The recommended recipe has one of its own.
     """
@@ -308,7 +310,7 @@ def from_table(
     quick: bool = False,
     tables: Mapping[str, Table] | None = None,
 ) -> Plan:
-    """A study from the table that its file holds; see `load`."""
+    """Make a study from the table in its file; see `load`."""
     known = ("study", "switches", "quick", "tasks")
     for name, value in table.items():
         if name not in known:

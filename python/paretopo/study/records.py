@@ -28,7 +28,7 @@ PACKED = "records.jsonl.xz"
 
 
 def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
-    """The trainings of a plan that have ended, in its order; without those that are out of date.
+    """Return the finished trainings of a plan, in its order, without outdated ones.
 
     Each has its scores, see `add_scores`.
 

@@ -77,7 +77,7 @@ _OF_FRONTS = (
 
 
 def format_report(results: Results, plots: Sequence[str], further: Section | None = None) -> str:
-    """Every table and finding, as Markdown.
+    """Format all tables and findings as Markdown.
 
     Args:
         results: The records.

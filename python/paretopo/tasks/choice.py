@@ -26,7 +26,7 @@ from paretopo.tasks.task import Task
 
 
 def make_task(config: RunConfig) -> Task:
-    """The questions that a run's configuration describes.
+    """Make the task that a run's configuration describes.
 
     Raises:
         ConfigError: There are not so many, a file cannot be used, or no held-out question has a
@@ -77,7 +77,7 @@ def _make_task(config: RunConfig) -> Task:
 
 
 def load_own_tools(config: RunConfig) -> tuple[Callable[..., Any], ...]:
-    """The functions of `task.tools`; none where there is no such file.
+    """Load the functions of `task.tools`; return none without such a file.
 
     Raises:
         ConfigError: The file cannot be used.
@@ -88,7 +88,7 @@ def load_own_tools(config: RunConfig) -> tuple[Callable[..., Any], ...]:
 
 
 def load_demonstrate(config: RunConfig) -> Demonstrate | None:
-    """The function `demonstrate` of `warmup.file`; None where there is no such file.
+    """Load the function `demonstrate` of `warmup.file`; return None without such a file.
 
     Raises:
         ConfigError: The file cannot be used, or has another function, or none.
@@ -149,7 +149,7 @@ def takes_preference(demonstrate: Demonstrate | None) -> bool:
 
 
 def _bind_weights(config: RunConfig, demonstrate: Demonstrate | None) -> Demonstrate | None:
-    """Where none is given with a question, the preference is that of the run: its weights."""
+    """Pass the run's weights as the preference if questions carry none."""
     if demonstrate is None or preferences_of(config) or not takes_preference(demonstrate):
         return demonstrate
     weights = {one.name: one.weight for one in config.objectives}

@@ -58,7 +58,7 @@ class Encyclopedia:
         }
 
     def articles(self) -> Iterator[tuple[str, str]]:
-        """(title, text) of every article."""
+        """Yield (title, text) of every article."""
         for person, town in self.births.items():
             yield (
                 person,
@@ -73,7 +73,7 @@ class Encyclopedia:
             yield country, f"The capital of {country} is {town}."
 
     def write(self, path: Path) -> None:
-        """The corpus as a search server reads it: Search-R1's JSONL."""
+        """Write the corpus as Search-R1's JSONL, which a search server reads."""
         lines = (
             json.dumps({"id": str(i), "contents": f'"{title}"\n{text}'})
             for i, (title, text) in enumerate(self.articles())

@@ -24,11 +24,11 @@ from paretopo.tools.search import SearchClient
 
 # How each task compares an answer with the right one.
 COMPARISONS = {
-    "calculator": "as numbers: the last one of the response",
-    "math": "as mathematics: the last box of the response, by `MathGrader`",
-    "multihop": "as words after SQuAD's normalisation: the last `<answer>` of the response",
-    "questions": "as numbers where the answer is one, else as words after SQuAD's normalisation: "
-    "the response, or its last `<answer>`",
+    "calculator": "as numbers: the last number in the response",
+    "math": "as mathematics, by `MathGrader`: the last box of the response",
+    "multihop": "as words, after SQuAD's normalisation: the last `<answer>` of the response",
+    "questions": "as numbers if the right answer is a number, otherwise as words, after SQuAD's "
+    "normalisation: the whole response, or its last `<answer>`",
 }
 
 
@@ -58,7 +58,7 @@ class Environment:
 
 @contextmanager
 def open_environment(config: RunConfig) -> Iterator[Environment]:
-    """The environment of a configuration's task; its tools stop at the end.
+    """Open the environment of a configuration's task; stop its tools at the end.
 
     Raises:
         ConfigError: Programs cannot be run here, or there is no search server.

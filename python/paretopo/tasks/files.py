@@ -54,20 +54,20 @@ class FileTask(Task):
             )
 
     def traces(self, *_: Any, **__: Any) -> Sequence[Trace]:
-        """None."""
+        """Return none: such a task has no rollouts to imitate."""
         raise ConfigError("warmup.steps must be 0: files hold no traces")
 
     def solution(self, question: Question) -> Trace:
-        """The first of its answers."""
+        """Return the first of its answers."""
         answer = question.answer if isinstance(question.answer, str) else question.answer[0]
         return TextTrace(self.prompt(question), ((self._response(answer), True),))
 
     def words(self) -> list[str]:
-        """None: only made-up questions are for the tiny model."""
+        """Return none: only made-up questions are for the tiny model."""
         return []
 
     def phrases(self) -> list[str]:
-        """None."""
+        """Return none: only made-up questions are for the tiny model."""
         return []
 
 

@@ -115,7 +115,7 @@ class MadeUpTask(Task):
     def _plan_trace(
         self, question: Question, rng: random.Random, redundant_calls: int, guess_rate: float
     ) -> tuple[list[str], str]:
-        """The calls of a trace, and its answer."""
+        """Choose the calls of a trace, and its answer."""
         asked = list(question.steps)
         if asked and rng.random() < guess_rate:
             asked = asked[: rng.randrange(len(asked))]
@@ -126,7 +126,7 @@ class MadeUpTask(Task):
         return asked + [last] * needless, str(question.answer)
 
     def _draw_questions(self, count: int, rng: random.Random, taken: set[str]) -> list[Question]:
-        """`count` questions in the shares of the kinds; those that need calls are new each time."""
+        """Draw questions in the shares of their kinds; those that need calls are never repeated."""
         one = round(count * self._kinds[1])
         two = min(round(count * self._kinds[2]), count - one)
         questions = self._draw_facts(count - one - two, rng)
@@ -140,13 +140,13 @@ class MadeUpTask(Task):
         return questions
 
     def _draw_facts(self, count: int, rng: random.Random) -> list[Question]:
-        """Facts in random order, none more than once more often than another."""
+        """Draw facts in random order, all equally often, give or take one."""
         order = rng.sample(self._facts, len(self._facts))
         return [order[i % len(order)] for i in range(count)]
 
 
 def another_number(answer: str, rng: random.Random) -> str:
-    """A number of the same length that is not the answer."""
+    """Draw a number of the same length that is not the answer."""
     low, high = 10 ** (len(answer) - 1), 10 ** len(answer) - 1
     guess = rng.randint(low, high)
     return str(guess if str(guess) != answer else (guess + 1 if guess < high else guess - 1))

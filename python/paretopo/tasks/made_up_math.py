@@ -42,7 +42,7 @@ class MadeUpMath(MadeUpTask):
     most: ClassVar[dict[str, int]] = {"fact": 60, "one": 6000, "two": 500_000}
 
     def words(self) -> list[str]:
-        """Every text of the task that is no number, and the commonest error."""
+        """Return all texts of the task except numbers, and the commonest error message."""
         return [
             "What is times the coins in drawer ?\n",
             _coins_question(0),
@@ -50,7 +50,7 @@ class MadeUpMath(MadeUpTask):
         ]
 
     def phrases(self) -> list[str]:
-        """The fixed parts of prompt and response."""
+        """Return the fixed parts of prompt and response."""
         before, after = torl_prompt("|").split("|")
         return [before, after, _OPEN, _CLOSE, "\n```\n", _BOX, _END]
 

@@ -80,12 +80,12 @@ class MadeUpMultihop(MadeUpTask):
         super().__init__(prompts, held_out, facts, kinds, seed)
 
     def words(self) -> list[str]:
-        """Every text of the encyclopedia, and the questions about it."""
+        """Return all texts of the encyclopedia, and the questions about it."""
         articles = [f'"{title}" {text}' for title, text in self.encyclopedia.articles()]
         return [*articles, "\n", _capital_question("x"), *_RELATIONS.values(), *_OF.values()]
 
     def phrases(self) -> list[str]:
-        """The fixed parts of prompt, response and observation."""
+        """Return the fixed parts of prompt, response and observation."""
         before, after = search_r1_prompt("|?").split("|?")
         numbered = [f'Doc {i}(Title: "' for i in range(1, self._topk + 1)]
         return [
@@ -123,7 +123,7 @@ class MadeUpMultihop(MadeUpTask):
         return fact.id.removeprefix("capital of ")
 
     def _wrong_answer(self, question: Question, rng: random.Random) -> str:
-        """A name of the same kind of thing."""
+        """Draw another name of the same kind: a place, a river or a person."""
         holders = [list(self._relation(name).values()) for name in _RELATIONS]
         names = next(names for names in holders if question.answer in names)
         guess = rng.choice(names)

@@ -88,12 +88,12 @@ class OwnQuestions(Task):
             )
 
     def prompt(self, question: Question) -> Prompt:
-        """A user's message, or the messages of the file."""
+        """Return a user's message, or the messages of the file."""
         given = question.columns["prompt"]
         return list(given) if isinstance(given, list) else super().prompt(question)
 
     def imitated(self, step: int, count: int, *_: Any) -> Sequence[Trace]:
-        """As traces, with preferences, which a demonstration may know."""
+        """Return the traces of a warm-up step, with preferences, which a demonstration may use."""
         return self.traces(step, count)
 
     def traces(self, step: int, count: int, *_: Any) -> list[list[Message]]:
@@ -161,7 +161,7 @@ class OwnQuestions(Task):
         ]
 
     def phrases(self) -> list[str]:
-        """The fixed parts of a call, as the tiny model's chat template renders it."""
+        """Return the fixed parts of a call, as the tiny model's chat template renders it."""
         parts: dict[str, None] = {}
         for function in self.functions:
             first, *others = inspect.signature(function).parameters or [""]
@@ -215,7 +215,7 @@ def _texts_of(message: Message) -> list[str]:
 
 
 def _fill_columns(*files: list[Question]) -> list[list[Question]]:
-    """Every question has every column: None where its row has not."""
+    """Give every question every column, with None if its row lacks one."""
     names = dict.fromkeys(name for file in files for one in file for name in one.columns)
     empty = dict.fromkeys(names)
     return [[replace(one, columns={**empty, **one.columns}) for one in file] for file in files]

@@ -90,7 +90,7 @@ class Task(ABC):
             lap += 1
 
     def written(self, steps: int, per_step: int) -> Sequence[Question]:
-        """The training questions for a trainer that reads them from a file.
+        """Return the training questions for a trainer that reads them from a file.
 
         Where preferences are given each is drawn when the file is written: the file then holds the
         questions of all steps, so that a question comes with several.
@@ -103,7 +103,7 @@ class Task(ABC):
         ]
 
     def sweep(self, preferences: Sequence[Preference] | None = None) -> list[Question]:
-        """The held-out questions, once for each preference.
+        """Return the held-out questions, once for each preference.
 
         Args:
             preferences: Those to ask for; None for all of an evaluation.
@@ -117,11 +117,11 @@ class Task(ABC):
         ]
 
     def prompt(self, question: Question) -> Prompt:
-        """The prompt of a question: a message or a text, as `is_chat` says."""
+        """Return the prompt of a question: a message or a text, as `is_chat` says."""
         return [{"role": "user", "content": question.text}] if self.is_chat else question.text
 
     def ask(self, question: Question) -> Prompt:
-        """The prompt with the preference that is given with the question."""
+        """Return the prompt with the preference that is given with the question."""
         prompt, given = self.prompt(question), question.preference
         return prompt if given is None else with_preference(prompt, given.line)
 
@@ -141,7 +141,8 @@ class Task(ABC):
     def imitated(
         self, step: int, count: int, redundant_calls: int, guess_rate: float
     ) -> Sequence[Trace]:
-        """The traces as a warm-up reads them: each with a preference where these are given.
+        """Return the traces that a warm-up step imitates, each with a preference if questions have
+        one.
 
         The preference is random: training has to learn its meaning.
         """
@@ -152,14 +153,14 @@ class Task(ABC):
         return [_with_preference(one, wish) for one, wish in zip(written, given, strict=True)]
 
     def drawn(self, step: int, count: int) -> list[Preference] | None:
-        """The preferences of a supervised step; None where weights are fixed."""
+        """Return the preferences of a supervised step; None if weights are fixed."""
         if self.preferences is None:
             return None
         return [self.preferences.draw(step * count + at) for at in range(count)]
 
     @abstractmethod
     def solution(self, question: Question) -> Trace:
-        """The rollout that gives the right answer at once, without a tool."""
+        """Return the rollout that gives the right answer immediately, without a tool."""
 
     @abstractmethod
     def words(self) -> list[str]:
@@ -174,7 +175,7 @@ PREFERENCE_ROLE = "system"
 
 
 def with_preference(prompt: Prompt, line: str) -> Prompt:
-    r"""The prompt with a line before all else: a system message, or the first line of a text.
+    r"""Put a line before the prompt: as a system message, or as the first line of a text.
 
     >>> with_preference("2 + 2 =", "Preference: calls 1")
     'Preference: calls 1\n2 + 2 ='
@@ -198,7 +199,7 @@ def _with_preference(trace: Trace, given: Preference) -> Trace:
 
 
 def make_text_trace(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> TextTrace:
-    """The rollout in which the policy writes these texts, turn by turn.
+    """Make the rollout in which the policy writes these texts, turn by turn.
 
     The episode's tool must answer at once: there is no event loop to wait in.
     """

@@ -188,7 +188,7 @@ class PythonInterpreter:
             return result
 
     async def run_async(self, code: str) -> ProgramResult:
-        """As `run`, without blocking the event loop."""
+        """Run a program like `run`, without blocking the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self.run, code)
 
     def close(self) -> None:

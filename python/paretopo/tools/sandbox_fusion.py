@@ -79,7 +79,7 @@ class SandboxFusion:
         return _parse_reply(reply)
 
     async def run_async(self, code: str) -> ProgramResult:
-        """As `run`, without blocking the event loop."""
+        """Run a program like `run`, without blocking the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self.run, code)
 
     def close(self) -> None:

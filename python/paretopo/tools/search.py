@@ -103,7 +103,7 @@ class SearchClient:
             thread.start()
 
     def search(self, query: str) -> list[Document]:
-        """The passages that fit a query best, best first.
+        """Return the passages that fit a query best, best first.
 
         Raises:
             ServerError: the server is gone, refuses, or does not speak the protocol.
@@ -111,11 +111,11 @@ class SearchClient:
         return self._submit(query).result()
 
     def search_all(self, queries: Sequence[str]) -> list[list[Document]]:
-        """The same for each of several queries, in their order."""
+        """Return the best passages for each of several queries, in their order."""
         return [future.result() for future in [self._submit(query) for query in queries]]
 
     async def search_async(self, query: str) -> list[Document]:
-        """As `search`, without blocking the event loop."""
+        """Search like `search`, without blocking the event loop."""
         return await asyncio.wrap_future(self._submit(query))
 
     def close(self) -> None:

@@ -55,7 +55,7 @@ def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
 
 def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float = 0.8) -> Array:
-    """GDPO without the rollouts whose objectives disagree.
+    """Compute GDPO's advantages without the rollouts whose objectives disagree.
 
     With parts p_k = w_k z_k, a rollout is left out if ``|sum p| < conflict * sum |p|``. 1 leaves
     out all rollouts whose signs differ ("hard"), 0 none. The sums of each group are scaled by the
@@ -97,7 +97,7 @@ def dvao(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
 
 def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """GDPO with weights that follow the spread of each objective in the batch.
+    """Compute GDPO's advantages with weights that follow each objective's spread in the batch.
 
     ``v_k`` is proportional to ``w_k cv_k``, the coefficient of variation ``std / |mean|`` of the
     objective over the batch. Rewards count from 0, their worst value; SAW's code shifts its rewards
@@ -105,16 +105,16 @@ def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: He et al. (2026), "SAW", arXiv 2606.07705; estimator "gdpo-h" of its code.
     """
-    parts = _weighted(_scores(rewards, mask), _by_variation(rewards, weights, mask))
+    parts = _weighted(_scores(rewards, mask), _weigh_by_variation(rewards, weights, mask))
     return whiten(parts.sum(axis=0), mask)
 
 
 def saw_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """GRPO with the weights of :func:`saw`.
+    """Compute GRPO's advantages with the weights of :func:`saw`.
 
     Source: as :func:`saw`; estimator "grpo-h" of its code.
     """
-    parts = _weighted(split_objectives(rewards), _by_variation(rewards, weights, mask))
+    parts = _weighted(split_objectives(rewards), _weigh_by_variation(rewards, weights, mask))
     return standardise(parts.sum(axis=0), mask)
 
 
@@ -127,7 +127,7 @@ def _weighted(values: Array, weights: Array) -> Array:
     return values * along_objectives(weights, values)
 
 
-def _by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+def _weigh_by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """Return (objectives,) or (groups, objectives) weights that sum to their number."""
     values = split_objectives(rewards)
     mean, std = batch_moments(values, mask)

@@ -43,7 +43,7 @@ def rloo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
 
 def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """The worth of an answer, minus the mean worth of the others.
+    """Subtract the mean worth of the other answers from the worth of each answer.
 
     With c the first reward and s_m the others, the worth is ``c * max(w_0 + sum w_m s_m, 0)``. If c
     is 0 or 1 and s is an economy of "saving", a right answer gets w_0, plus w_m for the share that
@@ -57,7 +57,7 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: here. The nearest prior method also multiplies by economy: :func:`gr3`. The baseline is
     that of :func:`rloo`.
     """
-    factors = _by_group(weights, rewards)
+    factors = _weights_by_group(weights, rewards)
     value = factors[..., 0] + (factors[..., 1:] * rewards[..., 1:]).sum(axis=-1)
     return subtract_others(rewards[..., 0] * value.clip(0.0), mask)
 
@@ -87,7 +87,7 @@ def tchebycheff(
 def expected_tchebycheff(
     rewards: Array, weights: np.ndarray, mask: Array, *, smoothing: float = 0.0
 ) -> Array:
-    """RLOO on a weighted sum whose weights follow the objective with the worst mean.
+    """Compute RLOO on a weighted sum whose weights follow the objective with the worst mean.
 
     This is the gradient of :func:`tchebycheff` of the batch's mean rewards J instead of each
     rollout's. With d_m = w_m (1 - J_m) the weights are w_m times the softmax of d / mu, mu =
@@ -108,22 +108,22 @@ def expected_tchebycheff(
         shares = library.exp(behind / smoothing)
     else:
         shares = library.where(behind == 0.0, 1.0, 0.0 * behind)
-    factors = shares / shares.sum(axis=-1, keepdims=True) * _by_group(weights, rewards)
+    factors = shares / shares.sum(axis=-1, keepdims=True) * _weights_by_group(weights, rewards)
     return subtract_others((factors * rewards).sum(axis=-1), mask)
 
 
 def _distances(rewards: Array, weights: np.ndarray) -> Array:
     """Return the weighted distances to 1, (groups, points, objectives)."""
-    return _by_group(weights, rewards) * (1.0 - rewards)
+    return _weights_by_group(weights, rewards) * (1.0 - rewards)
 
 
-def _by_group(weights: np.ndarray, rewards: Array) -> Array:
+def _weights_by_group(weights: np.ndarray, rewards: Array) -> Array:
     """Return the weights as (1 or groups, 1, objectives)."""
     return like(weights.reshape(-1, 1, weights.shape[-1]), rewards)
 
 
 def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """GRPO on the first reward, divided by one plus alpha times the rollout's relative cost.
+    """Compute GRPO on the first reward, divided by 1 + alpha times the rollout's relative cost.
 
     With c the first reward and x_m a cost over its mean in the group, the reward is ``c / (1 +
     sum_m alpha_m x_m)``, alpha_m = w_m / w_0. The economy "gr3" is -x_m; a value above 0 counts as
@@ -145,7 +145,7 @@ def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
 
 def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """1 for every rollout: the control that shows a method's effect without any reward.
+    """Return 1 for every rollout: a control that shows a method's effect without any reward.
 
     Uncentred rank advantages are all positive. A policy trained on this control shows the part of
     their effect (shorter responses, fewer calls) that comes only from the sign.

@@ -46,7 +46,7 @@ def hypervolume(
     )
     if hypervolume_unit == "range":
         first = like(reference[..., :1], rewards)
-        rewards = _by_range(rewards, mask & (rewards[..., 0] > first))
+        rewards = _divide_by_range(rewards, mask & (rewards[..., 0] > first))
     return paretopo_core.hypervolume_advantage(
         rewards,
         reference,
@@ -59,7 +59,8 @@ def hypervolume(
 def hypervolume_gd2po(
     rewards: Array, weights: np.ndarray, mask: Array, *, k: int = 1, conflict: float = 0.8
 ) -> Array:
-    """GD2PO on two objectives: correctness, and the volume that a rollout adds to its group.
+    """Compute GD2PO on two objectives: correctness, and the volume that a rollout adds to its
+    group.
 
     Economies count from 0 to 1 between the group's worst and the best of its successes. A factor or
     a shift of an economy in a whole group therefore has no effect (but a numeric floor of the gate
@@ -74,7 +75,7 @@ def hypervolume_gd2po(
     """
     library = get_library(rewards)
     solved = mask & (rewards[..., 0] > 0)
-    points = _in_units_of_the_group(rewards, solved, mask)
+    points = _scale_within_group(rewards, solved, mask)
     added = paretopo_core.hypervolume_advantage(
         points, 0.0, k=k, centre="none", mask=None if bool(mask.all()) else mask
     )
@@ -83,7 +84,7 @@ def hypervolume_gd2po(
     return gd2po(both, weighing, mask, conflict=conflict)
 
 
-def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
+def _scale_within_group(rewards: Array, solved: Array, mask: Array) -> Array:
     """Scale to 0..1 (groups, points, objectives); failures and groups without any spread get 0."""
     library = get_library(rewards)
     later = library.moveaxis(rewards[..., 1:], -1, 0)
@@ -122,7 +123,7 @@ def reference_by(weights: np.ndarray) -> np.ndarray:
     return reference
 
 
-def _by_range(rewards: Array, inside: Array) -> Array:
+def _divide_by_range(rewards: Array, inside: Array) -> Array:
     library = get_library(rewards)
     later = library.moveaxis(rewards[..., 1:], -1, 0)
     lowest, highest = extremes(later, inside)

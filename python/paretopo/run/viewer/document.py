@@ -25,7 +25,7 @@ _SHARED = ("elements.js", "chart.js")
 
 
 def render_document(folder: str, scripts: Sequence[str], title: str, data: Any) -> str:
-    """A page, as HTML.
+    """Render a page as HTML.
 
     Args:
         folder: Of the page's own parts: ``page.html``, its body, and ``style.css``.
@@ -66,7 +66,7 @@ def _digest(text: str) -> str:
 
 
 def _escape_markup(text: str) -> str:
-    r"""JSON that nothing in an HTML page takes for markup.
+    r"""Escape JSON so that no part of it is markup in an HTML page.
 
     >>> _escape_markup('"</script>"')
     '"\\u003c/script\\u003e"'

@@ -36,7 +36,7 @@ _MOST_CHARACTERS = 1500  # of a rollout
 
 
 def render_report_page(histories: Mapping[str, History]) -> str:
-    """The page, as HTML.
+    """Render the page as HTML.
 
     Long runs are thinned. Some hundreds of evaluations remain: the first, the last and, unless they
     are too many, those on the front. A curve of steps shows means of neighbouring points.
@@ -72,7 +72,7 @@ def render_report_page(histories: Mapping[str, History]) -> str:
 
 
 def thin_evaluations(front: NDArray[np.bool_], most: int = _MOST_EVALUATIONS) -> NDArray[np.int_]:
-    """Numbers of the evaluations to show: evenly spread ones, and the front unless it is too large.
+    """Choose the evaluations to show: evenly spread ones, and the front unless it is too large.
 
     >>> thin_evaluations(np.arange(9) == 3, most=5).tolist()
     [0, 2, 3, 4, 6, 8]
@@ -83,7 +83,7 @@ def thin_evaluations(front: NDArray[np.bool_], most: int = _MOST_EVALUATIONS) ->
 
 
 def thin_curve(columns: Series, most: int = _MOST_POINTS) -> Series:
-    """(points, columns) as at most so many means of points in a row; NaN does not count.
+    """Return at most `most` means of neighbouring points, with shape (points, columns); ignore NaN.
 
     >>> thin_curve(np.arange(10.0).reshape(5, 2), most=2).tolist()
     [[2.0, 3.0], [7.0, 8.0]]

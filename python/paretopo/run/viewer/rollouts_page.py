@@ -12,7 +12,7 @@ _SCRIPTS = ("plot.js", "panel.js", "app.js")
 
 
 def render_rollouts_page(name: str, groups: Sequence[Group], selection: Selection) -> str:
-    """The page, as HTML.
+    """Render the page as HTML.
 
     Args:
         name: The run's name.

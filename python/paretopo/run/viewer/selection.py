@@ -44,7 +44,7 @@ class Selection:
     most: int = 200
 
     def select(self, groups: Iterable[Group]) -> tuple[list[Group], int]:
-        """The newest that are wanted, oldest first; and how many are wanted in all."""
+        """Return the newest selected groups, oldest first, and the number of all selected ones."""
         newest: deque[Group] = deque(maxlen=self.most)
         wanted = 0
         for group in groups:
@@ -54,7 +54,7 @@ class Selection:
         return list(newest), wanted
 
     def select_rollouts(self, group: Group) -> list[tuple[int, Rollout]]:
-        """The wanted rollouts of a group, each with its number, from 1."""
+        """Return the selected rollouts of a group, each with its number, from 1."""
         numbered = [
             (number, one)
             for number, one in enumerate(group.rollouts, start=1)

@@ -32,7 +32,7 @@ _DIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066
 def render_lines(
     groups: Sequence[Group], selection: Selection, *, width: int, colours: bool
 ) -> Iterator[str]:
-    """The groups, line by line, without line ends.
+    """Yield the groups line by line, without line ends.
 
     Args:
         groups: In the order in which they are shown.
@@ -47,7 +47,7 @@ def render_lines(
 
 
 def escape_controls(text: str) -> str:
-    r"""The text with control characters, and marks that turn its direction, made visible.
+    r"""Show control characters, and marks that change the direction of text, as symbols.
 
     >>> escape_controls("\x1b[31mred\r\n\u202e")
     '␛[31mred␍\n\\u202e'
@@ -56,7 +56,7 @@ def escape_controls(text: str) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns, broken at spaces where there are any.
+    """Break a text into lines of at most `width` columns, at spaces if possible.
 
     >>> wrap("one two three", 8)
     ['one two', 'three']
@@ -167,7 +167,7 @@ def _count_columns(character: str) -> int:
 
 
 def _break_line(line: str, width: int) -> list[str]:
-    """One line in pieces, each ended at a space or, where there is none, inside a word."""
+    """Break one line, each time at a space or, without one, inside a word."""
     pieces, start, taken, space = [], 0, 0, None
     at = 0
     while at < len(line):

@@ -135,7 +135,7 @@ def forbid_system_calls() -> None:
 
 
 def _make_filter() -> bytes:
-    """The seccomp filter, a classic BPF program of 8 bytes an instruction."""
+    """Make the seccomp filter, a classic BPF program of 8 bytes per instruction."""
     machine = platform.machine()
     at = ARCHITECTURES.index(machine)
     allow, refuse, unknown = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS

@@ -50,7 +50,7 @@ class SandboxError(RuntimeError):
 
 
 def python_folders(executable: str) -> list[str]:
-    """The folders that a Python needs to run, itself included, outside the system's own.
+    """Return the folders outside the system's own that a Python needs to run, its own included.
 
     Raises:
         SandboxError: it is no Python.
@@ -197,7 +197,7 @@ class Sandbox:
 
 
 def _bubblewrap_command(readable: Sequence[str], *, as_root: bool) -> list[str]:
-    """The command line of bubblewrap, up to the program."""
+    """Return the command line of bubblewrap, up to the program."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise SandboxError(

@@ -65,7 +65,7 @@ def supervise(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
 
 
 def _mount_private_folders(request: dict[str, Any]) -> None:
-    """A private /tmp, /dev/shm and /proc; everything else is read-only already."""
+    """Mount a private /tmp, /dev/shm and /proc; everything else is already read-only."""
     kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
     kernel.mount("none", "/", "none", kernel.MS_REC | kernel.MS_PRIVATE)
     kept = {path: os.open(path, os.O_PATH) for path in request["kept"]}

@@ -53,7 +53,9 @@ class BM25:
         self._index.retrieve([[0]], k=1, n_threads=1, show_progress=False)  # compiles it
 
     def search(self, queries: Sequence[str], topk: int) -> list[Found]:
-        """The passages that fit each query best; fewer than `topk` where fewer share a word."""
+        """Return the passages that fit each query best; fewer than `topk` if fewer share a word
+        with it.
+        """
         stem = Stemmer.Stemmer("english").stemWord  # its own each time: it is not for many threads
         topk = min(topk, len(self.corpus))
         asked = [self._tokens(query, stem) for query in queries]

@@ -69,7 +69,7 @@ def build(passages: Iterable[list[int]], vocabulary: dict[str, int], folder: Pat
 
 
 def load(folder: Path) -> tuple[dict[str, Any], dict[str, int]]:
-    """The arrays as bm25s names them, memory-mapped, and the vocabulary."""
+    """Return the memory-mapped arrays, by bm25s's names, and the vocabulary."""
     vocabulary: dict[str, int] = json.loads((folder / _VOCABULARY).read_text(encoding="utf-8"))
     arrays = {
         name: np.load(folder / f"{file}.npy", mmap_mode="r")
@@ -106,5 +106,5 @@ def _save_block(block: array[int], lengths: array[int], first: int, folder: Path
 
 
 def _create_array(path: Path, kind: type, length: int) -> Any:
-    """An array that is a file; of one entry at least, since an empty one cannot be mapped."""
+    """Create an array in a file, with at least one entry: an empty file cannot be mapped."""
     return np.lib.format.open_memmap(path, "w+", kind, (max(length, 1),))  # type: ignore[no-untyped-call]

@@ -71,7 +71,7 @@ def scan(path: Path) -> Corpus:
 
 
 def read_texts(corpus: Corpus, what: str) -> Iterator[str]:
-    """The contents of all passages in order, under a progress bar.
+    """Yield the contents of all passages in order, with a progress bar.
 
     Raises:
         CorpusError: a line is no passage.
@@ -90,7 +90,9 @@ def save(corpus: Corpus, folder: Path, about: dict[str, Any]) -> None:
 
 
 def reopen(path: Path, folder: Path, about: dict[str, Any]) -> Corpus | None:
-    """The corpus of an index; None if there is no such index, or it is of another state or make."""
+    """Open the corpus of an index; return None if the index is missing, outdated or of another
+    kind.
+    """
     try:
         kept = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         if any(kept.get(name) != value for name, value in {**about, **_file_state(path)}.items()):

@@ -61,11 +61,11 @@ class Encoder:
         self._lock = threading.Lock()  # the tokenizer is not for many threads
 
     def embed_queries(self, queries: Sequence[str]) -> Vectors:
-        """(queries, dimensions), each row of length 1."""
+        """Return unit vectors of shape (queries, dimensions)."""
         return self._embed([f"query: {one}" for one in queries] if self._with_prefixes else queries)
 
     def embed_passages(self, passages: Sequence[str]) -> Vectors:
-        """(passages, dimensions), each row of length 1."""
+        """Return unit vectors of shape (passages, dimensions)."""
         prefixed = [f"passage: {one}" for one in passages]
         return self._embed(prefixed if self._with_prefixes else passages)
 
@@ -106,7 +106,7 @@ class Dense:
         self._index, self._encoder = index, encoder
 
     def search(self, queries: Sequence[str], topk: int) -> list[list[tuple[int, float]]]:
-        """The passages nearest to each query, with their cosines, nearest first."""
+        """Return the passages nearest to each query with their cosines, nearest first."""
         vectors = self._encoder.embed_queries(queries)
         cosines, rows = self._index.search(vectors, min(topk, len(self.corpus)))
         return [

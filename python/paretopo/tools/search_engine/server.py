@@ -38,7 +38,7 @@ class SearchEngine(Protocol):
     corpus: Corpus
 
     def search(self, queries: Sequence[str], topk: int) -> list[list[tuple[int, float]]]:
-        """(row, score) of the passages that fit each query best, best first."""
+        """Return (row, score) of the passages that fit each query best, best first."""
         ...
 
 
@@ -70,7 +70,7 @@ class Limits:
 def make_application(
     engine: SearchEngine, limits: Limits | None = None, threads: int | None = None
 ) -> Starlette:
-    """The server as an ASGI application.
+    """Make the server as an ASGI application.
 
     Args:
         engine: finds passages.
