@@ -210,7 +210,7 @@ class TabularRewards:
         return np.stack([right, *paid], axis=-1)
 
     def learnt(self) -> dict[str, float]:
-        """The fewest calls known to solve a question, on average, if the method counts them."""
+        """Return the mean of the fewest calls known to solve a question, if the method uses it."""
         calls = self._payments[0]
         return {"fewest": calls.mean()} if isinstance(calls, _ByFewest) else {}
 

@@ -65,7 +65,7 @@ class _Claim:
 
 
 def check_claims(results: Results) -> list[Finding]:
-    """Every claim on every task on which its methods were tried."""
+    """Check every claim on every task on which its methods were tried."""
     tasks = [task for task in results.tasks if task in _TABLES or results.is_trained(task)]
     tried = [
         (claim, task, claim.measure(results, task))
@@ -198,7 +198,7 @@ def _more_accurate(text: str, one: str, other: str) -> _Claim:
 
 
 def _dominates(text: str, one: str, other: str) -> _Claim:
-    """As accurate to the margin, or more, and leaner."""
+    """Return whether a method is as accurate to the margin, or more, and leaner."""
 
     def measure(results: Results, task: str) -> dict[str, Floats]:
         return {

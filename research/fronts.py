@@ -118,7 +118,7 @@ def _point(task: TabularTask, policy: Floats) -> Floats:
 
 
 def _best(task: TabularTask, weights: Sequence[float]) -> Floats:
-    """(rows, ways) the policy of the highest value."""
+    """Return the policy of the highest value, with shape (rows, ways)."""
     right, saved = weights
     worth = task.success * (right + saved * task.saved[..., 0])
     rows = int(task.policy_rows.max()) + 1

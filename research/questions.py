@@ -15,7 +15,7 @@ DIGITS = 5
 
 
 def _make_choice(draw: random.Random) -> Iterator[dict[str, Any]]:
-    """The remainder of a number divided by 3, to be chosen from 0, 1 and 2."""
+    """Ask for the remainder of a number divided by 3, with the choices 0, 1 and 2."""
     for number in draw.sample(range(10 ** (DIGITS - 1), 10**DIGITS), TRAIN + HELD_OUT):
         yield {
             "prompt": f"{number} mod 3: 0, 1 or 2?",
@@ -25,7 +25,7 @@ def _make_choice(draw: random.Random) -> Iterator[dict[str, Any]]:
 
 
 def _make_parts(draw: random.Random) -> Iterator[dict[str, Any]]:
-    """The price of a spare part."""
+    """Ask for the price of a spare part."""
     price = runpy.run_path(str(HERE / "parts" / "tools.py"))["shop"]
     for number in draw.sample(range(1000, 10000), TRAIN + HELD_OUT):
         part = str(number)

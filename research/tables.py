@@ -125,11 +125,11 @@ class TabularTask:
         return share
 
     def success_at(self, step: int) -> Floats:
-        """(kinds, ways) success of answers in a step."""
+        """Return the success of answers in a step, with shape (kinds, ways)."""
         return self.success if self.later is None or step <= CHANGE else self.later
 
     def outcome(self, policy: ArrayLike, step: int = 0) -> Floats:
-        """(accuracy, economy) in expectation, whatever the unit that was paid.
+        """Return the expected accuracy and economy, whatever unit the rewards had.
 
         Args:
             policy: (rows, ways) probabilities.
@@ -150,7 +150,9 @@ class TabularTask:
         return np.array([right, economy])
 
     def cost_of_answers(self, chosen: NDArray[np.int64]) -> Floats:
-        """(kinds, ..., costs) of answers of these ways, (kinds, ...)."""
+        """Return the costs of answers in the ways `chosen`, (kinds, ...), with shape (kinds, ...,
+        costs).
+        """
         kinds = np.arange(len(chosen)).reshape(-1, *(1 for _ in chosen.shape[1:]))
         paid: Floats = self.costs[kinds, chosen]
         return paid

@@ -289,7 +289,7 @@ class ParetoArchive:
         return sorted(self.points.tolist()) == sorted(other.points.tolist())
 
     def _frame(self) -> dict[str, Any]:
-        """The arguments that make this archive, except keep_history."""
+        """Return the arguments that make this archive, except keep_history."""
         return {
             "ref": None if self._ref is None else self._ref.tolist(),
             "maximise": self.maximise,
@@ -314,7 +314,7 @@ class ParetoArchive:
         )
 
     def _repr_html_(self) -> str:
-        """The description, and a table of the first members, for a notebook."""
+        """Describe the archive and list its first members in a table, for a notebook."""
         points, payloads = self._contents()
         has_payloads = any(each is not None for each in payloads)
         ways = ["more" if is_larger_better else "less" for is_larger_better in self.maximise]
@@ -611,7 +611,7 @@ class ParetoArchive:
         return archive
 
     def recomputed_hypervolume(self) -> float:
-        """The hypervolume of the members from scratch, free of the rounding of the sum.
+        """Recompute the hypervolume of the members, without the rounding of the running sum.
 
         Raises:
             ValueError: the archive was made without ``ref``.

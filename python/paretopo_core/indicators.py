@@ -90,7 +90,7 @@ def igd_plus(
     reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """IGD+: by how much, on average, the nearest point falls short of a reference point.
+    """Compute IGD+, the mean amount by which the nearest point falls short of a reference point.
 
     As :func:`igd`, with a distance that counts only the objectives in which a point is worse than
     the reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ if larger is better, max(a - r, 0) if smaller
@@ -149,7 +149,7 @@ def gd_plus(
     reference_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """GD+: by how much, on average, a point falls short of the nearest reference point.
+    """Compute GD+, the mean amount by which a point falls short of the nearest reference point.
 
     As :func:`gd`, with the distance d⁺ of :func:`igd_plus`.
 
@@ -353,7 +353,7 @@ def r2(
     mask: Mask = None,
     **wrong: Never,
 ) -> PerSet[np.float64]:
-    """R2 of weighted Tchebycheff utilities: the mean weighted distance from the ideal point.
+    """Compute R2, the mean weighted Tchebycheff distance from the ideal point.
 
     The mean over weight vectors w of min over points a of max over objectives m of
     w[m] · gap[m](a), where gap is the distance from the ideal point in the worse direction (a value

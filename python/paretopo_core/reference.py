@@ -523,7 +523,7 @@ def _append_violation(points: Array, violation: Array | None) -> Array:
 
 
 def _are_near(points: Array, point: Array, tolerance: float | Sequence[float]) -> Array:
-    """Which differ from it by at most the tolerance in every objective; NaN is one value."""
+    """Return which points differ by at most the tolerance in every objective; NaN is one value."""
     with np.errstate(over="ignore", invalid="ignore"):
         near = np.abs(points - point) <= tolerance
     return np.asarray((near | (points == point) | (np.isnan(points) & np.isnan(point))).all(axis=1))
@@ -534,7 +534,7 @@ def _is_feasible(violation: Array) -> Array:
 
 
 def _dominates_within(group: Array, maximise: Maximise, *, strict: bool = False) -> Array:
-    """[a, b]: a dominates b under constraints, whose violations are the last column."""
+    """Return [a, b]: a dominates b under constraints, whose violations are the last column."""
     feasible = _is_feasible(group[:, -1])
     points = group[:, :-1]
     better = _better(points, maximise).all(axis=-1) if strict else _dominates(points, maximise)
@@ -577,7 +577,7 @@ def _boxes(values: Array, epsilon: float | Sequence[float]) -> Array:
 
 
 def _key_in_box(value: Array, epsilon: float | Sequence[float]) -> tuple[float, ...]:
-    """The distance from the best corner, then the values; NaN is worse than every number."""
+    """Return the distance from the best corner, then the values; NaN is worse than every number."""
     distance = 0.0
     for _, _, part in _places(value, epsilon):
         distance += part * part
@@ -594,25 +594,25 @@ def _is_same(a: Array, b: Array) -> bool:
 
 
 def _are_equal(group: Array, maximise: Maximise) -> Array:
-    """[a, b]: neither is better than the other in any objective."""
+    """Return [a, b]: neither is better than the other in any objective."""
     better = _better(group, maximise).any(axis=-1)
     return np.asarray(~better & ~better.T)
 
 
 def _better(group: Array, maximise: Maximise) -> Array:
-    """[a, b, m]: a is better than b in objective m. NaN is worse than every number."""
+    """Return [a, b, m]: a is better than b in objective m. NaN is worse than every number."""
     a, b = group[:, None], group[None]
     return np.asarray(np.where(maximise, a > b, a < b) | (~np.isnan(a) & np.isnan(b)))
 
 
 def _dominates(group: Array, maximise: Maximise) -> Array:
-    """[a, b]: a is at least as good as b in every objective, and better in one."""
+    """Return [a, b]: a is at least as good as b in every objective, and better in one."""
     better = _better(group, maximise).any(axis=-1)
     return np.asarray(better & ~better.T)
 
 
 def _sides(group: Array, ref: Array, maximise: Maximise) -> Array:
-    """Distances from the reference of the points that are better than it in every objective."""
+    """Return the distances from the reference of the points that are better in every objective."""
     signs = np.where(maximise, 1.0, -1.0)
     sides = group.astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
     return np.asarray(sides[(sides > 0).all(axis=1)])
@@ -848,7 +848,7 @@ def _each_choice(
 def _volumes_of_subsets(
     group: Array, ref: Array, maximise: Maximise
 ) -> Callable[[tuple[int, ...]], float]:
-    """The hypervolume of points by their indices, each computed once."""
+    """Return a function for the hypervolume of points by index; it computes each subset once."""
     known: dict[tuple[int, ...], float] = {}
 
     def volume(subset: tuple[int, ...]) -> float:

@@ -288,7 +288,9 @@ class Objective:
         if self.better == "fewer":
             return value
         if self.high is None:
-            raise ValueError(f"objectives.{self.name}.high must be given to know a cost from it")
+            raise ValueError(
+                f"objectives.{self.name} needs high: its cost is the shortfall from it"
+            )
         return self.high - value
 
     def to_group_cost(self, value: float) -> float:
@@ -420,7 +422,9 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     """
     names = [one.name for one in objectives]
     if not names or len(set(names)) != len(names):
-        raise ConfigError(f"objectives must be one or more, each with its own name, got {names}")
+        raise ConfigError(
+            f"objectives must be at least one, each with a different name, got {names}"
+        )
     gates = find_gates(objectives)
     if len(gates) > 1 and any(one.gate for one in objectives):
         raise ConfigError(f"only one objective can be the gate: gate is true for {gates}")
@@ -432,7 +436,7 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     if None in given and any(weight is not None for weight in given):
         lacking = [one.name for one in objectives if one.weight is None]
         raise ConfigError(
-            f"objectives need a weight each, or none of them one; there is none for {lacking}"
+            f"give all objectives a weight, or none of them: there is none for {lacking}"
         )
     weights = [1.0 if weight is None else weight for weight in given]
     total = sum(weights)

@@ -130,9 +130,10 @@ class RunConfig:
         if self.paretopo.gain_unit == "box":
             for one in objectives:
                 if one.best != 1.0:
+                    end = "have no end" if one.best is None else f"end at {one.best:g}"
                     raise ConfigError(
-                        'paretopo.gain_unit = "box" is for rewards that end at 1, and those of '
-                        f"{one.name!r} end {'nowhere' if one.best is None else f'at {one.best:g}'}"
+                        'paretopo.gain_unit = "box" is for rewards that end at 1, but those of '
+                        f"{one.name!r} {end}"
                     )
         if "worth" in self.paretopo.estimators:
             _check_worth(objectives[1:])
@@ -174,8 +175,8 @@ class RunConfig:
         names = ", ".join(one.name for one in objectives)
         if weighting == "second alone" and count != 2:
             raise ConfigError(
-                f'paretopo.weighting = "{weighting}", which OTC is made of (correctness times one '
-                f"tool reward), is for two objectives, got {count}: {names}"
+                f'paretopo.weighting = "{weighting}", with which OTC multiplies correctness and '
+                f"one tool reward, is for two objectives, got {count}: {names}"
             )
         at = 0 if weighting == "first alone" else 1
         if given[at] == 0.0:

@@ -152,7 +152,7 @@ def parse_override(text: str) -> tuple[str, Any]:
     """
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
-        raise ConfigError(f"an override must be KEY=VALUE, as optimiser.steps=40, got {text!r}")
+        raise ConfigError(f"an override must be KEY=VALUE, like optimiser.steps=40, got {text!r}")
     try:
         table = tomllib.loads(f"value = {value}")
     except (ValueError, RecursionError):
@@ -188,11 +188,11 @@ def check_name(name: str) -> None:
 optimiser.steps?
     """
     if name in SECTIONS:
-        raise ConfigError(f"{name} is a section: set one of its keys, as {name}.{_keys(name)[0]}")
+        raise ConfigError(f"{name} is a section: set one of its keys, like {name}.{_keys(name)[0]}")
     section, _, last = name.rpartition(".")
     if name == "objectives" or section == "objectives":
         raise ConfigError(
-            f"{name} is not a key: set one of an objective's, as objectives.calls.weight"
+            f"{name} is not a key: set one of an objective's keys, like objectives.calls.weight"
         )
     if section.startswith(_OF_OBJECTIVES):
         check_key(section.removeprefix(_OF_OBJECTIVES), last)
@@ -299,7 +299,7 @@ def _flatten(kind: type, section: str, given: Mapping[str, Any]) -> dict[str, An
             if inner in flat and flat[inner] != one:
                 raise ConfigError(
                     f"{section}.{name}.{inner} is given twice, {flat[inner]!r} and {one!r}: an "
-                    "argument holds for all that take it"
+                    "argument has one value for all keys that take it"
                 )
             flat[inner] = one
     return flat

@@ -214,9 +214,7 @@ class ParetoPO:
         vectors, inside = self._check(rewards, mask)
         gated = self._apply_gate(vectors, inside)
         # Objectives of weight 0 are only recorded and teach nothing.
-        seen = gated[
-            ..., self._weighted_columns(self._current_weights(weights), with_first=True)
-        ]
+        seen = gated[..., self._weighted_columns(self._current_weights(weights), with_first=True)]
         switches = self.config
         keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
         return Gated(gated, keep, inside)
@@ -402,7 +400,7 @@ class ParetoPO:
     def _weighted_columns(
         self, weights: NDArray[np.float64], *, with_first: bool
     ) -> NDArray[np.intp]:
-        """Return the columns of objectives with a weight above 0; all if groups have own weights."""
+        """Return the columns of objectives with a weight above 0; all if each group has its own."""
         given = weights.ndim == 2 or self.config.preference == "given"
         counted = np.ones(self.objectives, np.bool_) if given else weights > 0.0
         counted[0] |= with_first

@@ -175,7 +175,7 @@ def test_file_is_named_only_for_its_own_errors(tmp_path):
         ("optimiser.step", r"unknown key optimiser.step; did you mean 'steps'\?"),
         ("optimizer.steps", r"unknown section optimizer of .*; did you mean 'optimiser'\?"),
         ("paretopo.k.k", r"unknown section paretopo.k of .*; did you mean 'paretopo'\?"),
-        ("paretopo", r"paretopo is a section: set one of its keys, as paretopo.weighting"),
+        ("paretopo", r"paretopo is a section: set one of its keys, like paretopo.weighting"),
         ("paretopo.recipe", r"recipe belongs at the top of the file"),
         ("", r"unknown key ; known: backend, "),
     ],

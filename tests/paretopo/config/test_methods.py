@@ -46,7 +46,7 @@ def test_every_method_fits_every_example(example, name):
             check_backend(with_method(example, name))
         return
     if name == "otc_grpo" and len(load(example).objectives) != 2:
-        with pytest.raises(ConfigError, match=r"OTC is made of .* is for two objectives, got 3"):
+        with pytest.raises(ConfigError, match=r"OTC multiplies .* is for two objectives, got 3"):
             with_method(example, name)
         return
     economies = {"gr3": "gr3"}

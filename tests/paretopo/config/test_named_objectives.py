@@ -59,7 +59,7 @@ def test_one_key_of_one_objective_is_set():
             "objectives.a.weight must be a number at least",
         ),
         ('[[objectives]]\nname = "a"\nweight = 0', "need a weight above 0"),
-        (TOKENS + "weight = 1", r"a weight each, .* none for \['correct'\]"),
+        (TOKENS + "weight = 1", r"all objectives a weight, .* none for \['correct'\]"),
         (
             TOKENS + 'gate = true\nbetter = "more"\n[[objectives]]\nname = "b"\ngate = true',
             "only one",
