@@ -74,6 +74,7 @@ MENDED = {
     },
     "integrations/trl/test_run.py": {
         "TRL's curves of a placeholder": "test_curves_are_the_records",
+        "Ctrl-C during an evaluation": "test_ctrl_c_while_it_generates_keeps_the_last_step",
         "a longer run": "test_a_finished_run_becomes_longer",
         "resume loses state (trl#3247, OpenRLHF#1103)": (
             "test_killed_and_resumed_equals_uninterrupted"
@@ -114,6 +115,12 @@ MENDED = {
             "test_an_agent_that_does_not_count_its_failed_calls_is_refused"
         ),
     },
+    "integrations/trl/test_parts.py": {
+        "texts and lists as answers": "test_answers_may_be_texts_and_lists_in_one_file",
+    },
+    "integrations/trl/test_loaded_models.py": {
+        "LoRA in paretopo train on TRL": "test_gguf_model_with_adapters_trains_and_evaluates",
+    },
     "paretopo/data/test_schema.py": {
         "evaluate on rows of a training": "test_invalid_row_is_refused_by_file_and_line",
     },
@@ -134,6 +141,9 @@ AS_THEY_ARE = {
     "evaluate on training questions": "refused: it would measure what is memorised",
     "--samples for a run's own task": "refused: a held-out question has one answer, as in training",
     "filtered groups drawn again on TRL": "TRL draws the batch; the others have dynamic_sampling",
+    "an objective that stops differing": (
+        "only the first step warns, as a solved task does so, too; steps.jsonl has `differs`"
+    ),
     "correlation of objectives": "not recorded; steps.jsonl has `differs` and `error` of each",
     "NaN as 'does not apply'": "refused with the prompt: None says it; NaN is most often a fault",
     "tensor (n, 1), generator": "refused with the length that was expected",

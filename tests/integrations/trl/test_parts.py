@@ -1,5 +1,6 @@
 """The parts around the trainer: tiny model, warm-up, rewards, checkpoints, Ctrl-C."""
 
+import json
 import signal
 from types import SimpleNamespace
 
@@ -16,15 +17,21 @@ from trl.chat_template_utils import (
     supports_tool_calling,
 )
 
-from paretopo.config import WarmupConfig
-from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo.config import WarmupConfig, loads
+from paretopo.integrations.huggingface.tiny_model import (
+    make_model,
+    make_task_tokenizer,
+    make_tokenizer,
+)
 from paretopo.integrations.huggingface.warmup import collate, encode, warm_up
 from paretopo.integrations.trl.callbacks import LearningRateFactor, WholeCheckpoints
 from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.datasets import make_question_dataset, read_question
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.run.files import write_bytes
 from paretopo.run.interrupt import Interrupt
 from paretopo.tasks.calculator import FACTS, CalculatorTask, CalculatorWithSolver, is_correct
+from paretopo.tasks.choice import make_task
 from paretopo.tasks.environment import grade_each
 
 TASK = CalculatorTask(prompts=12, held_out=6, seed=0)
@@ -237,6 +244,18 @@ def test_a_response_that_ends_in_a_call_has_no_answer():
     seen = [one.reward_components for one in rewards.rollouts]
     assert [one["correct"] for one in seen] == [0.0] * 3
     assert [one["calls"] for one in seen] == [1.0, 0.0, 0.0]
+
+
+def test_answers_may_be_texts_and_lists_in_one_file(tmp_path):
+    answers = ["a", ["a", "b"], "c"]
+    for name, words in (("train", answers), ("held_out", ["d"])):
+        rows = [{"prompt": f"{name} {one}", "answer": one} for one in words]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    files = {f"task.{name}": str(tmp_path / f"{name}.jsonl") for name in ("train", "held_out")}
+    task = make_task(loads("", {"task.name": "questions", **files}))
+    rows = make_question_dataset(task, task.training, make_task_tokenizer(task), held_out=False)
+    assert [read_question(row)["answer"] for row in rows] == answers
 
 
 # ---- checkpoints, Ctrl-C, learning rate ------------------------------------------------------
