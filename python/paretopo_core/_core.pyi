@@ -86,16 +86,7 @@ class Archive:
     def volume(self) -> float: ...
     def additions(self) -> int: ...
     def contents(self) -> tuple[_Array, _Array, list[Any] | None]: ...
-    def state(
-        self,
-    ) -> tuple[
-        _Array,
-        _Array,
-        int,
-        float,
-        _Array | None,
-        list[Any] | None,
-    ]: ...
+    def state(self) -> tuple[_Array, _Array, int, float, _Array | None, list[Any] | None]: ...
     def load(
         self,
         members: _Array,

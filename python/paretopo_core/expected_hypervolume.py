@@ -194,13 +194,7 @@ def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -
     return torch.where(is_inside, facets * drawn * signs, 0.0)
 
 
-EXPECTED = Operation(
-    _core.expected_hypervolume,
-    checks={"k": _check_k},
-    slopes=_slopes_of_expected,
-)
+EXPECTED = Operation(_core.expected_hypervolume, checks={"k": _check_k}, slopes=_slopes_of_expected)
 ADVANTAGE = Operation(
-    _core.hypervolume_advantage,
-    points="rewards",
-    checks={"k": partial(_check_k, name="rewards")},
+    _core.hypervolume_advantage, points="rewards", checks={"k": partial(_check_k, name="rewards")}
 )

@@ -207,7 +207,5 @@ HYPERVOLUME = Operation(
     slopes=lambda points, senses, mask, ref: GRADIENT.operate(points, senses, mask, ref, None),
 )
 CONTRIBUTIONS = Operation(
-    _core.hv_contributions,
-    prepare=_leave_out_dominated,
-    slopes=slopes_of_contributions,
+    _core.hv_contributions, prepare=_leave_out_dominated, slopes=slopes_of_contributions
 )

@@ -298,10 +298,7 @@ def _refuse_point(refused: Refused) -> None:
 
 
 _SUBSET = Operation(
-    _core.hypervolume_subset,
-    cpu_only="subsets",
-    prepare=_check_exact,
-    refuse=_refuse_choices,
+    _core.hypervolume_subset, cpu_only="subsets", prepare=_check_exact, refuse=_refuse_choices
 )
 _SELECT = Operation(
     _core.select,
