@@ -228,7 +228,6 @@ def keep_policy(
     Args:
         config: The model to create or load.
         run: The run folder, which keeps it.
-        run: Keeps it.
         task: Its words are the tokenizer's.
         interrupted: Called during the warm-up; True stops it.
         positions: Longest sequence in tokens.
