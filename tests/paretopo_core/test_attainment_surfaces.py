@@ -63,32 +63,6 @@ def test_moocore(count, runs, objectives, levels):
             np.testing.assert_array_equal(ours.points, theirs[:, :2])
 
 
-def test_the_order_of_points_and_runs_changes_nothing():
-    rng = np.random.default_rng(0)
-    points, sets = rng.integers(0, 20, (300, 3)).astype(float), rng.integers(0, 7, 300)
-    order = rng.permutation(300)
-    ours = pp.eaf(points, sets)
-    for other in (
-        pp.eaf(points[order], sets[order]),
-        pp.eaf(points, 6 - sets),
-        pp.eaf(points, sets * 0.5),
-    ):
-        np.testing.assert_array_equal(ours.points, other.points)
-        np.testing.assert_array_equal(ours.percentiles, other.percentiles)
-
-
-def test_the_extremes_are_known():
-    rng = np.random.default_rng(1)
-    points, sets = rng.random((200, 2)), rng.integers(0, 5, 200)
-    best = pp.eaf(points, sets, percentiles=[0]).points
-    front = points[pp.is_nondominated(points)]
-    np.testing.assert_array_equal(best, front[np.argsort(-front[:, 0])])
-    worst = pp.eaf(points, sets, percentiles=100).points
-    fronts = [points[sets == run] for run in range(5)]
-    for goal in worst:
-        assert all((front >= goal).all(axis=1).any() for front in fronts)
-
-
 def test_percentiles_are_levels():
     points = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     for percentile, goal in (
@@ -161,16 +135,6 @@ def test_weighted_hypervolumes_by_definition(points, data):
     ours = pp.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
     defined = reference.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
     np.testing.assert_allclose(ours, defined, rtol=1e-9, atol=1e-9)
-
-
-def test_one_weight_everywhere_is_a_hypervolume():
-    points = np.random.default_rng(0).random((3, 12, 3))
-    boxes = np.full((1, 3), -np.inf), np.full((1, 3), np.inf)
-    ours = pp.weighted_hypervolume(points, boxes, [2.0], 0.1)
-    np.testing.assert_allclose(ours, 2 * pp.hypervolume(points, 0.1), rtol=1e-12)
-    divided = pp.dominated_boxes(points, 0.1)
-    ours = pp.weighted_hypervolume(points, divided, np.ones(divided.lower.shape[:-1]), 0.1)
-    np.testing.assert_allclose(ours, pp.hypervolume(points, 0.1), rtol=1e-12)
 
 
 def test_weighted_hypervolumes_have_slopes():

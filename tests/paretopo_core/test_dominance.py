@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support.device_arrays import DeviceArray
-from support.strategies import anything64, few_values, large_set, masked_batches, senses
+from support.strategies import anything64, large_set, masked_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import _dominance, reference
@@ -172,21 +172,6 @@ def test_strict_filters_of_more_points_than_a_double_squares(monkeypatch, object
 def test_strict_and_boxes_exclude_each_other():
     with pytest.raises(ValueError, match="strict is about points and epsilon= about boxes"):
         pp.is_nondominated([[1.0, 0.0]], strict=True, epsilon=1.0)
-
-
-@given(
-    points=arrays(
-        np.float64, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=few_values
-    ),
-    epsilon=st.sampled_from([0.7, 1.0, 2.5]),
-)
-def test_boxes_cover_all_points_with_one_each(points, epsilon):
-    kept = pp.is_nondominated(points, epsilon=epsilon)
-    assert (kept <= pp.is_nondominated(points)).all()
-    boxes = np.floor(-points / epsilon)
-    assert len(np.unique(boxes[kept], axis=0)) == kept.sum()
-    covers = (points[kept][:, None] + epsilon >= points).all(axis=-1).any(axis=0)
-    assert covers.all()  # an additive epsilon-approximation of all
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])

@@ -66,14 +66,6 @@ def test_improvement_equals_the_gain_of_hypervolume(objectives, q):
         assert gain == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_dominated_boxes_give_the_common_volume():
-    rng = np.random.default_rng(0)
-    one, other = rng.random((2, 6, 3))
-    shared = pp.hypervolume_improvement(pp.dominated_boxes(one, 0), other)
-    union = pp.hypervolume(np.concatenate([one, other]), 0)
-    assert shared == pytest.approx(pp.hypervolume(one, 0) + pp.hypervolume(other, 0) - union)
-
-
 def test_leading_dimensions_are_broadcast():
     rng = np.random.default_rng(0)
     fronts, candidates = rng.random((4, 6, 3)), rng.random((5, 4, 2, 3)) + 0.2
