@@ -23,6 +23,7 @@ _LOSSES = {
     "grpo": "seq-mean-token-mean",
     "dr_grpo": "seq-mean-token-sum-norm",
 }
+_LONGEST_PROMPT = 512  # tokens, where optimiser.max_prompt_tokens is 0
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+-]+")
 
 
@@ -70,13 +71,18 @@ def verl_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
     return words
 
 
+def longest_prompt(config: RunConfig) -> int:
+    """Return the length of the longest prompt in tokens, for which verl sets memory aside."""
+    return config.optimiser.max_prompt_tokens or _LONGEST_PROMPT
+
+
 def _data_options(config: RunConfig, files: Files) -> dict[str, Any]:
     options: dict[str, Any] = {
         "data.train_files": str(files.prompts),
         "data.val_files": str(files.held_out),
         "data.val_max_samples": config.evaluation.prompts * _times_asked(config),
         "data.train_batch_size": config.optimiser.prompts_per_step,
-        "data.max_prompt_length": config.verl.max_prompt_tokens,
+        "data.max_prompt_length": longest_prompt(config),
         "data.max_response_length": config.optimiser.max_completion_tokens,
         "data.seed": config.seed % 2**31,
         "data.filter_overlong_prompts": True,

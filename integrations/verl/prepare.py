@@ -12,7 +12,7 @@ from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
 from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
-from paretopo.integrations.verl.options import Files
+from paretopo.integrations.verl.options import Files, longest_prompt
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
@@ -33,13 +33,11 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     """
     settings = config.verl
     task = make_task(config)
-    positions = settings.max_prompt_tokens + config.optimiser.max_completion_tokens
+    positions = longest_prompt(config) + config.optimiser.max_completion_tokens
     model = keep_policy(config, run, task, interrupted, positions=positions)
     tokenizer = load_tokenizer(ModelConfig(path=model))
     # verl would leave out longer prompts, too, but without a word, and after we count the steps.
-    for section, most in (("optimiser", config.optimiser), ("verl", settings)):
-        key = f"{section}.max_prompt_tokens"
-        leave_out_long_prompts(task, tokenizer, most.max_prompt_tokens, key)
+    leave_out_long_prompts(task, tokenizer, longest_prompt(config))
     optimiser = config.optimiser
     training = task.written(optimiser.steps, optimiser.prompts_per_step)
     prompts = _data(run, "prompts", settings.prompts, tokenizer, task, training)

@@ -474,7 +474,6 @@ CASES = {
     "verl.tools": Case(
         verl_words, "tools_a.py", "tools_b.py", GRADED + 'verl.agent = "tool_agent"\n'
     ),
-    "verl.max_prompt_tokens": Case(verl_words, 512, 256, VERL),
     "verl.nodes": Case(verl_words, 1, 2, VERL),
     "verl.gpus_per_node": Case(verl_words, 8, 4, VERL),
     "verl.engine": Case(verl_words, "vllm", "sglang", VERL),

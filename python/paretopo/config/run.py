@@ -245,21 +245,16 @@ class RunConfig:
         return {one.name: one for one in self.objectives}[name]
 
     def _check_longest_prompt(self) -> None:
-        """Refuse a limit that would not hold: for the user's files, or above verl's own."""
-        most = self.optimiser.max_prompt_tokens
-        files = {"openrlhf": self.openrlhf, "verl": self.verl}.get(self.backend)
-        for name in ("prompts", "held_out") if most and files is not None else ():
-            source = getattr(files, name)
+        """Refuse a limit that would not hold: OpenRLHF takes all prompts of the user's files."""
+        if self.backend != "openrlhf" or not self.optimiser.max_prompt_tokens:
+            return
+        for name in ("prompts", "held_out"):
+            source = getattr(self.openrlhf, name)
             if source != FROM_TASK:
                 raise ConfigError(
                     "optimiser.max_prompt_tokens is for the questions of a task, got "
-                    f"{self.backend}.{name} = {source!r}: leave long prompts out of that file"
+                    f"openrlhf.{name} = {source!r}: leave long prompts out of that file"
                 )
-        if self.backend == "verl" and most > self.verl.max_prompt_tokens:
-            raise ConfigError(
-                f"optimiser.max_prompt_tokens = {most} must be at most verl.max_prompt_tokens, "
-                f"which is {self.verl.max_prompt_tokens}: verl leaves out longer prompts"
-            )
 
     def _check_task(self) -> None:
         """Refuse a task, tool and model that do not fit each other."""

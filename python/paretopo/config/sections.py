@@ -393,7 +393,7 @@ class OptimiserConfig:
     max_prompt_tokens: int = key(
         0,
         "Longest prompt in tokens, without its preference. Questions with longer ones are left "
-        "out, and their number is printed; 0 takes all.",
+        "out, and their number is printed; 0 takes all, on verl those of up to 512 tokens.",
         low=0,
     )
     max_tool_calls: int = key(
@@ -642,7 +642,6 @@ class VerlConfig:
         NONE,
         'A Python file of functions that the policy may call, for agent = "tool_agent"; "none".',
     )
-    max_prompt_tokens: int = key(512, "Longest prompt in tokens.", low=1)
     nodes: int = key(1, "Machines.", low=1)
     gpus_per_node: int = key(8, "GPUs of each machine.", low=1)
     engine: str = key("vllm", "verl's inference engine: vllm, sglang or trtllm.")
