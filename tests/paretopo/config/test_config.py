@@ -209,7 +209,7 @@ def test_an_override_is_toml_or_a_text(text, name, value):
 
 
 def test_an_override_needs_a_value():
-    with pytest.raises(ConfigError, match=r"must be KEY=VALUE, as .*, got 'optimiser.steps'"):
+    with pytest.raises(ConfigError, match=r"must be KEY=VALUE, like .*, got 'optimiser.steps'"):
         parse_override("optimiser.steps")
 
 
