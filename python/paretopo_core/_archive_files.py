@@ -20,7 +20,7 @@ _TEXTS = ("keep", "payloads")  # JSON
 
 def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write the state of an archive; see :meth:`paretopo_core.ParetoArchive.save`."""
-    target = Path(path)
+    target = path_of(path)
     ending = _ending_of(target)
     _check_payloads(state["payloads"])
     partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
@@ -37,7 +37,7 @@ def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a file that :func:`save` wrote, without a check of its contents."""
-    source = Path(path)
+    source = path_of(path)
     ending = _ending_of(source)
     data = source.read_bytes()  # errors of the disk are OSError, all others depend on the format
     try:
@@ -47,6 +47,18 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(state, dict):
         raise ValueError(f"{source} is no {ending} file of an archive: it holds no object")
     return state
+
+
+def path_of(path: str | os.PathLike[str]) -> Path:
+    """Return the path.
+
+    Raises:
+        TypeError: it is neither text nor a path.
+    """
+    try:
+        return Path(path)
+    except TypeError as error:
+        raise TypeError(f"path must be text or a pathlib.Path, got {path!r}") from error
 
 
 def _ending_of(path: Path) -> str:

@@ -8,11 +8,12 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from paretopo_core._archive_files import path_of
 
 _SHOWN = 40  # characters of a field that an error shows
 
@@ -57,7 +58,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     [[1.0, 4.0], [2.0, 3.0]]
     [[0.5, 5.0]]
     """
-    source = Path(path)
+    source = path_of(path)
     data = source.read_bytes()
     readers = {".json": _in_json, ".npz": _in_arrays, ".npy": _in_arrays}
     try:

@@ -58,7 +58,8 @@ def plot_front(
         ImportError: matplotlib is not installed.
         ValueError: wrong shape of an argument, fewer than two objectives, no points, or axes that
             are not in 3D for three objectives.
-        TypeError: ``points`` are not real numbers, ``maximise`` or ``mask`` not bool.
+        TypeError: ``points`` are not real numbers, ``maximise`` or ``mask`` not bool, ``names`` no
+            list, or ``ax`` no axes.
 
     Cost: that of :func:`is_nondominated`, and of matplotlib for each point.
 
@@ -78,6 +79,8 @@ def plot_front(
     is_front = is_nondominated(rows, maximise=senses)
     if ax is None:
         ax = _make_axes(in_space=count == 3)
+    elif not hasattr(ax, "scatter"):
+        raise TypeError(f"ax must be axes of matplotlib, got {ax!r}")
     draw = {2: _draw_in_plane, 3: _draw_in_space}.get(count, _draw_lines)
     draw(ax, _Picture(rows, is_front, corner, titles, label, senses))
     if label is not None:
@@ -113,6 +116,9 @@ def _rows_of(points: Any, mask: Any) -> np.ndarray:
 def _title_axes(names: Any, senses: Sequence[bool]) -> list[str]:
     if names is None:
         names = [f"objective {m + 1}" for m in range(len(senses))]
+    if isinstance(names, str) or not np.iterable(names):
+        raise TypeError(f"names must be a list with one name per objective, got {names!r}")
+    names = list(names)
     if len(names) != len(senses):
         raise ValueError(
             f"names must have one name for each of the {len(senses)} objectives, got {len(names)}"

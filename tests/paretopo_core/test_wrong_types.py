@@ -264,6 +264,19 @@ def test_plots_refuse_wrong_types(argument):
         assert argument in error, label
 
 
+def test_plots_refuse_names_and_axes_of_wrong_types():
+    for wrong in ("xy", 5, True, len):
+        assert "names must be a list" in error_of(pp.plot_front, POINTS, names=wrong)
+        assert "ax must be axes" in error_of(pp.plot_front, POINTS, ax=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"x.npz", ["x.npz"], POINTS, len])
+def test_paths_of_wrong_types_are_refused(wrong):
+    archive = pp.ParetoArchive([0, 0])
+    for function in (pp.read_fronts, archive.save, pp.ParetoArchive.load):
+        assert "path must be text or a pathlib.Path" in error_of(function, wrong)
+
+
 def test_a_missing_reference_is_refused():
     with pytest.raises(TypeError, match="ref must be real numbers of at most 64 bits, got None"):
         pp.hypervolume(POINTS, ref=None)
