@@ -244,7 +244,7 @@ def test_wrong_folders_are_refused(tmp_path, capsys):
     assert main(["report", str(run.path), str(empty.path)]) == 2
     assert "not both" in capsys.readouterr().err
     assert main(["report", str(run.path), "--paper", "7B"]) == 2
-    assert "--paper is for evaluations" in capsys.readouterr().err
+    assert "--paper is only for reports on evaluations" in capsys.readouterr().err
 
 
 def test_data_sets_are_those_that_prepare_makes():
