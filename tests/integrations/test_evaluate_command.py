@@ -155,7 +155,7 @@ def test_evaluation_errors_take_one_line(world, tmp_path, capsys):
     for words, told in (
         (("nowhere/", "--data", "x.jsonl"), "cannot read x.jsonl"),
         (("./nowhere", "--data", "x.jsonl"), "is no model in ./nowhere"),
-        ((str(tmp_path), "--data", "x.jsonl"), "holds no config.json"),
+        ((str(tmp_path), "--data", "x.jsonl"), "has no config.json"),
         (
             (str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--tool", "search"),
             "is for",
