@@ -71,6 +71,7 @@ HELD_ELSEWHERE = {
 }
 
 NOT_OFFERED = {
+    "reference directions of the least Riesz energy": "riesz_directions",
     "pymoo PR 342: crowding by entropy or by several neighbours": "entropy_crowding",
 }
 
