@@ -130,7 +130,7 @@ MENDED = {
     "integrations/huggingface/test_prompts.py": {
         "longest prompt": "test_longer_prompts_are_left_out_and_counted",
         "longest prompt on OpenRLHF and verl": "test_openrlhf_and_verl_get_no_longer_prompts",
-        "limits of two keys": "test_a_limit_that_would_not_hold_is_refused",
+        "a longest prompt for own files": "test_openrlhf_refuses_a_limit_for_files_of_its_own",
     },
     "integrations/test_reward_paths.py": {
         "reward functions on every trainer": "test_every_adapter_calls_functions_of_all_kinds",
