@@ -153,7 +153,7 @@ def test_own_rewards_see_the_response(play, tmp_path):
     own = tmp_path / "own.py"
     own.write_text(
         "def words(prompts, completions, id, answer, **_):\n"
-        "    assert (prompts[0][0]['content'], id, answer) == ('1 + 2 ?', ['q7'], ['3'])\n"
+        "    assert (prompts, id, answer) == (['1 + 2 ?'], ['q7'], ['3'])\n"
         "    return [float(len(one.split())) for one in completions]\n",
         encoding="utf-8",
     )
