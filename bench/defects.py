@@ -87,7 +87,7 @@ def write_outcomes(text: str, outcomes: Sequence[tuple[Defect, Outcome]]) -> str
         if version is not None:
             cells = f"{defect.peer} {version} | {defect.problem} | {outcome} |"
             row = re.compile(rf"^(\| \[{number}\]\(#{number}\) \| ).*$", re.MULTILINE)
-            text = row.sub(lambda found, cells=cells: found[1] + cells, text)
+            text = row.sub(r"\g<1>" + cells.replace("\\", r"\\"), text)
     return text
 
 

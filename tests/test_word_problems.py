@@ -2,7 +2,6 @@
 
 import doctest
 import importlib.util
-import os
 import random
 import re
 import runpy
@@ -10,13 +9,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from support import published_files
 
 from paretopo.config import load as load_config
 from paretopo.study import plan
 from paretopo.tools.calculator import evaluate
 
 FOLDER = Path(__file__).parents[1] / "examples" / "word_problems"
-PUBLISHED = "PARETOPO_WORD_PROBLEMS"  # the folder with asdiv/, mawps/ and svamp/
 
 
 def load(name):
@@ -181,12 +180,9 @@ def test_study_plan_contains_the_example():
     assert configs["grpo"].paretopo.weights == configs["recommended"].paretopo.weights
 
 
-@pytest.mark.skipif(
-    PUBLISHED not in os.environ,
-    reason=f"needs the published files: {PUBLISHED}=FOLDER with asdiv/, mawps/, svamp/",
-)
+@pytest.mark.skipif(not published_files.FOLDER.is_dir(), reason=published_files.MISSING)
 def test_published_problems_split_without_overlap():
-    problems, _ = questions.read_problems(os.environ[PUBLISHED])
+    problems, _ = questions.read_problems(published_files.FOLDER)
     parts, removed = questions.split(problems, random.Random(0))
     counts = {name: len(members) for name, members in parts.items()}
     assert counts == {"train": 4450, "held_out": 320, "svamp": 985}

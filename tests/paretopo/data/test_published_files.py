@@ -1,14 +1,8 @@
-"""`paretopo prepare` over the published files themselves, where they are on this machine.
-
-They are no part of the repository: PARETOPO_DATA names their folder, or they are in ../shared/data
-next to it. docs/data.md says which bytes these are.
-"""
-
-import os
-from pathlib import Path
+"""`paretopo prepare` over the published files themselves, where they are on this machine."""
 
 import pytest
 from support import made_data as made
+from support import published_files
 
 from paretopo.data.preparing import find_published_files, prepare
 from paretopo.data.recognition import look_at
@@ -16,13 +10,9 @@ from paretopo.data.schema import DataError, read_rows
 from paretopo.data.sources import SOURCES
 from paretopo.data.training_set import Options, read_questions
 
-HERE = Path(os.environ.get("PARETOPO_DATA", Path(__file__).parents[4] / "shared" / "data"))
-
+HERE = published_files.FOLDER
 if not HERE.is_dir():
-    pytest.skip(
-        f"the published files are not here: no folder {HERE}; PARETOPO_DATA names it",
-        allow_module_level=True,
-    )
+    pytest.skip(published_files.MISSING, allow_module_level=True)
 
 # name, file, rows, first answer
 CLAIMED = [
