@@ -51,16 +51,13 @@ def prompt_tokens(
     return tokens
 
 
-def leave_out_long_prompts(
-    task: Task, tokenizer: Any, most: int, key: str = "optimiser.max_prompt_tokens"
-) -> None:
+def leave_out_long_prompts(task: Task, tokenizer: Any, most: int) -> None:
     """Leave out the questions with longer prompts, and log their number.
 
     Args:
         task: Its questions change in place.
         tokenizer: As for `prompt_text`.
-        most: The longest prompt in tokens; 0 leaves out none.
-        key: Where the configuration says it.
+        most: ``optimiser.max_prompt_tokens``; 0 leaves out none.
 
     Raises:
         ConfigError: No question would be left.
@@ -72,7 +69,7 @@ def leave_out_long_prompts(
             for one in questions
             if len(prompt_tokens(tokenizer, task.prompt(one), task.functions)) <= most
         ]
-        longer = f"{key} = {most}: {len(questions) - len(kept)} of "
+        longer = f"optimiser.max_prompt_tokens = {most}: {len(questions) - len(kept)} of "
         longer += f"{len(questions)} {side.replace('_', '-')} questions have longer prompts"
         if not kept:
             raise ConfigError(f"{longer}, and none would be left: raise it")

@@ -13,7 +13,7 @@ from typing import Any
 from paretopo.config import ConfigError
 
 _LOG = logging.getLogger("paretopo")
-_MARK = "x\u00a7x"  # placeholder for the text of a rendered turn
+_MARK = "x\u00a7x"  # the text of a turn that is rendered to see the template's text after it
 
 
 def settle_special_tokens(tokenizer: Any, ends: Sequence[int], path: str) -> None:

@@ -98,14 +98,14 @@ class SessionCallback(TrainerCallback):
         self._tell(self.session.observe(state.global_step, rollouts, seconds), metrics)
 
     def _choose_logged(self, logs: dict[str, float]) -> dict[str, float]:
-        """Return TRL's numbers without its statistics of the placeholder reward."""
+        """Return TRL's numbers without its statistics of the reward: TRL only gets `correct`."""
         if self._trainer.script is not None:
             return logs
-        placeholder = ("reward", "reward_std", "frac_reward_zero_std")
+        of_reward = ("reward", "reward_std", "frac_reward_zero_std")
         return {
             name: value
             for name, value in logs.items()
-            if name not in placeholder and not name.startswith("rewards/")
+            if name not in of_reward and not name.startswith("rewards/")
         }
 
     def _record_left(self) -> None:

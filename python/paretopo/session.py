@@ -211,9 +211,9 @@ class Session:
             "overlong": float(punished.mean()),
             "rank_histogram": step.rank_histogram,
         }
-        if self.config.paretopo.start_weights is not None:
+        if self.config.paretopo.weight_changes:
             now = self.config.paretopo.weights_at(self.controller.steps_taken)
-            self._pending["weights"] = dict(zip(self.objectives, now, strict=True))
+            self._pending["weight"] = dict(zip(self.objectives, now, strict=True))
         self._warn_of_equal_rewards(groups)
         if self.preferences is not None:
             self._pending["preferences"] = [group[0].preference for group in groups]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from paretopo.config.keys import ConfigError, argument, check_section, key
 from paretopo.config.objectives import DEFAULT_WEIGHTS
@@ -132,13 +132,29 @@ _OF_GAIN = {
 ARCHIVE_K = 4
 
 
+class WeightChange(NamedTuple):
+    """A weight that changes linearly during the training.
+
+    Attributes:
+        objective: Its place.
+        start: The weight at first, in the unit of the weights.
+        last_step: The last step with this weight.
+        first_step: The first step with the objective's own weight.
+    """
+
+    objective: int
+    start: float
+    last_step: int
+    first_step: int
+
+
 @dataclass(frozen=True)
 class ParetoPOConfig:
     """The switches of the two-stage controller; the recipe fills those that are not given.
 
     Keys of one objective stand in ``[[objectives]]`` of a file. The controller gets them as
-    ``weights``, ``floors`` and ``references``, one for each objective; rewards are
-    larger-is-better, and the gate comes first.
+    ``weights``, ``floors`` and ``references``, one for each objective, and ``weight_changes``;
+    rewards are larger-is-better, and the gate comes first.
 
     Raises:
         ConfigError: A value has the wrong type or is out of range, weights are negative or do not
@@ -157,18 +173,7 @@ class ParetoPOConfig:
         high=1.0,
         in_file=False,
     )
-    start_weights: tuple[float, ...] | None = key(
-        None,
-        "Weights before the change of the weights; None keeps weights in all steps.",
-        low=0.0,
-        in_file=False,
-    )
-    change_begins: tuple[int, ...] | None = key(
-        None, "Last step with the start weight, for each objective.", low=0, in_file=False
-    )
-    change_ends: tuple[int, ...] | None = key(
-        None, "First step with the weight, for each objective.", low=1, in_file=False
-    )
+    weight_changes: tuple[WeightChange, ...] = ()
     floors: tuple[float | Literal["worst", "keeps"], ...] | None = key(
         None,
         "Reward of a failed rollout in each objective after the gate; by default the worst of its"
@@ -337,16 +342,19 @@ class ParetoPOConfig:
                 'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
                 f'"{ranks[0]}": use "mean", "none", "std" or "loo"'
             )
-        count = len(self.weights)
-        of_change = dict.fromkeys(("start_weights", "change_begins", "change_ends"), count)
-        for name, expected in {"floors": count - 1, "references": count, **of_change}.items():
+        for name, expected in (
+            ("floors", len(self.weights) - 1),
+            ("references", len(self.weights)),
+        ):
             given = getattr(self, name)
             if given is not None and len(given) != expected:
                 raise ConfigError(
-                    f"paretopo.{name} must be {expected}, for {count} weights, got {list(given)}"
+                    f"paretopo.{name} must be {expected}, for {len(self.weights)} weights, got "
+                    f"{list(given)}"
                 )
-        for step in (self.change_begins or ()) + (self.change_ends or ()):
-            self.weights_at(max(step, 1))  # the sum is smallest at one of these steps
+        for change in self.weight_changes:
+            for step in (change.last_step, change.first_step):
+                self.weights_at(max(step, 1))  # the sum of the weights is smallest at one of these
         if self.gain_unit == "box" and any(
             one != "initial" and one >= 1.0 for one in self.reference_point
         ):
@@ -358,20 +366,17 @@ class ParetoPOConfig:
     def weights_at(self, step: int) -> tuple[float, ...]:
         """Return the weights of a training step; steps count from 1, and weights sum to 1.
 
-        >>> changing = {"start_weights": (0.6, 0.0), "change_begins": (0, 20)}
-        >>> config = ParetoPOConfig(weights=(0.6, 0.4), **changing, change_ends=(1, 60))
+        >>> later = WeightChange(objective=1, start=0.0, last_step=20, first_step=60)
+        >>> config = ParetoPOConfig(weights=(0.6, 0.4), weight_changes=(later,))
         >>> [round(config.weights_at(step)[1], 2) for step in (20, 40, 60)]
         [0.0, 0.25, 0.4]
         """
-        if self.start_weights is None or self.change_begins is None or self.change_ends is None:
+        if not self.weight_changes:
             return self.weights
-        now = []
-        changes = zip(
-            self.start_weights, self.weights, self.change_begins, self.change_ends, strict=True
-        )
-        for start, end, first, last in changes:
-            done = min(max((step - first) / (last - first), 0.0), 1.0)
-            now.append((1.0 - done) * start + done * end)
+        now = list(self.weights)
+        for at, start, last, first in self.weight_changes:
+            done = min(max((step - last) / (first - last), 0.0), 1.0)
+            now[at] = (1.0 - done) * start + done * now[at]
         if not any(now):
             raise ConfigError(
                 f"no objective has a weight above 0 in step {step}: give one a start_weight"

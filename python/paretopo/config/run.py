@@ -23,6 +23,7 @@ from paretopo.config.paretopo import (
     UNGATED,
     UNWEIGHTED,
     ParetoPOConfig,
+    WeightChange,
 )
 from paretopo.config.sections import (
     FROM_TASK,
@@ -153,7 +154,7 @@ class RunConfig:
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
             "weights": weights,
-            **self._change_weights(objectives),
+            "weight_changes": self._change_weights(objectives),
             "threshold": objectives[0].threshold,
             "floors": tuple(one.floor for one in objectives[1:]) or None,
             "references": tuple("initial" if one is None else one for one in references),
@@ -186,12 +187,16 @@ class RunConfig:
             )
         return tuple(float(place == at) for place in range(count))
 
-    def _change_weights(self, objectives: tuple[Objective, ...]) -> dict[str, Any]:
-        """Return the controller's keys for weights that change during the training."""
-        changing = [one.name for one in objectives if one.weight_steps is not None]
-        if not changing:
-            return {}
-        key = f"objectives.{changing[0]}.start_weight"
+    def _change_weights(self, objectives: tuple[Objective, ...]) -> tuple[WeightChange, ...]:
+        """Return the weights that change during the training."""
+        changes = tuple(
+            WeightChange(at, one.start_weight, *one.weight_steps)
+            for at, one in enumerate(objectives)
+            if one.start_weight is not None and one.weight_steps is not None
+        )
+        if not changes:
+            return ()
+        key = f"objectives.{objectives[changes[0].objective].name}.start_weight"
         if self.paretopo.preference == "given":
             raise ConfigError(f"{key} and preferences that each question states exclude each other")
         if self.paretopo.weighting != "as given":
@@ -199,15 +204,7 @@ class RunConfig:
                 f'{key} has no effect with paretopo.weighting = "{self.paretopo.weighting}", which '
                 "sets the weights: remove one of them"
             )
-        steps = [one.weight_steps or (0, 1) for one in objectives]
-        starts = [
-            one.weight if one.start_weight is None else one.start_weight for one in objectives
-        ]
-        return {
-            "start_weights": tuple(starts),
-            "change_begins": tuple(first for first, _ in steps),
-            "change_ends": tuple(last for _, last in steps),
-        }
+        return changes
 
     def _refuse_success(self) -> None:
         """Refuse settings that need a gate if no objective can be the gate."""

@@ -27,7 +27,7 @@ _OF_EVALUATIONS = (
     *("solved", "response_tokens", "truncated", "gain", "smoothed_gain", "multiplier"),
     *("archive_size", "hypervolume"),
 )
-_BY_OBJECTIVE = ("measured", "rewards", "differs", "weights")
+_BY_OBJECTIVE = ("measured", "rewards", "differs", "weight")
 
 
 class _Tracker(Protocol):
@@ -186,13 +186,11 @@ def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
     """Return the numbers of each objective under names such as ``measured/calls``."""
     flat = {name: float(row[name]) for name in names if row[name] is not None}
     for name in _BY_OBJECTIVE:
-        values = row.get(name)
-        if isinstance(values, Mapping):  # the weights of a preference are a list
-            flat |= {
-                f"{name}/{objective}": float(value)
-                for objective, value in values.items()
-                if value is not None
-            }
+        flat |= {
+            f"{name}/{objective}": float(value)
+            for objective, value in row.get(name, {}).items()
+            if value is not None
+        }
     return flat
 
 

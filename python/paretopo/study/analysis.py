@@ -254,7 +254,7 @@ class Results:
         return self._test({m: ours - self.test(task, m, measure) for m in self._others(task)})
 
     def compare_questions(self, task: str, part: str, measure: str) -> list[Comparison]:
-        """Our method against each other one, question by question, at the end.
+        """Compare our method with each other one, question by question, at the end.
 
         A difference is the mean over the seeds whose records have each question.
 

@@ -330,8 +330,9 @@ def _questions(results: Results, task: str) -> list[str]:
         f"### {task}: question by question",
         "",
         "Ours less theirs at the end: the mean over questions of the differences, each a mean over "
-        "the seeds. p: the sign-flip test over questions, after Holm over the methods. It judges "
-        "these trained policies; the tables over seeds judge the methods.",
+        "the seeds whose records have the answers. p: the sign-flip test over questions, after "
+        "Holm over the methods. It judges these trained policies; the tables over seeds judge the "
+        "methods.",
         "",
         format_row(heads),
         format_row(["---", "---", *["---:"] * 7]),

@@ -56,7 +56,7 @@ def test_rows_record_the_weights(tmp_path):
         [group] = session.score([rollouts])
         session.advantages([group.rollouts])
         session.record_step(step, {})
-    assert [row["weights"] for row in run.steps()] == [
+    assert [row["weight"] for row in run.steps()] == [
         {"correct": 1.0, "tokens": 0.0},
         pytest.approx({"correct": 0.75, "tokens": 0.25}),
     ]
