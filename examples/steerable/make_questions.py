@@ -1,4 +1,4 @@
-"""Writes train.jsonl and held_out.jsonl next to this file.
+"""Writes train.jsonl and held_out.jsonl next to this file, the same in every run.
 
 python examples/steerable/make_questions.py
 
@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 TRAIN, HELD_OUT = 80, 50  # parts of each series
 
 
-def main():
+def main(folder=HERE):
     """Both files."""
     tools = runpy.run_path(str(HERE / "tools.py"))
     draw, lines = random.Random(0), {"train": [], "held_out": []}
@@ -31,7 +31,7 @@ def main():
                 lines[name].append(json.dumps({**asked, "kind": f"series {series}", "part": part}))
     for name, rows in lines.items():
         draw.shuffle(rows)
-        (HERE / f"{name}.jsonl").write_text("".join(f"{row}\n" for row in rows))
+        (folder / f"{name}.jsonl").write_text("".join(f"{row}\n" for row in rows))
 
 
 if __name__ == "__main__":

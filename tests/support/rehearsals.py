@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -118,6 +119,14 @@ def exchanges(run: RunFolder) -> list[dict]:
         return []
     whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
     return [json.loads(line) for line in whole.splitlines()]
+
+
+def make_steerable_questions(folder: Path) -> list[str]:
+    """Write the questions of examples/steerable.toml; return the options that name them."""
+    example = Path(__file__).parents[2] / "examples" / "steerable" / "make_questions.py"
+    runpy.run_path(str(example))["main"](folder)
+    files = {name: folder / f"{name}.jsonl" for name in ("train", "held_out")}
+    return [word for name, file in files.items() for word in ("--set", f"task.{name}={file}")]
 
 
 def command(folder: Path, module: str, *words: str) -> str:

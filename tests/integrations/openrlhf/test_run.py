@@ -16,7 +16,15 @@ pytest.importorskip("openrlhf", exc_type=ImportError)
 psutil = pytest.importorskip("psutil")
 
 from support.curves import read_curves
-from support.rehearsals import command, exchanges, finish, kill_all, start, wait_for
+from support.rehearsals import (
+    command,
+    exchanges,
+    finish,
+    kill_all,
+    make_steerable_questions,
+    start,
+    wait_for,
+)
 from support.sessions import THREE_OBJECTIVES
 
 from paretopo.run.folder import RunFolder
@@ -314,6 +322,7 @@ def test_the_command_rehearses_preferences_given_with_each_question(tmp_path, mo
     """As docs/steerable.md has it: prompts, records, sweeps and advantages go by preferences."""
     monkeypatch.chdir(Path(__file__).parents[3])
     words = ["train", "examples/steerable.toml", "--backend", "openrlhf", "--rehearse"]
+    words += make_steerable_questions(tmp_path)
     told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
     assert "Proved here" in told
     (folder,) = (tmp_path / "runs").iterdir()

@@ -16,7 +16,13 @@ if importlib.util.find_spec("verl") is None:
     pytest.skip("verl is not installed", allow_module_level=True)
 pytest.importorskip("psutil")
 
-from support.rehearsals import environment, kill_all, output, wait_for
+from support.rehearsals import (
+    environment,
+    kill_all,
+    make_steerable_questions,
+    output,
+    wait_for,
+)
 
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.run.folder import RunFolder
@@ -167,7 +173,7 @@ def test_a_gguf_file_with_adapters_is_rehearsed_with_its_own_weights(tmp_path):
 
 def test_preferences_are_given_with_each_question(tmp_path):
     """As docs/steerable.md has it: prompts, records and sweeps go by preferences."""
-    run = rehearse(tmp_path, "examples/steerable.toml")
+    run = rehearse(tmp_path, "examples/steerable.toml", *make_steerable_questions(tmp_path))
     by_step = {row["step"]: row["preferences"] for row in run.steps()}
     assert sorted(by_step) == [1, 2]
     groups = [group for group in run.trajectories() if not group.held_out]
