@@ -155,15 +155,6 @@ def test_broadcast_masks(operation):
     np.testing.assert_array_equal(operation(points, mask=mask.tolist()), expected)
 
 
-def test_results_do_not_depend_on_the_number_of_threads(operation, threads):
-    for points in (grid((20_000, 8, 2)), grid((40, 150, 3)), grid((30, 20, 5))):
-        threads(1)
-        expected = operation(points)
-        for count in (2, 3, 8):
-            threads(count)
-            np.testing.assert_array_equal(operation(points), expected)
-
-
 def test_one_array_shared_by_many_threads(operation):
     points = grid((50, 100, 4))
     expected = operation(points)

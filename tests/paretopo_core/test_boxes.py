@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from support.strategies import (
     few_values,
     large_set,
@@ -45,13 +46,12 @@ def holders_of(places, lower, upper):
 def test_every_place_lies_in_one_box_of_the_right_region(batch, data):
     points, mask = batch
     maximise = data.draw(senses(points.shape[-1]))
-    ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)
     signs = np.where(np.broadcast_to(maximise, points.shape[-1]), 1, -1)
-    ref += data.draw(st.sampled_from([0, 1])) * signs
+    refs = data.draw(arrays(np.int8, (len(points), 1), elements=st.integers(-2, -1))) * signs
     divided = [
-        (call(points, ref, maximise=maximise, mask=mask), region) for call, region in DIVIDED
+        (call(points, refs, maximise=maximise, mask=mask), region) for call, region in DIVIDED
     ]
-    for g, (group, keep) in enumerate(zip(points, mask, strict=True)):
+    for g, (group, keep, ref) in enumerate(zip(points, mask, refs, strict=True)):
         places = cells_of(group[keep], ref, maximise)
         better = (group[keep] * signs)[:, None] > places * signs
         is_dominated = (better.all(-1) & (group[keep] * signs > ref * signs).all(-1)[:, None]).any(
@@ -170,20 +170,6 @@ def test_golden_values():
     assert (boxes.lower.tolist(), boxes.upper.tolist()) == ([[1]], [[5]])
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (0, 5, 2), (2, 0, 3), (3, 4, 2, 2), (0, 0, 1), (1, 64)])
-def test_shapes(shape):
-    points = np.zeros(shape)
-    for call, is_dominated in DIVIDED:
-        lower, upper, counts = call(points, 1.0)  # no point is above that
-        padded = 1 if not is_dominated and np.prod(shape[:-2]) > 0 else 0
-        assert lower.shape == upper.shape == (*shape[:-2], padded, shape[-1])
-        assert counts.shape == shape[:-2]
-        assert (counts == padded).all()
-        assert (lower == 1).all()
-        assert np.isposinf(upper).all()
-        assert (lower.dtype, upper.dtype, counts.dtype) == (np.float64, np.float64, np.int64)
-
-
 def test_each_set_may_have_its_reference():
     points = np.random.default_rng(0).random((3, 6, 3))
     refs = np.array([[0.0, 0.1, 0.2], [0.5, 0.5, 0.5], [2.0, 2.0, 2.0]])
@@ -232,10 +218,6 @@ def test_wild_values_are_refused_or_answered(points, data):
 
 
 def test_errors():
-    with pytest.raises(ValueError, match=r"points\[1, 0\] is NaN"):
-        pp.nondominated_boxes([[1.0, 1.0], [np.nan, 1.0]], 0)
-    with pytest.raises(ValueError, match=r"ref must be finite, got \[nan, nan\]"):
-        pp.dominated_boxes([[1.0, 1.0]], np.nan)
     boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
     with pytest.raises(ValueError, match=r"candidates\[0, 1\] is inf, an infinite volume"):
         pp.hypervolume_improvement(boxes, [[1.0, np.inf]])
@@ -248,12 +230,6 @@ def test_errors():
     several = pp.nondominated_boxes(np.ones((3, 1, 2)), 0)
     with pytest.raises(ValueError, match="leading dimensions that cannot be broadcast"):
         pp.hypervolume_improvement(several, np.ones((2, 1, 2)))
-    with pytest.raises(TypeError, match="boxes must be a result of nondominated_boxes"):
-        pp.hypervolume_improvement(boxes.lower, [[1.0, 1.0]])
-    with pytest.raises(TypeError, match=r"boxes.lower must be real numbers"):
-        pp.hypervolume_improvement(("low", "high"), [[1.0, 1.0]])
-    with pytest.raises(TypeError, match="mask must be of dtype bool"):
-        pp.hypervolume_improvement(boxes, [[1.0, 1.0]], mask=[1])
 
 
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])
@@ -328,20 +304,6 @@ def test_arguments_are_not_modified():
     for boxes in (frozen_boxes, turned, listed):
         assert pp.hypervolume_improvement(boxes, points + 0.1) == gain
     np.testing.assert_array_equal(points, large_set("sphere", 30, 3))
-
-
-def test_threads_and_instruction_sets_change_no_digit(threads, each_isa):
-    points = np.random.default_rng(0).random((400, 12, 4))
-    candidates = np.random.default_rng(1).random((400, 3, 4)) + 0.2
-
-    def compute():
-        boxes = pp.nondominated_boxes(points, 0.0)
-        return np.concatenate([boxes.lower.ravel(), pp.hypervolume_improvement(boxes, candidates)])
-
-    threads(1)
-    alone = each_isa(compute)
-    threads(4)
-    np.testing.assert_array_equal(compute(), alone)
 
 
 def test_the_limit_of_the_core_is_the_one_in_words():

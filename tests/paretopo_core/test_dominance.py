@@ -276,22 +276,6 @@ def test_wrong_numbers_are_named():
         assert pp.is_nondominated(none, strict=True).shape == shape[:-1]
 
 
-def test_more_than_64_objectives_keep_their_senses():
-    points = np.random.default_rng(0).integers(0, 2, (30, 70)).astype(np.float32)
-    points[:15] = points[0]
-    maximise = [m % 3 == 0 for m in range(70)]
-    violation = np.arange(30) % 4
-    for options in (
-        {"violation": violation},
-        {"violation": violation, "epsilon": 0.5},
-        {"strict": True},
-    ):
-        np.testing.assert_array_equal(
-            pp.is_nondominated(points, maximise=maximise, **options),
-            reference.is_nondominated(points, maximise=maximise, **options),
-        )
-
-
 def test_transformations_of_torch_see_the_options():
     torch = pytest.importorskip("torch")
     points = torch.rand(4, 9, 3, generator=torch.Generator().manual_seed(0))

@@ -93,18 +93,6 @@ def test_both_zeros_are_one():
     assert pp.pareto_rank(np.resize([[0.0, -0.0], [-0.0, 0.0]], (200, 2))).max() == 0
 
 
-def test_more_than_64_objectives_keep_their_senses():
-    rng = np.random.default_rng(1)
-    for points in (20, 100):
-        values = rng.integers(0, 2, (points, 70)).astype(np.float32)
-        values[: points // 2] = values[0]
-        maximise = [m % 3 == 0 for m in range(70)]
-        np.testing.assert_array_equal(
-            pp.pareto_rank(values, maximise=maximise),
-            reference.pareto_rank(values, maximise=maximise),
-        )
-
-
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_a_hundred_thousand_points_rank_in_seconds(objectives):
     for kind in ("uniform", "sphere", "chain", "antichain"):

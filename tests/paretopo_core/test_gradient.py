@@ -76,11 +76,6 @@ def test_golden_values():
     assert minimised.tolist() == [[-2, -3]]
 
 
-def test_values_without_a_volume_are_named():
-    with pytest.raises(ValueError, match=r"points\[1, 0\] is NaN"):
-        pp.hypervolume_gradient([[1.0, 1.0], [np.nan, 1.0]], 0)
-
-
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
 def test_gradcheck(objectives):
     points = torch.from_numpy(

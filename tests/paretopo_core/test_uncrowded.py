@@ -53,16 +53,6 @@ def test_golden_values():
     assert values[:4].tolist() == [0, 2, 0, -0.5]
     assert values[4] == -np.sqrt(min((3 + 3) ** 2 + 4**2, 3**2 + (4 + 3) ** 2, 4**2 + 5**2))
     assert values[5:].tolist() == [0, 0, -np.inf]
-    with pytest.raises(ValueError, match=r"points\[0, 1\] is NaN"):
-        pp.uncrowded_contributions([[1, np.nan]], 0)
-
-
-def test_batches_and_their_references():
-    points = np.random.default_rng(0).random((4, 9, 3))
-    ref = np.random.default_rng(1).random((4, 3)) / 2
-    together = pp.uncrowded_contributions(points, ref)
-    for g in range(4):
-        np.testing.assert_array_equal(together[g], pp.uncrowded_contributions(points[g], ref[g]))
 
 
 class TestSlopes:

@@ -155,7 +155,7 @@ CALLS: dict[str, Call] = {
         on_gpu=True,
     ),
     "stochastic_pareto_rank": Call(
-        _without_sense(lambda x, ref, mask: pp.stochastic_pareto_rank(x, 0.3, mask=mask)), "point"
+        _without_sense(lambda x, ref, mask: pp.stochastic_pareto_rank(x, 0.3)), "point"
     ),
 }
 ON_GPU = [name for name, call in CALLS.items() if call.on_gpu]

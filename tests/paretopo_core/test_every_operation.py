@@ -1,0 +1,91 @@
+"""Rules for every operation: batches, reference points, senses, threads, and named values."""
+
+import numpy as np
+import pytest
+from support.operations import CALLS
+
+SUBSETS = [name for name in CALLS if name.startswith("hypervolume_subset")]
+VOLUMES = (
+    *("hypervolume", "hypervolume_gradient", "hv_contributions", "uncrowded_contributions"),
+    *("expected_hypervolume", "hypervolume_advantage", "hypervolume_approx"),
+    *("nondominated_boxes", "dominated_boxes", *SUBSETS, "select, hypervolume"),
+)
+# Their other arguments have senses too, or their results depend on the sense.
+NOT_TURNED = {
+    *(name for name in CALLS if name.startswith(("igd", "gd", "avg", "epsilon", "normalise"))),
+    *("weighted_hypervolume", "pareto_advantage", "hypervolume_advantage"),
+    "stochastic_pareto_rank",
+}
+# Operations that 70 objectives are too many for.
+OF_FEW_OBJECTIVES = {"nondominated_boxes", "dominated_boxes", "hypervolume_subset, exact"}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "name", sorted(CALLS.keys() - {"weighted_hypervolume", "stochastic_pareto_rank"})
+)
+def test_a_batch_is_its_sets(name, dtype):
+    """Each set may have its own reference point and its own padding."""
+    rng = np.random.default_rng(0)
+    points = rng.random((2, 3, 8, 2)).astype(dtype)
+    refs, mask = rng.random((2, 3, 2)) / 2, rng.random((2, 3, 8)) < 0.7
+    run = CALLS[name].run
+    for given in (refs, refs[:1]):
+        together = run(points, given, mask=mask)
+        for at in np.ndindex(2, 3):
+            ref = np.broadcast_to(given, refs.shape)[at]
+            np.testing.assert_array_equal(together[at], run(points[at], ref, mask=mask[at]))
+
+
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - NOT_TURNED - OF_FEW_OBJECTIVES))
+def test_more_objectives_than_a_word_has_bits_keep_their_senses(name):
+    points = np.tile(np.random.default_rng(0).integers(2, 4, 70) * 1.0, (3, 1))
+    points[1, 69] -= 1  # the first point dominates this one,
+    points[2, 66] += 1  # and this one dominates both
+    signs = np.where(np.arange(70) % 3 > 0, 1.0, -1.0)
+    call, ref = CALLS[name], np.full(70, 0.5)
+    for one, corner in ((points, ref), (points[None], ref[None])):
+        turned = call.run(one * signs, corner * signs, maximise=(signs > 0).tolist())
+        expected = call.run(one, corner)
+        if call.shape in ("value", "objective"):
+            expected = expected * signs
+        np.testing.assert_array_equal(turned, expected)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_threads_and_instruction_sets_change_no_bit(name, threads, each_isa):
+    shapes = [(5_000, 8, 2), (40, 150, 3), (30, 20, 5)]
+    for shape in shapes[:1] if name == "hypervolume_subset, exact" else shapes:
+        points = np.random.default_rng(0).integers(1, 6, shape).astype(float)
+        threads(1)
+        expected = each_isa(lambda points=points: CALLS[name].run(points, 0.0))
+        for count in (2, 3, 8):
+            threads(count)
+            np.testing.assert_array_equal(CALLS[name].run(points, 0.0), expected)
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_values_without_a_volume_are_named(name):
+    run, points = CALLS[name].run, np.ones((3, 4, 2))
+    points[1, 2, 0], points[2, 0, 1] = np.nan, np.inf
+    with pytest.raises(ValueError, match=r"s\[1, 2, 0\] is NaN"):
+        run(points, 0)
+    with pytest.raises(ValueError, match=r"s\[2, 0, 1\] is inf, an infinite volume"):
+        run(np.where(np.isnan(points), 1.0, points), 0)
+    assert np.isfinite(run(points, 0, mask=np.isfinite(points).all(axis=-1))).all()
+    run(-points[2], 0)  # infinity on the worse side is worse than every reference
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+@pytest.mark.parametrize(
+    ("ref", "message"),
+    [
+        ([0, 0, 0], r"ref must be a number or shape \(2,\),.* got shape \(3,\)"),
+        (np.zeros((2, 2)), r"or \(3, 2\) for one to each .*, got shape \(2, 2\)"),
+        ([0, -np.inf], "ref must be finite, got"),
+        (np.full((3, 2), np.nan), "ref must be finite, got nan"),
+    ],
+)
+def test_wrong_reference_points_are_named(name, ref, message):
+    with pytest.raises(ValueError, match=message):
+        CALLS[name].run(np.ones((3, 4, 2)), ref)
