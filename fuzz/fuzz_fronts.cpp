@@ -1,5 +1,6 @@
 // pareto_rank, is_nondominated and crowding_distance against their definitions, on the CPU and on
-// the emulated GPU.
+// the emulated GPU; filter_strictly on the CPU.
+#include "cpu/ranking/fronts.hpp"
 #include "definitions.hpp"
 #include "emulated.hpp"
 #include "target.hpp"
@@ -30,6 +31,39 @@ void check_crowding(const Input<Scalar>& in, OnGpu<Scalar>& device, const std::i
     }
 }
 
+// Is no point better than i in every objective, and, if `once`, no earlier one equal?
+template <typename Scalar>
+bool is_unbeaten(const Input<Scalar>& in, std::int64_t g, int i, bool once) {
+    if (!in.is_present(g, i)) return false;
+    for (int j = 0; j < in.batch.points; ++j) {
+        bool beats = in.is_present(g, j);
+        bool same = beats && once && j < i;
+        for (int m = 0; m < in.batch.objectives; ++m) {
+            const bool flip = in.batch.is_minimised(m);
+            const bool is_better = better(in.point(g, j)[m], in.point(g, i)[m], flip);
+            beats = beats && is_better;
+            same = same && !is_better && !better(in.point(g, i)[m], in.point(g, j)[m], flip);
+        }
+        if (beats || same) return false;
+    }
+    return true;
+}
+
+template <typename Scalar>
+void check_strict(const Input<Scalar>& in) {
+    std::vector<std::uint8_t> kept(static_cast<std::size_t>(in.batch.groups * in.batch.points));
+    for (const bool once : {false, true}) {
+        cpu::filter_strictly(in.batch, !once, kept.data());
+        for (std::int64_t g = 0; g < in.batch.groups; ++g) {
+            for (int i = 0; i < in.batch.points; ++i) {
+                const auto own = kept[static_cast<std::size_t>(g * in.batch.points + i)];
+                const bool stays = is_unbeaten(in, g, i, once);
+                if (own != stays) mismatch(in, "filter by strict dominance", g, i, own, stays);
+            }
+        }
+    }
+}
+
 template <typename Scalar>
 void run(Bytes& bytes) {
     const Input<Scalar> in(bytes, choose_sizes(bytes, {{0, 3}, {0, 150}, {1, 20}}), false);
@@ -40,6 +74,7 @@ void run(Bytes& bytes) {
     cpu::pareto_rank(in.batch, ranks.data());
     cpu::is_nondominated(in.batch, true, weakly.data());
     cpu::is_nondominated(in.batch, false, strictly.data());
+    check_strict(in);
     OnGpu<Scalar> device(in.batch, bytes);
     std::vector<std::int32_t> gpu_ranks(rows);
     std::vector<std::uint8_t> gpu_weakly(rows), gpu_strictly(rows);

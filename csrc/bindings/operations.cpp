@@ -16,6 +16,7 @@
 #include "cpu/quality/indicators.hpp"
 #include "cpu/quality/normalise.hpp"
 #include "cpu/ranking/epsilon_boxes.hpp"
+#include "cpu/ranking/fronts.hpp"
 #include "cpu/subsets/subsets.hpp"
 #include "ops.hpp"
 
@@ -335,6 +336,9 @@ void bind_operations(py::module_& m) {
     define_on_cpu(m, "normalise", scale, takes(Corner{"ideal", true}, Corner{"nadir", true}),
                   gives(Output<Own>{kPerValue}));
     define_on_cpu(m, "filter_boxes", run_filter_boxes, takes(Corner{"epsilon"}),
+                  gives(Output<bool>{kPerPoint}));
+    const auto filter = [](auto... given) { cpu::filter_strictly(given...); };
+    define_on_cpu(m, "filter_strictly", filter, takes(Given<bool>{"keep_weakly"}),
                   gives(Output<bool>{kPerPoint}));
 }
 

@@ -167,20 +167,20 @@ def _compose_filter(
             points, maximise, mask, keep_weakly, strict, violation, epsilon, None
         )
         return _without_near(Frame(points, maximise, mask), kept, duplicate_tolerance)
-    if violation is None and not strict and epsilon is None:
-        return _nondominated(points, maximise, keep_weakly, mask)
-    if violation is None and not strict:
+    if strict and epsilon is not None:
+        raise ValueError("strict is about points and epsilon= about boxes: pass one of them")
+    if violation is None and epsilon is not None:
         return _BOXES.answer(points, maximise, mask, epsilon)
-    frame = Frame(points, maximise, mask)
-    if strict:
-        if epsilon is not None:
-            raise ValueError("strict is about points and epsilon= about boxes: pass one of them")
-        frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
-        return _nondominated(frame.points, frame.maximise, keep_weakly, frame.mask)
+        filtered = _STRICT if strict else NONDOMINATED
+        return filtered.answer(points, maximise, mask, keep_weakly)
+    frame = Frame(points, maximise, mask)
     numbers = frame.violations(violation)
     feasible = frame.among(numbers <= 0)
-    chosen = _filtered(frame, keep_weakly, epsilon, feasible)
+    if strict:
+        chosen = _STRICT.answer(frame.points, frame.maximise, feasible, keep_weakly)
+    else:
+        chosen = _filtered(frame, keep_weakly, epsilon, feasible)
     others = frame.among(~feasible & ~feasible.any(-1)[..., None])
     one_of_each = keep_weakly and epsilon is None
     return chosen | _nondominated(_in_a_column(numbers), False, one_of_each, others)
@@ -285,6 +285,17 @@ def _compose_boxes(points: Any, maximise: Maximise, mask: Any, epsilon: Any) -> 
 
 
 _BOXES = Operation(_core.filter_boxes, compose=_compose_boxes)
+
+
+def _compose_strict(points: Any, maximise: Maximise, mask: Any, keep_weakly: bool) -> Any:
+    frame = Frame(points, maximise, mask)
+    if frame.is_tensor:
+        return _nondominated(_without_ties(frame), False, keep_weakly, frame.mask)
+    batch = Batch.of(frame.points, maximise=maximise, mask=frame.mask)
+    return _STRICT.call(batch.view(), True, None, keep_weakly)
+
+
+_STRICT = Operation(_core.filter_strictly, compose=_compose_strict)
 CONSTRAINED_RANKS = Operation(
     Composed(
         "pareto_rank",

@@ -13,6 +13,7 @@ DESCRIBED = {name for name, each in vars(_core).items() if isinstance(each, _cor
 COMPOSED = {"nearest_undominated", "uncrowded_contributions"}  # of others, in Python
 COMPOSED_FOR_TORCH = {
     "filter_boxes",
+    "filter_strictly",
     "ideal_point",
     "nadir_point",
     "normalise",

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "cpu/lanes/isa.hpp"
 #include "cpu/runtime/for_each_group.hpp"
@@ -25,10 +27,27 @@ void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) c
 
 namespace {
 
+// Moves each pivot to the next worse float in all objectives but the first, which the kernel
+// compares strictly: it then beats only points that are worse in every objective.
+template <typename Scalar>
+void worsen(std::array<Scalar, kPivots * 3>& pivots, std::int32_t objectives,
+            std::uint64_t minimised) {
+    constexpr Scalar kInfinity = std::numeric_limits<Scalar>::infinity();
+    for (std::int32_t p = 0; p < kPivots; ++p) {
+        for (std::int32_t m = 1; m < objectives; ++m) {
+            Scalar& value = pivots[static_cast<std::size_t>(p * objectives + m)];
+            const Scalar worst = (minimised >> m & 1) != 0 ? kInfinity : -kInfinity;
+            // NaN beats nothing.
+            value = value == worst ? std::numeric_limits<Scalar>::quiet_NaN()
+                                   : std::nextafter(value, worst);
+        }
+    }
+}
+
 // Picks a few points of a sample that dominate many others. False: there are too few points.
 template <typename Scalar>
 bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* mask,
-                 std::int32_t objectives, std::uint64_t minimised,
+                 std::int32_t objectives, std::uint64_t minimised, bool is_strict,
                  std::array<Scalar, kPivots * 3>& pivots) {
     constexpr std::int32_t kMaxSampled = 4096;
     constexpr std::int32_t kManySampled = 256;
@@ -50,8 +69,16 @@ bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* 
     if (sampled < kPivots) return false;
     kernels().pivots.of<Scalar>().pick(sample.data(), sampled, objectives, minimised,
                                        pivots.data());
+    if (is_strict) worsen(pivots, objectives, minimised);
     return true;
 }
+
+// The best second value of the points seen.
+struct Best {
+    std::uint64_t most;  // a point with a larger value is covered
+    bool covers(std::uint64_t y, std::uint64_t /*z*/) const { return y > most; }
+    void insert(std::uint64_t y, std::uint64_t /*z*/) { most = y - 1; }  // no value has the key 0
+};
 
 }  // namespace
 
@@ -66,7 +93,8 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     constexpr std::int32_t kTried = 256;
     const PivotKernels<Scalar>& kernel = kernels().pivots.of<Scalar>();
     std::array<Scalar, kPivots * 3> pivots;
-    if (!pick_pivots(values, points, mask, objectives, minimised, pivots)) return false;
+    const bool is_strict = all.filter.is_strict;
+    if (!pick_pivots(values, points, mask, objectives, minimised, is_strict, pivots)) return false;
 
     const std::int32_t tried = std::min(points, kTried);
     promising_.resize(static_cast<std::size_t>(tried));
@@ -113,7 +141,8 @@ void FilterSweep::thin_out(const Points<Scalar>& all) {
             to = std::copy_n(left.point(static_cast<std::uint32_t>(k)), left.objectives, to);
         }
         std::array<Scalar, kPivots * 3> pivots;
-        pick_pivots(values.data(), left.count, nullptr, left.objectives, left.minimised, pivots);
+        pick_pivots(values.data(), left.count, nullptr, left.objectives, left.minimised,
+                    left.filter.is_strict, pivots);
         kept_.resize(promising_.size());
         const std::int32_t kept = kernels().pivots.of<Scalar>().find_promising(
             values.data(), 0, left.count, left.objectives, left.minimised, pivots.data(),
@@ -127,16 +156,16 @@ void FilterSweep::thin_out(const Points<Scalar>& all) {
 }
 
 template <typename Scalar>
-void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, bool keep_weakly,
+void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, Filter filter,
                                     std::uint8_t* nondominated) {
     std::fill_n(nondominated, batch.points, std::uint8_t{0});
     const Points<Scalar> all{batch.group(g),   nullptr,         batch.points,
-                             batch.objectives, batch.minimised, keep_weakly};
+                             batch.objectives, batch.minimised, filter};
     const std::uint8_t* mask = batch.group_mask(g);
     // This scan stops at once unless all points are equal.
     const Scalar* end = all.values + std::int64_t{all.count} * all.objectives;
     if (!mask && std::equal(all.values + all.objectives, end, all.values)) {
-        std::fill_n(nondominated, batch.points, static_cast<std::uint8_t>(keep_weakly));
+        std::fill_n(nondominated, batch.points, static_cast<std::uint8_t>(filter.keep_weakly));
         nondominated[0] = 1;
         return;
     }
@@ -161,15 +190,11 @@ void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
         const std::uint32_t k = order.at(i);
         return Keyed{set.second(k), set.third(k), k};
     };
-    enter_in_order(set, 0, order_->size(), nondominated, read, [&](const Keyed& item) {
-        if (staircase_.covers(item.y, item.z)) return false;
-        staircase_.insert(item.y, item.z);
-        return true;
-    });
+    enter_in_order(set, 0, order_->size(), nondominated, read, staircase_);
 }
 
 // A point is non-dominated if its second objective beats those of all points that are better in the
-// first: at most the points that the chunks keep.
+// first: at most the points that the chunks keep. By strict dominance it need only be as good.
 template <typename Scalar>
 void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated) {
     constexpr std::uint64_t kAny = ~std::uint64_t{0};
@@ -177,11 +202,8 @@ void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominate
     const std::size_t size = order.size;
     const auto sweep_from = [&](std::size_t first, std::size_t end, std::uint64_t most,
                                 const auto& read) {
-        enter_in_order(set, first, end, nondominated, read, [most](const Keyed& item) mutable {
-            const bool enters = item.y <= most;
-            most = enters ? item.y - 1 : most;  // no value has the key 0
-            return enters;
-        });
+        Best best{most};
+        enter_in_order(set, first, end, nondominated, read, best);
     };
     if (size <= kChunk || threads() == 1) {
         return sweep_from(0, size, kAny, [set, order](std::size_t i) {
@@ -222,11 +244,21 @@ void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominate
 }
 
 // Visits points in descending order of the first objective, from `first` until a column ends at or
-// after `stop`. Among equal values, points that could dominate others come first.
-template <typename Scalar, typename Read, typename Enters>
+// after `stop`. Among equal values, points that could dominate others come first. A strict
+// dominator lies in an earlier column, and is better by at least one key in the other objectives.
+template <typename Scalar, typename Read, typename Seen>
 void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
-                                 std::uint8_t* nondominated, const Read& read, Enters enters) {
+                                 std::uint8_t* nondominated, const Read& read, Seen& seen) {
     const SortedKeys order = order_->sorted();
+    const Filter filter = set.filter;
+    const auto enters = [&seen](const Keyed& item) {
+        if (seen.covers(item.y, item.z)) return false;
+        seen.insert(item.y, item.z);
+        return true;
+    };
+    const auto stays = [&](const Keyed& item) {
+        return filter.is_strict ? !seen.covers(item.y - 1, item.z - 1) : enters(item);
+    };
     std::vector<Keyed> column;  // points with the same first value
     Poller poller;
     for (std::size_t end = first; first < stop; first = end) {
@@ -234,7 +266,8 @@ void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, s
         for (++end; end < order.size && order.repeats(end);) ++end;
         if (end - first == 1) {
             const Keyed item = read(first);
-            nondominated[set.place(item.k)] = enters(item);
+            nondominated[set.place(item.k)] = stays(item);
+            if (filter.is_strict) enters(item);
             continue;
         }
         column.clear();
@@ -242,19 +275,21 @@ void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, s
         if (!std::is_sorted(column.begin(), column.end())) {
             std::sort(column.begin(), column.end());
         }
-        const Keyed* entered = nullptr;
+        const Keyed* kept = nullptr;
         for (const Keyed& item : column) {
-            const bool is_copy = entered && entered->y == item.y && entered->z == item.z;
-            const bool is_kept = is_copy ? set.keep_weakly : enters(item);
+            const bool is_copy = kept && kept->y == item.y && kept->z == item.z;
+            const bool is_kept = is_copy ? filter.keep_weakly : stays(item);
             if (is_kept) nondominated[set.place(item.k)] = 1;
-            if (is_kept && !is_copy) entered = &item;
+            if (is_kept && !is_copy) kept = &item;
         }
+        if (!filter.is_strict) continue;
+        for (const Keyed& item : column) enters(item);
     }
 }
 
-template void FilterSweep::find_nondominated(const Batch<float>&, std::int64_t, bool,
+template void FilterSweep::find_nondominated(const Batch<float>&, std::int64_t, Filter,
                                              std::uint8_t*);
-template void FilterSweep::find_nondominated(const Batch<double>&, std::int64_t, bool,
+template void FilterSweep::find_nondominated(const Batch<double>&, std::int64_t, Filter,
                                              std::uint8_t*);
 
 }  // namespace paretopo::cpu

@@ -14,6 +14,12 @@
 
 namespace paretopo::cpu {
 
+// Which points a filter keeps.
+struct Filter {
+    bool keep_weakly;  // all of several equal points; otherwise the first
+    bool is_strict;    // unless another one is better in every objective
+};
+
 // Scratch of one thread.
 //
 // A pass compares all points with a few good ones from a sample. Further passes compare the
@@ -25,7 +31,7 @@ class FilterSweep {
   public:
     // nondominated: (batch.points,), for group g.
     template <typename Scalar>
-    void find_nondominated(const Batch<Scalar>& batch, std::int64_t g, bool keep_weakly,
+    void find_nondominated(const Batch<Scalar>& batch, std::int64_t g, Filter filter,
                            std::uint8_t* nondominated);
 
   private:
@@ -38,7 +44,7 @@ class FilterSweep {
         std::int32_t count;
         std::int32_t objectives;
         std::uint64_t minimised;
-        bool keep_weakly;
+        Filter filter;
 
         Points of(const std::vector<std::int32_t>& some) const {
             Points points = *this;
@@ -70,9 +76,9 @@ class FilterSweep {
     void sweep(const Points<Scalar>& set, std::uint8_t* nondominated);
     template <typename Scalar>
     void sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated);
-    template <typename Scalar, typename Read, typename Enters>
+    template <typename Scalar, typename Read, typename Seen>
     void enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
-                        std::uint8_t* nondominated, const Read& read, Enters enters);
+                        std::uint8_t* nondominated, const Read& read, Seen& seen);
 
     struct Keyed {
         std::uint64_t y, z;

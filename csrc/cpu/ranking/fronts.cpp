@@ -10,6 +10,7 @@
 #include "cpu/ranking/filter_sweep.hpp"
 #include "cpu/runtime/compacted.hpp"
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/interrupt.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -156,6 +157,22 @@ void rank_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
         batch, first, end, ranks);
 }
 
+// True if the filter sweeps each set by itself.
+template <typename Scalar>
+bool is_swept(const Batch<Scalar>& batch) {
+    return (batch.objectives == 2 || batch.objectives == 3) &&
+           batch.points > most_filtered_in_rows<Scalar>(batch.objectives) &&
+           !are_for_lanes(batch, batch.groups, kernels().tuning.most_filtered_in_lanes);
+}
+
+template <typename Scalar>
+void sweep_each(const Batch<Scalar>& batch, Filter filter, std::uint8_t* nondominated) {
+    const auto work = [=, sweep = FilterSweep()](std::int64_t g) mutable {
+        sweep.find_nondominated(batch, g, filter, nondominated + g * batch.points);
+    };
+    for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives), work);
+}
+
 template <typename Scalar>
 void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end, bool keep_weakly,
                  std::uint8_t* nondominated) {
@@ -170,6 +187,85 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
                 : kernel.sets.of<Scalar>().find_nondominated_of_each)(batch, first, end,
                                                                       keep_weakly, nondominated);
 }
+
+// Adds the points of one group that no point of its front is better than in every objective. The
+// front holds one of each of the points that no other dominates.
+template <typename Scalar>
+class WithinFront {
+  public:
+    WithinFront(const Batch<Scalar>& batch, bool keep_weakly, std::uint8_t* kept)
+        : batch_(batch),
+          keep_weakly_(keep_weakly),
+          kept_(kept),
+          point_(static_cast<std::size_t>(batch.objectives)) {}
+
+    void operator()(std::int64_t g) {
+        const std::uint8_t* mask = batch_.group_mask(g);
+        std::uint8_t* kept = kept_ + g * batch_.points;
+        take_front(g, kept);
+        Poller poller;
+        for (std::int32_t i = 0; i < batch_.points; ++i) {
+            if (kept[i] != 0 || (mask && mask[i] == 0)) continue;
+            poller.step();
+            write(g, i, point_.data());
+            kept[i] = !is_beaten();
+        }
+        if (!keep_weakly_) drop_repeats(g, kept);
+    }
+
+  private:
+    using Key = decltype(best_first(Scalar(0), false));
+
+    void write(std::int64_t g, std::int32_t i, Key* keys) const {
+        const Scalar* point = batch_.group(g) + std::int64_t{i} * batch_.objectives;
+        for (std::int32_t m = 0; m < batch_.objectives; ++m) {
+            keys[m] = best_first(point[m], batch_.is_minimised(m));
+        }
+    }
+
+    void take_front(std::int64_t g, const std::uint8_t* kept) {
+        front_.resize(static_cast<std::size_t>(batch_.points) * point_.size());
+        order_.clear();
+        for (std::int32_t i = 0; i < batch_.points; ++i) {
+            if (kept[i] == 0) continue;
+            order_.push_back(order_.size() * point_.size());
+            write(g, i, front_.data() + order_.back());
+        }
+    }
+
+    // Members that beat many points move to the front of the order.
+    bool is_beaten() {
+        for (std::size_t k = 0; k < order_.size(); ++k) {
+            const Key* member = front_.data() + order_[k];
+            std::size_t m = 0;
+            while (m < point_.size() && member[m] < point_[m]) ++m;
+            if (m < point_.size()) continue;
+            std::swap(order_[k], order_[k / 2]);
+            return true;
+        }
+        return false;
+    }
+
+    void drop_repeats(std::int64_t g, std::uint8_t* kept) {
+        Present<Scalar> chosen;
+        chosen.take({batch_.values, kept_, batch_.groups, batch_.points, batch_.objectives,
+                     batch_.minimised},
+                    g);
+        sorted_.sort(chosen.values.data(), chosen.count, batch_.objectives, batch_.minimised);
+        for (std::int32_t k = 0; k < chosen.count; ++k) {
+            const std::int32_t d = sorted_.distinct_of[static_cast<std::size_t>(k)];
+            kept[chosen.index[static_cast<std::size_t>(k)]] =
+                sorted_.first_of[static_cast<std::size_t>(d)] == k;
+        }
+    }
+
+    Batch<Scalar> batch_;
+    bool keep_weakly_;
+    std::uint8_t* kept_;
+    std::vector<Key> point_, front_;
+    std::vector<std::size_t> order_;  // where the keys of each member begin
+    SortedCodes sorted_;
+};
 
 }  // namespace
 
@@ -199,17 +295,12 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated) {
     if (batch.is_empty()) return;
+    if (is_swept(batch)) return sweep_each(batch, {keep_weakly, false}, nondominated);
     if (batch.points <= most_filtered_in_rows<Scalar>(batch.objectives) ||
         are_for_lanes(batch, batch.groups, kernels().tuning.most_filtered_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             filter_part(batch, first, end, keep_weakly, nondominated);
         });
-    }
-    if (batch.objectives == 2 || batch.objectives == 3) {
-        const auto work = [=, sweep = FilterSweep()](std::int64_t g) mutable {
-            sweep.find_nondominated(batch, g, keep_weakly, nondominated + g * batch.points);
-        };
-        return for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives), work);
     }
     std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
@@ -225,6 +316,15 @@ void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondom
     for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives), work);
 }
 
+template <typename Scalar>
+void filter_strictly(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* kept) {
+    if (batch.is_empty()) return;
+    if (is_swept(batch)) return sweep_each(batch, {keep_weakly, true}, kept);
+    is_nondominated(batch, false, kept);
+    for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),
+                   WithinFront<Scalar>(batch, keep_weakly, kept));
+}
+
 template std::int32_t Ranker::rank(const Present<float>&, std::int32_t, std::uint64_t,
                                    std::int32_t*);
 template std::int32_t Ranker::rank(const Present<double>&, std::int32_t, std::uint64_t,
@@ -237,5 +337,7 @@ template void pareto_rank(Batch<float>, std::int32_t*);
 template void pareto_rank(Batch<double>, std::int32_t*);
 template void is_nondominated(Batch<float>, bool, std::uint8_t*);
 template void is_nondominated(Batch<double>, bool, std::uint8_t*);
+template void filter_strictly(Batch<float>, bool, std::uint8_t*);
+template void filter_strictly(Batch<double>, bool, std::uint8_t*);
 
 }  // namespace paretopo::cpu

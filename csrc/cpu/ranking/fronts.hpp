@@ -92,6 +92,11 @@ bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t
            (!batch.mask || batch.points <= kMaxCompacted);
 }
 
+// As is_nondominated, but only a point that is better in every objective drops another one. For
+// tensors that torch traces and on a GPU, Python composes it from other calls.
+template <typename Scalar>
+void filter_strictly(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* kept);
+
 // An estimate, in ns, for the choice of threads.
 inline double ranking_cost(std::int32_t points, std::int32_t objectives) {
     const double n = points;
