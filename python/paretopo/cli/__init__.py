@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from paretopo.cli.compare import add_compare
 from paretopo.cli.evaluate import add_evaluate
 from paretopo.cli.info import add_info
 from paretopo.cli.prepare import add_prepare
@@ -37,6 +38,7 @@ examples:
   paretopo train --resume runs/RUN                resume after Ctrl-C, a crash or a kill
   paretopo evaluate runs/RUN                      test the trained model on held-out questions
   paretopo report runs/RUN                        write the tables and plots of a run
+  paretopo compare answers.csv                    compare any models by the logs of any evaluation
   paretopo show runs/RUN                          read the model's answers, also in a browser
   paretopo study mine.toml                        compare methods, seeds and tasks
   paretopo serve-search corpus.jsonl              start a search server for training
@@ -134,6 +136,7 @@ def make_parser() -> Parser:
         add_train,
         add_evaluate,
         add_report,
+        add_compare,
         add_show,
         add_study,
         add_serve_search,

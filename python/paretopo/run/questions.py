@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo.run.history import History, Measure, merge_objectives
 from paretopo.run.statistics import holm, sign_flip_interval, sign_flips
@@ -80,7 +81,12 @@ def compare_questions(histories: Mapping[str, History]) -> list[PairedTest]:
                 if _is_known(one, measure) and _is_known(answered[second].get(name, {}), measure)
             ]
             if differences:
-                tests.append(_test(measure, first, second, differences))
+                tests.append(run_sign_test(measure, first, second, differences))
+    return correct_tests(tests)
+
+
+def correct_tests(tests: Sequence[PairedTest]) -> list[PairedTest]:
+    """Return the tests with p-values that are corrected for their number."""
     adjusted = holm([one.p for one in tests])
     return [replace(one, holm=p) for one, p in zip(tests, adjusted, strict=True)]
 
@@ -97,12 +103,20 @@ def _is_known(values: Mapping[str, Any], measure: Measure) -> bool:
     return values.get(measure.key) is not None
 
 
-def _test(measure: Measure, first: str, second: str, differences: list[float]) -> PairedTest:
+def run_sign_test(measure: Measure, first: str, second: str, differences: ArrayLike) -> PairedTest:
+    """Test the differences of two runs or models on the same questions.
+
+    Args:
+        measure: Which objective.
+        first: Label of one.
+        second: Label of the other one.
+        differences: (questions,) first less second, in the unit of the measure.
+    """
     return PairedTest(
         measure,
         first,
         second,
-        len(differences),
+        len(np.asarray(differences)),
         float(np.mean(differences)),
         sign_flip_interval(differences),
         sign_flips(differences),

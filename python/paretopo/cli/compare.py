@@ -1,0 +1,135 @@
+"""``paretopo compare``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from paretopo.cli.subcommands import Subcommands, announce, refuse
+
+_EXAMPLES = """\
+examples:
+  paretopo compare answers.csv --objective accuracy:max --objective tokens:min --by model
+  paretopo compare a.jsonl b.jsonl --objective correct:max --objective cost=usage.dollars:min
+  paretopo compare answers.csv --objective accuracy:max --objective tokens:min --json
+
+The first example needs a file like this one, with a row for each answer:
+
+  model,question,accuracy,tokens
+  small,q1,0,310
+  small,q2,1,280
+  large,q1,1,940
+  large,q2,1,905
+
+A point is the mean of a model over its questions. Models that answered the same questions are
+compared question by question. Intervals and probabilities are shares of bootstrap replicates, which
+draw the questions again. An objective names a column, with dots for nested objects; len(COLUMN) is
+the length of a text or list, and NAME=COLUMN gives it a name.
+"""
+
+
+def add_compare(subcommands: Subcommands) -> None:
+    """Add the command that compares logs of other programs as fronts."""
+    parser = subcommands.add(
+        "compare",
+        _run,
+        "compare models by the logs of any evaluation, as a front",
+        "Compare models on several objectives by the logs of any evaluation: the front, its\n"
+        "hypervolume with an interval, and the probability that one model dominates another.",
+        _EXAMPLES,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="logs: CSV, TSV, JSON or JSONL")
+    parser.add_argument(
+        "--objective",
+        action="append",
+        default=[],
+        metavar="COLUMN:max|min",
+        help="a column and its better direction; give two or more",
+    )
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="the column that names the model (default: model, or else one model for each file); "
+        "give it again to combine columns",
+    )
+    parser.add_argument(
+        "--question",
+        metavar="COLUMN",
+        help="the column that names the question (default: by the format; none: rows are "
+        "independent)",
+    )
+    parser.add_argument(
+        "--front",
+        metavar="COLUMN",
+        help="the column that names a family of models, each with a front of its own",
+    )
+    parser.add_argument(
+        "--ref",
+        metavar="NUMBERS",
+        help="reference point of the hypervolume, with commas, in the order of the objectives "
+        "(default: the worst means with a margin of 10 %%)",
+    )
+    parser.add_argument(
+        "--cover",
+        type=float,
+        default=0.95,
+        metavar="SHARE",
+        help="share of the hypervolume for the smallest subset of models (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--replicates",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="bootstrap replicates (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the replicates (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
+    from pathlib import Path
+
+    from paretopo.compare.analysis import analyse
+    from paretopo.compare.columns import parse_objective
+    from paretopo.compare.logs import read_log
+    from paretopo.compare.report import describe, to_plain
+    from paretopo.compare.scores import collect_scores
+
+    try:
+        objectives = [parse_objective(text) for text in arguments.objective]
+        reference = None if arguments.ref is None else _parse_numbers(arguments.ref)
+        announce("reading logs")
+        scores = collect_scores(
+            [read_log(Path(name)) for name in arguments.files],
+            objectives,
+            arguments.by,
+            arguments.question,
+            arguments.front,
+        )
+        analysis = analyse(
+            scores,
+            reference=reference,
+            replicates=arguments.replicates,
+            seed=arguments.seed,
+            cover=arguments.cover,
+        )
+    except ValueError as error:  # of configuration and of data
+        refuse(str(error))
+    if arguments.json:
+        print(json.dumps(to_plain(analysis), indent=1, ensure_ascii=False))
+    else:
+        print("\n".join(describe(analysis)))
+    return 0
+
+
+def _parse_numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        refuse(f"--ref must be numbers with commas between them, like 0,1000, got {text!r}")

@@ -1,0 +1,1 @@
+"""Logs of any evaluation as fronts: readers, bootstrap, tables and pictures."""

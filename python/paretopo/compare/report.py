@@ -1,0 +1,234 @@
+"""Tables of an analysis: as lines for a terminal and a file, and as plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from paretopo.compare.analysis import Analysis, Front
+from paretopo.evaluation.tables import markdown_table
+from paretopo.run.files import to_json
+from paretopo.run.questions import COLUMNS
+
+_DIGITS = 4
+_LIKELY = 0.5  # a dominating model below it is not named
+
+
+def describe(analysis: Analysis) -> list[str]:
+    """Return the tables as Markdown, one line each."""
+    scores = analysis.scores
+    lines = ["# Comparison", "", *_describe_data(analysis), ""]
+    lines += [*_tabulate_models(analysis), ""]
+    lines += ["## Hypervolume", "", *_tabulate_fronts(analysis), ""]
+    corner = ", ".join(
+        f"{one.name} {value:.{_DIGITS}g}"
+        for one, value in zip(scores.objectives, analysis.reference, strict=True)
+    )
+    guessed = ", the worst means with a margin of 10 %; --ref sets it" if analysis.guessed else ""
+    lines += [f"Reference point: {corner}{guessed}.", ""]
+    if analysis.gaps:
+        lines += [*_tabulate_gaps(analysis), ""]
+    if analysis.tests:
+        lines += ["## Question by question", "", *_tabulate_tests(analysis), ""]
+    return lines
+
+
+def to_plain(analysis: Analysis) -> dict[str, Any]:
+    """Return everything but the replicates as JSON takes it; NaN becomes null."""
+    scores = analysis.scores
+    names = [one.name for one in scores.objectives]
+
+    def by_objective(values: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(names, values, strict=True))
+
+    models = [
+        {
+            "name": model,
+            "front": scores.fronts[at],
+            "questions": len(scores.values[at]),
+            "answers": scores.answers[at],
+            "mean": by_objective(scores.means[at]),
+            "standard_error": by_objective(scores.errors[at]),
+            "interval": by_objective(analysis.intervals[at]),
+            "on_front": bool(analysis.is_front[at]),
+            "on_front_probability": analysis.on_front[at],
+            "dominated_by": _by_model(analysis, at),
+        }
+        for at, model in enumerate(scores.models)
+    ]
+    plain: dict[str, Any] = to_json(
+        {
+            "objectives": [
+                {"name": one.name, "column": one.key, "better": one.better}
+                for one in scores.objectives
+            ],
+            "paired": scores.paired,
+            "replicates": len(analysis.replicates),
+            "models": models,
+            "reference": by_objective(analysis.reference),
+            "reference_guessed": analysis.guessed,
+            "fronts": [_plain_front(one, analysis) for one in analysis.fronts],
+            "gaps": [
+                {
+                    "first": one.first,
+                    "second": one.second,
+                    "difference": one.difference,
+                    "interval": one.interval,
+                    "first_larger_probability": one.larger,
+                }
+                for one in analysis.gaps
+            ],
+            "tests": [
+                {
+                    "objective": one.measure.name,
+                    "first": one.first,
+                    "second": one.second,
+                    "questions": one.questions,
+                    "difference": one.difference,
+                    "interval": one.interval,
+                    "p": one.p,
+                    "p_holm": one.holm,
+                }
+                for one in analysis.tests
+            ],
+            "notes": analysis.notes,
+        }
+    )
+    return plain
+
+
+def describe_dominance(analysis: Analysis, at: int) -> str:
+    """Return the model that most likely dominates a model, with its probability; "" if unlikely."""
+    column = analysis.dominance[:, at]
+    best = int(column.argmax())
+    if column[best] < _LIKELY:
+        return ""
+    return f"{analysis.scores.models[best]} ({format_share(float(column[best]))})"
+
+
+def format_share(share: float) -> str:
+    """Format a share of replicates, which is never quite certain.
+
+    >>> format_share(0.123), format_share(1.0), format_share(0.00001)
+    ('0.12', '>0.99', '<0.01')
+    """
+    if math.isnan(share):
+        return ""
+    return "<0.01" if 0 < share < 0.01 else ">0.99" if share > 0.99 else f"{share:.2f}"
+
+
+def _by_model(analysis: Analysis, at: int) -> dict[str, float]:
+    names = analysis.scores.models
+    return {
+        names[other]: float(share)
+        for other, share in enumerate(analysis.dominance[:, at])
+        if share > 0
+    }
+
+
+def _plain_front(front: Front, analysis: Analysis) -> dict[str, Any]:
+    names = analysis.scores.models
+    return {
+        "name": front.name,
+        "models": [names[at] for at in front.models],
+        "hypervolume": front.volume,
+        "interval": front.interval,
+        "bias": front.bias,
+        "cover": [names[at] for at in front.cover],
+        "covered": front.covered,
+    }
+
+
+def _describe_data(analysis: Analysis) -> list[str]:
+    scores = analysis.scores
+    counts = sorted({len(one) for one in scores.values})
+    many = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    how = "all models answered the same" if scores.paired else "not paired"
+    return [
+        f"Models: {len(scores.models)}. Questions of each: {many} ({how}). Bootstrap replicates: "
+        f"{len(analysis.replicates):,}.",
+        *analysis.notes,
+    ]
+
+
+def _tabulate_models(analysis: Analysis) -> list[str]:
+    scores = analysis.scores
+    several = len(analysis.fronts) > 1
+    header = ["model", *(["front"] if several else []), "non-dominated", "dominated by (p)"]
+    header += ["on the front, p", "n", *(one.label for one in scores.objectives)]
+    order = sorted(
+        range(len(scores.models)), key=lambda at: -scores.senses[0] * scores.means[at, 0]
+    )
+    rows = []
+    for at in order:
+        cells = [
+            f"{mean:.{_DIGITS}g}" + ("" if math.isnan(error) else f" ± {error:.2g}")
+            for mean, error in zip(scores.means[at], scores.errors[at], strict=True)
+        ]
+        rows.append(
+            [
+                scores.models[at],
+                *([scores.fronts[at]] if several else []),
+                "yes" if analysis.is_front[at] else "",
+                describe_dominance(analysis, at),
+                format_share(float(analysis.on_front[at])),
+                str(len(scores.values[at])),
+                *cells,
+            ]
+        )
+    lines = markdown_table(header, rows, words=4 if several else 3)
+    return [
+        *lines,
+        "",
+        "±: standard error over questions. p: share of the replicates; the model that most likely "
+        "dominates is named from p = 0.5 on.",
+    ]
+
+
+def _tabulate_fronts(analysis: Analysis) -> list[str]:
+    names = analysis.scores.models
+    rows = [
+        [
+            one.name or "all models",
+            ", ".join(names[at] for at in one.models),
+            ", ".join(names[at] for at in one.cover),
+            f"{100 * one.covered:.1f} %",
+            f"{one.volume:.{_DIGITS}g} {_format_interval(one.interval)}".rstrip(),
+        ]
+        for one in analysis.fronts
+    ]
+    header = ["front of", "non-dominated", "fewest that cover", "their share"]
+    header.append("hypervolume, 95 % interval")
+    return markdown_table(header, rows, words=3)
+
+
+def _tabulate_gaps(analysis: Analysis) -> list[str]:
+    rows = [
+        [
+            one.first,
+            one.second,
+            f"{one.difference:+.{_DIGITS}g} {_format_interval(one.interval, sign=True)}".rstrip(),
+            format_share(one.larger),
+        ]
+        for one in analysis.gaps
+    ]
+    return markdown_table(
+        ["first", "second", "hypervolume, first - second", "p (first is larger)"], rows, words=2
+    )
+
+
+def _tabulate_tests(analysis: Analysis) -> list[str]:
+    return [
+        *markdown_table(COLUMNS, [one.cells for one in analysis.tests], words=3),
+        "",
+        "p: random signs of the differences; in brackets the 95 % interval that these signs do not "
+        "reject, which needs 6 questions. Holm's correction is for all rows.",
+    ]
+
+
+def _format_interval(ends: tuple[float, float], *, sign: bool = False) -> str:
+    if not all(map(math.isfinite, ends)):
+        return ""
+    low, high = (format(end, f"{'+' if sign else ''}.{_DIGITS}g") for end in ends)
+    return f"[{low}, {high}]"
