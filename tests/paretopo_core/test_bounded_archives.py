@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.strategies import finite, senses
+from support.strategies import senses
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -42,9 +42,12 @@ def test_members_are_those_of_the_definition(points, bound, data):
     maximise = data.draw(senses(objectives))
     ref = np.where(maximise, -3.0, 5.0) * np.ones(objectives)
     archive = pp.ParetoArchive(ref, maximise=maximise, keep_history=True, **bound)
+    gains, joined = [], []
     for count, point in enumerate(points, 1):
         before, asked = archive.hypervolume, archive.gain(point)
         gain = archive.add(point, payload=tuple(point.tolist()))
+        gains.append(gain)
+        joined.append(count - 1 in archive.indices)
         expected = reference.archive(points[:count], ref, maximise=maximise, **bound)
         assert archive.indices.tolist() == expected.tolist()
         assert gain == asked == pytest.approx(archive.hypervolume - before, abs=1e-9)
@@ -55,30 +58,17 @@ def test_members_are_those_of_the_definition(points, bound, data):
         assert len(archive) <= bound.get("capacity", count)
     np.testing.assert_array_equal(archive.history, points)
     twin = pp.ParetoArchive(ref, maximise=maximise, **bound)
-    added = twin.extend(points, named(points))
+    cut = data.draw(st.integers(0, len(points)))
+    parts = [twin.extend(some, named(some)) for some in (points[:cut], points[cut:])]
+    assert np.concatenate([part.gains for part in parts]).tolist() == gains
+    assert np.concatenate([part.joined for part in parts]).tolist() == joined
     assert twin.payloads == archive.payloads
     assert twin == archive
-    assert added.joined[archive.indices].all()
+    assert twin.additions == len(points)
+    assert named(list(twin)) == twin.payloads
     loaded = pp.ParetoArchive(ref, maximise=maximise, keep_history=True, **bound)
     loaded.load_state_dict(archive.state_dict())
     assert loaded.state_dict() == archive.state_dict()
-
-
-@given(
-    points=arrays(np.float64, st.tuples(st.integers(0, 14), st.integers(1, 4)), elements=finite),
-    epsilon=st.sampled_from([1e-3, 0.1, 7.0, 1e9]),
-    data=st.data(),
-)
-def test_boxes_hold_the_same_members_in_any_order(points, epsilon, data):
-    objectives = points.shape[1]
-    maximise = data.draw(senses(objectives))
-    sides = [epsilon * (m + 1) for m in range(objectives)]
-    order = data.draw(st.permutations(range(len(points))))
-    archive = pp.ParetoArchive([0.0] * objectives, maximise=maximise, epsilon=sides)
-    joined = archive.extend(points[order]).joined
-    kept = pp.is_nondominated(points, maximise=maximise, epsilon=sides)
-    assert sorted(archive.points.tolist()) == sorted(points[kept].tolist())
-    assert joined[archive.indices].all()
 
 
 @given(
@@ -92,13 +82,15 @@ def test_boxes_hold_the_same_members_in_any_order(points, epsilon, data):
 def test_boxes_are_those_of_the_filter_from_1e_300_to_1e300(signs, powers, power, data):
     points = signs * 0.37 * 10.0 ** np.reshape(powers[: signs.size], signs.shape)
     objectives = points.shape[1]
-    maximise = data.draw(senses(objectives))
-    archive = pp.ParetoArchive(objectives=objectives, maximise=maximise, epsilon=10.0**power)
-    archive.extend(points)
-    kept = pp.is_nondominated(points, maximise=maximise, epsilon=10.0**power)
-    defined = reference.is_nondominated(points, maximise=maximise, epsilon=10.0**power)
-    np.testing.assert_array_equal(kept, defined)
+    keywords = {"maximise": data.draw(senses(objectives))}
+    keywords["epsilon"] = [10.0**power * (m + 1) for m in range(objectives)]
+    order = data.draw(st.permutations(range(len(points))))
+    archive = pp.ParetoArchive(objectives=objectives, **keywords)
+    joined = archive.extend(points[order]).joined
+    kept = pp.is_nondominated(points, **keywords)
+    np.testing.assert_array_equal(kept, reference.is_nondominated(points, **keywords))
     assert sorted(archive.points.tolist()) == sorted(points[kept].tolist())
+    assert joined[archive.indices].all()
 
 
 @pytest.mark.parametrize("keep", ["contribution", "crowding"])
@@ -212,7 +204,7 @@ def test_refused_points_leave_no_payload():
     archive = pp.ParetoArchive([-1.7e308, 0.0], keep_history=True)
     archive.add([0.0, 1.0], "first")
     state = archive.state_dict()
-    for bad in ([np.nan, 1.0], [1.0], [1.7e308, 2.0]):
+    for bad in ([np.nan, 1.0], [np.inf, 1.0], [1.0], [1.7e308, 2.0]):
         with pytest.raises(ValueError, match="point"):
             archive.add(bad, "second")
     for things in (["one"], ["one", "two", "three"]):
@@ -319,19 +311,16 @@ def test_damaged_files_are_refused_or_read(tmp_path, ending):
 
 
 def test_bad_bounds_are_named():
-    for wrong, kind, message in (
-        ({"capacity": 0}, ValueError, "capacity must be from 1 to"),
-        ({"capacity": 2**31}, ValueError, "capacity must be from 1 to"),
-        ({"capacity": 1.0}, TypeError, "capacity must be an integer, got 1.0"),
-        ({"capacity": True}, TypeError, "capacity must be an integer, got True"),
-        ({"keep": "best"}, ValueError, "keep must be one of 'contribution', 'crowding', got 'best"),
-        ({"epsilon": 0}, ValueError, "epsilon must be larger than 0, got"),
-        ({"epsilon": [1, -1]}, ValueError, "epsilon must be larger than 0, got"),
-        ({"epsilon": np.nan}, ValueError, "epsilon must be finite"),
-        ({"epsilon": [1, 1, 1]}, ValueError, "epsilon must be a number or shape"),
-        ({"epsilon": "wide"}, TypeError, "epsilon must be real numbers"),
+    for wrong, message in (
+        ({"capacity": 0}, "capacity must be from 1 to"),
+        ({"capacity": 2**31}, "capacity must be from 1 to"),
+        ({"keep": "best"}, "keep must be one of 'contribution', 'crowding', got 'best"),
+        ({"epsilon": 0}, "epsilon must be larger than 0, got"),
+        ({"epsilon": [1, -1]}, "epsilon must be larger than 0, got"),
+        ({"epsilon": np.nan}, "epsilon must be finite"),
+        ({"epsilon": [1, 1, 1]}, "epsilon must be a number or shape"),
     ):
-        with pytest.raises(kind, match=message):
+        with pytest.raises(ValueError, match=message):
             pp.ParetoArchive([0.0, 0.0], **wrong)
     archive = pp.ParetoArchive([0.0, 0.0], capacity=np.int64(2), epsilon=1)
     assert (archive.capacity, archive.keep, archive.epsilon.tolist()) == (2, "contribution", [1, 1])
@@ -342,21 +331,13 @@ def test_bad_bounds_are_named():
     archive.epsilon[:] = 9.0
     assert archive.epsilon.tolist() == [1.0, 1.0]
     state = archive.state_dict()
-    two = {"points": [[1.5, 3.5], [1.6, 3.4]], "indices": [0, 1], "additions": 2}
-    for wrong, message in (
-        ({**two, "hypervolume": 6.0}, "must be one in a box, and no box dominated"),
-        (
-            {
-                "points": [[1, 3], [2, 2], [3, 1]],
-                "indices": [0, 1, 2],
-                "additions": 3,
-                "hypervolume": 6.0,
-            },
-            "at most capacity=2 points, got 3",
-        ),
+    for points, message in (
+        ([[1.5, 3.5], [1.6, 3.4]], "must be one in a box, and no box dominated"),
+        ([[1, 3], [2, 2], [3, 1]], "at most capacity=2 points, got 3"),
     ):
+        wrong = {"points": points, "indices": [*range(len(points))], "additions": len(points)}
         with pytest.raises(ValueError, match=message):
-            archive.load_state_dict({**state, **wrong})
+            archive.load_state_dict({**state, **wrong, "hypervolume": 6.0})
     assert archive.state_dict() == state
 
 
