@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import large_set, masked_batches, point_batches
+from support.strategies import masked_batches, point_batches
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -75,18 +75,6 @@ def test_many_groups_have_weights_of_their_own(each_isa, dtype, points, objectiv
         np.testing.assert_array_equal(
             each_isa(partial(pp.pareto_advantage, rewards, weights, mask=mask)),
             reference.pareto_advantage(rewards, weights, mask=mask),
-        )
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("objectives", [2, 3, 5])
-def test_large_groups_equal_the_definition(dtype, objectives):
-    rewards = large_set("grid", 150, objectives).astype(dtype)
-    weights = np.full(objectives, 1 / objectives)
-    for centre in CENTRES:
-        np.testing.assert_array_equal(
-            pp.pareto_advantage(rewards, weights, centre=centre),
-            reference.pareto_advantage(rewards, weights, centre=centre),
         )
 
 

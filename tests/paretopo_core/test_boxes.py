@@ -268,18 +268,6 @@ def test_boxes_beyond_reason_are_refused_on_the_way(count, threads, monkeypatch)
                 call(several, -0.1)
 
 
-def test_a_gpu_is_refused(monkeypatch):
-    from support import device_arrays
-
-    with device_arrays.emulate("warp"):
-        array = device_arrays.DeviceArray(np.ones((2, 3)))
-        for call, _ in DIVIDED:
-            with pytest.raises(ValueError, match=r"points are on a GPU, .*points.cpu\(\)"):
-                call(array, 0)
-        with pytest.raises(ValueError, match=r"candidates are on a GPU"):
-            pp.hypervolume_improvement(pp.nondominated_boxes(np.ones((1, 3)), 0), array)
-
-
 def test_arguments_are_not_modified():
     points = large_set("sphere", 30, 3)
     expected = pp.nondominated_boxes(points, -0.1)

@@ -62,13 +62,3 @@ def test_gains_of_an_archive_keep_their_digits(each_isa, objectives):
         if objectives <= 4:
             assert gain == pytest.approx(exact_contributions(values)[last], rel=1e-9)
         assert gain == pytest.approx(pp.hv_contributions(values, 0)[last], rel=1e-9)
-
-
-@pytest.mark.parametrize("objectives", [4, 5])
-def test_contributions_are_the_volume_lost_on_wide_fronts(objectives):
-    values = front(40, objectives, 1.0, 0) - 1.0
-    parts = pp.hv_contributions(values, 0)
-    whole = float(pp.hypervolume(values, 0))
-    for i in range(0, 40, 5):
-        rest = np.delete(values, i, axis=0)
-        assert parts[i] == pytest.approx(whole - float(pp.hypervolume(rest, 0)), abs=1e-13)

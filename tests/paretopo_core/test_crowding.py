@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.strategies import LARGE_KINDS, large_set, masked_batches, point_batches, senses
+from support.strategies import masked_batches, point_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -17,14 +17,6 @@ def test_it_equals_its_definition(backend, batch):
     distances = pp.crowding_distance(backend.send(points), mask=backend.send(mask))
     expected = reference.crowding_distance(points, mask=mask)
     np.testing.assert_allclose(backend.fetch(distances), expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("kind", LARGE_KINDS)
-def test_large_sets_equal_the_definition(kind):
-    points = large_set(kind, 200, 3)
-    np.testing.assert_allclose(
-        pp.crowding_distance(points), reference.crowding_distance(points), rtol=1e-12
-    )
 
 
 @pytest.mark.parametrize("points", [3, 64, 65, 500])

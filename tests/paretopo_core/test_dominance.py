@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.device_arrays import DeviceArray
 from support.strategies import LARGE_KINDS, anything64, large_set, masked_batches, senses
 
 import paretopo_core as pp
@@ -277,8 +276,6 @@ def test_wrong_options_are_named(send, call):
         call(points, violation=[0, 0, 0], mask=np.ones(3))
     with pytest.raises(ValueError, match=r"points must have shape \(\.\.\., points, objectives\)"):
         call(points[0, 0], violation=[0, 0, 0])
-    with pytest.raises(TypeError, match=r"points are a DeviceArray on a GPU, where this takes tor"):
-        call(DeviceArray(np.zeros((3, 2))), violation=[0, 0, 0])
 
 
 def test_wrong_numbers_are_named():

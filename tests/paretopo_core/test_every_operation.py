@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from support.operations import CALLS
+from support import device_arrays
+from support.operations import CALLS, ON_GPU
 
 SUBSETS = [name for name in CALLS if name.startswith("hypervolume_subset")]
 VOLUMES = (
@@ -62,6 +63,17 @@ def test_threads_and_instruction_sets_change_no_bit(name, threads, each_isa):
         for count in (2, 3, 8):
             threads(count)
             np.testing.assert_array_equal(CALLS[name].run(points, 0.0), expected)
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(CALLS.keys() - {*ON_GPU, "crowding_distance, ranks", "stochastic_pareto_rank"}),
+)
+def test_operations_of_the_cpu_refuse_arrays_on_a_gpu(name):
+    with device_arrays.emulate("warp"):
+        points = device_arrays.DeviceArray(np.ones((2, 3)))
+        with pytest.raises((TypeError, ValueError), match=r"(points|candidates) are .*on a GPU"):
+            CALLS[name].run(points, 0)
 
 
 @pytest.mark.parametrize("name", VOLUMES)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.operations import CALLS
 
 import paretopo_core as pp
 
@@ -11,25 +12,12 @@ SENSES = {"cost": False, "gain": True}
 LIST = [True, False]
 ROWS = list("wxyz")
 
-PER_POINT = {
-    "pareto_rank": lambda f, s: pp.pareto_rank(f, maximise=s),
-    "pareto_rank strict": lambda f, s: pp.pareto_rank(f, maximise=s, strict=True),
-    "is_nondominated": lambda f, s: pp.is_nondominated(f, maximise=s),
-    "is_nondominated violation": lambda f, s: pp.is_nondominated(
-        f, maximise=s, violation=[0, 1, 0, 2]
-    ),
-    "crowding_distance": lambda f, s: pp.crowding_distance(f, maximise=s),
-    "hv_contributions": lambda f, s: pp.hv_contributions(f, [0, 6], maximise=s),
-    "uncrowded_contributions": lambda f, s: pp.uncrowded_contributions(f, [0, 6], maximise=s),
-    "knee_points": lambda f, s: pp.knee_points(f, maximise=s),
-    "stochastic_pareto_rank": lambda f, _: pp.stochastic_pareto_rank(f, 1.0),
-    "pareto_advantage": lambda f, _: pp.pareto_advantage(f, [0.5, 0.5]),
-    "hypervolume_advantage": lambda f, _: pp.hypervolume_advantage(f, 0.0),
-}
-PER_VALUE = {
-    "hypervolume_gradient": lambda f, s: pp.hypervolume_gradient(f, [0, 6], maximise=s),
-    "normalise": lambda f, s: pp.normalise(f, maximise=s),
-}
+PER_POINT = [name for name, call in CALLS.items() if call.shape == "point"]
+PER_VALUE = ("hypervolume_gradient", "normalise")
+
+
+def answer(name, points, maximise):
+    return CALLS[name].run(points, [0, 6], maximise=maximise)
 
 
 @pytest.fixture
@@ -44,30 +32,30 @@ def polars():
 
 @pytest.mark.parametrize("name", PER_POINT)
 def test_a_value_for_each_point_keeps_the_index(name, pandas):
-    found = PER_POINT[name](pandas.DataFrame(VALUES, index=ROWS), SENSES)
+    found = answer(name, pandas.DataFrame(VALUES, index=ROWS), SENSES)
     assert isinstance(found, pandas.Series)
     assert found.index.tolist() == ROWS
-    assert found.name == name.partition(" ")[0]
-    expected = PER_POINT[name](POINTS, LIST)
+    assert found.name == name.partition(",")[0]
+    expected = answer(name, POINTS, LIST)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found.to_numpy(), expected)
 
 
 @pytest.mark.parametrize("name", PER_POINT)
 def test_a_polars_frame_gives_a_series(name, polars):
-    found = PER_POINT[name](polars.DataFrame(VALUES), SENSES)
+    found = answer(name, polars.DataFrame(VALUES), SENSES)
     assert isinstance(found, polars.Series)
-    assert found.name == name.partition(" ")[0]
-    np.testing.assert_array_equal(found.to_numpy(), PER_POINT[name](POINTS, LIST))
+    assert found.name == name.partition(",")[0]
+    np.testing.assert_array_equal(found.to_numpy(), answer(name, POINTS, LIST))
 
 
 @pytest.mark.parametrize("name", PER_VALUE)
 def test_a_value_for_each_cell_keeps_index_and_columns(name, pandas, polars):
-    expected = PER_VALUE[name](POINTS, LIST)
-    found = PER_VALUE[name](pandas.DataFrame(VALUES, index=ROWS), SENSES)
+    expected = answer(name, POINTS, LIST)
+    found = answer(name, pandas.DataFrame(VALUES, index=ROWS), SENSES)
     assert (found.index.tolist(), found.columns.tolist()) == (ROWS, list(VALUES))
     np.testing.assert_array_equal(found.to_numpy(), expected)
-    found = PER_VALUE[name](polars.DataFrame(VALUES), SENSES)
+    found = answer(name, polars.DataFrame(VALUES), SENSES)
     assert found.columns == list(VALUES)
     np.testing.assert_array_equal(found.to_numpy(), expected)
 
@@ -114,8 +102,8 @@ def test_text_columns_are_named(pandas, polars):
 @pytest.mark.parametrize("name", PER_POINT)
 def test_nullable_columns_become_floats(name, pandas):
     frame = pandas.DataFrame(np.round(POINTS * 2), columns=list(VALUES)).astype({"gain": "Int64"})
-    found = PER_POINT[name](frame, SENSES)
-    np.testing.assert_array_equal(found.to_numpy(), PER_POINT[name](np.round(POINTS * 2), LIST))
+    found = answer(name, frame, SENSES)
+    np.testing.assert_array_equal(found.to_numpy(), answer(name, np.round(POINTS * 2), LIST))
 
 
 def test_missing_values_are_nan(pandas):

@@ -33,25 +33,6 @@ def test_filter_equals_its_definition(backend, batch, keep_weakly, data):
 
 
 @pytest.mark.parametrize("kind", LARGE_KINDS)
-@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
-def test_large_sets_equal_the_definition(kind, objectives):
-    if kind == "antichain" and objectives < 2:
-        pytest.skip("needs two objectives")
-    for dtype in (np.float32, np.float64):
-        points = large_set(kind, 300, objectives).astype(dtype)
-        maximise = [m % 2 == 0 for m in range(objectives)]
-        np.testing.assert_array_equal(
-            pp.pareto_rank(points, maximise=maximise),
-            reference.pareto_rank(points, maximise=maximise),
-        )
-        for keep_weakly in (True, False):
-            np.testing.assert_array_equal(
-                pp.is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly),
-                reference.is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly),
-            )
-
-
-@pytest.mark.parametrize("kind", LARGE_KINDS)
 @pytest.mark.parametrize("objectives", [2, 3, 4])
 def test_a_large_set_and_its_filter_agree(kind, objectives):
     points = large_set(kind, 5000, objectives)

@@ -76,19 +76,6 @@ def test_golden_values():
     assert minimised.tolist() == [[-2, -3]]
 
 
-@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
-def test_gradcheck(objectives):
-    points = torch.from_numpy(
-        np.random.default_rng(objectives).random((2, 5, objectives))
-    ).requires_grad_()
-    maximise = [m != 1 for m in range(objectives)]
-    ref = [0.05 if sense else 0.95 for sense in maximise]
-    mask = torch.tensor([[True] * 5, [True, False, True, True, False]])
-    assert torch.autograd.gradcheck(
-        lambda x: pp.hypervolume(x, ref, maximise=maximise, mask=mask), (points,)
-    )
-
-
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_the_gradient_has_the_dtype_of_the_points(dtype):
     points = torch.tensor([[1, 3], [2, 2], [3, 1]], dtype=getattr(torch, dtype))

@@ -92,21 +92,6 @@ def test_wrong_arguments():
             pp.hypervolume_approx(points, 0, **keywords)
 
 
-def test_torch():
-    torch = pytest.importorskip("torch")
-    points = torch.rand(3, 10, 4, dtype=torch.float64)
-    ours = pp.hypervolume_approx(points, 0.0, samples=64)
-    np.testing.assert_array_equal(
-        ours.volume, pp.hypervolume_approx(points.numpy(), 0.0, samples=64)[0]
-    )
-    mapped = torch.func.vmap(lambda x: pp.hypervolume_approx(x, 0.0, samples=64).volume)(points)
-    torch.testing.assert_close(mapped, ours.volume, rtol=0, atol=0)
-    compiled = torch.compile(
-        lambda x: pp.hypervolume_approx(x, 0.0, samples=64)[1], fullgraph=True, backend="eager"
-    )
-    torch.testing.assert_close(compiled(points), ours.error, rtol=0, atol=0)
-
-
 @pytest.mark.parametrize("objectives", [2, 3, 5, 8])
 def test_contributions_are_unbiased_and_their_errors_are_the_spread(objectives):
     points = large_set("sphere", 25, objectives, seed=2)

@@ -139,8 +139,10 @@ def test_sets_of_4_objectives_do_not_affect_each_other(each_isa):
 def test_a_batch_with_a_bad_set_names_it():
     points = np.random.default_rng(0).random((600, 8, 2))
     points[513, 3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"points\[513, 3, 1\] is NaN"):
-        pp.hypervolume(points, 0)
+    mask = np.arange(8) % 3 != 1  # some points of each set are masked
+    for counted in (None, mask):
+        with pytest.raises(ValueError, match=r"points\[513, 3, 1\] is NaN"):
+            pp.hypervolume(points, 0, mask=counted)
     mask = np.ones((600, 8), dtype=bool)
     mask[513, 3] = False
     assert np.isfinite(pp.hypervolume(points, 0, mask=mask)).all()

@@ -301,25 +301,12 @@ class TestTorch:
             pp.r2(x, 0.0, weights=w, maximise=False) for x, w in zip(points, weights, strict=True)
         ]
         torch.testing.assert_close(found, torch.stack(each))
-        compiled = torch.compile(
-            lambda x, r: pp.igd_plus(x, r) + pp.r2(x, 2.0, weights=4),
-            fullgraph=True,
-            backend="eager",
-        )
-        expected = pp.igd_plus(points, others) + pp.r2(points, 2.0, weights=4)
-        torch.testing.assert_close(compiled(points, others), expected)
 
     def test_derivatives_are_refused(self):
         torch = self.torch
         points = torch.rand(6, 2, dtype=torch.float64, requires_grad=True)
-        for value in (
-            pp.igd(points, points.detach()),
-            pp.igd(points.detach(), points),
-            pp.r2(points, 2.0),
-            pp.hypervolume_approx(points, 0.0, samples=64).volume,
-        ):
-            with pytest.raises(NotImplementedError, match="has no derivative"):
-                value.backward()
+        with pytest.raises(NotImplementedError, match="has no derivative"):
+            pp.igd(points.detach(), points).backward()
         with pytest.raises(TypeError, match="reference requires a gradient"):
             pp.igd(np.ones((1, 2)), points)
         with pytest.raises(TypeError, match="points requires a gradient"):

@@ -33,7 +33,7 @@ def test_sets_around_every_bound(isa, kind, objectives, dtype):
     if kind == "antichain" and objectives < 2:
         pytest.skip("needs two objectives")
     rng = np.random.default_rng(objectives)
-    weights = rng.random(objectives)
+    weights, centre = rng.random(objectives), str(rng.choice(["mean", "none", "std", "loo"]))
     for points in rng.choice(SIZES, 4, replace=False):
         values = large_set(kind, int(points), objectives, seed=int(points)).astype(dtype)
         maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
@@ -49,9 +49,10 @@ def test_sets_around_every_bound(isa, kind, objectives, dtype):
                 pp.crowding_distance(values, mask=mask),
                 reference.crowding_distance(values, mask=mask),
             )
+            keywords = {"centre": centre, "mask": mask}
             same(
-                pp.pareto_advantage(values, weights, mask=mask),
-                reference.pareto_advantage(values, weights, mask=mask),
+                pp.pareto_advantage(values, weights, **keywords),
+                reference.pareto_advantage(values, weights, **keywords),
             )
 
 
@@ -91,40 +92,6 @@ def test_batches_are_their_sets(isa, groups, shape):
         pp.pareto_advantage(values, weights),
         np.array([pp.pareto_advantage(one, weights) for one in values]),
     )
-
-
-# Where lanes, rows of bits and sorting take turns, with as many groups as fill lanes.
-BOUNDS = [
-    *((points, 2) for points in (63, 64, 65, 66, 95, 127, 128, 129, 130)),
-    *((points, 3) for points in (63, 64, 65, 66, 85, 86, 127, 128, 129, 130, 255, 256, 257)),
-    *((points, m) for m in (4, 5) for points in (63, 64, 65, 66, 127, 128, 129, 256, 257)),
-]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", BOUNDS)
-def test_groups_around_every_bound(each_isa, shape, dtype):
-    rng = np.random.default_rng(shape)
-    maximise = [bool(sense) for sense in rng.integers(0, 2, shape[1])]
-    weights = rng.random(shape[1])
-    uniform = rng.random((5, *shape))
-    ties = rng.integers(0, 9, uniform.shape) / 7  # which rounding to float32 does not keep
-    ties[rng.random(uniform.shape) < 0.02] = np.nan
-    some = rng.random(uniform.shape[:2]) < 0.7
-    for values, mask in ((uniform, None), (ties, None), (ties, some)):
-        values = values.astype(dtype)
-        keywords = {"maximise": maximise, "mask": mask}
-        ranks = reference.pareto_rank(values, **keywords)
-        same(each_isa(partial(pp.pareto_rank, values, **keywords)), ranks)
-        same(each_isa(partial(pp.is_nondominated, values, **keywords)), ranks == 0)
-        same(
-            each_isa(partial(pp.is_nondominated, values, keep_weakly=False, **keywords)),
-            reference.is_nondominated(values, keep_weakly=False, **keywords),
-        )
-        same(
-            each_isa(partial(pp.pareto_advantage, values, weights, mask=mask)),
-            reference.pareto_advantage(values, weights, mask=mask),
-        )
 
 
 def columns_to_sort(points):
@@ -213,16 +180,6 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
     assert (own_ranks[~mask] == -1).all()
     assert not chosen[~mask].any()
     assert (advantages[~mask] == 0).all()
-
-
-def test_a_refused_value_is_named_where_it_is():
-    points = np.ones((3, 40, 2))
-    mask = np.zeros((3, 40), dtype=bool)
-    mask[:, [3, 20]] = True
-    points[1, 20, 1] = np.nan
-    points[1, 21, 0] = np.nan  # masked
-    with pytest.raises(ValueError, match=r"points\[1, 20, 1\] is NaN"):
-        pp.hypervolume(points, 0, mask=mask)
 
 
 def sets_to_filter(objectives):

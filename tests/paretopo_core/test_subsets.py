@@ -169,17 +169,3 @@ class TestErrors:
             pp.hypervolume_subset(points, 50_000, 0, method="exact")
         with pytest.raises(MemoryError):
             pp.hypervolume_subset(points, 50_000, np.zeros(2), method="exact", maximise=[True] * 2)
-
-
-def test_a_gpu_is_refused():
-    from support import device_arrays
-
-    with device_arrays.emulate("warp"):
-        array = device_arrays.DeviceArray(np.ones((2, 3)))
-        for call in (
-            lambda: pp.hypervolume_subset(array, 1, 0),
-            lambda: pp.select(array, 1),
-            lambda: pp.uncrowded_contributions(array, 0),
-        ):
-            with pytest.raises(ValueError, match=r"points are on a GPU, .*points\.cpu\(\)"):
-                call()

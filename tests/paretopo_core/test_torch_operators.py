@@ -169,20 +169,3 @@ def test_smooth_ranks_compile():
     x = points("float64")
     torch.testing.assert_close(compiled(x), pp.stochastic_pareto_rank(x, 0.3))
     np.testing.assert_allclose(compiled(x).numpy(), pp.stochastic_pareto_rank(x.numpy(), 0.3))
-
-
-@pytest.mark.parametrize(
-    "measure",
-    [
-        lambda points: pp.hypervolume(points, 0.0),
-        lambda points: pp.hv_contributions(points, 0.0),
-        lambda points: pp.uncrowded_contributions(points, 0.0),
-        lambda points: pp.expected_hypervolume(points, ref=0.0, k=2),
-        lambda points: pp.hypervolume_improvement(pp.nondominated_boxes([[1, 2]], 0), points),
-    ],
-)
-def test_second_derivatives_are_refused_with_a_hint(measure):
-    points = torch.tensor([[1.0, 3.0], [2.0, 2.0]], dtype=torch.float64, requires_grad=True)
-    (slopes,) = torch.autograd.grad(measure(points).sum(), points, create_graph=True)
-    with pytest.raises(NotImplementedError, match=r"has no derivative.*pass points\.detach\(\)"):
-        torch.autograd.grad(slopes.sum(), points)

@@ -26,7 +26,7 @@ WHOLE = calls(("pareto_rank", "is_nondominated"))
 CHOICES = calls(("hypervolume_subset", "select, directions"), ref=0.1)
 REFUSING = calls(
     (
-        *("hypervolume_gradient", "igd", "r2", "crowding_distance"),
+        *("hypervolume_gradient", "igd", "r2", "crowding_distance", "hypervolume_approx"),
         *("pareto_advantage", "hypervolume_advantage"),
     ),
     ref=0.1,
@@ -233,7 +233,7 @@ class TestTransformations:
             torch.func.hessian(lambda y: measure(y).sum())(x)
         wanting = x.clone().requires_grad_()
         (slopes,) = torch.autograd.grad(measure(wanting).sum(), wanting, create_graph=True)
-        with pytest.raises(NotImplementedError, match="has no derivative"):
+        with pytest.raises(NotImplementedError, match=r"no derivative.*pass points\.detach\(\)"):
             slopes.sum().backward()
 
     @pytest.mark.parametrize("name", REFUSING)

@@ -18,7 +18,6 @@ from support import ptx_machine
 
 from paretopo_core import _core, _cuda_arrays
 
-_PACKAGE = "device_arrays"  # the core knows libraries by the package of their arrays
 MAPPINGS = _core.MAPPINGS
 HAS_EMULATION = _core.HAS_EMULATION or ptx_machine.IS_HERE
 ON_EACH = [pytest.param(mapping, marks=pytest.mark.emulated) for mapping in MAPPINGS]
@@ -28,7 +27,6 @@ real_device_of = _core.cuda_device_of  # also while a device is emulated
 class DeviceArray:
     """As much of an array as CuPy's have in common with NumPy's."""
 
-    __module__ = _PACKAGE
     __array__ = None  # NumPy must not look into it
     device = nullcontext()
 
@@ -70,7 +68,7 @@ class DeviceArray:
         return DeviceArray(self.host - other.host)
 
 
-# A package of its own, as CuPy is one.
+# The core knows libraries by the package of their arrays.
 _PACKAGE = "device_arrays"
 DeviceArray.__module__ = _PACKAGE
 sys.modules[_PACKAGE] = sys.modules[__name__]
