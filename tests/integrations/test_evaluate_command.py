@@ -182,16 +182,3 @@ def test_missing_server_fails_before_the_model_loads(world, tmp_path, capsys, mo
     assert evaluate(world, "qa.jsonl", "--search-url", gone, tool="rag", out=tmp_path / "e") == 2
     assert gone in capsys.readouterr().err
     assert EvaluationFolder.open(tmp_path / "e").manifest["status"] == "failed"
-
-
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit):
-        main(["evaluate", "--help"])
-    told = capsys.readouterr().out
-    for word in (
-        "ToRL's protocol",
-        "paretopo serve-search",
-        "--samples 16",
-        "resumes after Ctrl-C",
-    ):
-        assert word in told

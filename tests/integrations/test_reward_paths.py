@@ -42,7 +42,8 @@ _FAILURES = iter([True, False, False, False])
 def words(completions, completion_ids, source, log_metric, **columns):
     assert columns["answer"] and columns["id"] and columns["kind"]
     log_metric("seen", float(len(completion_ids[0])))
-    return [_WEIGHTS.word * count(one[0]["content"]) for one in completions]
+    own = [[m["content"] for m in one if m["role"] == "assistant"] for one in completions]
+    return [_WEIGHTS.word * sum(map(count, texts)) for texts in own]
 
 
 async def judged(completions, **_):
@@ -88,9 +89,10 @@ EXPECTED = dict.fromkeys(NAMES) | {
     "packaged": 5,
 }
 CHAT = [{"role": "user", "content": "why?"}]
-TOKENS, MASK = [2, 3], [1, 1]
+TOKENS, MASK = [2, 4, 3], [1, 0, 1]  # the policy does not write the tool's token
+TURNS = [("assistant", 2), ("tool", 4), ("assistant", 3)]
 TOKENIZER = SimpleNamespace(
-    decode=lambda ids, **_: "".join(["", "why?", "so ", "it"][i] for i in ids)
+    decode=lambda ids, **_: "".join(["", "why?", "so ", "it", "a tool "][i] for i in ids)
 )
 COLUMNS = {"prompt": CHAT, "source": "X"}
 
@@ -98,7 +100,7 @@ COLUMNS = {"prompt": CHAT, "source": "X"}
 def on_trl(own):
     rewards = SessionRewards(lambda texts, _: [1.0] * len(texts), own)
     rewards.measure(
-        [[{"role": "assistant", "content": TOKENIZER.decode(TOKENS)}]],
+        [[{"role": role, "content": TOKENIZER.decode([token])} for role, token in TURNS]],
         ["42"], [0], ["q"], ["all"], [False],
         columns=[json.dumps(COLUMNS)], prompts=[CHAT], completion_ids=[TOKENS],
         trainer_state=None, log_metric=lambda *_: None, log_extra=lambda *_: None,
@@ -112,7 +114,7 @@ def on_openrlhf(own):
         labels=[json.dumps({"id": "q", "answer": "42", "columns": COLUMNS})],
         sequences=torch.tensor([[1, *TOKENS]]),
         action_mask=torch.tensor([MASK]),
-        attention_mask=torch.tensor([[1, 1, 1]]),
+        attention_mask=torch.ones(1, 1 + len(TOKENS), dtype=torch.int64),
         truncated=torch.tensor([False]),
         info={},
     )

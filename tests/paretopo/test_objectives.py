@@ -416,24 +416,3 @@ def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
     [apart] = set(np.diff(kept))  # evenly, from the first to the last
     assert (kept[0], kept[-1]) == (apart, steps)
     assert 10_000 * sum(per_row.values()) + RunFolderConfig().trajectories_mb * 1e6 <= 200e6
-
-
-def test_kept_answers_stay_small(tmp_path):
-    """At its largest: 512 questions at every step, three costs by the fewest, one of them real."""
-    names, economy = ("calls", "tokens", "seconds"), 'economy = "paretopo"\n'
-    costs = "".join(f'[[objectives]]\nname = "{name}"\n{economy}' for name in names)
-    session = new_session(tmp_path, f'[[objectives]]\nname = "correct"\n{costs}', **OF_ANY_UNIT)
-    rng = np.random.default_rng(0)
-    for step in range(3):
-        answers = [draw_rollouts(rng, f"h{at}", 1)[0] for at in range(512)]
-        session.observe(
-            step,
-            [
-                replace(one, reward_components=one.reward_components | {"seconds": rng.random()})
-                for one in answers
-            ],
-        )
-    files = ("evaluations.jsonl", "answers.jsonl", "outcomes.json")
-    an_evaluation = sum((session.run.path / name).stat().st_size for name in files) / 3
-    a_step, texts = 600, RunFolderConfig().trajectories_mb * 1e6
-    assert 10_000 * (an_evaluation + a_step) + texts <= 200e6

@@ -85,13 +85,6 @@ def test_rollouts_that_come_with_their_text_are_kept(tmp_path):
     assert list(session.run.trajectories()) == []
 
 
-def test_groups_that_differ_only_in_calls_are_kept(tmp_path):
-    session = new_session(tmp_path)
-    groups = [group([1, 2], [1, 1]), group([2, 2], [1, 1]), group([1, 2], [0, 0])]
-    # The last one failed as a whole, and the gate makes it equal.
-    assert [one.informative for one in session.score(groups)] == [True, False, False]
-
-
 def test_groups_of_one_batch_share_the_fewest_calls_of_their_prompt(tmp_path):
     session = new_session(tmp_path, **BY_FEWEST)
     dear, cheap = session.score([group([3, 3], [1, 1]), group([1, 1], [1, 1])])

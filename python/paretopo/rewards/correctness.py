@@ -13,21 +13,6 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def exact_match(answer: str | None, targets: str | Sequence[str]) -> float:
-    """Return 1.0 if the answer equals a target except for surrounding blanks, else 0.0.
-
-    Args:
-        answer: The rollout's answer; None (no answer) is wrong.
-        targets: One right answer, or several.
-
-    >>> exact_match(" 42 ", "42"), exact_match("42.0", "42"), exact_match(None, "42")
-    (1.0, 0.0, 0.0)
-    """
-    if answer is None:
-        return 0.0
-    return float(answer.strip() in {target.strip() for target in _as_list(targets)})
-
-
 def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
     """Return 1.0 if the answer equals one of the targets after normalisation, else 0.0.
 

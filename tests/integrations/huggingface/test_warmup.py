@@ -92,22 +92,26 @@ def test_an_interrupted_warm_up_ends_in_the_same_weights(tmp_path, rank):
         from paretopo.config import LoraConfig
 
         given["lora"] = LoraConfig(rank)
+
+    def traces(step):
+        return [TALK if step % 2 else [TALK[0], TALK[-1]]]
+
     torch.manual_seed(0)
     model, tokenizer = opened(tmp_path, **given)
     again, _ = opened(tmp_path, **given)
     again.load_state_dict(model.state_dict())
-    assert warm_up(model, tokenizer, lambda _: [TALK], SETTINGS, tmp_path / "whole.pt")
+    assert warm_up(model, tokenizer, traces, SETTINGS, tmp_path / "whole.pt")
 
     state = tmp_path / "state.pt"
     asked = []
     stop = lambda: asked.append(1) or len(asked) == 3  # noqa: E731
-    assert not warm_up(again, tokenizer, lambda _: [TALK], SETTINGS, state, stop)
+    assert not warm_up(again, tokenizer, traces, SETTINGS, state, stop)
     kept = torch.load(state, weights_only=True)
     trained = {name for name, one in again.named_parameters() if one.requires_grad}
     assert (kept["step"], set(kept["model"])) == (3, trained)
     third, _ = opened(tmp_path, **given)
     third.load_state_dict(model.state_dict())
-    assert warm_up(third, tokenizer, lambda _: [TALK], SETTINGS, state)
+    assert warm_up(third, tokenizer, traces, SETTINGS, state)
     for (name, one), other in zip(model.named_parameters(), third.parameters(), strict=True):
         assert torch.equal(one, other), name
     assert "optimiser" not in torch.load(state, weights_only=True)

@@ -112,19 +112,6 @@ def test_blocking_turn_is_named_and_delays_no_other(execute):
     assert "openrlhf.turn_timeout = 0.5 seconds; set a shorter timeout for its own calls" in told
 
 
-def test_blocking_turns_run_concurrently(execute):
-    together = threading.Barrier(8)
-
-    async def meet(self, text):
-        together.wait(timeout=600.0)  # passes only if all turns run at once
-        return Turn(done=True, reward_components={"correct": 1.0})
-
-    async def rollouts():
-        return await asyncio.gather(*(execute(meet) for _ in range(8)))
-
-    assert len(asyncio.run(rollouts())) == 8
-
-
 def test_event_loop_lives_as_long_as_the_rollout(execute):
     loops = []
 

@@ -1,25 +1,22 @@
 """Prompts and rollouts of the OpenRLHF adapter; neither OpenRLHF nor Ray is needed."""
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from paretopo.config import ConfigError, from_table, loads
+from paretopo.config import ConfigError, loads
 from paretopo.integrations.openrlhf.prepare import _check_disjoint, _rows, check_agent, check_step
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
     components_of,
     drop_numbers,
-    measure_own,
     prompt_id,
     put_components,
     put_rewards,
     read_rollouts,
     with_text,
 )
-from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout, Rollout, Segment
 
 # ---- prompts of a file ---------------------------------------------------------------------------
@@ -210,42 +207,3 @@ def test_samples_become_text():
     )
     assert whole == replace(rollout, prompt="why?", answer="4 | 2", segments=segments)
     assert short == replace(rollout, prompt="why?", answer="42", segments=segments[2:])
-
-
-def test_own_rewards_see_the_response(tmp_path):
-    torch = pytest.importorskip("torch")
-    path = tmp_path / "my_rewards.py"
-    path.write_text(
-        "def words(prompts, completions, source, answer):\n"
-        "    return [f'{p}|{c}|{s}|{a}'.count('|') + len(c) if s else None\n"
-        "            for p, c, s, a in zip(prompts, completions, source, answer)]\n",
-        encoding="utf-8",
-    )
-    pieces = ["<pad>", "why?", "so", "<tool>", " 42"]
-    tokenizer = SimpleNamespace(
-        decode=lambda tokens, **_: "".join(pieces[token] for token in tokens)
-    )
-
-    def sample(source):
-        columns = {"prompt": "why?", "source": source}
-        one = SimpleNamespace(
-            prompts=["<user>why?"],
-            labels=[json.dumps({"id": "q", "answer": "42", "columns": columns})],
-            sequences=torch.tensor([[1, 2, 3, 4]]),
-            action_mask=torch.tensor([[1, 0, 1]]),
-            attention_mask=torch.tensor([[1, 1, 1, 1]]),
-            truncated=torch.tensor([False]),
-            info={},
-        )
-        put_components(one, {"correct": 1.0, "calls": 1.0}, ("correct", "words"))
-        return one
-
-    samples = [sample("X"), sample("")]
-    tables = [{"name": "correct"}, {"name": "words", "better": "fewer"}]
-    own = OwnRewards(from_table({"objectives": tables, "rewards": {"file": str(path)}}))
-    measure_own(own, samples, tokenizer, ("correct", "words"), {})
-    seen = [read_rollouts(one)[0].reward_components for one in samples]
-    assert seen == [
-        {"correct": 1.0, "words": 3 + len("so 42"), "calls": 1.0},
-        {"correct": 1.0, "words": None, "calls": 1.0},
-    ]

@@ -17,13 +17,13 @@ from trl.chat_template_utils import (
     supports_tool_calling,
 )
 
-from paretopo.config import WarmupConfig, loads
+from paretopo.config import loads
 from paretopo.integrations.huggingface.tiny_model import (
     make_model,
     make_task_tokenizer,
     make_tokenizer,
 )
-from paretopo.integrations.huggingface.warmup import collate, encode, warm_up
+from paretopo.integrations.huggingface.warmup import collate
 from paretopo.integrations.trl.callbacks import LearningRateFactor, WholeCheckpoints
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.datasets import make_question_dataset, read_question
@@ -101,61 +101,11 @@ def test_seed_fixes_weights_without_touching_the_global_seed(tokenizer):
 # ---- warm-up ---------------------------------------------------------------------------------
 
 
-def traces(step):
-    return TASK.traces(step, count=4, redundant_calls=1, guess_rate=0.2)
-
-
-def test_only_the_assistant_carries_loss(tokenizer):
-    call = {"name": "calculator", "arguments": {"expression": "7*1"}}
-    conversation = [
-        {"role": "user", "content": FACTS[0][0]},
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [{"type": "function", "function": call}],
-        },
-        {"role": "tool", "name": "calculator", "content": "7"},
-        {"role": "assistant", "content": "7"},
-    ]
-    tokens, written = encode(tokenizer, conversation)
-    whole = tokenizer.apply_chat_template(conversation, return_dict=False)
-    assert tokens == whole
-    own = tokenizer.decode([token for token, mine in zip(tokens, written, strict=True) if mine])
-    assert own == (
-        '<call>{"name": "calculator", "arguments": {"expression": "7*1"}}</call><|end|>7<|end|>'
-    )
-
-
 def test_batches_are_padded_without_loss():
     batch = collate([([5, 6, 7], [False, True, True]), ([8], [True])], padding=0)
     assert batch["input_ids"].tolist() == [[5, 6, 7], [8, 0, 0]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
     assert batch["labels"].tolist() == [[-100, 6, 7], [8, -100, -100]]
-
-
-def test_a_stopped_warm_up_ends_in_the_same_weights(tokenizer, tmp_path):
-    config = WarmupConfig(steps=40, batch_size=4, learning_rate=2e-3)
-    whole, parts = tiny(tokenizer), tiny(tokenizer)
-    assert warm_up(whole, tokenizer, traces, config, tmp_path / "whole.pt")
-
-    asked = iter([False] * 9 + [True] + [False] * 100)
-    assert not warm_up(parts, tokenizer, traces, config, tmp_path / "p.pt", lambda: next(asked))
-    assert torch.load(tmp_path / "p.pt", weights_only=True)["step"] == 10
-    parts = tiny(tokenizer, seed=99)  # a new process starts from anything
-    assert warm_up(parts, tokenizer, traces, config, tmp_path / "p.pt")
-    for mine, theirs in zip(whole.parameters(), parts.parameters(), strict=True):
-        assert torch.equal(mine, theirs)
-
-
-def test_a_template_that_rewrites_the_past_is_refused(tokenizer):
-    other = make_tokenizer(TASK.words(), TASK.phrases())
-    other.chat_template = "{{ messages | length }}" + tokenizer.chat_template
-    conversation = [
-        {"role": "user", "content": "What is 2*3?"},
-        {"role": "assistant", "content": "6"},
-    ]
-    with pytest.raises(ValueError, match=r"does not keep prefixes.*warmup.steps = 0"):
-        encode(other, conversation)
 
 
 # ---- rewards ---------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ pytest.importorskip("trl")
 
 from safetensors.torch import load_file
 from support.curves import HAS_TENSORBOARD, read_curves
-from support.sessions import THREE_OBJECTIVES
 
 from paretopo.config import ConfigError, loads
 from paretopo.controller.two_stages import ParetoPO
@@ -261,22 +259,6 @@ def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
     assert kept == ["checkpoint-6", "checkpoint-7"]
 
 
-@pytest.mark.long
-def test_killed_and_resumed_with_three_objectives(tmp_path):
-    settings = {"evaluation.every": 1, "run.tensorboard": HAS_TENSORBOARD}
-    config = loads(SMALL + THREE_OBJECTIVES, settings)
-    whole = RunFolder.create(tmp_path / "whole", config)
-    train(config, whole)
-    run = RunFolder.create(tmp_path / "killed", config)
-    assert interrupt(run, signal.SIGKILL, "checkpoints/checkpoint-4/*") == -signal.SIGKILL
-    process = start(run, resume=True)
-    errors = process.communicate()[1]
-    assert process.returncode == 0, errors
-    assert_same_result(run, whole)
-    assert list(run.evaluations()[-1]["measured"]) == ["correct", "calls", "tokens"]
-    assert run.manifest["resumed"][0]["from_step"] >= 3
-
-
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
 )
@@ -422,19 +404,6 @@ def test_a_saved_model_is_a_model_path(uninterrupted, tmp_path):
     assert [row["phase"] for row in run.evaluations()] == ["pretrained", "final"]
     state = json.loads((run.checkpoints / "checkpoint-1" / "paretopo.json").read_text())
     assert state["controller"]["step"] == 1
-
-
-def test_a_template_without_tools_is_refused(uninterrupted, tmp_path):
-    from transformers import AutoTokenizer
-
-    folder = tmp_path / "plain"
-    tokenizer = AutoTokenizer.from_pretrained(uninterrupted.model)
-    tokenizer.chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"
-    tokenizer.save_pretrained(folder)
-    config = loads(SMALL, {"model.path": str(folder)})
-    run = RunFolder.create(Path(tmp_path), config)
-    with pytest.raises(ConfigError, match="does not render tool calls"):
-        train(config, run)
 
 
 def test_an_unknown_template_is_refused(uninterrupted, tmp_path):

@@ -1,7 +1,6 @@
 """ToRL's and Search-R1's protocols, turn by turn."""
 
 import asyncio
-import dataclasses
 
 import pytest
 
@@ -238,8 +237,3 @@ def test_an_answer_before_a_query_is_the_action():
 
 def test_no_passages_is_an_empty_text():
     assert format_documents([]) == ""
-
-
-def test_turns_cannot_be_changed():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        StepResult("", done=True).done = False

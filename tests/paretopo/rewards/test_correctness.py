@@ -4,27 +4,11 @@ import pytest
 
 from paretopo.rewards.correctness import (
     exact_answer,
-    exact_match,
     normalised_match,
     number_or_words_match,
 )
 from paretopo.tasks.environment import COMPARISONS
 from paretopo.tasks.questions import grade_answer
-
-
-@pytest.mark.parametrize(
-    ("answer", "targets", "right"),
-    [
-        ("42", "42", 1.0),
-        (" 42\n", ["7", "42"], 1.0),
-        ("42", ["7", "8"], 0.0),
-        ("Paris", "paris", 0.0),
-        (None, "42", 0.0),
-        ("", "42", 0.0),
-    ],
-)
-def test_exact(answer, targets, right):
-    assert exact_match(answer, targets) == right
 
 
 @pytest.mark.parametrize(

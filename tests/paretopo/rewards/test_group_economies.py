@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config import ConfigError, Objective, RewardsConfig, with_method
+from paretopo.config import ConfigError, Objective, RewardsConfig
 from paretopo.rewards.economy import (
     arora_zanette_economy,
     gr3_economy,
@@ -148,14 +148,6 @@ def test_gr3_divides_by_the_budget_deficit():
     scores = Scores((Objective("correct", gate=True), left), RewardsConfig())
     rollouts = [Rollout("q", {"correct": 1.0, "left": it}, solved=True) for it in (9.0, 8.0, 7.0)]
     assert scores.rewards_of(rollouts)[:, 1].tolist() == [-0.5, -1.0, -1.5]
-
-
-def test_the_estimator_gr3_refuses_another_economy():
-    files = {"objectives": [{"name": "correct"}, {"name": "calls"}, {"name": "tokens"}]}
-    with pytest.raises(ConfigError, match=r'give it objectives\.tokens\.economy = "gr3"'):
-        with_method(files, "gr3")
-    config = with_method(files, "gr3", {"objectives.tokens.economy": "gr3"})
-    assert config.paretopo.stage2_estimator == "gr3"
 
 
 # ---- prime-rl -----------------------------------------------------------------------------------

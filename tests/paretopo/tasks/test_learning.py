@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -84,30 +82,3 @@ def test_it_learns_to_be_right_with_fewer_calls(seed, multiplier_on):
     assert toy.accuracy >= accuracy + 0.1
     assert toy.calls_per_question <= 0.75 * calls
     assert len(toy.controller.archive.points) >= 1
-
-
-def test_a_resumed_run_is_the_uninterrupted_run():
-    whole, first = Toy(7), Toy(7)
-    for _ in range(60):
-        whole.step()
-    for _ in range(30):
-        first.step()
-    saved = json.loads(
-        json.dumps(
-            {
-                "controller": first.controller.state_dict(),
-                "calls": first.calls.state_dict(),
-                "held_out": first.held_out.state_dict(),
-            }
-        )
-    )
-    second = Toy(0)
-    second.logits, second.rng = first.logits.copy(), first.rng
-    second.controller = ParetoPO(first.controller.config)
-    second.controller.load_state_dict(saved["controller"])
-    second.calls.load_state_dict(saved["calls"])
-    second.held_out.load_state_dict(saved["held_out"])
-    for _ in range(30):
-        second.step()
-    np.testing.assert_array_equal(second.logits, whole.logits)
-    assert second.controller.state_dict() == whole.controller.state_dict()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paretopo.progress import make_bar
 
@@ -21,8 +20,6 @@ K1, B = 0.9, 0.4
 
 _BLOCK = 200_000  # passages counted at a time
 _VOCABULARY = "vocabulary.json"
-
-Block = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]  # words, rows, counts
 
 
 def build(passages: Iterable[list[int]], vocabulary: dict[str, int], folder: Path) -> None:

@@ -102,12 +102,6 @@ def reopen(path: Path, folder: Path, about: dict[str, Any]) -> Corpus | None:
         return None
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the description that `save` stored next to an index."""
-    kept: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    return kept
-
-
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
     return {"bytes": stat.st_size, "modified_ns": stat.st_mtime_ns}
