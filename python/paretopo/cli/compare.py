@@ -97,7 +97,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
     from paretopo.compare.analysis import analyse
     from paretopo.compare.columns import parse_objective
-    from paretopo.compare.logs import read_log
+    from paretopo.compare.logs import read_logs
     from paretopo.compare.report import describe, to_plain
     from paretopo.compare.scores import collect_scores
 
@@ -106,7 +106,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         reference = None if arguments.ref is None else _parse_numbers(arguments.ref)
         announce("reading logs")
         scores = collect_scores(
-            [read_log(Path(name)) for name in arguments.files],
+            read_logs([Path(name) for name in arguments.files]),
             objectives,
             arguments.by,
             arguments.question,

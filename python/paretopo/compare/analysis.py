@@ -270,8 +270,8 @@ def _describe_limits(fronts: Sequence[Front]) -> list[str]:
         return []
     where = f" of {', '.join(one.name for one in close)}" if close[0].name else ""
     return [
-        f"Many models{where} are closer than their errors: the interval of the hypervolume is too "
-        "narrow."
+        f"Models{where} differ by less than their errors from each other, or from the reference "
+        "point: the interval of the hypervolume is too narrow."
     ]
 
 

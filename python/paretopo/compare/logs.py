@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from paretopo.compare.formats import (
+    FORMATS,
+    Placed,
+    convert_inspect,
+    is_inspect,
+    read_curves,
+    read_eval,
+)
 from paretopo.data.schema import DataError
 from paretopo.run.files import Row
 
 _QUESTIONS = ("question", "question_id", "id", "example_id", "doc_id", "problem_id", "sample_id")
+_WANDB_RUNS = {"Name", "State", "Created"}  # columns of W&B's export of the table of runs
 _SHOWN = 60  # characters of a broken line in an error
 
 
 @dataclass(frozen=True)
 class Log:
-    """The rows of one file.
+    """The rows of a file, or the last values of curves of several files.
 
     Attributes:
-        path: The file.
+        name: Its path, for errors.
         format: The program that writes such files, or the file's kind.
         rows: One object for each answer.
         places: The place of each row, for errors: "line 3".
@@ -27,7 +38,7 @@ class Log:
         question: The column that names the question; None if none is known.
     """
 
-    path: Path
+    name: str
     format: str
     rows: tuple[Row, ...]
     places: tuple[str, ...]
@@ -35,48 +46,83 @@ class Log:
     question: str | None = None
 
 
-def read_log(path: Path) -> Log:
-    """Read a file; recognise its format by its content, not its name.
+def read_logs(paths: Sequence[Path]) -> list[Log]:
+    """Read files; recognise the format of each by its content.
 
-    Every row gets the column ``file``, the file's name, unless it has one.
+    Every row gets the column ``file``, unless it has one: the file's name, or its path if several
+    files have that name. Curves of a tracker become one log, with a row for each run.
 
     Raises:
-        DataError: the file is missing, empty or broken, or its format is not known.
+        DataError: a file is missing, empty or broken.
     """
+    logs: list[Log] = []
+    runs: dict[str, Row] = {}
+    curves: list[str] = []
+    names = [path.name for path in paths]
+    for path in paths:
+        found = _open(path)
+        if isinstance(found, dict):
+            curves.append(str(path))
+            for run, metrics in found.items():
+                runs.setdefault(run, {"run": run}).update(metrics)
+            continue
+        if not found.rows:
+            raise DataError(f"{path} has no rows: there is nothing to compare")
+        label = path.name if names.count(path.name) == 1 else str(path)
+        rows = tuple({"file": label, **row} for row in found.rows)
+        logs.append(Log(found.name, found.format, rows, found.places, found.by, found.question))
+    if runs:
+        places = tuple(f"run {run}" for run in runs)
+        logs.append(Log(", ".join(curves), "curves", tuple(runs.values()), places, "run"))
+    return logs
+
+
+def _open(path: Path) -> Log | dict[str, Row]:
     if path.is_dir():
         raise DataError(f"{path} is a folder; name files in it, such as {path}/*.jsonl")
     try:
-        log = _read_any(path)
+        return _read_any(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path} is not a text in UTF-8 (byte {error.start}); export it as CSV or JSONL"
         ) from None
-    if not log.rows:
-        raise DataError(f"{path} has no rows: there is nothing to compare")
-    rows = tuple({"file": path.name, **row} for row in log.rows)
-    return replace(log, rows=rows)
 
 
-def _read_any(path: Path) -> Log:
-    if path.suffix.lower() in (".csv", ".tsv"):
+def _read_any(path: Path) -> Log | dict[str, Row]:
+    suffix = path.suffix.lower()
+    if suffix == ".eval":
+        return _name_columns(path, "inspect-ai", read_eval(path))
+    if suffix in (".csv", ".tsv"):
         return _read_csv(path)
-    if path.suffix.lower() == ".json":
+    if suffix == ".json":
         return _read_json(path)
     return _read_lines(path)
 
 
 def _read_lines(path: Path) -> Log:
     """Read JSONL."""
-    rows, places = [], []
+    placed: list[Placed] = []
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            rows.append(_parse(line, f"{path} line {number}"))
-            places.append(f"line {number}")
-    return guess_columns(path, "JSONL", rows, places)
+            if line.strip():
+                placed.append((_parse(line, f"{path} line {number}"), f"line {number}"))
+    if placed:
+        for one in FORMATS:
+            if one.matches(placed[0][0]):
+                return _name_columns(path, one.name, _convert(path, one, placed))
+    return _name_columns(path, "JSONL", placed)
+
+
+def _convert(path: Path, one: Any, placed: Sequence[Placed]) -> list[Placed]:
+    for row, place in placed:
+        if not one.matches(row):
+            raise DataError(
+                f"{path} {place} must be a row of {one.name}, as the first one is, got the keys "
+                f"{', '.join(list(row)[:10])}"
+            )
+    return list(one.convert(path, placed))
 
 
 def _parse(line: str, place: str) -> Row:
@@ -92,46 +138,56 @@ def _parse(line: str, place: str) -> Row:
     return row
 
 
-def _read_json(path: Path) -> Log:
-    """Read a JSON file with a list of objects."""
+def _read_json(path: Path) -> Log | dict[str, Row]:
+    """Read a JSON file: a log of inspect-ai, a scalar of TensorBoard, or a list of objects."""
     text = path.read_text(encoding="utf-8")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         return _read_lines(path)  # JSONL under another name
+    if is_inspect(content):
+        samples = enumerate(content["samples"] or [], start=1)
+        placed = [(sample, f"sample {number}") for number, sample in samples]
+        return _name_columns(path, "inspect-ai", list(convert_inspect(content, placed)))
+    curves = read_curves(path, content)
+    if curves is not None:
+        return curves
     if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
         raise DataError(f"{path} must hold a list of objects, got {text.strip()[:_SHOWN]!r}")
-    places = [f"object {number}" for number in range(1, len(content) + 1)]
-    return guess_columns(path, "JSON", content, places)
+    objects = enumerate(content, start=1)
+    return _name_columns(path, "JSON", [(row, f"object {number}") for number, row in objects])
 
 
-def _read_csv(path: Path) -> Log:
+def _read_csv(path: Path) -> Log | dict[str, Row]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-        header = next(reader, [])
-        doubled = {name for name in header if header.count(name) > 1}
-        if doubled:
+        numbered = [(cells, reader.line_num) for cells in reader if cells]
+    curves = read_curves(path, [cells for cells, _ in numbered])
+    if curves is not None:
+        return curves
+    if not numbered:
+        return _name_columns(path, "CSV", [])
+    (header, _), *rest = numbered
+    doubled = {name for name in header if header.count(name) > 1}
+    if doubled:
+        raise DataError(
+            f"{path} line 1 names a column twice: {', '.join(sorted(doubled))}; rename one"
+        )
+    placed: list[Placed] = []
+    for cells, line in rest:
+        if len(cells) != len(header):
             raise DataError(
-                f"{path} line 1 names a column twice: {', '.join(sorted(doubled))}; rename one"
+                f"{path} line {line} must have {len(header)} cells, as the header has, got "
+                f"{len(cells)}; quote cells that contain a comma"
             )
-        rows, places = [], []
-        for cells in reader:
-            if not cells:
-                continue
-            place = f"line {reader.line_num}"
-            if len(cells) != len(header):
-                raise DataError(
-                    f"{path} {place} must have {len(header)} cells, as the header has, got "
-                    f"{len(cells)}; quote cells that contain a comma"
-                )
-            rows.append(dict(zip(header, cells, strict=True)))
-            places.append(place)
-    return guess_columns(path, "CSV", rows, places)
+        placed.append((dict(zip(header, cells, strict=True)), f"line {line}"))
+    return _name_columns(path, "CSV", placed)
 
 
-def guess_columns(path: Path, kind: str, rows: list[Row], places: list[str]) -> Log:
-    """Return a log whose columns of model and question are guessed by their names."""
-    names = rows[0].keys() if rows else ()
+def _name_columns(path: Path, kind: str, placed: Sequence[Placed]) -> Log:
+    """Return a log; the columns of model and question are found by their names."""
+    rows, places = tuple(row for row, _ in placed), tuple(place for _, place in placed)
+    names = rows[0].keys() if rows else set()
     question = next((name for name in _QUESTIONS if name in names), None)
-    by = "model" if "model" in names else "file"
-    return Log(path, kind, tuple(rows), tuple(places), by, question)
+    by = "model" if "model" in names else "Name" if names >= _WANDB_RUNS else "file"
+    return Log(str(path), kind, rows, places, by, question)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,8 +88,10 @@ def collect_scores(
         DataError: a column is missing, or a value is not a number; names file, line and column.
     """
     _check_objectives(objectives)
+    guessed = not by
     by = tuple(by) or _guess_models(logs)
     notes = [] if question is not None else _describe_guess(logs)
+    files: dict[str, set[str]] = {}
     answers: list[_Answer] = []
     for log in logs:
         _check_columns(log, [*(one.key for one in objectives), *by, *([front] if front else [])])
@@ -101,13 +103,17 @@ def collect_scores(
         known = [one for one in found if one is not None]
         if len(known) < len(found):
             notes.append(
-                f"{log.path}: {len(found) - len(known)} of {len(found)} rows lack a value of an "
+                f"{log.name}: {len(found) - len(known)} of {len(found)} rows lack a value of an "
                 "objective and are left out."
             )
         answers += known
+        for one in known:
+            files.setdefault(one.model, set()).add(log.name)
+    if guessed:
+        notes += _describe_files(files)
     if not answers:
         raise DataError(
-            f"no row of {', '.join(str(log.path) for log in logs)} has a value of every objective: "
+            f"no row of {', '.join(str(log.name) for log in logs)} has a value of every objective: "
             f"{', '.join(one.key for one in objectives)}"
         )
     return _arrange(tuple(objectives), answers, notes, named=question not in (None, NO_QUESTION))
@@ -137,12 +143,24 @@ def _describe_guess(logs: Sequence[Log]) -> list[str]:
     return [f"Questions are named by the column {' or '.join(sorted(filter(None, guesses)))}."]
 
 
+def _describe_files(files: Mapping[str, set[str]]) -> list[str]:
+    """Say which models have rows of several files, which may be different runs."""
+    several = [f"{model} ({len(own)})" for model, own in files.items() if len(own) > 1]
+    if not several:
+        return []
+    more = f" and {len(several) - 5} more models" if len(several) > 5 else ""
+    return [
+        f"Rows of several files are one model: {', '.join(several[:5])}{more}; --by file tells "
+        "files apart."
+    ]
+
+
 def _check_columns(log: Log, paths: Iterable[str]) -> None:
     """Refuse a column that no row of a log has."""
     for path in paths:
         if all(find_value(row, path) is None for row in log.rows):
             raise DataError(
-                f"{log.path} has no column {path!r}: {describe_columns(log.rows, path)}"
+                f"{log.name} has no column {path!r}: {describe_columns(log.rows, path)}"
             )
 
 
@@ -155,7 +173,7 @@ def _read_answer(
     front: str | None,
 ) -> _Answer | None:
     """Return a row's values; None if one is missing."""
-    row, place = log.rows[at], f"{log.path} {log.places[at]}"
+    row, place = log.rows[at], f"{log.name} {log.places[at]}"
     values = [_read_number(row, one.key, place) for one in objectives]
     if any(value is None for value in values):
         return None

@@ -10,7 +10,7 @@ import pytest
 from paretopo.cli import main
 from paretopo.compare.analysis import analyse
 from paretopo.compare.columns import parse_objective
-from paretopo.compare.logs import read_log
+from paretopo.compare.logs import read_logs
 from paretopo.compare.scores import collect_scores
 
 OBJECTIVES = ("--objective", "accuracy:max", "--objective", "tokens:min")
@@ -205,7 +205,8 @@ def test_the_cover_is_the_smallest_subset(tmp_path):
 
 
 def read_log_of(tmp_path, rows):
-    return read_log(Path(write_csv(tmp_path / "a.csv", rows)))
+    [log] = read_logs([Path(write_csv(tmp_path / "a.csv", rows))])
+    return log
 
 
 def objectives():
