@@ -13,13 +13,6 @@ from paretopo_core import reference
 moocore = pytest.importorskip("moocore")
 
 
-def rows_of(surfaces):
-    return {
-        (round(p, 6), *row)
-        for p, row in zip(surfaces.percentiles, surfaces.points.tolist(), strict=True)
-    }
-
-
 @given(
     points=st.integers(2, 3).flatmap(
         lambda m: arrays(
@@ -41,26 +34,6 @@ def test_the_definition(points, data):
     found = list(zip(levels, map(tuple, ours.points.tolist()), strict=True))
     assert len(found) == len(set(found))
     assert set(found) == set(reference.eaf(points, sets, maximise=maximise))
-
-
-@pytest.mark.parametrize(
-    ("count", "runs", "objectives"), [(60, 5, 2), (400, 30, 2), (40, 4, 3), (200, 10, 3)]
-)
-@pytest.mark.parametrize("levels", [None, [0, 25, 50, 100], [33.4]])
-def test_moocore(count, runs, objectives, levels):
-    rng = np.random.default_rng(count)
-    for draw in (
-        rng.random((count, objectives)),
-        rng.integers(0, 12, (count, objectives)).astype(float),
-    ):
-        sets = np.sort(rng.integers(0, runs, count))
-        theirs = moocore.eaf(draw, sets, percentiles=() if levels is None else levels)
-        ours = pp.eaf(draw, sets, percentiles=levels, maximise=False)
-        expected = {(round(row[-1], 6), *row[:-1]) for row in theirs.tolist()}
-        assert rows_of(ours) == expected
-        assert len(ours.points) == len(theirs)
-        if objectives == 2:
-            np.testing.assert_array_equal(ours.points, theirs[:, :2])
 
 
 def test_percentiles_are_levels():

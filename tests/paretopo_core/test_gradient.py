@@ -11,18 +11,6 @@ from paretopo_core import reference
 torch = pytest.importorskip("torch")
 
 
-def differences(points, ref, maximise, step=1e-6):
-    """Central differences of the hypervolume of one set."""
-    slopes = np.zeros_like(points)
-    for at in np.ndindex(points.shape):
-        up, down = points.copy(), points.copy()
-        up[at] += step
-        down[at] -= step
-        wide = pp.hypervolume(up, ref, maximise=maximise)
-        slopes[at] = (wide - pp.hypervolume(down, ref, maximise=maximise)) / (2 * step)
-    return slopes
-
-
 @given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=4))
 def test_it_equals_its_definition(batch):
     points, mask = batch

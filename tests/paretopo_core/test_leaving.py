@@ -158,7 +158,13 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_process_splits_and_ends_by_any_way_while_a_daemon_thread_works(name):
     """Each way to end is that of a child, because a process has only one end."""
     forks = f"""{_FORKS}
-for _ in range(3): time.sleep(0.02); fork(work)
+sets = rng.random((500, 24, 3))
+expected = pp.hypervolume(sets, 0)
+def work_right():
+    work()
+    assert (pp.hypervolume(sets, 0) == expected).all()
+for _ in range(3): time.sleep(0.02); fork(work_right)
+work_right()
 for program, status in {list(WAYS.values())}: leave_by(program, status)
 """
     program = (forks if hasattr(os, "fork") else "") + "time.sleep(0.02)"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.operations import CALLS
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -280,40 +281,29 @@ def test_smooth_ranks_of_mixed_scales_equal_the_definition(library, case, sigma,
     np.testing.assert_allclose(ranks, 1 + expected.sum(axis=0), rtol=1e-14)
 
 
-# Each objective is a small grid times a power of two. An operation's result is multiplied by the
-# ratio next to it.
-def _objective_weights(powers):
-    return np.exp2(powers.sum() - powers)
-
-
+# Each objective is a small grid times a power of two. A result scales with all powers, or as SCALES
+# says.
 VOLUMES = {
-    "hypervolume": (lambda x, r: pp.hypervolume(x, r), lambda p: np.exp2(p.sum())),
-    "hv_contributions": (lambda x, r: pp.hv_contributions(x, r), lambda p: np.exp2(p.sum())),
-    "hypervolume_gradient": (lambda x, r: pp.hypervolume_gradient(x, r), _objective_weights),
-    "expected_hypervolume": (
-        lambda x, r: pp.expected_hypervolume(x, r, 2),
-        lambda p: np.exp2(p.sum()),
+    name: CALLS[name].run
+    for name in (
+        *("hypervolume", "hv_contributions", "hypervolume_gradient", "expected_hypervolume"),
+        *("hypervolume_advantage", "hypervolume_subset", "select, hypervolume"),
+    )
+} | {
+    "hypervolume_improvement": lambda x, r: pp.hypervolume_improvement(
+        pp.nondominated_boxes(x[1:], r), x[:1]
     ),
-    "hypervolume_improvement": (
-        lambda x, r: pp.hypervolume_improvement(pp.nondominated_boxes(x[1:], r), x[:1]),
-        lambda p: np.exp2(p.sum()),
+    # Boxes that scale with the points: from the reference, and from the first point.
+    "weighted_hypervolume": lambda x, r: pp.weighted_hypervolume(
+        x, [[r, x[0]], [-2 * r, x[0] - 4 * r]], [0.75, -3], r
     ),
-    "hypervolume_advantage": (
-        lambda x, r: pp.hypervolume_advantage(x, r, k=2),
-        lambda p: np.exp2(p.sum()),
-    ),
-    "weighted_hypervolume": (
-        # Boxes that scale with the points: from the reference, and from the first point.
-        lambda x, r: pp.weighted_hypervolume(x, [[r, x[0]], [-2 * r, x[0] - 4 * r]], [0.75, -3], r),
-        lambda p: np.exp2(p.sum()),
-    ),
-    "dominated_boxes": (lambda x, r: pp.dominated_boxes(x, r).lower - r, np.exp2),
-    "hypervolume_subset": (lambda x, r: pp.hypervolume_subset(x, 2, r), lambda p: 1),
-    "select": (lambda x, r: pp.select(x, 2, "hypervolume", ref=r), lambda p: 1),
-    "gain of an archive": (
-        lambda x, r: pp.ParetoArchive(r).extend(x).gains,
-        lambda p: np.exp2(p.sum()),
-    ),
+    "dominated_boxes": lambda x, r: pp.dominated_boxes(x, r).lower - r,
+    "gain of an archive": lambda x, r: pp.ParetoArchive(r).extend(x).gains,
+}
+SCALES = {
+    "hypervolume_gradient": lambda powers: np.exp2(powers.sum() - powers),
+    "dominated_boxes": np.exp2,
+    **dict.fromkeys(("hypervolume_subset", "select, hypervolume"), lambda powers: 1),
 }
 
 
@@ -329,7 +319,7 @@ def test_volumes_keep_their_digits_with_objectives_of_any_scale(name, base, more
     powers = np.resize([1.0, -1.0], len(more)) * base + more
     points = np.random.default_rng(seed).integers(0, 5, (6, len(powers))).astype(float)
     ref = np.full(len(powers), -0.5)
-    answer, ratio = VOLUMES[name]
-    expected = answer(points, ref) * ratio(powers)
+    answer = VOLUMES[name]
+    expected = answer(points, ref) * SCALES.get(name, lambda p: np.exp2(p.sum()))(powers)
     found = answer(points * np.exp2(powers), ref * np.exp2(powers))
     np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)

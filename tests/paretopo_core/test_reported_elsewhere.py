@@ -55,9 +55,9 @@ HELD_ELSEWHERE = {
     "test_compat_moocore": {
         "unequal numbers of runs": "unequal_run_counts_are_compared_by_share",
         "moocore's frames become arrays": "a_frame_stays_a_frame",
-        "moocore's surfaces have another order": "rows_of_three_objectives_are_in_moocores_order",
+        "moocore's surfaces have another order": "rows_of_attainment_are_in_moocores_order",
         "moocore ranks points without objectives": "without_objectives_all_points_are_equal",
-        "moocore's errors have another class": "errors_have_moocores_class",
+        "moocore's errors have another class": "errors_name_the_argument_and_have_moocores_class",
         "moocore's runs must be together": "runs_may_be_interleaved",
     },
     "test_archive": {
