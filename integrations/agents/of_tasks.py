@@ -1,4 +1,4 @@
-"""The agents of the tasks: calculator, the user's functions, and every protocol."""
+"""The agents of the tasks: functions that the chat template presents, and every protocol."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.agents.chat_tools import find_calls, result_frame
 from paretopo.integrations.agents.episodes import EpisodeAgent
 from paretopo.protocols.episode import Episode
-from paretopo.tasks.calculator import calculator, is_correct, solver
+from paretopo.tasks.calculator import CalculatorTask, CalculatorWithSolver
 from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.environment import Environment, find_prices, open_environment
 from paretopo.tools.replies import is_failure
@@ -23,12 +23,8 @@ from paretopo.tools.replies import is_failure
 
 def make_agent(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> ToolAgent:
     """Return the agent of the run's task for one rollout."""
-    agent: type[ToolAgent] = ProtocolAgent
-    if config.task.tools != NONE:
-        agent = FunctionAgent
-    elif config.task.name == "calculator":
-        agent = CalculatorAgent
-    return agent(config, tokenizer, label)
+    presented = config.task.name == "calculator" or config.task.tools != NONE
+    return (FunctionAgent if presented else ProtocolAgent)(config, tokenizer, label)
 
 
 class ProtocolAgent(EpisodeAgent):
@@ -45,54 +41,8 @@ class ProtocolAgent(EpisodeAgent):
         return environment_of(self.config).grade(response, self.label["answer"])
 
 
-class CalculatorAgent(ToolAgent):
-    """Executes calls of the calculator, and of the solver if the task has one.
-
-    A turn without a call is the answer.
-    """
-
-    _spent = 0.0
-
-    async def turn(self, text: str) -> Turn:
-        """Execute the calls, or grade the answer."""
-        calls = find_calls(text, self.tokenizer)
-        if not calls:
-            right = is_correct(text, str(self.label["answer"]))
-            return Turn(done=True, reward_components={"correct": float(right), **self._dollars()})
-        if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
-            # The policy called a tool instead of answering.
-            return Turn(done=True, reward_components={"correct": 0.0})
-        before, after = result_frame(self.tokenizer)
-        prices = find_prices(self.config)
-        self._spent += sum(prices.get(name, 0.0) for name, _ in calls)
-        results = [
-            _calculate(name, arguments, has_solver=bool(prices)) for name, arguments in calls
-        ]
-        feedback = before + "\n".join(results) + after
-        return Turn(
-            feedback,
-            calls=len(calls),
-            failed_calls=sum(map(is_failure, results)),
-            reward_components=self._dollars(),
-        )
-
-    def _dollars(self) -> dict[str, float]:
-        """Return the dollars spent so far; empty if no tool has a price."""
-        return {"dollars": self._spent} if find_prices(self.config) else {}
-
-
-def _calculate(name: str, arguments: dict[str, Any], *, has_solver: bool) -> str:
-    tools = {"calculator": calculator} | ({"solver": solver} if has_solver else {})
-    if name not in tools:
-        return f"error: there is no tool {name}"
-    expression = arguments.get("expression")
-    if not isinstance(expression, str):
-        return "error: the argument expression must be a text"
-    return tools[name](expression)
-
-
 class FunctionAgent(ToolAgent):
-    """Executes calls of the user's functions; a turn without a call is the answer."""
+    """Executes calls of the task's functions; a turn without a call is the answer."""
 
     _spent = 0.0
 
@@ -151,7 +101,7 @@ def environment_of(config: RunConfig) -> Environment:
 
 
 def functions_of(config: RunConfig) -> Mapping[str, Callable[..., Any]]:
-    """Return the functions of `task.tools` by name; objects that they share must be thread-safe."""
+    """Return the task's functions by name; objects that the user's share must be thread-safe."""
     with _opening:
         return _load(config)
 
@@ -165,4 +115,6 @@ def _open(config: RunConfig) -> Environment:
 
 @functools.cache
 def _load(config: RunConfig) -> Mapping[str, Callable[..., Any]]:
-    return {one.__name__: one for one in load_own_tools(config)}
+    calculators = (CalculatorWithSolver if find_prices(config) else CalculatorTask).functions
+    own = calculators if config.task.name == "calculator" else load_own_tools(config)
+    return {one.__name__: one for one in own}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,3 +73,11 @@ def _with_gguf(file: Path) -> ModelFiles:
             f'model.path: {file} needs the package gguf: pip install gguf, or "paretopo[train]"'
         )
     return ModelFiles(str(file.parent), file.name)
+
+
+def link_or_copy(file: Path, target: Path) -> None:
+    """Copy a file; a hard link saves the second copy on the disk if possible."""
+    try:
+        os.link(file, target)
+    except OSError:  # a file system without links
+        shutil.copyfile(file, target)

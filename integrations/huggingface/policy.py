@@ -7,7 +7,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, NONE, SMALL, TINY, ConfigError, RunConfig
 from paretopo.config.python_files import hash_own_files
-from paretopo.integrations.huggingface.files import find_model_files
+from paretopo.integrations.huggingface.files import find_model_files, link_or_copy
 from paretopo.integrations.huggingface.loading import (
     compute_dtype,
     load_model,
@@ -119,7 +118,7 @@ def warm_up_policy(
     with _claim(shared, should_stop):
         if shared is not None and shared.exists():
             state_file.unlink(missing_ok=True)  # it may be incomplete
-            _copy(shared, state_file)
+            link_or_copy(shared, state_file)
         finished = warm_up(
             model,
             tokenizer,
@@ -135,7 +134,7 @@ def warm_up_policy(
         if shared is not None and not shared.exists():
             # Without working locks others may write it too: each run writes a file of its own.
             temporary = shared.with_name(f"{shared.name}.{os.getpid()}")
-            _copy(state_file, temporary)
+            link_or_copy(state_file, temporary)
             temporary.replace(shared)
 
 
@@ -201,14 +200,6 @@ def _describe_weights(path: str) -> list[tuple[str, int, int]]:
     files = sorted(place.iterdir()) if place.is_dir() else [place]
     found = [(one.name, one.stat()) for one in files if one.is_file()]
     return [(name, about.st_size, about.st_mtime_ns) for name, about in found]
-
-
-def _copy(file: Path, target: Path) -> None:
-    """Copy a file; a hard link saves the second copy on the disk if possible."""
-    try:
-        os.link(file, target)
-    except OSError:
-        shutil.copyfile(file, target)
 
 
 def keep_policy(

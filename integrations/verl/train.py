@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from paretopo.config import RunConfig
 from paretopo.integrations.huggingface.adapters import merge_saved_weights
+from paretopo.integrations.huggingface.files import link_or_copy
 from paretopo.integrations.verl.options import verl_options
 from paretopo.integrations.verl.prepare import prepare
 from paretopo.integrations.verl.rehearsal.plan import plan_options, worker_variables
@@ -107,14 +106,7 @@ def _keep_model(run: RunFolder, step: int) -> None:
     for path in saved.iterdir():
         target = run.model / path.name
         target.unlink(missing_ok=True)
-        _link(path, target)
+        link_or_copy(path, target)
     lora = run.config.model.lora
     if lora.rank:
         merge_saved_weights(run.model, lora.alpha / lora.rank)
-
-
-def _link(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:  # a file system without links
-        shutil.copyfile(path, target)

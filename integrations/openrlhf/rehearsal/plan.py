@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, SMALL, TINY, RunConfig
+from paretopo.config import NONE, SMALL, TINY, RunConfig
+from paretopo.integrations.rehearsals import MOST_TOKENS, shrink_run
 
-_STEPS = 4
-_MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 8, 4, 96
+_MOST_PROMPTS = 8
 _ON_A_GPU_ONLY = {"--vllm.enable_sleep", "--ds.enable_sleep"}
 
 
@@ -27,7 +27,7 @@ def plan_rehearsal(
         steps: Training steps, by default 4 or the number in the configuration if it is smaller.
         real_model: Keep the user's model and the size of a step.
     """
-    cluster, optimiser = config.openrlhf, config.optimiser
+    cluster = config.openrlhf
     policies = min(cluster.nodes * cluster.gpus_per_node, 2)
     engines = policies if cluster.colocate else min(cluster.engines, 2)
     small: dict[str, Any] = {
@@ -40,40 +40,18 @@ def plan_rehearsal(
         "packing": False,
         "max_tokens_per_gpu": 0,
     }
-    count = steps or min(optimiser.steps, _STEPS)
-    made_small = config.model.path != TINY and not real_model
-    sized: dict[str, Any] = {"steps": count}
-    if not real_model:
-        sized |= {"micro_batch": 0}
-    if made_small:
-        tokens = min(optimiser.max_completion_tokens, _MOST_TOKENS)
-        sized |= {
-            "prompts_per_step": min(optimiser.prompts_per_step, _MOST_PROMPTS),
-            "group_size": min(optimiser.group_size, _MOST_POINTS),
-            "max_completion_tokens": tokens,
-        }
-        small |= {"max_length": 0, "overlong_buffer": min(cluster.overlong_buffer, tokens // 2)}
-    small_optimiser = replace(optimiser, **sized)
-    half = max(1, count // 2)
-    first = min(_first_stage(config, small_optimiser.prompts_per_step), half)
-    if config.paretopo.stage1_steps == "all":
-        first = count
-    model = config.model
+    model, made_small = config.model, config.model.path != TINY and not real_model
     if made_small:
         model = replace(model, path=f"{SMALL}{model.path}", layers=2, width=64, heads=2)
-    return replace(
+        tokens = min(config.optimiser.max_completion_tokens, MOST_TOKENS)
+        small |= {"max_length": 0, "overlong_buffer": min(cluster.overlong_buffer, tokens // 2)}
+    return shrink_run(
         config,
+        steps,
+        real_model=real_model,
+        most_prompts=_MOST_PROMPTS if made_small else None,
         model=model,
         openrlhf=replace(cluster, **small),
-        optimiser=small_optimiser,
-        # Cross both stages if the configuration has two.
-        paretopo=replace(config.paretopo, stage1_steps=first),
-        evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
-        run=replace(
-            config.run,
-            checkpoint_every=min(config.run.checkpoint_every, half),
-            wandb_project=NONE,
-        ),
     )
 
 
@@ -81,16 +59,6 @@ def plan_options(words: Sequence[str]) -> list[str]:
     """Remove the options that need a GPU from OpenRLHF's, and change the weight transfer."""
     kept = [word for word in words if word not in _ON_A_GPU_ONLY]
     return [*kept, "--vllm.sync_backend", "gloo"]
-
-
-def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
-    """Return the number of steps in stage 1; a pass over a file counts as endless here."""
-    given = config.paretopo.stage1_steps
-    if isinstance(given, int):
-        return given
-    if given == "all" or config.openrlhf.prompts != FROM_TASK or not config.task.is_made_up:
-        return config.optimiser.steps
-    return max(1, config.task.prompts // prompts_per_step)
 
 
 def describe_gaps(before: RunConfig, *, real_model: bool = False) -> list[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, TINY, ConfigError, RunConfig
+from paretopo.config import FROM_TASK, TINY, ConfigError, RunConfig
+from paretopo.integrations.rehearsals import shrink_run
 
 PLATFORM = ENGINE = "paretopo_cpu"
 TRAINER = "paretopo_rehearsal"
-_STEPS = 4
-_MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 4, 4, 96
+_MOST_PROMPTS = 4
 
 
 def plan_rehearsal(
@@ -40,21 +39,11 @@ def plan_rehearsal(
             f'a rehearsal on verl needs model.path = "{TINY}", which knows the words of the '
             f"questions, got {config.model.path!r}: --set model.path={TINY}, or --real-model"
         )
-    optimiser = config.optimiser
-    count = steps or min(optimiser.steps, _STEPS)
-    sized: dict[str, Any] = {"steps": count}
-    if not real_model:
-        sized |= {
-            "micro_batch": 0,
-            "prompts_per_step": min(optimiser.prompts_per_step, _MOST_PROMPTS),
-            "group_size": min(optimiser.group_size, _MOST_POINTS),
-            "max_completion_tokens": min(optimiser.max_completion_tokens, _MOST_TOKENS),
-        }
-    half, first = max(1, count // 2), config.paretopo.stage1_steps
-    if first == "all":
-        first = count
-    return replace(
+    return shrink_run(
         config,
+        steps,
+        real_model=real_model,
+        most_prompts=None if real_model else _MOST_PROMPTS,
         verl=replace(
             config.verl,
             nodes=1,
@@ -64,17 +53,6 @@ def plan_rehearsal(
             asynchronous=False,
             strategy="fsdp2",  # the other strategy does not support a CPU
             offload=False,
-        ),
-        optimiser=replace(optimiser, **sized),
-        # Cross both stages if the configuration has two.
-        paretopo=replace(
-            config.paretopo, stage1_steps=min(first, half) if isinstance(first, int) else half
-        ),
-        evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
-        run=replace(
-            config.run,
-            checkpoint_every=min(config.run.checkpoint_every, half),
-            wandb_project=NONE,
         ),
     )
 

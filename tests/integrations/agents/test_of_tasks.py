@@ -10,12 +10,7 @@ from tokenizers import AddedToken
 from paretopo.config import loads
 from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.agents.episodes import EpisodeAgent
-from paretopo.integrations.agents.of_tasks import (
-    CalculatorAgent,
-    FunctionAgent,
-    ProtocolAgent,
-    make_agent,
-)
+from paretopo.integrations.agents.of_tasks import FunctionAgent, ProtocolAgent, make_agent
 from paretopo.protocols.episode import SingleTurn
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.tasks.choice import ensure_search_server, make_task
@@ -34,7 +29,7 @@ def played(agent, *texts):
 @pytest.mark.parametrize(
     ("text", "agent"),
     [
-        ('name = "calculator"', CalculatorAgent),
+        ('name = "calculator"', FunctionAgent),
         ('name = "math"', ProtocolAgent),
         ('name = "multihop"', ProtocolAgent),
         ('name = "questions"\ntrain = "a"\nheld_out = "b"', ProtocolAgent),
