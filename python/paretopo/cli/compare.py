@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 
-from paretopo.cli.subcommands import Subcommands, announce, refuse
+from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
 _EXAMPLES = """\
 examples:
   paretopo compare answers.csv --objective accuracy:max --objective tokens:min --by model
   paretopo compare a.jsonl b.jsonl --objective correct:max --objective cost=usage.dollars:min
+  paretopo compare logs/*.eval --objective match:max --objective output_tokens:min
+  paretopo compare answers.csv --objective accuracy:max --objective tokens:min --out report
   paretopo compare answers.csv --objective accuracy:max --objective tokens:min --json
 
 The first example needs a file like this one, with a row for each answer:
@@ -26,6 +29,11 @@ A point is the mean of a model over its questions. Models that answered the same
 compared question by question. Intervals and probabilities are shares of bootstrap replicates, which
 draw the questions again. An objective names a column, with dots for nested objects; len(COLUMN) is
 the length of a text or list, and NAME=COLUMN gives it a name.
+
+These logs need no --by and no --question: samples_*.jsonl of lm-eval, .eval, .json of inspect-ai,
+rollouts of NeMo-Gym, results.jsonl and traces.jsonl of verifiers, trajectories.jsonl of paretopo.
+Charts that were exported from W&B and scalars from TensorBoard count with their last values. To see
+the columns of a file, name one that it does not have.
 """
 
 
@@ -39,7 +47,9 @@ def add_compare(subcommands: Subcommands) -> None:
         "hypervolume with an interval, and the probability that one model dominates another.",
         _EXAMPLES,
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="logs: CSV, TSV, JSON or JSONL")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="logs: CSV, TSV, JSON, JSONL or .eval"
+    )
     parser.add_argument(
         "--objective",
         action="append",
@@ -90,6 +100,11 @@ def add_compare(subcommands: Subcommands) -> None:
         "--seed", type=int, default=0, help="seed of the replicates (default: %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="also write compare.html, compare.md, compare.json and front.png to this folder",
+    )
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
@@ -101,6 +116,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.compare.report import describe, to_plain
     from paretopo.compare.scores import collect_scores
 
+    if arguments.out is not None:
+        need("matplotlib")
     try:
         objectives = [parse_objective(text) for text in arguments.objective]
         reference = None if arguments.ref is None else _parse_numbers(arguments.ref)
@@ -119,7 +136,12 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             seed=arguments.seed,
             cover=arguments.cover,
         )
-    except ValueError as error:  # of configuration and of data
+        if arguments.out is not None:
+            from paretopo.compare.files import write_files
+
+            written = write_files(analysis, Path(arguments.out))
+            print(f"paretopo: wrote {written}", file=sys.stderr)
+    except (OSError, ValueError) as error:  # of configuration and of data
         refuse(str(error))
     if arguments.json:
         print(json.dumps(to_plain(analysis), indent=1, ensure_ascii=False))

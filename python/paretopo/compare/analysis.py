@@ -214,9 +214,10 @@ def _measure(
     if volume > 0:
         part = paretopo_core.hypervolume(means[best[chosen]], corner, maximise=maximise)
         covered = float(part) / volume
-    volumes, interval, bias = np.empty(0), _NONE, math.nan
+    volumes: Floats = np.empty(0)
+    interval, bias = _NONE, math.nan
     if len(drawn):
-        volumes = paretopo_core.hypervolume(drawn, corner, maximise=maximise)
+        volumes = np.asarray(paretopo_core.hypervolume(drawn, corner, maximise=maximise))
         interval, bias = basic_interval(volume, volumes), float(volumes.mean()) - volume
     return Front(
         name,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from paretopo.compare.analysis import Analysis, Front
 from paretopo.evaluation.tables import markdown_table
@@ -15,23 +15,63 @@ _DIGITS = 4
 _LIKELY = 0.5  # a dominating model below it is not named
 
 
+class Table(NamedTuple):
+    """A table of a report.
+
+    Attributes:
+        title: Its heading.
+        header: Of each column.
+        rows: Cells, as texts.
+        words: Columns of words; the rest are numbers.
+        note: A sentence below it.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int
+    note: str = ""
+
+
 def describe(analysis: Analysis) -> list[str]:
-    """Return the tables as Markdown, one line each."""
-    scores = analysis.scores
-    lines = ["# Comparison", "", *_describe_data(analysis), ""]
-    lines += [*_tabulate_models(analysis), ""]
-    lines += ["## Hypervolume", "", *_tabulate_fronts(analysis), ""]
-    corner = ", ".join(
-        f"{one.name} {value:.{_DIGITS}g}"
-        for one, value in zip(scores.objectives, analysis.reference, strict=True)
-    )
-    guessed = ", the worst means with a margin of 10 %; --ref sets it" if analysis.guessed else ""
-    lines += [f"Reference point: {corner}{guessed}.", ""]
-    if analysis.gaps:
-        lines += [*_tabulate_gaps(analysis), ""]
-    if analysis.tests:
-        lines += ["## Question by question", "", *_tabulate_tests(analysis), ""]
+    """Return everything as lines of Markdown."""
+    lines = ["# Comparison", "", *summarise(analysis), ""]
+    for table in list_tables(analysis):
+        lines += [f"## {table.title}", "", *markdown_table(*table[1:4]), ""]
+        lines += [table.note, ""] if table.note else []
     return lines
+
+
+def summarise(analysis: Analysis) -> list[str]:
+    """Return sentences on the data, with guesses and limits."""
+    scores = analysis.scores
+    counts = sorted({len(one) for one in scores.values})
+    many = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    how = "all models answered the same" if scores.paired else "not paired"
+    return [
+        f"Models: {len(scores.models)}. Questions of each: {many} ({how}). Bootstrap replicates: "
+        f"{len(analysis.replicates):,}.",
+        *analysis.notes,
+    ]
+
+
+def list_tables(analysis: Analysis) -> list[Table]:
+    """Return the tables of an analysis: models, fronts, gaps and tests, if there are any."""
+    tables = [_tabulate_models(analysis), _tabulate_fronts(analysis)]
+    if analysis.gaps:
+        tables.append(_tabulate_gaps(analysis))
+    if analysis.tests:
+        tables.append(
+            Table(
+                "Question by question",
+                COLUMNS,
+                [one.cells for one in analysis.tests],
+                3,
+                "p: random signs of the differences; in brackets the 95 % interval that these "
+                "signs do not reject, which needs 6 questions. Holm's correction is for all rows.",
+            )
+        )
+    return tables
 
 
 def to_plain(analysis: Analysis) -> dict[str, Any]:
@@ -39,7 +79,7 @@ def to_plain(analysis: Analysis) -> dict[str, Any]:
     scores = analysis.scores
     names = [one.name for one in scores.objectives]
 
-    def by_objective(values: Sequence[Any]) -> dict[str, Any]:
+    def by_objective(values: Iterable[Any]) -> dict[str, Any]:
         return dict(zip(names, values, strict=True))
 
     models = [
@@ -140,28 +180,13 @@ def _plain_front(front: Front, analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _describe_data(analysis: Analysis) -> list[str]:
-    scores = analysis.scores
-    counts = sorted({len(one) for one in scores.values})
-    many = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
-    how = "all models answered the same" if scores.paired else "not paired"
-    return [
-        f"Models: {len(scores.models)}. Questions of each: {many} ({how}). Bootstrap replicates: "
-        f"{len(analysis.replicates):,}.",
-        *analysis.notes,
-    ]
-
-
-def _tabulate_models(analysis: Analysis) -> list[str]:
+def _tabulate_models(analysis: Analysis) -> Table:
     scores = analysis.scores
     several = len(analysis.fronts) > 1
     header = ["model", *(["front"] if several else []), "non-dominated", "dominated by (p)"]
     header += ["on the front, p", "n", *(one.label for one in scores.objectives)]
-    order = sorted(
-        range(len(scores.models)), key=lambda at: -scores.senses[0] * scores.means[at, 0]
-    )
     rows = []
-    for at in order:
+    for at in order_models(analysis):
         cells = [
             f"{mean:.{_DIGITS}g}" + ("" if math.isnan(error) else f" ± {error:.2g}")
             for mean, error in zip(scores.means[at], scores.errors[at], strict=True)
@@ -177,16 +202,20 @@ def _tabulate_models(analysis: Analysis) -> list[str]:
                 *cells,
             ]
         )
-    lines = markdown_table(header, rows, words=4 if several else 3)
-    return [
-        *lines,
-        "",
+    note = (
         "±: standard error over questions. p: share of the replicates; the model that most likely "
-        "dominates is named from p = 0.5 on.",
-    ]
+        "dominates is named from p = 0.5 on."
+    )
+    return Table("Models", header, rows, 4 if several else 3, note)
 
 
-def _tabulate_fronts(analysis: Analysis) -> list[str]:
+def order_models(analysis: Analysis) -> list[int]:
+    """Return the places of the models, the best in the first objective first."""
+    first = analysis.scores.senses[0] * analysis.scores.means[:, 0]
+    return [int(at) for at in (-first).argsort(kind="stable")]
+
+
+def _tabulate_fronts(analysis: Analysis) -> Table:
     names = analysis.scores.models
     rows = [
         [
@@ -198,12 +227,27 @@ def _tabulate_fronts(analysis: Analysis) -> list[str]:
         ]
         for one in analysis.fronts
     ]
-    header = ["front of", "non-dominated", "fewest that cover", "their share"]
-    header.append("hypervolume, 95 % interval")
-    return markdown_table(header, rows, words=3)
+    corner = ", ".join(
+        f"{one.name} {value:.{_DIGITS}g}"
+        for one, value in zip(analysis.scores.objectives, analysis.reference, strict=True)
+    )
+    guessed = ", the worst means with a margin of 10 %; --ref sets it" if analysis.guessed else ""
+    return Table(
+        "Hypervolume",
+        [
+            "front of",
+            "non-dominated",
+            "fewest that cover",
+            "their share",
+            "hypervolume, 95 % interval",
+        ],
+        rows,
+        3,
+        f"Reference point: {corner}{guessed}.",
+    )
 
 
-def _tabulate_gaps(analysis: Analysis) -> list[str]:
+def _tabulate_gaps(analysis: Analysis) -> Table:
     rows = [
         [
             one.first,
@@ -213,18 +257,8 @@ def _tabulate_gaps(analysis: Analysis) -> list[str]:
         ]
         for one in analysis.gaps
     ]
-    return markdown_table(
-        ["first", "second", "hypervolume, first - second", "p (first is larger)"], rows, words=2
-    )
-
-
-def _tabulate_tests(analysis: Analysis) -> list[str]:
-    return [
-        *markdown_table(COLUMNS, [one.cells for one in analysis.tests], words=3),
-        "",
-        "p: random signs of the differences; in brackets the 95 % interval that these signs do not "
-        "reject, which needs 6 questions. Holm's correction is for all rows.",
-    ]
+    header = ["first", "second", "hypervolume, first - second", "p (first is larger)"]
+    return Table("Fronts against each other", header, rows, 2)
 
 
 def _format_interval(ends: tuple[float, float], *, sign: bool = False) -> str:

@@ -279,4 +279,5 @@ def _average(answers: Sequence[_Answer], order: dict[str | None, int] | None) ->
 def _standard_error(values: Floats) -> Floats:
     if len(values) < 2:
         return np.full(values.shape[1], np.nan)
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    error: Floats = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return error

@@ -24,17 +24,24 @@ _PARTS = Path(__file__).parent / "parts"
 _SHARED = ("elements.js", "chart.js")
 
 
-def render_document(folder: str, scripts: Sequence[str], title: str, data: Any) -> str:
+def render_document(
+    folder: str,
+    scripts: Sequence[str],
+    title: str,
+    data: Any,
+    styles: Sequence[str] = ("style.css",),
+) -> str:
     """Render a page as HTML.
 
     Args:
-        folder: Of the page's own parts: ``page.html``, its body, and ``style.css``.
+        folder: Of the page's own parts, with ``page.html``, its body.
         scripts: Files there, in the order in which they run, after those of every page.
         title: The page's title.
         data: The content, as JSON takes it; NaN becomes null.
+        styles: Style sheets there, after the one of every page.
     """
     own = _PARTS / folder
-    style = _read_parts(_PARTS / "base.css", own / "style.css")
+    style = _read_parts(_PARTS / "base.css", *(own / name for name in styles))
     script = _read_parts(*(_PARTS / name for name in _SHARED), *(own / name for name in scripts))
     parts = {
         "policy": _content_policy(style, script),

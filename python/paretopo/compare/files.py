@@ -1,0 +1,29 @@
+"""The files of a comparison: page, picture, tables and plain values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from paretopo.compare.analysis import Analysis
+from paretopo.compare.page import render_page
+from paretopo.compare.plots import draw_models
+from paretopo.compare.report import describe, to_plain
+from paretopo.run.files import write_text
+
+
+def write_files(analysis: Analysis, out: Path) -> Path:
+    """Write ``compare.html``, ``compare.md``, ``compare.json`` and ``front.png`` to a folder.
+
+    Returns:
+        The path of the page.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    draw_models(analysis, out / "front.png")
+    lines = [*describe(analysis), "![The models and their front](front.png)", ""]
+    write_text(out / "compare.md", "\n".join(lines))
+    plain = json.dumps(to_plain(analysis), indent=1, ensure_ascii=False)
+    write_text(out / "compare.json", plain + "\n")
+    page = out / "compare.html"
+    write_text(page, render_page(analysis))
+    return page

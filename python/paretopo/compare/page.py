@@ -1,0 +1,79 @@
+"""The page of a comparison: one file for the browser, with every model at the pointer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from paretopo.compare.analysis import Analysis, Front
+from paretopo.compare.plots import BAND
+from paretopo.compare.regions import attain_surfaces, covariance_of_means, trace_band
+from paretopo.compare.report import format_share, list_tables, order_models, summarise
+from paretopo.run.viewer.document import render_document
+
+_SCRIPTS = ("../report/table.js", "compare.js")
+_STYLES = ("../report/style.css", "style.css")
+_MOST_NAMED = 6  # dominating models, from this share on
+_LEAST_NAMED = 0.01
+
+
+def render_page(analysis: Analysis) -> str:
+    """Render the page as HTML; it loads nothing."""
+    scores = analysis.scores
+    names = [one.name for one in analysis.fronts]
+    content = {
+        "objectives": [
+            {"name": one.name, "label": one.label, "better": one.better}
+            for one in scores.objectives
+        ],
+        "models": [
+            {
+                "name": scores.models[at],
+                "front": names.index(scores.fronts[at]),
+                "mean": scores.means[at],
+                "error": scores.errors[at],
+                "covariance": covariance_of_means(scores.values[at]),
+                "questions": len(scores.values[at]),
+                "best": bool(analysis.is_front[at]),
+                "share": format_share(float(analysis.on_front[at])),
+                "above": _name_likely(analysis, analysis.dominance[:, at]),
+                "below": _name_likely(analysis, analysis.dominance[at]),
+            }
+            for at in order_models(analysis)
+        ],
+        "fronts": [
+            {"name": one.name or "all models", "band": _trace(one, analysis)}
+            for one in analysis.fronts
+        ],
+        "notes": summarise(analysis),
+        "tables": [table._asdict() for table in list_tables(analysis)],
+    }
+    title = f"{len(scores.models)} models · comparison"
+    return render_document("compare", _SCRIPTS, title, content, _STYLES)
+
+
+def _name_likely(analysis: Analysis, shares: Any) -> list[tuple[str, str]]:
+    """Return the models with the largest shares, with these."""
+    order = np.argsort(-shares, kind="stable")[:_MOST_NAMED]
+    return [
+        (analysis.scores.models[at], format_share(float(shares[at])))
+        for at in order
+        if shares[at] >= _LEAST_NAMED
+    ]
+
+
+def _trace(front: Front, analysis: Analysis) -> Any:
+    """Return the outline of the attainment band of two objectives, as (along, up) pairs."""
+    scores = analysis.scores
+    if len(scores.objectives) != 2 or not len(analysis.replicates):
+        return None
+    own = [at for at, name in enumerate(scores.fronts) if name == front.name]
+    pair = [1, 0]
+    senses = np.array(scores.senses)[pair]
+    drawn = analysis.replicates[:, own][:, :, pair]
+    outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], BAND)
+    # Far away: the page cuts the band at the edges of the chart.
+    spread = np.ptp(scores.means[:, pair], axis=0) + np.abs(scores.means[:, pair]).max(axis=0)
+    worst = scores.means[:, pair].mean(axis=0) - 4 * senses * np.maximum(spread, 1.0)
+    return trace_band(inner, outer, senses, worst)

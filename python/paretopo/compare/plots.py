@@ -1,0 +1,134 @@
+"""The picture of a comparison: models with regions of confidence, and the surfaces of fronts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paretopo.compare.analysis import Analysis, Front
+from paretopo.compare.regions import (
+    attain_surfaces,
+    covariance_of_means,
+    trace_band,
+    trace_ellipse,
+)
+from paretopo.run.plots import COLOURS, MARKERS, make_panels, save_figure, trace_front
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DOMINATED = "#888888"
+_MOST_PAIRED = 4  # objectives; of more, each is drawn against the first only
+_MOST_ELLIPSES = 40  # models; of more, only those on the front have one
+_MOST_NAMES = 12  # models; of more on a front, only its cover is named
+BAND = (5.0, 95.0)  # percent of the replicates that attain the surfaces of a band
+
+
+def draw_models(analysis: Analysis, path: Path) -> None:
+    """Draw the models: the first objective upwards, another one along; each pair has a panel.
+
+    Filled marks are non-dominated in all objectives. With two objectives the line is the front, and
+    the band lies between the goals that 95 % and 5 % of the replicates attain.
+
+    Args:
+        analysis: With two objectives or more.
+        path: The PNG to write.
+    """
+    count = len(analysis.scores.objectives)
+    pairs = list(combinations(range(count), 2))
+    if count > _MOST_PAIRED:
+        pairs = [pair for pair in pairs if pair[0] == 0]
+    columns = min(3, len(pairs))
+    rows = math.ceil(len(pairs) / columns)
+    size = (8.0, 5.6) if len(pairs) == 1 else (4.6 * columns, 4.0 * rows + 0.5)
+    figure, panels = make_panels(rows, columns, size)
+    for axes in panels[len(pairs) :]:
+        axes.set_axis_off()
+    for axes, (up, along) in zip(panels, pairs, strict=False):
+        _draw_panel(axes, analysis, up, along)
+    title = "Ellipses: 95 % regions of the means. Filled: non-dominated."
+    if count == 2:
+        title += " Band: goals that 5 to 95 % of the replicates attain."
+    figure.suptitle(title, fontsize=10)
+    if len(analysis.fronts) > 1:
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    save_figure(figure, path, dpi=150)
+
+
+def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
+    scores = analysis.scores
+    pair = [along, up]
+    means = scores.means[:, pair]
+    limits = _find_limits(analysis, pair)
+    axes.set(xlim=limits[:, 0], ylim=limits[:, 1])
+    few = len(means) <= _MOST_ELLIPSES
+    for number, front in enumerate(analysis.fronts):
+        colour = COLOURS[number % len(COLOURS)]
+        if len(scores.objectives) == 2:
+            _draw_front(axes, analysis, front, pair, limits, colour)
+        for at, name in enumerate(scores.fronts):
+            if name != front.name:
+                continue
+            best = bool(analysis.is_front[at])
+            shade = colour if best or len(analysis.fronts) > 1 else _DOMINATED
+            if few or best:
+                edge = means[at] + trace_ellipse(covariance_of_means(scores.values[at][:, pair]))
+                axes.fill(*edge.T, facecolor=shade, alpha=0.13, edgecolor=shade, linewidth=0.8)
+            axes.scatter(
+                *means[at], marker=MARKERS[number % len(MARKERS)], s=38, zorder=3,
+                facecolors=shade if best else "white", edgecolors=shade,
+            )  # fmt: skip
+        axes.scatter(
+            [], [], marker=MARKERS[number % len(MARKERS)], s=38, color=colour, label=front.name
+        )
+        for at in _choose_named(analysis, front):
+            axes.annotate(
+                scores.models[at], means[at], xytext=(6, 6), textcoords="offset points", fontsize=9
+            )
+    axes.set_xlabel(scores.objectives[along].label)
+    axes.set_ylabel(scores.objectives[up].label)
+
+
+def _draw_front(
+    axes: Axes,
+    analysis: Analysis,
+    front: Front,
+    pair: list[int],
+    limits: np.ndarray,
+    colour: str,
+) -> None:
+    """Draw the front of two objectives, and the band of its attainment surfaces."""
+    senses = np.array(analysis.scores.senses)[pair]
+    worst = np.where(senses > 0, limits[0], limits[1])
+    means = analysis.scores.means[list(front.models)][:, pair]
+    x, y = trace_front(*np.concatenate([means, [worst]]).T, tuple(senses))
+    axes.plot(x, y, color=colour, linewidth=1.3, zorder=2)
+    if not len(analysis.replicates):
+        return
+    own = [at for at, name in enumerate(analysis.scores.fronts) if name == front.name]
+    drawn = analysis.replicates[:, own][:, :, pair]
+    outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], BAND)
+    band = trace_band(inner, outer, senses, worst)
+    axes.fill(*band.T, color=colour, alpha=0.12, linewidth=0, zorder=1)
+
+
+def _choose_named(analysis: Analysis, front: Front) -> Sequence[int]:
+    """Return the models to name: as many as are readable, the most important first."""
+    own = [at for at, name in enumerate(analysis.scores.fronts) if name == front.name]
+    choices: tuple[Sequence[int], ...] = (own, front.models, front.cover)
+    return next((some for some in choices if len(some) <= _MOST_NAMES), front.cover)
+
+
+def _find_limits(analysis: Analysis, pair: list[int]) -> np.ndarray:
+    """Return the (2, 2) smallest and largest values of both axes, with room for the ellipses."""
+    means = analysis.scores.means[:, pair]
+    errors = np.nan_to_num(analysis.scores.errors[:, pair])
+    low, high = (means - 2.5 * errors).min(axis=0), (means + 2.5 * errors).max(axis=0)
+    room = 0.06 * np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
+    return np.array([low - room, high + room])

@@ -1,0 +1,90 @@
+"""Regions of confidence: of a model's means, and of a front in the plane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+import paretopo_core
+from paretopo.compare.bootstrap import Floats
+
+_MOST_FRONTS = 1000  # replicates that attainment surfaces are made of
+_ELLIPSE = math.sqrt(-2 * math.log(0.05))  # standard deviations with 95 % of a normal distribution
+
+
+def covariance_of_means(values: Floats) -> Floats:
+    """Return the covariance of a model's means, (objectives, objectives); NaN for one question.
+
+    Args:
+        values: (questions, objectives).
+    """
+    count, objectives = values.shape
+    if count < 2:
+        return np.full((objectives, objectives), np.nan)
+    return np.atleast_2d(np.cov(values.T)) / count
+
+
+def trace_ellipse(covariance: Floats) -> Floats:
+    """Return the edge of the 95 % region around a mean, as (41, 2) differences from it.
+
+    Args:
+        covariance: (2, 2) of two means.
+    """
+    sizes, axes = np.linalg.eigh(covariance)
+    angle = np.linspace(0, 2 * math.pi, 41)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    edge: Floats = (axes * np.sqrt(np.maximum(sizes, 0.0))) @ circle * _ELLIPSE
+    return edge.T
+
+
+def attain_surfaces(
+    drawn: Floats, maximise: Sequence[bool], percentiles: Sequence[float]
+) -> list[Floats]:
+    """Return the corners of the surfaces that shares of the replicates attain.
+
+    Args:
+        drawn: (replicates, models, 2) means; more than 1,000 replicates are thinned.
+        maximise: Whether larger is better, for each objective.
+        percentiles: The shares, ascending.
+
+    Returns:
+        For each percentile (corners, 2), the best in the first objective first.
+    """
+    thinned = drawn[:: max(1, len(drawn) // _MOST_FRONTS)]
+    kept = paretopo_core.is_nondominated(thinned, maximise=list(maximise))
+    runs = np.nonzero(kept)[0]
+    found = paretopo_core.eaf(
+        thinned[kept], runs, percentiles=list(percentiles), maximise=list(maximise)
+    )
+    return [found.points[found.percentiles == one] for one in percentiles]
+
+
+def trace_band(
+    inner: Floats, outer: Floats, senses: Sequence[float], worst: Sequence[float]
+) -> Floats:
+    """Return the outline of the region between two surfaces, (corners, 2).
+
+    Args:
+        inner: (corners, 2) of the surface that most replicates attain.
+        outer: (corners, 2) of the surface that few attain.
+        senses: For each objective 1 if larger is better, -1 if smaller is.
+        worst: (2,), where both surfaces end.
+    """
+    there, back = (_trace(one, senses, worst) for one in (inner, outer))
+    return np.concatenate([there, back[::-1]])
+
+
+def _trace(points: Floats, senses: Sequence[float], worst: Sequence[float]) -> Floats:
+    """Return the stairs through points, from the worst second objective to the worst first one."""
+    turned = points * np.asarray(senses)
+    end = np.asarray(worst) * senses
+    turned = turned[np.argsort(-turned[:, 0], kind="stable")]
+    corners: list[NDArray[np.float64]] = [np.array([turned[0, 0], end[1]])]
+    for here, following in zip(turned, [*turned[1:], None], strict=True):
+        corners.append(here)
+        corners.append(np.array([end[0] if following is None else following[0], here[1]]))
+    stairs: Floats = np.array(corners) * senses
+    return stairs

@@ -1,0 +1,263 @@
+"use strict";
+
+// The view: two objectives, the fronts that are shown, and the selected model.
+const data = JSON.parse(byId("data").textContent);
+const { objectives, models, fronts } = data;
+const view = { up: 0, along: 1, shown: fronts.map(() => true), model: models.findIndex((one) => one.best) };
+const COLOURS = 7; // more fronts use them again
+const MOST_REGIONS = 40; // models; of more, only non-dominated ones have a region
+let highlight = () => {};
+
+function colourOf(front) {
+  return `run-${front % COLOURS}`;
+}
+
+function senseOf(objective) {
+  return objectives[objective].better === "fewer" ? -1 : 1;
+}
+
+function shownModels() {
+  return models.map((model, at) => [model, at]).filter(([model]) => view.shown[model.front]);
+}
+
+// A circle, square, triangle or diamond: colour is never all that tells fronts apart.
+function markOf(front, x, y, size) {
+  if (front % 4 === 0) return `M${x - size} ${y}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0z`;
+  const [corners, turn] = [[4, Math.PI / 4], [3, -Math.PI / 2], [4, 0]][(front % 4) - 1];
+  const places = Array.from({ length: corners }, (_, at) => {
+    const angle = turn + (2 * Math.PI * at) / corners;
+    return [x + 1.3 * size * Math.cos(angle), y + 1.3 * size * Math.sin(angle)];
+  });
+  return `${pathOf(places)}z`;
+}
+
+// The 95 % region of two means, as places in the chart.
+function regionOf(model, chart) {
+  const [a, b, d] = [
+    model.covariance[view.along][view.along],
+    model.covariance[view.along][view.up],
+    model.covariance[view.up][view.up],
+  ];
+  if (a === null) return null;
+  // The lower triangular root of the covariance turns a circle into the ellipse.
+  const first = Math.sqrt(a);
+  const shared = first > 0 ? b / first : 0;
+  const second = Math.sqrt(Math.max(d - shared * shared, 0));
+  const reach = Math.sqrt(-2 * Math.log(0.05));
+  return Array.from({ length: 41 }, (_, at) => {
+    const [u, v] = [Math.cos((at * Math.PI) / 20), Math.sin((at * Math.PI) / 20)];
+    return [
+      chart.x(model.mean[view.along] + reach * first * u),
+      chart.y(model.mean[view.up] + reach * (shared * u + second * v)),
+    ];
+  });
+}
+
+// The stairs of the models that are non-dominated in the two objectives of the chart.
+function stairsOf(front, chart) {
+  const [right, above] = [senseOf(view.along), senseOf(view.up)];
+  const own = models.filter((model) => model.front === front);
+  const sorted = own
+    .map((model) => [model.mean[view.along], model.mean[view.up]])
+    .sort((one, other) => right * (other[0] - one[0]) || above * (other[1] - one[1]));
+  const [worstX, worstY] = [right > 0 ? chart.left : chart.right, above > 0 ? chart.bottom : chart.top];
+  const corners = [];
+  let best = worstY;
+  let highest = -Infinity;
+  for (const [x, y] of sorted) {
+    if (above * y <= highest) continue;
+    highest = above * y;
+    corners.push([chart.x(x), best], [chart.x(x), chart.y(y)]);
+    best = chart.y(y);
+  }
+  return [...corners, [worstX, best]];
+}
+
+function drawChart(width) {
+  const reach = (model, objective) => {
+    const error = model.error[objective] ?? 0;
+    return [model.mean[objective] - 2.5 * error, model.mean[objective] + 2.5 * error];
+  };
+  const shown = shownModels();
+  const rangeAlong = (objective) => rangeOf(shown.flatMap(([model]) => reach(model, objective)));
+  const chart = makeChart({
+    width,
+    height: Math.max(320, Math.min(0.66 * width, 540)),
+    x: { range: rangeAlong(view.along), name: objectives[view.along].label },
+    y: { range: rangeAlong(view.up), name: objectives[view.up].label },
+    label: `${objectives[view.up].label}, against ${objectives[view.along].label}; the arrow keys go through the models`,
+  });
+  const clamp = ([x, y]) => [
+    Math.min(Math.max(chart.x(x), chart.left), chart.right),
+    Math.min(Math.max(chart.y(y), chart.top), chart.bottom),
+  ];
+  fronts.forEach((front, at) => {
+    if (!view.shown[at]) return;
+    if (front.band && view.up === 0) {
+      chart.svg.append(drawing("path", { class: `band ${colourOf(at)}`, d: `${pathOf(front.band.map(clamp))}z` }));
+    }
+    chart.svg.append(drawing("path", { class: `edge ${colourOf(at)}`, d: pathOf(stairsOf(at, chart)) }));
+  });
+  const places = shown.map(([model, at]) => ({ at, x: chart.x(model.mean[view.along]), y: chart.y(model.mean[view.up]) }));
+  for (const { at, x, y } of places) {
+    const model = models[at];
+    const region = shown.length <= MOST_REGIONS || model.best ? regionOf(model, chart) : null;
+    if (region) chart.svg.append(drawing("path", { class: `region ${colourOf(model.front)}`, d: `${pathOf(region)}z` }));
+    chart.svg.append(
+      drawing("path", {
+        class: `mark ${colourOf(model.front)}${model.best ? " best" : " dominated"}`,
+        d: markOf(model.front, x, y, 5),
+      }),
+    );
+  }
+  const ring = drawing("circle", { class: "ring", r: 10 });
+  const tip = drawing("text", { class: "tip" });
+  chart.svg.append(ring, tip);
+  highlight = () => {
+    const here = places.find(({ at }) => at === view.model);
+    ring.classList.toggle("hidden", !here);
+    tip.classList.toggle("hidden", !here);
+    if (!here) return;
+    ring.setAttribute("cx", here.x);
+    ring.setAttribute("cy", here.y);
+    tip.textContent = models[here.at].name;
+    const room = chart.right - tip.getComputedTextLength();
+    tip.setAttribute("x", Math.max(chart.left + 4, Math.min(here.x + 14, room)));
+    tip.setAttribute("y", here.y + (here.y > chart.top + 30 ? -14 : 26));
+  };
+  follow(chart.svg, places);
+  return chart.svg;
+}
+
+// Pointer, touch and keys choose a model.
+function follow(svg, places) {
+  svg.setAttribute("tabindex", "0");
+  svg.setAttribute("role", "application"); // it takes keys
+  const choose = (event, within) => {
+    const box = svg.getBoundingClientRect();
+    const scale = svg.viewBox.baseVal.width / box.width;
+    const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+    let [nearest, distance] = [null, within];
+    for (const place of places) {
+      const away = Math.hypot(place.x - x, place.y - y);
+      if (away < distance) [nearest, distance] = [place, away];
+    }
+    if (nearest) select(nearest.at);
+  };
+  svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && choose(event, 40));
+  svg.addEventListener("click", (event) => choose(event, 80));
+  const sorted = [...places].sort((one, other) => one.x - other.x || other.y - one.y);
+  svg.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const here = sorted.findIndex(({ at }) => at === view.model);
+    select(sorted[Math.min(Math.max(here + by, 0), sorted.length - 1)].at);
+  });
+}
+
+function select(model) {
+  view.model = model;
+  byId("model").value = model;
+  showModel();
+  highlight();
+}
+
+function showModel() {
+  const model = models[view.model];
+  const facts = objectives.map((objective, at) => [
+    objective.name,
+    `${number(model.mean[at], 4)}${model.error[at] === null ? "" : ` ± ${number(model.error[at], 2)}`}`,
+  ]);
+  facts.push(["questions", String(model.questions)]);
+  if (model.share) facts.push(["on the front, p", model.share]);
+  const listed = (title, some) =>
+    some.length ? [element("p", { class: "key" }, `${title} ${some.map(([name, p]) => `${name} (${p})`).join(", ")}`)] : [];
+  byId("about").replaceChildren(
+    element(
+      "h3",
+      {},
+      model.name,
+      ...(model.best ? [" ", element("span", { class: "badge" }, "non-dominated")] : []),
+    ),
+    element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
+    ...listed("Dominated by", model.above),
+    ...listed("Dominates", model.below),
+  );
+}
+
+function makeForms() {
+  if (fronts.length > 1) {
+    fronts.forEach((front, at) => {
+      const box = element("input", { type: "checkbox", checked: "" });
+      box.addEventListener("change", () => {
+        view.shown[at] = box.checked;
+        if (!view.shown.includes(true)) view.shown[at] = box.checked = true; // one at least
+        draw();
+      });
+      const sample = drawing(
+        "svg",
+        { viewBox: "0 0 16 16", class: "sample", "aria-hidden": "true" },
+        drawing("path", { class: `mark best ${colourOf(at)}`, d: markOf(at, 8, 8, 5) }),
+      );
+      byId("shown").append(element("label", {}, box, sample, element("span", {}, front.name)));
+    });
+  }
+  const names = objectives.map((objective) => objective.name);
+  if (objectives.length > 2) {
+    byId("axes").append(
+      element("label", {}, "Up ", chooser(names, view.up, (at) => chooseAxes(at, view.along), { id: "up" })),
+      element("label", {}, "Along ", chooser(names, view.along, (at) => chooseAxes(view.up, at), { id: "along" })),
+    );
+  }
+  models.forEach((model, at) => byId("model").append(element("option", { value: at }, model.name)));
+  byId("model").addEventListener("change", () => select(Number(byId("model").value)));
+  const band = fronts.some((front) => front.band) ? " · band: goals that 5 to 95 % of the replicates attain" : "";
+  const line = objectives.length > 2 ? "the front of these two objectives" : "the front";
+  byId("chart-key").textContent = `filled: non-dominated · line: ${line} · ellipses: 95 % regions of the means${band}`;
+}
+
+function chooseAxes(up, along) {
+  // The same for both would be a line: then they change places.
+  [view.up, view.along] = up === along ? [view.along, view.up] : [up, along];
+  byId("up").value = view.up;
+  byId("along").value = view.along;
+  draw();
+}
+
+function makeTables() {
+  const notes = data.notes.map((note) => element("p", { class: "key" }, note));
+  byId("front-title").after(...notes);
+  for (const { title, header, rows, words, note } of data.tables) {
+    const body = rows.map((row) =>
+      element(
+        "tr",
+        {},
+        ...row.map((cell, at) =>
+          at ? element("td", { class: at < words ? null : "number" }, cell) : element("th", { scope: "row" }, cell),
+        ),
+      ),
+    );
+    const table = scrolled(title, header, element("tbody", {}, ...body));
+    [...table.querySelectorAll("thead th")].slice(words).forEach((head) => head.classList.add("number"));
+    byId("tables").append(
+      element("section", {}, element("h2", {}, title), table, ...(note ? [element("p", { class: "key" }, note)] : [])),
+    );
+  }
+}
+
+function draw() {
+  byId("chart").replaceChildren(drawChart(byId("chart").clientWidth));
+  highlight();
+}
+
+makeForms();
+makeTables();
+select(Math.max(view.model, 0));
+let drawn = 0;
+new ResizeObserver(() => {
+  const width = byId("chart").clientWidth;
+  if (!width || width === drawn) return;
+  drawn = width;
+  draw();
+}).observe(byId("chart"));
