@@ -423,7 +423,7 @@ class ParetoArchive:
         """
         self._measuring_from()
         numbers = numbers_of(points, "points")
-        if numbers.ndim == 1:
+        if numbers.ndim == 1 and len(numbers) > 0:
             return float(self._core.gains(self._rows(numbers[None], "points"))[0])
         return self._core.gains(self._rows(numbers, "points"))
 
@@ -628,7 +628,7 @@ class ParetoArchive:
 
     def _rows(self, numbers: Any, name: str) -> np.ndarray:
         rows = numbers_of(numbers, name)
-        if rows.size == 0 and rows.ndim < 3:
+        if rows.ndim in (1, 2) and len(rows) == 0:
             return np.empty((0, self._width))
         if rows.ndim != 2 or rows.shape[1] != self._width:
             raise ValueError(f"{name} must have shape (points, {self._width}), got {rows.shape}")

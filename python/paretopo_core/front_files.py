@@ -106,6 +106,8 @@ def _fields_of(text: str) -> list[str]:
 
 
 def _number_in(field: str) -> float | None:
+    if "_" in field or not field.isascii():  # digits that only Python reads
+        return None
     try:
         return float(field)
     except ValueError:

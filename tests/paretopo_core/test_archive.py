@@ -243,6 +243,8 @@ def test_wrong_arguments_leave_the_archive_as_it_was():
         (lambda: archive.extend([[2.0, 2.0], [np.nan, 1.0]]), "points must be finite, got nan"),
         (lambda: archive.extend([[2.0, 2.0, 2.0]]), r"points must have shape \(points, 2\)"),
         (lambda: archive.extend([2.0, 2.0]), r"points must have shape \(points, 2\)"),
+        (lambda: archive.extend([[]]), r"points must have shape \(points, 2\), got \(1, 0\)"),
+        (lambda: archive.gain(np.zeros((3, 0))), r"points must have shape \(points, 2\), got"),
         (lambda: archive.gain([2.0, 2.0, 2.0]), r"points must have shape \(points, 2\)"),
         (lambda: archive.merge(pp.ParetoArchive([0.0, 0.0, 0.0])), "other has objectives"),
         (lambda: archive.merge(pp.ParetoArchive([0.0, 0.0], maximise=False)), "other has obj"),
@@ -251,6 +253,14 @@ def test_wrong_arguments_leave_the_archive_as_it_was():
         with pytest.raises(ValueError, match=message):
             call()
     assert archive.state_dict() == state
+
+
+def test_no_points_gain_nothing():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1.0, 2.0])
+    for none in ([], (), np.zeros(0), np.zeros((0, 2))):
+        assert archive.gain(none).shape == archive.extend(none).gains.shape == (0,)
+    assert archive.additions == 1
 
 
 def test_bad_references_are_named():

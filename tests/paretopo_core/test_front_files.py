@@ -79,13 +79,15 @@ def test_arrays_of_numpy_are_read(tmp_path):
         ("1 2\nf1 f2\n", "line 2 must hold numbers, got 'f1'"),
         ("a b\nc d\n", "line 2 must hold numbers, got 'c'"),
         ("f1 f2\n1 x\n", "line 2 must hold numbers, got 'x'"),
+        ("1 2\n3 1_000\n", "line 2 must hold numbers, got '1_000'"),
+        ("1 2\n3 \u0664\n", "line 2 must hold numbers, got '\u0664'"),
         (",f1,f2\n0,1,2\n", "line 1 has a column without a name, as pandas writes its index"),
         ("1,5;2,5\n", "line 1 must hold numbers, got '1,5'"),
     ],
 )
 def test_text_that_is_no_front_is_refused_by_its_line(tmp_path, text, message):
     path = tmp_path / "front.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         pp.read_fronts(path)
 
