@@ -99,6 +99,19 @@ def per_point_array(given: Any, name: str) -> np.ndarray:
     return array
 
 
+def labels_of(given: Any, name: str, count: int, whose: str) -> np.ndarray:
+    """One number or name for each of ``count`` things; the names may be Python's strings."""
+    is_tensor = _torch_arrays.is_tensor(given)
+    labels = _torch_arrays.host_array(given, name) if is_tensor else plain_array(given, name)
+    if labels.dtype == object and all(isinstance(label, str) for label in labels.flat):
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "biufU":
+        raise TypeError(f"{name} must be numbers or names, got dtype {labels.dtype.name}")
+    if labels.shape != (count,):
+        raise ValueError(f"{name} must have shape ({count},), {whose}, got {labels.shape}")
+    return labels
+
+
 def number_of(given: Any, name: str) -> float:
     """One number as a float; NaN and infinity are some."""
     if type(given) is float or (type(given) is int and abs(given) < 2**53):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch
-from paretopo_core._numbers import numbers_of, plain_array
+from paretopo_core._numbers import labels_of, numbers_of
 from paretopo_core._senses import Maximise, signs_of
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._types import Array, Points
@@ -103,13 +103,7 @@ def eaf(
         )
     values = batch.values.astype(np.float64)
     _refuse_infinite(batch, values)
-    runs = _torch_arrays.host_array(sets, "sets") if is_tensor(sets) else plain_array(sets, "sets")
-    if runs.dtype.kind not in "biufU":
-        raise TypeError(f"sets must be numbers or names, got dtype {runs.dtype.name}")
-    if runs.shape != (batch.points,):
-        raise ValueError(
-            f"sets must have shape ({batch.points},), the run of each point, got {runs.shape}"
-        )
+    runs = labels_of(sets, "sets", batch.points, "the run of each point")
     names, runs = np.unique(runs, return_inverse=True)
     levels, wanted = _levels_of(percentiles, len(names))
     signs = -signs_of(batch.minimised, batch.objectives)

@@ -71,6 +71,17 @@ def test_wrong_arguments():
             pp.eaf(*arguments, **keywords)
 
 
+def test_names_may_be_pythons_strings_and_a_column_of_a_frame():
+    points, names = [[1, 3], [3, 1], [2, 2]], ["b", "b", "a"]
+    expected = pp.eaf(points, [1, 1, 0])
+    pandas = pytest.importorskip("pandas")
+    columns = pandas.Series(names), pandas.Categorical(names)
+    for each in (names, np.array(names), np.array(names, dtype=object), *columns):
+        np.testing.assert_array_equal(pp.eaf(points, each).points, expected.points)
+    with pytest.raises(TypeError, match="sets must be numbers or names, got dtype object"):
+        pp.eaf(points, np.array(["b", None, "a"], dtype=object))
+
+
 def test_tensors():
     torch = pytest.importorskip("torch")
     points, sets = torch.rand(20, 2), torch.arange(20) % 3

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from paretopo_core._numbers import labels_of
+
 
 def apply_within_sets(
     x: ArrayLike, sets: ArrayLike, func: Callable[..., Any], **kwargs: Any
@@ -21,9 +23,8 @@ def apply_within_sets(
     array([6, 7])
     """
     rows = np.asarray(x)
-    _, first, of_row = np.unique(np.asarray(sets), return_index=True, return_inverse=True)
-    if len(of_row) != len(rows):
-        raise ValueError(f"sets must name one for each of the {len(rows)} rows, got {len(of_row)}")
+    labels = labels_of(sets, "sets", len(rows), "the set of each row")
+    _, first, of_row = np.unique(labels, return_index=True, return_inverse=True)
     members = [np.flatnonzero(of_row == which) for which in first.argsort()]
     answers = [np.atleast_1d(func(rows[chosen], **kwargs)) for chosen in members]
     for answer, chosen in zip(answers, members, strict=True):
