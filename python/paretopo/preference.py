@@ -84,8 +84,8 @@ class Preferences:
         self._seed, settings = config.seed, config.preference
         self.objectives = tuple(one.name for one in config.objectives)
         if settings.kind == "weights":
-            self.all = tuple(_list_weightings(self.objectives, settings.levels))
-            on_grid = {one.text for one in _list_weightings(self.objectives, settings.grid)}
+            self.all = tuple(_list_weightings(config.objectives, settings.levels))
+            on_grid = {one.text for one in _list_weightings(config.objectives, settings.grid)}
             self.grid = tuple(one for one in self.all if one.text in on_grid)
         else:
             self.all = self.grid = tuple(_list_budgets(config.objectives))
@@ -175,12 +175,16 @@ def preferences_of(config: RunConfig) -> Preferences | None:
     return Preferences(config) if config.paretopo.preference == "given" else None
 
 
-def _list_weightings(names: Sequence[str], levels: int) -> Iterator[Preference]:
-    """Yield every weighting in multiples of 1 / levels, the first objective's weight falling."""
+def _list_weightings(objectives: Sequence[Objective], levels: int) -> Iterator[Preference]:
+    """Yield every weighting in multiples of 1 / levels, the first objective's weight falling.
+
+    Objectives with a limit have a weight of 0, which the text does not name.
+    """
+    names = [one.name for one in objectives if one.limit is None]
     for parts in _compositions(levels, len(names)):
-        weights = tuple(part / levels for part in parts)
-        pairs = zip(names, weights, strict=True)
-        yield Preference(", ".join(f"{name} {weight:.3g}" for name, weight in pairs), weights)
+        given = dict(zip(names, (part / levels for part in parts), strict=True))
+        text = ", ".join(f"{name} {weight:.3g}" for name, weight in given.items())
+        yield Preference(text, tuple(given.get(one.name, 0.0) for one in objectives))
 
 
 def _compositions(total: int, count: int) -> Iterator[tuple[int, ...]]:

@@ -134,6 +134,10 @@ class Session:
         self._writes = writes
         self._trackers = Trackers(run)
         self._consumed = 0  # groups scored since the start, filtered ones included
+        # The rewards of all groups scored since the last step, those that are dropped included.
+        self._limited: dict[str, list[float]] = {
+            one.name: [] for one in self.config.objectives if one.limit is not None
+        }
         self._groups = Counter[str]()  # scored and informative since the last recorded step
         self._pending: Row = {}  # the current step's row, until its update
         self._pending_groups: list[Group] = []
@@ -178,6 +182,8 @@ class Session:
             ]
             scored.append(ScoredGroup(tuple(rollouts)))
             self._groups.update(scored=1, informative=int(informative))
+            for name, values in self._limited.items():
+                values += _values(name, group)
         self._consumed += len(groups)
         return scored
 
@@ -195,6 +201,7 @@ class Session:
         ids = [at for at, group in enumerate(groups) for _ in group]
         weights = self.weights_of(groups)
         informative = [group[0].informative for group in groups]
+        shares, multipliers = self.controller.weights, self.controller.multipliers
         step = step_by_group(
             self.controller, [one.gated for one in rollouts], ids, weights, informative
         )
@@ -211,9 +218,10 @@ class Session:
             "overlong": float(punished.mean()),
             "rank_histogram": step.rank_histogram,
         }
-        if self.config.paretopo.weight_changes:
-            now = self.config.paretopo.weights_at(self.controller.steps_taken)
-            self._pending["weight"] = dict(zip(self.objectives, now, strict=True))
+        if weights is None and (self.config.paretopo.weight_changes or self._limited):
+            self._pending["weight"] = dict(zip(self.objectives, shares, strict=True))
+        if self._limited:
+            self._pending["limits"] = self._hold_limits(multipliers)
         self._warn_of_equal_rewards(groups)
         if self.preferences is not None:
             self._pending["preferences"] = [group[0].preference for group in groups]
@@ -580,7 +588,7 @@ class Session:
         if self.controller.steps_taken != 1 or not self._writes:
             return
         shares = self._pending["differs"]
-        equal = [one.name for one in self.config.objectives if one.weight and not shares[one.name]]
+        equal = [one.name for one in self.config.objectives if one.teaches and not shares[one.name]]
         if equal:
             listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
             _LOGGER.warning(
@@ -634,7 +642,7 @@ class Session:
         """At the first evaluation: an objective that applies to no question never gains."""
         if len(self._scores.outcomes()) > 1 or not rollouts or not self._writes:
             return
-        names = [one.name for one in self.config.objectives if one.weight]
+        names = [one.name for one in self.config.objectives if one.teaches]
         absent = [name for name in names if not _values(name, rollouts)]
         if absent:
             _LOGGER.warning(
@@ -651,6 +659,23 @@ class Session:
             return np.zeros(tokens.shape)
         longest = self.config.optimiser.max_completion_tokens
         return settings.overlong_penalty * overlong(tokens, longest, settings.overlong_buffer)
+
+    def _hold_limits(self, multipliers: Sequence[float]) -> Row:
+        """Update the multipliers; return those of the step, and the means that they meet."""
+        means = {name: float(np.mean(one)) if one else None for name, one in self._limited.items()}
+        given = [means.get(name) for name in self.objectives]
+        self.controller.hold(
+            [
+                np.nan if value is None else one.to_reward(value)
+                for one, value in zip(self.config.objectives, given, strict=True)
+            ]
+        )
+        for values in self._limited.values():
+            values.clear()
+        return {
+            name: {"mean": mean, "multiplier": multiplier}
+            for (name, mean), multiplier in zip(means.items(), multipliers, strict=True)
+        }
 
     def _group_of_step(
         self, group: Sequence[Rollout], step: Step, place: slice, advantages: NDArray[np.float64]

@@ -245,11 +245,6 @@ def objectives(*tables):
     return f"objectives = [{rows}]\n"
 
 
-def changing(words):
-    rows = f'{{ name = "correct", weight = 1 }}, {{ name = "calls", weight = 1, {words} }}'
-    return estimator("rloo") + f"objectives = [{rows}]\n"
-
-
 GD2PO = estimator("gd2po", 'centre = "mean"')
 RAW = GD2PO + objectives('name = "calls", economy = "raw"')
 POLITE = GD2PO + objectives('name = "polite", low = 0, high = 1, economy = "raw"')
@@ -290,16 +285,12 @@ CASES = {
     ),
     "objectives.start_weight": Case(
         records,
-        {"objectives.calls.start_weight": 0.1},
-        {"objectives.calls.start_weight": 0.2},
-        changing("start_weight = 0.3, weight_steps = [1, 3]"),
+        [0.1, 1, 3],
+        [0.1, 1, 4],
+        estimator("rloo")
+        + objectives('name = "calls", weight = 1').replace("name", "weight = 1, name", 1),
     ),
-    "objectives.weight_steps": Case(
-        records,
-        {"objectives.calls.weight_steps": [1, 3]},
-        {"objectives.calls.weight_steps": [1, 4]},
-        changing("start_weight = 0.3, weight_steps = [1, 3]"),
-    ),
+    "objectives.limit": Case(records, 1.0, 2.0, estimator("rloo") + objectives('name = "calls"')),
     "objectives.better": Case(records, "more", "fewer", POLITE),
     "objectives.economy": Case(records, "raw", "share of the group", RAW),
     "objectives.alpha": Case(records, 0.7, 0.2, FEWEST),

@@ -93,17 +93,18 @@ class Objective:
         low=0.0,
         shown_default="all equal",
     )
-    start_weight: float | None = key(
+    start_weight: tuple[float, ...] | None = key(
         None,
-        "Weight until the first of weight_steps; it then changes linearly, and is weight from the "
-        "second on.",
+        "[w, a, b]: weight w until step a; it then changes linearly, and is weight from step b on.",
         low=0.0,
         shown_default="none: the same weight in all steps",
     )
-    weight_steps: tuple[int, ...] | None = key(
+    limit: float | None = key(
         None,
-        "With start_weight: the last step with start_weight, and the first step with weight.",
-        low=0,
+        "Most that the mean over all rollouts may be, or least if more is better, in the unit of "
+        "the measure. Training adapts its weight: docs/constraints.md.",
+        low=0.0,
+        open_low=True,
         shown_default="none",
     )
     better: Literal["more", "fewer"] = key(
@@ -201,7 +202,7 @@ class Objective:
         cost = self.economy in BY_FEWEST or (self.economy in _OF_COSTS and self.better == "fewer")
         self._fill("low", 0.0 if (built_in or cost) and self.budget is None else None)
         self._fill("high", 1.0 if self.name == "correct" else self.budget)
-        if self.gate:
+        if self.gate or self.limit is not None:
             self._fill("failure", _KEEPS)
         self._fill("failure", 0.0 if self.economy in BY_FEWEST else _WORST)
         check_section(self, f"objectives.{self.name}")
@@ -231,6 +232,13 @@ class Objective:
             self._refuse("failure", "must not be given for the gate")
         self._check_failure()
         self._check_reference()
+        if self.limit is not None:
+            self._check_limit(self.limit)
+
+    @property
+    def teaches(self) -> bool:
+        """Return whether training uses it: it has a weight above 0, or a limit."""
+        return bool(self.weight or self.limit)
 
     @property
     def floor(self) -> Floor:
@@ -317,6 +325,8 @@ class Objective:
         return self.worst
 
     def _own_economy(self) -> str:
+        if self.limit is not None:
+            return "raw"
         if self.recipe == "paper":
             return "paretopo" if self.name == "calls" else "raw"
         return "saving" if self.better == "fewer" or self.budget is not None else "raw"
@@ -329,13 +339,36 @@ class Objective:
         raise ConfigError(f"objectives.{self.name}.{name} {why}")
 
     def _check_schedule(self) -> None:
-        given = self.weight_steps
-        if (given is None) != (self.start_weight is None):
-            self._refuse("start_weight", "and weight_steps must be given together")
-        if self.start_weight is not None and self.weight is None:
+        given = self.start_weight
+        if self.limit is not None and (self.weight is not None or given is not None):
+            name = "start_weight" if self.weight is None else "weight"
+            self._refuse(name, "and limit exclude each other: training adapts a limit's weight")
+        if given is None:
+            return
+        if len(given) != 3 or given[1] >= given[2] or not (given[1] + given[2]).is_integer():
+            self._refuse(
+                "start_weight",
+                f"must be a weight and two steps, such as [0.0, 20, 60], got {list(given)}",
+            )
+        if self.weight is None:
             self._refuse("weight", "must be given with start_weight")
-        if given is not None and (len(given) != 2 or given[0] >= given[1]):
-            self._refuse("weight_steps", f"must be two steps, such as [20, 60], got {list(given)}")
+
+    def _check_limit(self, limit: float) -> None:
+        """Refuse a limit that another key contradicts, or that every or no value keeps."""
+        if self.economy != "raw":
+            self._refuse("economy", f'must be "raw" with a limit, got "{self.economy}": remove it')
+        if self.failure != _KEEPS:
+            self._refuse(
+                "failure", "has no effect on a limit, which counts every rollout: remove it"
+            )
+        if self.budgets is not None:
+            self._refuse("budgets", "and limit exclude each other: remove one of them")
+        for bound, beyond in ((self.low, "above low"), (self.high, "below high")):
+            if bound is not None and (limit <= bound if bound == self.low else limit >= bound):
+                self._refuse(
+                    "limit",
+                    f"must be {beyond}, {bound:g}, or every value or none keeps it, got {limit:g}",
+                )
 
     def _check_gate(self) -> None:
         """Refuse a gate whose values never exceed the threshold: every rollout would fail."""
@@ -415,7 +448,8 @@ def find_gates(objectives: Sequence[Objective]) -> list[str]:
 def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     """Return the objectives with weights that sum to 1; the gate comes first.
 
-    Without a gate the order stays, and no objective has ``gate = True``.
+    Objectives with a limit have no weight. Without a gate the order stays, and no objective has
+    ``gate = True``.
 
     Raises:
         ConfigError: There are no objectives, two of one name or two gates, or only some weights.
@@ -432,22 +466,30 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     for one in objectives:
         if one.name != first and one.threshold != 0.0:
             raise ConfigError(f"objectives.{one.name}.threshold {_THRESHOLD_ONLY}")
-    given = [one.weight for one in objectives]
+    weighed = [one for one in objectives if one.limit is None]
+    if not weighed:
+        raise ConfigError(
+            f"one objective needs no limit, the one to improve; all of {names} have one"
+        )
+    given = [one.weight for one in weighed]
     if None in given and any(weight is not None for weight in given):
-        lacking = [one.name for one in objectives if one.weight is None]
+        lacking = [one.name for one in weighed if one.weight is None]
         raise ConfigError(
             f"give all objectives a weight, or none of them: there is none for {lacking}"
         )
-    weights = [1.0 if weight is None else weight for weight in given]
-    total = sum(weights)
+    weights = {one.name: 1.0 if one.weight is None else one.weight for one in weighed}
+    total = sum(weights.values())
     if total <= 0.0:
-        raise ConfigError(f"objectives need a weight above 0 among them, got {weights}")
+        raise ConfigError(f"objectives need a weight above 0 among them, got {[*weights.values()]}")
     if abs(total - 1.0) <= 1e-6:
         total = 1.0
     arranged = []
-    for one, weight in zip(objectives, weights, strict=True):
-        start = None if one.start_weight is None else one.start_weight / total
-        values: dict[str, Any] = {"weight": weight / total, "start_weight": start}
+    for one in objectives:
+        values: dict[str, Any] = {}
+        if one.name in weights:
+            values["weight"] = weights[one.name] / total
+        if one.start_weight is not None:
+            values["start_weight"] = (one.start_weight[0] / total, *one.start_weight[1:])
         if one.name == first:  # fill the gate's own failure value again
             values["failure"] = _own_failure(one)
         arranged.append(dataclasses.replace(one, **values, gate=one.name == first))

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -61,11 +62,15 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
     }
 )
 
-# Recipe, switch: a recipe's values if no objective can be the gate. The paper's recipe filters by
-# accuracy, which then does not exist.
-UNGATED: Mapping[str, Mapping[str, Any]] = _freeze(
-    {"recommended": {"stage2_estimator": "rloo", "gate": "none"}, "paper": {}}
-)
+
+def fit_recipe(recipe: str, *, gated: bool, limited: bool) -> dict[str, Any]:
+    """Return the switches of a recipe that differ without a gate, or with a limit.
+
+    The paper's recipe filters by accuracy, and ranks: it has neither.
+    """
+    if recipe == "paper" or (gated and not limited):
+        return {}
+    return {"stage2_estimator": "rloo"} | ({} if gated else {"gate": "none"})
 
 
 def fill_by_recipe(section: Any, name: str) -> None:
@@ -115,6 +120,8 @@ HYPERVOLUME_ESTIMATORS = frozenset({"hypervolume", "hypervolume_gd2po"})
 # Estimators whose first reward must be correctness, and those that ignore weights.
 OF_SUCCESS = HYPERVOLUME_ESTIMATORS | {"worth", "gr3"}
 UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
+# Estimators whose gradient is that of the weighted sum of the mean rewards.
+LINEAR = frozenset({"rloo", "dr_grpo"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
 
 
@@ -148,13 +155,26 @@ class WeightChange(NamedTuple):
     first_step: int
 
 
+class Limit(NamedTuple):
+    """A limit on a mean reward.
+
+    Attributes:
+        objective: Its place.
+        bound: The mean reward to reach, not 0: for a cost, minus the most that it may be.
+    """
+
+    objective: int
+    bound: float
+
+
 @dataclass(frozen=True)
 class ParetoPOConfig:
     """The switches of the two-stage controller; the recipe fills those that are not given.
 
     Keys of one objective stand in ``[[objectives]]`` of a file. The controller gets them as
-    ``weights``, ``floors`` and ``references``, one for each objective, and ``weight_changes``;
-    rewards are larger-is-better, and the gate comes first.
+    ``weights``, ``floors`` and ``references``, one for each objective, and ``weight_changes`` and
+    ``limits``; rewards are larger-is-better, and the gate comes first. An objective with a limit
+    has a weight of 0 here.
 
     Raises:
         ConfigError: A value has the wrong type or is out of range, weights are negative or do not
@@ -174,6 +194,7 @@ class ParetoPOConfig:
         in_file=False,
     )
     weight_changes: tuple[WeightChange, ...] = ()
+    limits: tuple[Limit, ...] = ()
     floors: tuple[float | Literal["worst", "keeps"], ...] | None = key(
         None,
         "Reward of a failed rollout in each objective after the gate; by default the worst of its"
@@ -342,6 +363,14 @@ class ParetoPOConfig:
                 'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
                 f'"{ranks[0]}": use "mean", "none", "std" or "loo"'
             )
+        for limit in self.limits:
+            if not math.isfinite(limit.bound) or limit.bound == 0.0:
+                raise ConfigError(f"paretopo.limits must be finite numbers, not 0, got {limit}")
+            if self.weights[limit.objective] != 0.0:
+                raise ConfigError(
+                    "an objective with a limit must have a weight of 0, got "
+                    f"{self.weights[limit.objective]:g} for number {limit.objective}"
+                )
         for name, expected in (
             ("floors", len(self.weights) - 1),
             ("references", len(self.weights)),

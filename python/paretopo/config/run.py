@@ -18,12 +18,14 @@ from paretopo.config.objectives import (
 )
 from paretopo.config.paretopo import (
     HYPERVOLUME_ESTIMATORS,
+    LINEAR,
     OF_SUCCESS,
     RECIPES,
-    UNGATED,
     UNWEIGHTED,
+    Limit,
     ParetoPOConfig,
     WeightChange,
+    fit_recipe,
 )
 from paretopo.config.sections import (
     FROM_TASK,
@@ -86,7 +88,7 @@ class RunConfig:
         for name in RECIPES[self.recipe]:
             section = getattr(self, name)
             if section is None:
-                own = UNGATED[self.recipe] if name == "paretopo" and not self._has_gate() else {}
+                own = self._fit_recipe() if name == "paretopo" else {}
                 section = SECTIONS[name](recipe=self.recipe, **own)
                 object.__setattr__(self, name, section)
             if section.recipe != self.recipe:
@@ -128,6 +130,7 @@ class RunConfig:
         if not objectives[0].gate:
             self._refuse_success()
         weights = self._weigh(objectives)
+        self._check_limits(objectives)
         if self.paretopo.gain_unit == "box":
             for one in objectives:
                 if one.best != 1.0:
@@ -155,18 +158,25 @@ class RunConfig:
         derived: dict[str, Any] = {
             "weights": weights,
             "weight_changes": self._change_weights(objectives),
+            "limits": tuple(
+                Limit(at, one.to_reward(one.limit))
+                for at, one in enumerate(objectives)
+                if one.limit is not None
+            ),
             "threshold": objectives[0].threshold,
             "floors": tuple(one.floor for one in objectives[1:]) or None,
             "references": tuple("initial" if one is None else one for one in references),
         }
         object.__setattr__(self, "paretopo", dataclasses.replace(self.paretopo, **derived))
 
-    def _has_gate(self) -> bool:
-        return bool(arrange_objectives(self.objectives)[0].gate)
+    def _fit_recipe(self) -> dict[str, Any]:
+        objectives = arrange_objectives(self.objectives)
+        limited = any(one.limit is not None for one in objectives)
+        return fit_recipe(self.recipe, gated=bool(objectives[0].gate), limited=limited)
 
     def _weigh(self, objectives: tuple[Objective, ...]) -> tuple[float, ...]:
         """Return the weights by `paretopo.weighting`; a weight of 0 stays 0."""
-        given = tuple(cast(float, one.weight) for one in objectives)
+        given = tuple(one.weight or 0.0 for one in objectives)
         weighting, count = self.paretopo.weighting, len(objectives)
         if weighting == "as given":
             return given
@@ -190,9 +200,9 @@ class RunConfig:
     def _change_weights(self, objectives: tuple[Objective, ...]) -> tuple[WeightChange, ...]:
         """Return the weights that change during the training."""
         changes = tuple(
-            WeightChange(at, one.start_weight, *one.weight_steps)
+            WeightChange(at, one.start_weight[0], *map(int, one.start_weight[1:]))
             for at, one in enumerate(objectives)
-            if one.start_weight is not None and one.weight_steps is not None
+            if one.start_weight is not None
         )
         if not changes:
             return ()
@@ -205,6 +215,35 @@ class RunConfig:
                 "sets the weights: remove one of them"
             )
         return changes
+
+    def _check_limits(self, objectives: tuple[Objective, ...]) -> None:
+        """Refuse settings with which the multiplier of a limit would not act on the mean."""
+        limited = [one for one in objectives if one.limit is not None]
+        if not limited:
+            return
+        switches, needs = self.paretopo, f"objectives.{limited[0].name}.limit needs"
+        if self.optimiser.learn_from == "answers":
+            raise ConfigError(f'{needs} optimiser.learn_from = "rewards"')
+        for stage, estimator in (
+            ("stage1_estimator", switches.stage1_estimator),
+            ("stage2_estimator", switches.stage2_estimator),
+        ):
+            if estimator in switches.estimators - LINEAR:
+                raise ConfigError(
+                    f"{needs} the sum of the weighted rewards as it is, and paretopo.{stage} = "
+                    f'"{estimator}" changes it: use "rloo" or "dr_grpo"'
+                )
+        for name, value, cure in (
+            ("economies", "least", "each"),
+            ("group_filter", "accuracy", "vector"),
+        ):
+            if getattr(switches, name) == value:
+                raise ConfigError(f'{needs} paretopo.{name} = "{cure}", got "{value}"')
+        _check_shares(
+            f"objectives.{limited[0].name}.limit is weighed against shares",
+            tuple(one for one in objectives if one.weight),
+            "give it a limit, too",
+        )
 
     def _refuse_success(self) -> None:
         """Refuse settings that need a gate if no objective can be the gate."""

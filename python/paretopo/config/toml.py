@@ -23,7 +23,7 @@ from typing import Any
 from paretopo.config.keys import ConfigError, arguments, keys, nearest
 from paretopo.config.notes import Note, note_gate, note_weights
 from paretopo.config.objectives import Objective, check_key, make_objectives, merge_objectives
-from paretopo.config.paretopo import RECIPES, UNGATED
+from paretopo.config.paretopo import RECIPES, fit_recipe
 from paretopo.config.run import BACKEND_SECTIONS, SECTIONS, RunConfig
 
 _OF_OBJECTIVES = "objectives."  # prefix of an objective's keys
@@ -262,8 +262,9 @@ def _build(table: Mapping[str, Any], over: AbstractSet[str]) -> RunConfig:
     objectives = make_objectives(tables, recipe=recipe)
     for section, given in reversed(sections.items()):  # the inner before the outer
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
-        if section == "paretopo" and not objectives[0].gate:
-            extra |= UNGATED[recipe]
+        if section == "paretopo":
+            limited = any(one.limit is not None for one in objectives)
+            extra |= fit_recipe(recipe, gated=bool(objectives[0].gate), limited=limited)
         inner = {name: values.pop(full) for name, full in _list_subsections(section).items()}
         values[section] = SECTIONS[section](**extra | given | inner)
     config = RunConfig(**values, objectives=objectives)

@@ -22,6 +22,7 @@ from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
 from paretopo.controller.gate import apply_gate, find_informative, keep_least_economy
+from paretopo.controller.limits import Multipliers
 
 __all__ = ["Gated", "ParetoPO", "Signal", "Step"]
 
@@ -140,6 +141,8 @@ class ParetoPO:
             self.stage1_steps = int(config.stage1_steps)
         self._steps_taken = 0
         self._gain = HypervolumeGain(config)
+        self._limited = [one.objective for one in config.limits]
+        self._limits = Multipliers([one.bound for one in config.limits])
 
     # ---- the training side -------------------------------------------------------------------
 
@@ -161,16 +164,33 @@ class ParetoPO:
 
         Returns:
             Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, ranks
-            and informative groups used.
+            and informative groups used. Their means then update the multipliers of limits.
 
         Raises:
             ValueError: The shape is wrong, a reward is NaN or infinite (the message names it), or
                 rewards are so large that their sums overflow. The step does not count then.
         """
-        return self.step_gated(self.gate_groups(rewards, mask=mask, weights=weights), weights)
+        groups = self.gate_groups(rewards, mask=mask, weights=weights)
+        step = self.step_gated(groups, weights)
+        # An objective with a limit keeps its value in the gate.
+        self.hold(groups.vectors[slice(None) if groups.mask is None else groups.mask])
+        return step
+
+    def hold(self, rewards: ArrayLike) -> None:
+        """Update the multipliers of limits from the mean rewards of a step, for the next step.
+
+        Args:
+            rewards: (..., objectives) of all rollouts of a step; NaN if an objective does not
+                apply. The multiplier of one that applies to no rollout stays.
+        """
+        vectors = np.asarray(rewards, np.float64).reshape(-1, self.objectives)[:, self._limited]
+        known = ~np.isnan(vectors)
+        count = known.sum(axis=0)
+        total = np.where(known, vectors, 0.0).sum(axis=0)
+        self._limits.update(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
-        """Take a :meth:`step` with groups from :meth:`gate_groups`."""
+        """Take a :meth:`step` with groups from :meth:`gate_groups`; call :meth:`hold` after it."""
         gated, inside, keep = groups.vectors, groups.mask, groups.informative
         preferred = self._current_weights(weights)
         stage = self._stage_of(self._steps_taken + 1)
@@ -256,6 +276,21 @@ class ParetoPO:
         return self._gain.multiplier
 
     @property
+    def multipliers(self) -> tuple[float, ...]:
+        """Return the multiplier of each limit in the next step."""
+        return tuple(self._limits.values.tolist())
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Return the share of each objective in the next step; the shares sum to 1.
+
+        A limit's is its multiplier's, for the mean reward in units of the limit.
+        """
+        shares = np.array(self.config.weights_at(self._steps_taken + 1))
+        shares[self._limited] = self._limits.values
+        return tuple((shares / shares.sum()).tolist())
+
+    @property
     def k(self) -> int:
         """Return the k of HV@k in the next step."""
         config, gain = self.config, self._gain
@@ -295,7 +330,7 @@ class ParetoPO:
             "stage1_steps": self.stage1_steps,
             "step": self._steps_taken,
             "gain": self._gain.state_dict(),
-        }
+        } | ({"limits": self._limits.state_dict()} if self._limited else {})
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`, bit for bit.
@@ -316,6 +351,7 @@ class ParetoPO:
                     f"the saved controller has {name} = {state.get(name)!r}, this one {value!r}: "
                     "resume with the configuration of the run"
                 )
+        self._limits.load_state_dict(state.get("limits", {}))
         self._steps_taken = int(state["step"])
         self._gain.load_state_dict(state["gain"])
 
@@ -395,13 +431,21 @@ class ParetoPO:
 
     def _current_weights(self, weights: ArrayLike | None) -> NDArray[np.float64]:
         given = self.config.weights_at(self._steps_taken + 1) if weights is None else weights
-        return np.asarray(given, np.float64)
+        if not self._limited:
+            return np.asarray(given, np.float64)
+        factors = np.array(given, np.float64)
+        factors[..., self._limited] = self._limits.values / np.abs(self._limits.bounds)
+        return factors / (1.0 + self._limits.values.sum())
 
     def _weighted_columns(
         self, weights: NDArray[np.float64], *, with_first: bool
     ) -> NDArray[np.intp]:
-        """Return the columns of objectives with a weight above 0; all if each group has its own."""
+        """Return the columns of objectives with a weight above 0 or a limit.
+
+        If each group has its own weights, return all.
+        """
         given = weights.ndim == 2 or self.config.preference == "given"
         counted = np.ones(self.objectives, np.bool_) if given else weights > 0.0
         counted[0] |= with_first
+        counted[self._limited] = True
         return np.flatnonzero(counted)

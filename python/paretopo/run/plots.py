@@ -101,7 +101,8 @@ def draw_front(histories: Mapping[str, History], path: Path) -> None:
 def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     """Draw every objective, response length and hypervolume over the training steps.
 
-    If a run has a stage 1, its multiplier is drawn as well.
+    If a run has a stage 1, its multiplier is drawn as well. An objective with a limit has a dotted
+    line there, and a panel for its multiplier.
 
     Strong lines are held-out evaluations, faint ones the rollouts of the step. A dashed line
     marks where stage 2 begins.
@@ -117,7 +118,9 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     if all(measure.key != "tokens" for measure in measures):
         measures.append(RESPONSE_LENGTH)
     has_stage_1 = any(row.get("stage") == 1 for one in histories.values() for row in one.steps)
-    count = len(measures) + 1 + has_stage_1
+    limits = {label: _find_limits(one) for label, one in histories.items()}
+    held = list(dict.fromkeys(name for one in limits.values() for name in one))
+    count = len(measures) + 1 + len(held) + has_stage_1
     columns = 1 if count <= 5 else 2
     rows = math.ceil(count / columns)
     figure, panels = make_panels(
@@ -127,6 +130,7 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         spare.set_visible(False)
     panels = panels[:count]
     measured, volume = panels[: len(measures)], panels[len(measures)]
+    pressed = panels[len(measures) + 1 :]
     multiplier = panels[-1] if has_stage_1 else None
     for (label, history), style in _pair_with_styles(histories):
         evaluated = read_column(history.evaluations, "step")
@@ -143,6 +147,12 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
             faint: dict[str, Any] = {"color": style.colour, "alpha": 0.3, "linewidth": 0.9}
             axes.plot(trained, measure.read(history.steps), **faint)
             axes.plot(evaluated, measure.read(history.evaluations), **strong)
+            limit = limits[label].get(measure.key)
+            if limit is not None:
+                axes.axhline(limit * measure.scale, color=style.colour, linestyle=":")
+        for axes, name in zip(pressed, held, strict=False):
+            rows = [(row.get("limits") or {}).get(name, {}) for row in history.steps]
+            axes.plot(trained, read_column(rows, "multiplier"), color=style.colour)
         volume.plot(evaluated, read_column(history.evaluations, "hypervolume"), **strong)
         if multiplier is not None:
             acting = [row for row in history.steps if row.get("stage") == 1]
@@ -157,6 +167,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         if measure.unit == "%":
             axes.set_ylim(0, 103)
     volume.set_ylabel("hypervolume\nof the archive")
+    for axes, name in zip(pressed, held, strict=False):
+        axes.set_ylabel(f"multiplier of\nthe limit on {name}")
     if multiplier is not None:
         multiplier.set_ylabel("stage-1\nmultiplier")
     for axes in panels:
@@ -351,6 +363,12 @@ def trace_front(x: Series, y: Series, senses: tuple[float, float]) -> tuple[Seri
 
 
 # ---- dynamics --------------------------------------------------------------------------------
+
+
+def _find_limits(history: History) -> dict[str, float]:
+    """Return the limits of a run by the names of their objectives."""
+    objectives = history.run.config.objectives
+    return {one.name: one.limit for one in objectives if one.limit is not None}
 
 
 def _mark_boundaries(histories: Mapping[str, History], panels: Sequence[Axes]) -> None:

@@ -64,7 +64,7 @@ def check_rewards(config: RunConfig) -> list[Note]:
 def _find_constant_measures(config: RunConfig, rewards: Sequence[Reward], task: Task) -> list[Note]:
     """Warn of calls and turns without a tool, and of dollars without a price."""
     own = {name for one in rewards for name in one.objectives}
-    weighed = {one.name for one in config.objectives if one.weight} - own
+    weighed = {one.name for one in config.objectives if one.teaches} - own
     without_tool = config.task.name == "questions" and not task.functions
     reasons = {}
     if without_tool or config.optimiser.max_tool_calls == 0:

@@ -21,8 +21,7 @@ weight = 3
 [[objectives]]
 name = "tokens"
 weight = 2
-start_weight = 0
-weight_steps = [1, 3]
+start_weight = [0, 1, 3]
 economy = "raw"
 [paretopo]
 stage2_estimator = "rloo"
@@ -65,9 +64,14 @@ def test_rows_record_the_weights(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("start_weight = 0\n", "", "tokens.start_weight and weight_steps must be given together"),
-        ("[1, 3]", "[3, 3]", r"weight_steps must be two steps, such as \[20, 60\], got \[3, 3\]"),
-        ("[1, 3]", "[3]", "weight_steps must be two steps"),
+        (
+            "[0, 1, 3]",
+            "[0, 3, 3]",
+            r"a weight and two steps, such as \[0.0, 20, 60\], got \[0.0, 3",
+        ),
+        ("[0, 1, 3]", "[0, 1.5, 3]", "start_weight must be a weight and two steps"),
+        ("[0, 1, 3]", "[0, 3]", "start_weight must be a weight and two steps"),
+        ("weight = 2\n", "", "weight must be given with start_weight"),
         ("weight = 3", "weight = 0", "no objective has a weight above 0 in step 1"),
         ("[paretopo]", '[paretopo]\nweighting = "equal"', "start_weight has no effect with"),
         ("[paretopo]", '[paretopo]\npreference = "given"', "exclude each other"),

@@ -1,0 +1,99 @@
+"""Multipliers that keep mean rewards at their limits: a PI controller for each limit.
+
+A limit on a mean cost C says C <= L. With the multiplier m, training improves the Lagrangian ``V -
+m C / L``, V the weighted sum of the other mean rewards. Where C exceeds L the multiplier rises,
+otherwise it falls.
+
+The best mixture of policies within L needs a multiplier of at most ``(V(L) - V(c)) L / (L - c)``, c
+the least cost there is, because V is concave in L. For a V of 0 to 1, and L at least 1.11 c, that
+is at most :data:`MOST`.
+
+Source: Stooke, Achiam and Abbeel (2020), "Responsive safety in reinforcement learning by PID
+Lagrangian methods", arXiv 2007.03964, algorithm 2: the proportional term damps the oscillation of
+pure integration. Units of the limit, the bounds on violation and multiplier, and the pause of
+the integration are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+# Chosen on the tuning tasks of research/tasks.py.
+INTEGRAL = 0.02  # per step, of a violation as a share of the limit
+PROPORTIONAL = 2.0
+SMOOTHING = 0.8  # of the violations in the proportional term
+MOST = 10.0
+
+
+class Multipliers:
+    """The multiplier of each limit, 0 at first.
+
+    Args:
+        bounds: (...) mean rewards to reach, larger is better and not 0: for a cost, minus its most.
+
+    Attributes:
+        values: (...) float64, from 0 to :data:`MOST`.
+
+    >>> held = Multipliers([-300.0])  # at most 300 tokens
+    >>> held.update([-330.0])
+    >>> held.values.round(3)  # a violation of 0.1: 0.02 * 0.1 + 2 * 0.1
+    array([0.202])
+    """
+
+    def __init__(self, bounds: ArrayLike) -> None:
+        self.bounds = np.asarray(bounds, np.float64)
+        self._updates = np.zeros(self.bounds.shape)
+        self._smoothed = np.zeros(self.bounds.shape)
+        self._integral = np.zeros(self.bounds.shape)
+        self.values = np.zeros(self.bounds.shape)
+
+    def update(self, means: ArrayLike) -> None:
+        """Update the multipliers from the mean rewards of a step.
+
+        A violation counts as at most the whole limit. A multiplier at a bound does not integrate
+        any further, so that it leaves the bound at once.
+
+        Args:
+            means: (...); NaN leaves a multiplier as it is.
+        """
+        means = np.asarray(means, np.float64)
+        known = ~np.isnan(means)
+        over = np.where(known, (self.bounds - means) / np.abs(self.bounds), 0.0).clip(-1.0, 1.0)
+        updates = self._updates + known
+        # The mean of the first violations, later an exponential average.
+        kept = np.minimum(SMOOTHING, 1.0 - 1.0 / np.maximum(updates, 1.0))
+        smoothed = kept * self._smoothed + (1.0 - kept) * over
+        aim = self._integral + PROPORTIONAL * smoothed
+        outward = ((aim >= MOST) & (over > 0.0)) | ((aim <= 0.0) & (over < 0.0))
+        integral = (self._integral + np.where(outward, 0.0, INTEGRAL * over)).clip(0.0, MOST)
+        values = (integral + PROPORTIONAL * smoothed).clip(0.0, MOST)
+        self._updates = updates
+        self._smoothed = np.where(known, smoothed, self._smoothed)
+        self._integral = np.where(known, integral, self._integral)
+        self.values = np.where(known, values, self.values)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the changing state, JSON-able."""
+        return {name.lstrip("_"): getattr(self, name).tolist() for name in _STATE}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from :meth:`state_dict`, bit for bit.
+
+        Raises:
+            ValueError: The state has another number of limits.
+        """
+        for name in _STATE:
+            saved = np.array(state.get(name.lstrip("_"), []), np.float64)
+            if saved.shape != self.bounds.shape:
+                raise ValueError(
+                    f"the saved controller has limits of shape {saved.shape}, this one "
+                    f"{self.bounds.shape}: resume with the configuration of the run"
+                )
+            setattr(self, name, saved)
+
+
+_STATE = ("_updates", "_smoothed", "_integral", "values")

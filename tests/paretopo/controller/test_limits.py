@@ -1,0 +1,243 @@
+"""Limits on mean rewards: the multipliers, the advantages, the records and the refusals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from support.sessions import group, score
+
+from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
+from paretopo.config.paretopo import Limit
+from paretopo.controller.by_group import advantages_by_group
+from paretopo.controller.estimators import ESTIMATORS
+from paretopo.controller.limits import INTEGRAL, MOST, PROPORTIONAL, Multipliers
+from paretopo.run.folder import RunFolder
+from paretopo.session import Session
+
+FILE = """
+[[objectives]]
+name = "correct"
+[[objectives]]
+name = "calls"
+limit = 2
+"""
+VECTORS = np.array([[1.0, -3.0], [1.0, -1.0], [0.0, -4.0], [0.0, -4.0]])
+
+
+def follow(bound, means):
+    held, found = Multipliers([bound]), []
+    for mean in means:
+        held.update([mean])
+        found.append(held.values.item())
+    return found
+
+
+def test_a_multiplier_follows_numbers_by_hand():
+    # Violations of .1, .1, .3, -.1, -.1; smoothed .1, .1, 1/6, .1, .8 * .1 - .2 * .1; integral
+    # .002, .004, .01, .008, .006.
+    expected = [0.202, 0.204, 0.01 + 1 / 3, 0.208, 0.126]
+    assert follow(-300.0, [-330.0, -330.0, -390.0, -270.0, -270.0]) == pytest.approx(expected)
+
+
+def test_a_reward_to_reach_and_a_cost_to_keep_are_mirror_images():
+    assert follow(0.8, [0.72, 0.4]) == pytest.approx(follow(-0.8, [-0.88, -1.2]))
+
+
+def test_the_unit_of_a_cost_does_not_matter():
+    dear = follow(-3e5, [-4e5, -2.5e5, -5e5])
+    assert follow(-3e-5, [-4e-5, -2.5e-5, -5e-5]) == pytest.approx(dear)
+
+
+def test_a_kept_limit_has_no_multiplier_and_saves_nothing_up():
+    kept = follow(-1.0, [-0.5] * 50 + [-1.1] * 20)
+    fresh = follow(-1.0, [-1.1] * 20)
+    assert kept[:50] == [0.0] * 50
+    assert kept[-1] == pytest.approx(fresh[-1], abs=0.02)  # smoothing forgets the 50 steps
+
+
+def test_a_multiplier_ends_at_its_most_and_leaves_it_at_once():
+    hopeless = follow(-1.0, [-9.0] * 600)
+    assert max(hopeless) == hopeless[-1] == MOST
+    held = Multipliers([-1.0])
+    for _ in range(600):
+        held.update([-9.0])
+    assert held.state_dict()["integral"][0] <= MOST - PROPORTIONAL + INTEGRAL
+    held.update([-0.5])
+    assert held.values[0] < MOST
+
+
+def test_a_step_without_a_measure_changes_nothing():
+    held = Multipliers([-1.0, -1.0])
+    held.update([-1.5, -1.5])
+    before = held.state_dict()
+    held.update([np.nan, -1.5])
+    after = held.state_dict()
+    assert all(before[name][0] == after[name][0] for name in before)
+    assert all(before[name][1] != after[name][1] for name in ("updates", "integral", "values"))
+
+
+def test_advantages_are_those_of_the_lagrangian():
+    config = loads(FILE).paretopo
+    first, state = advantages_by_group(VECTORS, "aaaa", config)
+    # The first step has no multiplier: correctness minus that of the others.
+    assert first == pytest.approx([2 / 3, 2 / 3, -2 / 3, -2 / 3])
+    # A mean of 3 calls violates the limit of 2 by half of it.
+    [multiplier] = state["limits"]["values"]
+    assert multiplier == pytest.approx((INTEGRAL + PROPORTIONAL) / 2)
+    second, _ = advantages_by_group(VECTORS, "aaaa", config, json.loads(json.dumps(state)))
+    value = VECTORS[:, 0] + multiplier * VECTORS[:, 1] / 2
+    alone = ESTIMATORS["rloo"](value[None, :, None], [1.0])[0]
+    assert second == pytest.approx(alone / (1.0 + multiplier))
+
+
+def test_groups_of_equal_correctness_teach_the_cost():
+    config = loads(FILE).paretopo
+    vectors = np.array([[1.0, -5.0], [1.0, -3.0]])
+    _, state = advantages_by_group(vectors, "aa", config)
+    advantages, _ = advantages_by_group(vectors, "aa", config, state)
+    assert advantages[0] < 0.0 < advantages[1]
+
+
+def test_a_resumed_controller_continues_bit_for_bit():
+    config = loads(FILE).paretopo
+    draws = np.random.default_rng(0).uniform([0.0, -5.0], [1.0, 0.0], (12, 8, 2)).round(2)
+    states = [None, None]
+    for number, vectors in enumerate(draws):
+        results = [advantages_by_group(vectors, "aaaabbbb", config, one) for one in states]
+        np.testing.assert_array_equal(results[0][0], results[1][0])
+        states = [results[0][1], json.loads(json.dumps(results[1][1]))]
+        assert states[0] == states[1], number
+    with pytest.raises(ValueError, match="resume with the configuration of the run"):
+        advantages_by_group(draws[0], "aaaabbbb", ParetoPOConfig(gate="none"), states[0])
+
+
+def run_steps(session, first, last):
+    rows = []
+    for step in range(first, last + 1):
+        scored = [score(session, group([3, 5, step], [1, 0, 1], prompt_id=name)) for name in "ab"]
+        score(session, group([9, 9, 9], [1, 1, 1], prompt_id="alike"))  # a trainer drops this one
+        session.advantages(scored)
+        session.record_step(step, {})
+        rows.append(json.loads(json.dumps(session.state())))
+    return rows
+
+
+def test_rows_have_the_mean_of_all_rollouts_and_the_multiplier(tmp_path):
+    run = RunFolder.create(tmp_path, loads(FILE))
+    session = Session(run, prompts=8, steps_per_epoch=8)
+    run_steps(session, 1, 3)
+    rows = run.steps()
+    means = [(2 * (3 + 5 + step) + 27) / 9 for step in (1, 2, 3)]
+    assert [row["limits"]["calls"]["mean"] for row in rows] == pytest.approx(means)
+    multipliers = [0.0, *follow(-2.0, [-mean for mean in means])[:2]]
+    assert [row["limits"]["calls"]["multiplier"] for row in rows] == pytest.approx(multipliers)
+    shares = [one / (1.0 + one) for one in multipliers]
+    assert [row["weight"]["calls"] for row in rows] == pytest.approx(shares)
+    assert sum(rows[-1]["weight"].values()) == pytest.approx(1.0)
+
+
+def test_a_resumed_session_continues_exactly(tmp_path):
+    whole = RunFolder.create(tmp_path, loads(FILE))
+    states = run_steps(Session(whole, prompts=8, steps_per_epoch=8), 1, 5)
+    parted = RunFolder.create(tmp_path, loads(FILE))
+    [*_, saved] = run_steps(Session(parted, prompts=8, steps_per_epoch=8), 1, 3)
+    resumed = Session(parted, prompts=8, steps_per_epoch=8)
+    resumed.restore(saved)
+    assert run_steps(resumed, 4, 5) == states[3:]
+    assert parted.steps() == whole.steps()
+
+
+def test_each_limit_has_a_multiplier_next_to_weights_and_a_schedule(tmp_path):
+    text = """
+    [[objectives]]
+    name = "correct"
+    weight = 3
+    [[objectives]]
+    name = "polite"
+    weight = 1
+    start_weight = [0, 1, 3]
+    low = 0
+    high = 1
+    [[objectives]]
+    name = "calls"
+    limit = 2
+    [[objectives]]
+    name = "tokens"
+    limit = 300
+    """
+    config = loads(text)
+    assert loads(dumps(config)) == config
+    assert config.paretopo.weights == (0.75, 0.25, 0.0, 0.0)
+    assert config.paretopo.limits == (Limit(2, -2.0), Limit(3, -300.0))
+    vectors = np.array([[1.0, 0.5, -4.0, -150.0], [0.0, 0.5, -4.0, -150.0]])
+    state = None
+    for expected in [(1.0, 0.0), (0.857, 0.143)]:
+        _, state = advantages_by_group(vectors, "aa", config.paretopo, state)
+        assert config.paretopo.weights_at(state["step"]) == pytest.approx(
+            (*expected, 0, 0), abs=1e-3
+        )
+    assert state["limits"]["values"] == pytest.approx([2 * INTEGRAL + PROPORTIONAL, 0.0])
+
+
+def test_preferences_share_the_weight_that_limits_leave(tmp_path):
+    given = '[paretopo]\npreference = "given"\n[preference]\nlevels = 2\ngrid = 1\n'
+    polite = '[[objectives]]\nname = "polite"\nlow = 0\nhigh = 1\n'
+    run = RunFolder.create(tmp_path, loads(FILE + polite + given))
+    session = Session(run, prompts=8, steps_per_epoch=8)
+    texts = [one.text for one in session.preferences.all]
+    assert texts == ["correct 1, polite 0", "correct 0.5, polite 0.5", "correct 0, polite 1"]
+    assert [one.weights for one in session.preferences.all][1] == (0.5, 0.0, 0.5)
+    for step in (1, 2):
+        rollouts = [
+            type(one)("q", {**one.reward_components, "polite": 0.5}, preference=texts[1], tokens=10)
+            for one in group([3, 5], [1, 1])
+        ]
+        [advantages] = session.advantages([score(session, rollouts)])
+        session.record_step(step, {})
+    assert advantages[0] > 0.0 > advantages[1]
+    assert "weight" not in run.steps()[0]
+    assert run.steps()[1]["limits"]["calls"]["multiplier"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("weight = 1", "calls.weight and limit exclude each other"),
+        ("start_weight = [0, 1, 2]", "calls.start_weight and limit exclude each other"),
+        ('economy = "saving"', 'calls.economy must be "raw" with a limit, got "saving": remove it'),
+        ('failure = "worst"', "calls.failure has no effect on a limit"),
+        ("budgets = [1, 2]", "calls.budgets and limit exclude each other"),
+        ("high = 2", "calls.limit must be below high, 2"),
+        ("low = 3", "calls.limit must be above low, 3"),
+        (
+            '[paretopo]\nstage2_estimator = "gdpo"',
+            'stage2_estimator = "gdpo" changes it: use "rloo"',
+        ),
+        ("[paretopo]\nstage1_steps = 2", 'paretopo.stage1_estimator = "grpo" changes it'),
+        ('[paretopo]\neconomies = "least"', 'limit needs paretopo.economies = "each", got "least"'),
+        ('[paretopo]\ngroup_filter = "accuracy"', 'needs paretopo.group_filter = "vector"'),
+        ('[optimiser]\nlearn_from = "answers"', 'limit needs optimiser.learn_from = "rewards"'),
+        ('[[objectives]]\nname = "points"', "calls.limit is weighed against shares"),
+    ],
+)
+def test_a_limit_refuses_keys_that_contradict_it(more, message):
+    with pytest.raises(ConfigError, match=message):
+        loads(FILE + more)
+
+
+def test_a_limit_for_every_objective_is_refused():
+    with pytest.raises(ConfigError, match="one objective needs no limit, the one to improve"):
+        loads(FILE.replace('"correct"', '"correct"\nlimit = 0.5'))
+
+
+def test_the_gate_can_have_the_limit():
+    config = loads(
+        '[[objectives]]\nname = "correct"\nlimit = 0.8\n[[objectives]]\nname = "calls"\n'
+    )
+    assert config.paretopo.limits == (Limit(0, 0.8),)
+    assert config.objectives[0].gate
+    vectors = np.array([[1.0, 0.5], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
+    _, state = advantages_by_group(vectors, "aaaa", config.paretopo)
+    assert state["limits"]["values"] == pytest.approx([(INTEGRAL + PROPORTIONAL) * 0.55 / 0.8])
