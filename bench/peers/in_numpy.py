@@ -34,6 +34,15 @@ def answer_each(case: Case, answer: Callable[[Array], Any]) -> Callable[[], Any]
     return lambda: np.array([answer(points) for points in sets])
 
 
+def _compare_by(name: str) -> Callable[[Any, Case], Callable[[], Any]]:
+    """Make the method of a peer for an indicator of its library."""
+
+    def offer(self: Any, case: Case) -> Callable[[], Any]:
+        return partial(getattr(self._library, name), case.front, case.reference_set)
+
+    return offer
+
+
 class Moocore:
     """https://multi-objective.github.io/moocore/python/."""
 
@@ -81,25 +90,10 @@ class Moocore:
         """C: HVC3D in 3-D, leaving one out from 4."""
         return answer_each(case, partial(self._library.hv_contributions, ref=case.ref))
 
-    def igd(self, case: Case) -> Callable[[], Any]:
-        """C: all pairs."""
-        return partial(self._library.igd, case.front, case.reference_set)
-
-    def igd_plus(self, case: Case) -> Callable[[], Any]:
-        """C: pairs until a point dominates."""
-        return partial(self._library.igd_plus, case.front, case.reference_set)
-
-    def avg_hausdorff_dist(self, case: Case) -> Callable[[], Any]:
-        """C: all pairs, twice."""
-        return partial(self._library.avg_hausdorff_dist, case.front, case.reference_set)
-
-    def epsilon_additive(self, case: Case) -> Callable[[], Any]:
-        """C: pairs until one is near enough."""
-        return partial(self._library.epsilon_additive, case.front, case.reference_set)
-
-    def epsilon_mult(self, case: Case) -> Callable[[], Any]:
-        """C: pairs until one is near enough."""
-        return partial(self._library.epsilon_mult, case.front, case.reference_set)
+    # C: pairs, for IGD+ until a point dominates, for epsilons until one is near enough.
+    igd, igd_plus, avg_hausdorff_dist, epsilon_additive, epsilon_mult = map(
+        _compare_by, ("igd", "igd_plus", "avg_hausdorff_dist", "epsilon_additive", "epsilon_mult")
+    )
 
     def r2(self, case: Case) -> Callable[[], Any] | None:
         """C: a sweep; two objectives."""

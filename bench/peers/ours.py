@@ -11,70 +11,74 @@ import numpy as np
 
 import paretopo_core as pp
 from bench import judge
-from bench.cases import BETA, DIVISIONS, DRAWN, EPSILON, SAMPLES, Case
+from bench.cases import BETA, DIVISIONS, DRAWN, EPSILON, REFERENCE_INDICATORS, SAMPLES, Case
 from bench.peers.in_torch import to_tensor
 from bench.timing import Work
 from bench.workloads import FRONTS
 from paretopo_core.compat import moocore
 
+_Call = tuple[Callable[..., Any], Callable[[Case], dict[str, Any]]]
+
+
+def _subset(method: str) -> _Call:
+    return pp.hypervolume_subset, lambda case: {"k": case.kept, "ref": case.ref, "method": method}
+
+
+# The tasks that are one call on the points, which are minimised; the keywords by case.
+_CALLS: dict[str, _Call] = {
+    "pareto_rank": (pp.pareto_rank, lambda case: {"mask": case.mask}),
+    "pareto_rank_constrained": (pp.pareto_rank, lambda case: {"violation": case.violation}),
+    "pareto_rank_first": (pp.pareto_rank, lambda case: {"n_below": case.first}),
+    "is_nondominated": (pp.is_nondominated, lambda case: {"mask": case.mask}),
+    "is_nondominated_strict": (pp.is_nondominated, lambda _: {"strict": True}),
+    "epsilon_boxes": (pp.is_nondominated, lambda _: {"epsilon": EPSILON}),
+    "normalise": (pp.normalise, lambda _: {}),
+    "knee_points": (pp.knee_points, lambda _: {}),
+    "hypervolume": (pp.hypervolume, lambda case: {"ref": case.ref, "mask": case.mask}),
+    "hv_contributions": (pp.hv_contributions, lambda case: {"ref": case.ref, "mask": case.mask}),
+    "hypervolume_gradient": (
+        pp.hypervolume_gradient,
+        lambda case: {"ref": case.ref, "mask": case.mask},
+    ),
+    "hypervolume_gradient_of_few": (
+        pp.hypervolume_gradient,
+        lambda case: {"ref": case.ref, "wanted": case.wanted},
+    ),
+    "r2": (
+        pp.r2,
+        lambda case: {"ideal": 0, "weights": None if case.objectives == 2 else DIVISIONS},
+    ),
+    "greedy_subset": _subset("greedy"),
+    "removal_subset": _subset("greedy_removal"),
+    "exact_subset": _subset("exact"),
+    "select_crowding": (pp.select, lambda case: {"k": case.kept}),
+    "select_crowding_removal": (
+        pp.select,
+        lambda case: {"k": case.kept, "method": "crowding_removal"},
+    ),
+    "select_hypervolume": (
+        pp.select,
+        lambda case: {"k": case.kept, "method": "hypervolume", "ref": case.ref},
+    ),
+}
+
 
 class Paretopo:
     """The public functions, on the data as they are."""
 
-    def pareto_rank(self, case: Case) -> Callable[[], Any]:
-        """Batches and masks in one call."""
+    def __getattr__(self, task: str) -> Callable[[Case], Callable[[], Any]]:
+        """Offer the tasks that are one call: on points, or on a front and a reference set."""
+        if task in REFERENCE_INDICATORS:
+            return partial(self._compare, getattr(pp, task))
+        if task not in _CALLS:
+            raise AttributeError(task)
+        function, keywords = _CALLS[task]
+        return lambda case: partial(function, self._place(case), maximise=False, **keywords(case))
+
+    def _compare(self, measure: Callable[..., Any], case: Case) -> Callable[[], Any]:
         points = self._place(case)
-        return partial(pp.pareto_rank, points, maximise=False, mask=case.mask)
-
-    def is_nondominated(self, case: Case) -> Callable[[], Any]:
-        """Keep all duplicates, as the peers do with their options."""
-        points = self._place(case)
-        return partial(pp.is_nondominated, points, maximise=False, mask=case.mask)
-
-    def pareto_rank_constrained(self, case: Case) -> Callable[[], Any]:
-        """One set and its violations."""
-        points, violation = self._place(case), case.violation
-        return partial(pp.pareto_rank, points, maximise=False, violation=violation)
-
-    def pareto_rank_first(self, case: Case) -> Callable[[], Any]:
-        """One set."""
-        return partial(pp.pareto_rank, self._place(case), maximise=False, n_below=case.first)
-
-    def is_nondominated_strict(self, case: Case) -> Callable[[], Any]:
-        """One set."""
-        return partial(pp.is_nondominated, self._place(case), maximise=False, strict=True)
-
-    def epsilon_boxes(self, case: Case) -> Callable[[], Any]:
-        """One set."""
-        return partial(pp.is_nondominated, self._place(case), maximise=False, epsilon=EPSILON)
-
-    def normalise(self, case: Case) -> Callable[[], Any]:
-        """One set."""
-        return partial(pp.normalise, self._place(case), maximise=False)
-
-    def knee_points(self, case: Case) -> Callable[[], Any]:
-        """One set."""
-        return partial(pp.knee_points, self._place(case), maximise=False)
-
-    def hypervolume(self, case: Case) -> Callable[[], Any]:
-        """Batches and masks in one call."""
-        points = self._place(case)
-        return partial(pp.hypervolume, points, case.ref, maximise=False, mask=case.mask)
-
-    def hv_contributions(self, case: Case) -> Callable[[], Any]:
-        """Batches and masks in one call."""
-        points = self._place(case)
-        return partial(pp.hv_contributions, points, case.ref, maximise=False, mask=case.mask)
-
-    def hypervolume_gradient(self, case: Case) -> Callable[[], Any]:
-        """Batches and masks in one call."""
-        points = self._place(case)
-        return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, mask=case.mask)
-
-    def hypervolume_gradient_of_few(self, case: Case) -> Callable[[], Any]:
-        """Compute only the gradient in the candidates, which come before the front."""
-        points, wanted = self._place(case), case.wanted
-        return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, wanted=wanted)
+        front, others = points[: case.points], points[case.points :]
+        return partial(measure, front, others, maximise=False)
 
     def nondominated_boxes(self, case: Case) -> Callable[[], Any]:
         """One front."""
@@ -92,44 +96,6 @@ class Paretopo:
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         candidates = points[case.points :, None]
         return partial(pp.hypervolume_improvement, boxes, candidates, maximise=False)
-
-    def igd(self, case: Case) -> Callable[[], Any]:
-        """One front, one reference set."""
-        return self._compare(pp.igd, case)
-
-    def igd_plus(self, case: Case) -> Callable[[], Any]:
-        """One front, one reference set."""
-        return self._compare(pp.igd_plus, case)
-
-    def gd(self, case: Case) -> Callable[[], Any]:
-        """One front, one reference set."""
-        return self._compare(pp.gd, case)
-
-    def gd_plus(self, case: Case) -> Callable[[], Any]:
-        """One front, one reference set."""
-        return self._compare(pp.gd_plus, case)
-
-    def avg_hausdorff_dist(self, case: Case) -> Callable[[], Any]:
-        """One front, one reference set."""
-        return self._compare(pp.avg_hausdorff_dist, case)
-
-    def epsilon_additive(self, case: Case) -> Callable[[], Any]:
-        """One front, one reference set."""
-        return self._compare(pp.epsilon_additive, case)
-
-    def epsilon_mult(self, case: Case) -> Callable[[], Any]:
-        """One front, one reference set."""
-        return self._compare(pp.epsilon_mult, case)
-
-    def _compare(self, measure: Callable[..., Any], case: Case) -> Callable[[], Any]:
-        points = self._place(case)
-        front, others = points[: case.points], points[case.points :]
-        return partial(measure, front, others, maximise=False)
-
-    def r2(self, case: Case) -> Callable[[], Any]:
-        """Exact for two objectives; beyond, over a lattice of weights."""
-        weights = None if case.objectives == 2 else DIVISIONS
-        return partial(pp.r2, self._place(case), 0, weights=weights, maximise=False)
 
     def hypervolume_approx(self, case: Case) -> Callable[[], Any]:
         """Estimate with a standard error, which no peer returns."""
@@ -151,36 +117,6 @@ class Paretopo:
         low, high, weights = np.split(case.rectangles, [2, 4], axis=1)
         measure = partial(pp.weighted_hypervolume, self._place(case), (low, high), maximise=False)
         return partial(measure, weights=weights[:, 0], ref=case.ref)
-
-    def greedy_subset(self, case: Case) -> Callable[[], Any]:
-        """One front."""
-        return self._choose(case, "greedy")
-
-    def removal_subset(self, case: Case) -> Callable[[], Any]:
-        """One front."""
-        return self._choose(case, "greedy_removal")
-
-    def exact_subset(self, case: Case) -> Callable[[], Any]:
-        """One front."""
-        return self._choose(case, "exact")
-
-    def _choose(self, case: Case, method: Any) -> Callable[[], Any]:
-        points, kept = self._place(case), case.kept
-        return partial(pp.hypervolume_subset, points, kept, case.ref, method=method, maximise=False)
-
-    def select_crowding(self, case: Case) -> Callable[[], Any]:
-        """Fronts first, as everybody."""
-        return partial(pp.select, self._place(case), case.kept, maximise=False)
-
-    def select_crowding_removal(self, case: Case) -> Callable[[], Any]:
-        """Fronts first, as everybody."""
-        points = self._place(case)
-        return partial(pp.select, points, case.kept, "crowding_removal", maximise=False)
-
-    def select_hypervolume(self, case: Case) -> Callable[[], Any]:
-        """Fronts first, as everybody."""
-        points = self._place(case)
-        return partial(pp.select, points, case.kept, "hypervolume", ref=case.ref, maximise=False)
 
     def crowding_distance(self, case: Case) -> Callable[[], Any]:
         """Finds the fronts first; they are those of maximisation: the data with the sign turned."""
