@@ -1,20 +1,28 @@
 #include "instructions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <sstream>
-#include <utility>
+#include <tuple>
 
 namespace ptx {
 namespace {
 
-const std::pair<const char*, Type> kTypes[] = {
-    {"pred", Type::kPred}, {"b8", Type::kU8},   {"u8", Type::kU8},   {"s8", Type::kS8},
-    {"b16", Type::kU16},   {"u16", Type::kU16}, {"s16", Type::kS16}, {"b32", Type::kU32},
-    {"u32", Type::kU32},   {"s32", Type::kS32}, {"b64", Type::kU64}, {"u64", Type::kU64},
-    {"s64", Type::kS64},   {"f32", Type::kF32}, {"f64", Type::kF64}};
+struct Named {
+    const char* name;
+    Type type;
+    int bytes;
+};
+const Named kTypes[] = {{"pred", Type::kPred, 0}, {"b8", Type::kU8, 1},   {"u8", Type::kU8, 1},
+                        {"s8", Type::kS8, 1},     {"b16", Type::kU16, 2}, {"u16", Type::kU16, 2},
+                        {"s16", Type::kS16, 2},   {"b32", Type::kU32, 4}, {"u32", Type::kU32, 4},
+                        {"s32", Type::kS32, 4},   {"b64", Type::kU64, 8}, {"u64", Type::kU64, 8},
+                        {"s64", Type::kS64, 8},   {"f32", Type::kF32, 4}, {"f64", Type::kF64, 8}};
 
 template <typename T>
 struct Of {
@@ -57,17 +65,13 @@ Execute with_bits(Type type, Op op) {
     return with_integer(type, op);
 }
 
-// An instruction of n operands of one type, which it returns: Op::of(T...).
+// An instruction of n operands of one type, which Op returns.
 template <typename Op, typename T, int kOperands>
 Next compute(Lane& lane, const Instruction& in) {
-    if constexpr (kOperands == 1) {
-        lane.set<T>(in.to[0], Op::of(lane.get<T>(in.from[0])));
-    } else if constexpr (kOperands == 2) {
-        lane.set<T>(in.to[0], Op::of(lane.get<T>(in.from[0]), lane.get<T>(in.from[1])));
-    } else {
-        lane.set<T>(in.to[0], Op::of(lane.get<T>(in.from[0]), lane.get<T>(in.from[1]),
-                                     lane.get<T>(in.from[2])));
-    }
+    T operands[kOperands];
+    for (int k = 0; k < kOperands; ++k) operands[k] = lane.get<T>(in.from[k]);
+    const auto result = std::apply(Op{}, std::to_array(operands));
+    lane.set<T>(in.to[0], static_cast<T>(result));
     return Next::kGoOn;
 }
 
@@ -75,36 +79,22 @@ Next compute(Lane& lane, const Instruction& in) {
 template <typename T>
 using Wrapping = std::make_unsigned_t<std::conditional_t<sizeof(T) < 4, std::int32_t, T>>;
 
-struct Add {
+template <typename Op>
+struct Wrapped {
     template <typename T>
-    static T of(T a, T b) {
+    T operator()(T a, T b) const {
         if constexpr (std::is_floating_point_v<T>)
-            return a + b;
+            return Op{}(a, b);
         else
-            return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+            return static_cast<T>(Op{}(static_cast<Wrapping<T>>(a), static_cast<Wrapping<T>>(b)));
     }
 };
-struct Subtract {
-    template <typename T>
-    static T of(T a, T b) {
-        if constexpr (std::is_floating_point_v<T>)
-            return a - b;
-        else
-            return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
-    }
-};
-struct Multiply {  // the low half, for integers
-    template <typename T>
-    static T of(T a, T b) {
-        if constexpr (std::is_floating_point_v<T>)
-            return a * b;
-        else
-            return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
-    }
-};
+using Add = Wrapped<std::plus<>>;
+using Subtract = Wrapped<std::minus<>>;
+using Multiply = Wrapped<std::multiplies<>>;  // the low half, for integers
 struct MultiplyHigh {
     template <typename T>
-    static T of(T a, T b) {
+    T operator()(T a, T b) const {
         __extension__ using Wide =
             std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
         return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b) >> (8 * sizeof(T)));
@@ -112,108 +102,76 @@ struct MultiplyHigh {
 };
 struct MultiplyAdd {
     template <typename T>
-    static T of(T a, T b, T c) {
-        return Add::of(Multiply::of(a, b), c);
+    T operator()(T a, T b, T c) const {
+        return Add{}(Multiply{}(a, b), c);
     }
 };
 struct FusedMultiplyAdd {
     template <typename T>
-    static T of(T a, T b, T c) {
+    T operator()(T a, T b, T c) const {
         return std::fma(a, b, c);
     }
 };
 struct Divide {  // by 0: anything, on a GPU all bits
     template <typename T>
-    static T of(T a, T b) {
+    T operator()(T a, T b) const {
         if constexpr (std::is_floating_point_v<T>)
             return a / b;
         else if (b == 0)
             return static_cast<T>(~T(0));
         else if (std::is_signed_v<T> && b == static_cast<T>(-1))
-            return Subtract::of(T(0), a);
+            return Subtract{}(T(0), a);
         else
             return static_cast<T>(a / b);
     }
 };
 struct Remainder {
     template <typename T>
-    static T of(T a, T b) {
+    T operator()(T a, T b) const {
         if (b == 0) return static_cast<T>(~T(0));
         if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
         return static_cast<T>(a % b);
     }
 };
-struct Smaller {
+// The smaller or the larger one; a number if there is one.
+template <bool kLarger>
+struct Extreme {
     template <typename T>
-    static T of(T a, T b) {
+    T operator()(T a, T b) const {
         if constexpr (std::is_floating_point_v<T>) {
             if (std::isnan(a)) return b;
             if (std::isnan(b)) return a;
-            if (a == b) return std::signbit(a) ? a : b;
+            if (a == b) return std::signbit(a) != kLarger ? a : b;
         }
-        return a < b ? a : b;
+        return (kLarger ? a > b : a < b) ? a : b;
     }
 };
-struct Larger {
-    template <typename T>
-    static T of(T a, T b) {
-        if constexpr (std::is_floating_point_v<T>) {
-            if (std::isnan(a)) return b;
-            if (std::isnan(b)) return a;
-            if (a == b) return std::signbit(a) ? b : a;
-        }
-        return a > b ? a : b;
-    }
-};
+using Smaller = Extreme<false>;
+using Larger = Extreme<true>;
 struct Negate {
     template <typename T>
-    static T of(T a) {
+    T operator()(T a) const {
         if constexpr (std::is_floating_point_v<T>)
             return -a;
         else
-            return Subtract::of(T(0), a);
+            return Subtract{}(T(0), a);
     }
 };
 struct Absolute {
     template <typename T>
-    static T of(T a) {
+    T operator()(T a) const {
         if constexpr (std::is_floating_point_v<T>)
             return std::fabs(a);
         else
-            return a < 0 ? Negate::of(a) : a;
+            return a < 0 ? Negate{}(a) : a;
     }
 };
 struct Root {
     template <typename T>
-    static T of(T a) {
+    T operator()(T a) const {
         return std::sqrt(a);
     }
 };
-struct Both {
-    template <typename T>
-    static T of(T a, T b) {
-        return static_cast<T>(a & b);
-    }
-};
-struct Either {
-    template <typename T>
-    static T of(T a, T b) {
-        return static_cast<T>(a | b);
-    }
-};
-struct OneOf {
-    template <typename T>
-    static T of(T a, T b) {
-        return static_cast<T>(a ^ b);
-    }
-};
-struct Same {
-    template <typename T>
-    static T of(T a) {
-        return a;
-    }
-};
-
 template <typename T>
 Next invert(Lane& lane, const Instruction& in) {
     lane.set<T>(in.to[0], static_cast<T>(~lane.get<T>(in.from[0])));
@@ -238,18 +196,12 @@ Next shift_right(Lane& lane, const Instruction& in) {
     lane.set<T>(in.to[0], by == 8 * sizeof(T) ? filled : static_cast<T>(value >> by));
     return Next::kGoOn;
 }
-// As wide as both together.
-template <typename T, typename Wide>
+// A product as wide as both factors together, and a sum with it.
+template <typename T, typename Wide, bool kAdds>
 Next multiply_wide(Lane& lane, const Instruction& in) {
-    lane.set<Wide>(in.to[0], static_cast<Wide>(static_cast<Wide>(lane.get<T>(in.from[0])) *
-                                               static_cast<Wide>(lane.get<T>(in.from[1]))));
-    return Next::kGoOn;
-}
-template <typename T, typename Wide>
-Next multiply_add_wide(Lane& lane, const Instruction& in) {
     const auto product = static_cast<Wide>(static_cast<Wide>(lane.get<T>(in.from[0])) *
                                            static_cast<Wide>(lane.get<T>(in.from[1])));
-    lane.set<Wide>(in.to[0], Add::of(product, lane.get<Wide>(in.from[2])));
+    lane.set<Wide>(in.to[0], kAdds ? Add{}(product, lane.get<Wide>(in.from[2])) : product);
     return Next::kGoOn;
 }
 template <typename T>
@@ -323,59 +275,30 @@ Next insert_bits(Lane& lane, const Instruction& in) {
 
 // ---- Comparisons ----
 
-struct IsEqual {
+// False of NaN, as every comparison but those whose name ends in u.
+struct IsUnequal {
     template <typename T>
-    static bool of(T a, T b) {
-        return a == b;
-    }
-};
-struct IsUnequal {  // false of NaN, as every comparison but those whose name ends in u
-    template <typename T>
-    static bool of(T a, T b) {
+    bool operator()(T a, T b) const {
         return a < b || a > b;
-    }
-};
-struct IsLess {
-    template <typename T>
-    static bool of(T a, T b) {
-        return a < b;
-    }
-};
-struct IsAtMost {
-    template <typename T>
-    static bool of(T a, T b) {
-        return a <= b;
-    }
-};
-struct IsMore {
-    template <typename T>
-    static bool of(T a, T b) {
-        return a > b;
-    }
-};
-struct IsAtLeast {
-    template <typename T>
-    static bool of(T a, T b) {
-        return a >= b;
-    }
-};
-template <typename Not>
-struct No {
-    template <typename T>
-    static bool of(T a, T b) {
-        return !Not::of(a, b);
     }
 };
 struct AreNumbers {
     template <typename T>
-    static bool of(T a, T b) {
+    bool operator()(T a, T b) const {
         return a == a && b == b;
+    }
+};
+template <typename Op>
+struct No {
+    template <typename T>
+    bool operator()(T a, T b) const {
+        return !Op{}(a, b);
     }
 };
 
 template <typename Op, typename T>
 Next compare(Lane& lane, const Instruction& in) {
-    lane.set<std::uint8_t>(in.to[0], Op::of(lane.get<T>(in.from[0]), lane.get<T>(in.from[1])));
+    lane.set<std::uint8_t>(in.to[0], Op{}(lane.get<T>(in.from[0]), lane.get<T>(in.from[1])));
     return Next::kGoOn;
 }
 template <typename Op>
@@ -385,19 +308,21 @@ Execute comparison_of(Type type) {
 }
 Execute comparison(const std::string& name, Type type) {
     const bool is_floating = type == Type::kF32 || type == Type::kF64;
-    if (name == "eq") return comparison_of<IsEqual>(type);
+    if (name == "eq") return comparison_of<std::equal_to<>>(type);
     if (name == "ne") return comparison_of<IsUnequal>(type);
-    if (name == "lt" || (name == "lo" && !is_floating)) return comparison_of<IsLess>(type);
-    if (name == "le" || (name == "ls" && !is_floating)) return comparison_of<IsAtMost>(type);
-    if (name == "gt" || (name == "hi" && !is_floating)) return comparison_of<IsMore>(type);
-    if (name == "ge" || (name == "hs" && !is_floating)) return comparison_of<IsAtLeast>(type);
+    if (name == "lt" || (name == "lo" && !is_floating)) return comparison_of<std::less<>>(type);
+    if (name == "le" || (name == "ls" && !is_floating))
+        return comparison_of<std::less_equal<>>(type);
+    if (name == "gt" || (name == "hi" && !is_floating)) return comparison_of<std::greater<>>(type);
+    if (name == "ge" || (name == "hs" && !is_floating))
+        return comparison_of<std::greater_equal<>>(type);
     if (!is_floating) return nullptr;
-    if (name == "neu") return comparison_of<No<IsEqual>>(type);
+    if (name == "neu") return comparison_of<No<std::equal_to<>>>(type);
     if (name == "equ") return comparison_of<No<IsUnequal>>(type);
-    if (name == "ltu") return comparison_of<No<IsAtLeast>>(type);
-    if (name == "leu") return comparison_of<No<IsMore>>(type);
-    if (name == "gtu") return comparison_of<No<IsAtMost>>(type);
-    if (name == "geu") return comparison_of<No<IsLess>>(type);
+    if (name == "ltu") return comparison_of<No<std::greater_equal<>>>(type);
+    if (name == "leu") return comparison_of<No<std::greater<>>>(type);
+    if (name == "gtu") return comparison_of<No<std::less_equal<>>>(type);
+    if (name == "geu") return comparison_of<No<std::less<>>>(type);
     if (name == "num") return comparison_of<AreNumbers>(type);
     if (name == "nan") return comparison_of<No<AreNumbers>>(type);
     return nullptr;
@@ -437,7 +362,7 @@ Next change(Lane& lane, const Instruction& in) {
     char* at = machine.reach(lane, in, address_of(lane, in), sizeof(T), Access::kAtomic);
     T before{};
     if (at) std::memcpy(&before, at, sizeof(T));
-    const T after = Op::of(before, lane.get<T>(in.from[1]));
+    const T after = Op{}(before, lane.get<T>(in.from[1]));
     if (at) std::memcpy(at, &after, sizeof(T));
     lane.set<T>(in.to[0], before);
     return Next::kGoOn;
@@ -522,10 +447,10 @@ Shape multiply(Opcode& opcode, Instruction& into, bool adds) {
         using U = std::uint32_t;
         if (type == Type::kS32) {
             into.execute =
-                adds ? multiply_add_wide<I, std::int64_t> : multiply_wide<I, std::int64_t>;
+                adds ? multiply_wide<I, std::int64_t, true> : multiply_wide<I, std::int64_t, false>;
         } else if (type == Type::kU32) {
-            into.execute =
-                adds ? multiply_add_wide<U, std::uint64_t> : multiply_wide<U, std::uint64_t>;
+            into.execute = adds ? multiply_wide<U, std::uint64_t, true>
+                                : multiply_wide<U, std::uint64_t, false>;
         }
         return shape;
     }
@@ -556,12 +481,14 @@ Shape conversion(Opcode& opcode, Instruction& into) {
     return {1, 1};
 }
 
+Space take_space(Opcode& opcode) {
+    if (opcode.take("global")) return Space::kGlobal;
+    if (opcode.take("shared")) return Space::kShared;
+    return opcode.take("param") ? Space::kParam : Space::kGeneric;
+}
+
 Shape memory(Opcode& opcode, Instruction& into, bool is_load) {
-    const std::string space = opcode.take_one_of({"global", "shared", "param"});
-    into.space = space == "global"   ? Space::kGlobal
-                 : space == "shared" ? Space::kShared
-                 : space == "param"  ? Space::kParam
-                                     : Space::kGeneric;
+    into.space = take_space(opcode);
     if (is_load) opcode.take("nc");
     const std::string width = opcode.take_one_of({"v2", "v4"});
     into.width = width.empty() ? 1 : static_cast<std::uint8_t>(width[1] - '0');
@@ -573,10 +500,8 @@ Shape memory(Opcode& opcode, Instruction& into, bool is_load) {
 }
 
 Shape atomic(Opcode& opcode, Instruction& into) {
-    const std::string space = opcode.take_one_of({"global", "shared"});
-    into.space = space == "global"   ? Space::kGlobal
-                 : space == "shared" ? Space::kShared
-                                     : Space::kGeneric;
+    into.space = take_space(opcode);
+    if (into.space == Space::kParam) return {1, 2, true};  // read only
     const std::string what = opcode.take_one_of({"max", "min", "add"});
     into.execute = with_integer(opcode.take_type(), [&](auto t) -> Execute {
         using T = typename decltype(t)::type;
@@ -637,9 +562,9 @@ Shape decode_parts(Opcode& opcode, Instruction& into) {
     if (base == "neg") return numbers<Negate, 1>(opcode, into);
     if (base == "abs") return numbers<Absolute, 1>(opcode, into);
     if (base == "sqrt") return floats<Root, 1>(opcode, into);
-    if (base == "and") return bits<Both>(opcode, into);
-    if (base == "or") return bits<Either>(opcode, into);
-    if (base == "xor") return bits<OneOf>(opcode, into);
+    if (base == "and") return bits<std::bit_and<>>(opcode, into);
+    if (base == "or") return bits<std::bit_or<>>(opcode, into);
+    if (base == "xor") return bits<std::bit_xor<>>(opcode, into);
     if (base == "cvt") return conversion(opcode, into);
     if (base == "cvta") return address(opcode, into);
     if (base == "ld") return memory(opcode, into, true);
@@ -657,9 +582,9 @@ Shape decode_parts(Opcode& opcode, Instruction& into) {
     if (base == "mov") {
         const Type type = opcode.take_type();
         into.execute = type == Type::kPred
-                           ? compute<Same, std::uint8_t, 1>
+                           ? compute<std::identity, std::uint8_t, 1>
                            : with_number(type, [](auto t) -> Execute {
-                                 return compute<Same, typename decltype(t)::type, 1>;
+                                 return compute<std::identity, typename decltype(t)::type, 1>;
                              });
         return {1, 1};
     }
@@ -716,24 +641,9 @@ Shape decode_parts(Opcode& opcode, Instruction& into) {
 }  // namespace
 
 int bytes_of(Type type) {
-    switch (type) {
-        case Type::kU8:
-        case Type::kS8:
-            return 1;
-        case Type::kU16:
-        case Type::kS16:
-            return 2;
-        case Type::kU32:
-        case Type::kS32:
-        case Type::kF32:
-            return 4;
-        case Type::kU64:
-        case Type::kS64:
-        case Type::kF64:
-            return 8;
-        default:
-            return 0;
-    }
+    const auto is_it = [type](const Named& each) { return each.type == type; };
+    const auto* at = std::find_if(std::begin(kTypes), std::end(kTypes), is_it);
+    return at == std::end(kTypes) ? 0 : at->bytes;
 }
 
 Opcode::Opcode(const std::string& text) : text_(text) {
@@ -754,7 +664,7 @@ std::string Opcode::take_one_of(const std::vector<std::string>& parts) {
 }
 Type Opcode::take_type() {
     for (std::size_t k = 1; k < parts_.size(); ++k) {
-        for (const auto& [name, type] : kTypes) {
+        for (const auto& [name, type, bytes] : kTypes) {
             if (parts_[k] != name) continue;
             parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(k));
             return type;
