@@ -161,10 +161,8 @@ def turn_towards(senses: str, ref: Any, points: Any) -> tuple[Any, Any, Any]:
 
 def values_of(points: Any, name: str) -> Any:
     """A contiguous tensor of floats, without its history."""
-    torch = _torch()
     dtype = str(points.dtype).removeprefix("torch.")
-    if points.layout != torch.strided or points.is_quantized:
-        raise TypeError(f"{name} must be a dense tensor, got layout {points.layout}")
+    check_dense(points, name)
     if points.device.type not in ("cpu", "cuda"):
         raise TypeError(f"{name} must live on CPU or CUDA, got device {points.device}")
     check_memory(points, name)
@@ -179,6 +177,16 @@ def values_of(points: Any, name: str) -> Any:
     elif dtype not in FLOATS:
         raise refuse_kind(name, f"dtype {dtype}")
     return values.contiguous()
+
+
+def check_dense(points: Any, name: str) -> None:
+    """Refuse tensors whose values are not in memory as they are."""
+    if points.is_quantized:
+        raise TypeError(
+            f"{name} must be a dense tensor, got a quantized one: pass its dequantize()"
+        )
+    if points.layout != _torch().strided:
+        raise TypeError(f"{name} must be a dense tensor, got layout {points.layout}")
 
 
 def _torch() -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import number_of, real_array
 from paretopo_core._tables import table_of
+from paretopo_core._torch_arrays import check_dense, values_of
 from paretopo_core._types import Array, PerPoint, Points
 
 
@@ -97,9 +98,12 @@ def _values(points: Any) -> tuple[Any, Any]:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(points, torch.Tensor):
         library = torch
+        check_dense(points, "points")
         if points.is_complex():
             raise refuse_kind("points", f"dtype {points.dtype}")
         values = points if points.is_floating_point() else points.double()
+        if values is not points and not _forces_wait(points, library):
+            values = values_of(points, "points")  # which refuses integers that float64 rounds
     else:
         library = np
         values = real_array(points, "points").astype(np.float64)

@@ -93,3 +93,11 @@ def test_bad_arguments_are_named():
     for bad in (np.nan, np.inf, -np.inf):
         with pytest.raises(ValueError, match="points must be finite, got NaN or infinity"):
             pp.stochastic_dominance([[bad, 0.0], [0.0, 0.0]], 1.0)
+
+
+def test_tensors_without_exact_values_are_refused():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"dense tensor, got layout torch\.sparse_coo"):
+        pp.stochastic_pareto_rank(torch.ones(2, 2).to_sparse(), 0.3)
+    with pytest.raises(ValueError, match="which float64 cannot hold exactly"):
+        pp.stochastic_pareto_rank(torch.full((2, 2), 2**53 + 1), 0.3)
