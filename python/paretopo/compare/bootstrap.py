@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _AT_ONCE = 2**22  # drawn questions that are in memory at a time
+_AT_A_TIME = 1024  # replicates of a comparison, which then fit into the cache
 _TAIL = 0.025  # of a 95 % interval, on each side
 
 
@@ -56,8 +57,8 @@ def _draw_weights(rng: np.random.Generator, replicates: int, count: int) -> Iter
     most = max(1, _AT_ONCE // count)
     for done in range(0, replicates, most):
         size = min(most, replicates - done)
-        drawn = rng.integers(count, size=(size, count))
-        drawn += count * np.arange(size)[:, None]
+        drawn = rng.integers(count, size=(size, count), dtype=np.int32)
+        drawn += count * np.arange(size, dtype=np.int32)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count).astype(float)
 
 
@@ -92,16 +93,18 @@ def share_dominated(means: Floats, senses: Sequence[float]) -> Floats:
     Cost: models² x replicates x objectives comparisons.
     """
     count = means.shape[1]
-    turned = np.ascontiguousarray((means * np.asarray(senses)).transpose(2, 1, 0))
     wins: Floats = np.zeros((count, count))
-    for at in range(count - 1):
-        above = np.ones((count - at - 1, means.shape[0]), bool)
-        below = above.copy()
-        for column in turned:
-            above &= column[at] >= column[at + 1 :]
-            below &= column[at] <= column[at + 1 :]
-        ties = np.count_nonzero(above & below, axis=1)
-        wins[at, at + 1 :] = np.count_nonzero(above, axis=1) - ties
-        wins[at + 1 :, at] = np.count_nonzero(below, axis=1) - ties
-    wins /= max(1, means.shape[0])
+    for done in range(0, len(means), _AT_A_TIME):
+        block = means[done : done + _AT_A_TIME] * np.asarray(senses)
+        turned = np.ascontiguousarray(block.transpose(2, 1, 0))
+        for at in range(count - 1):
+            above = turned[0, at] >= turned[0, at + 1 :]
+            below = turned[0, at] <= turned[0, at + 1 :]
+            for column in turned[1:]:
+                above &= column[at] >= column[at + 1 :]
+                below &= column[at] <= column[at + 1 :]
+            ties = np.count_nonzero(above & below, axis=1)
+            wins[at, at + 1 :] += np.count_nonzero(above, axis=1) - ties
+            wins[at + 1 :, at] += np.count_nonzero(below, axis=1) - ties
+    wins /= max(1, len(means))
     return wins

@@ -81,9 +81,14 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
                 edge = means[at] + trace_ellipse(covariance_of_means(scores.values[at][:, pair]))
                 axes.fill(*edge.T, facecolor=shade, alpha=0.13, edgecolor=shade, linewidth=0.8)
             axes.scatter(
-                *means[at], marker=MARKERS[number % len(MARKERS)], s=38, zorder=3,
-                facecolors=shade if best else "white", edgecolors=shade,
-            )  # fmt: skip
+                [means[at, 0]],
+                [means[at, 1]],
+                marker=MARKERS[number % len(MARKERS)],
+                s=38,
+                zorder=3,
+                facecolors=shade if best else "white",
+                edgecolors=shade,
+            )
         axes.scatter(
             [], [], marker=MARKERS[number % len(MARKERS)], s=38, color=colour, label=front.name
         )
@@ -107,7 +112,8 @@ def _draw_front(
     senses = np.array(analysis.scores.senses)[pair]
     worst = np.where(senses > 0, limits[0], limits[1])
     means = analysis.scores.means[list(front.models)][:, pair]
-    x, y = trace_front(*np.concatenate([means, [worst]]).T, tuple(senses))
+    x, y = np.concatenate([means, [worst]]).T
+    x, y = trace_front(x, y, (senses[0], senses[1]))
     axes.plot(x, y, color=colour, linewidth=1.3, zorder=2)
     if not len(analysis.replicates):
         return

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
 from paretopo.compare.bootstrap import Floats
@@ -24,7 +24,8 @@ def covariance_of_means(values: Floats) -> Floats:
     count, objectives = values.shape
     if count < 2:
         return np.full((objectives, objectives), np.nan)
-    return np.atleast_2d(np.cov(values.T)) / count
+    covariance: Floats = np.atleast_2d(np.cov(values.T)) / count
+    return covariance
 
 
 def trace_ellipse(covariance: Floats) -> Floats:
@@ -62,9 +63,7 @@ def attain_surfaces(
     return [found.points[found.percentiles == one] for one in percentiles]
 
 
-def trace_band(
-    inner: Floats, outer: Floats, senses: Sequence[float], worst: Sequence[float]
-) -> Floats:
+def trace_band(inner: Floats, outer: Floats, senses: ArrayLike, worst: ArrayLike) -> Floats:
     """Return the outline of the region between two surfaces, (corners, 2).
 
     Args:
@@ -77,14 +76,15 @@ def trace_band(
     return np.concatenate([there, back[::-1]])
 
 
-def _trace(points: Floats, senses: Sequence[float], worst: Sequence[float]) -> Floats:
+def _trace(points: Floats, senses: ArrayLike, worst: ArrayLike) -> Floats:
     """Return the stairs through points, from the worst second objective to the worst first one."""
-    turned = points * np.asarray(senses)
-    end = np.asarray(worst) * senses
+    signs = np.asarray(senses, np.float64)
+    end = np.asarray(worst) * signs
+    turned = points * signs
     turned = turned[np.argsort(-turned[:, 0], kind="stable")]
     corners: list[NDArray[np.float64]] = [np.array([turned[0, 0], end[1]])]
     for here, following in zip(turned, [*turned[1:], None], strict=True):
         corners.append(here)
         corners.append(np.array([end[0] if following is None else following[0], here[1]]))
-    stairs: Floats = np.array(corners) * senses
+    stairs: Floats = np.array(corners) * signs
     return stairs
