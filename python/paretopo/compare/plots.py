@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DOMINATED = "#888888"
 _MOST_PAIRED = 4  # objectives; of more, each is drawn against the first only
-_MOST_ELLIPSES = 40  # models; of more, only those on the front have one
+_MOST_ELLIPSES = 40  # models; of more, only the named ones have one
 _MOST_NAMES = 12  # models; of more on a front, only its cover is named
 BAND = (5.0, 95.0)  # percent of the replicates that attain the surfaces of a band
 
@@ -72,12 +72,13 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
         colour = COLOURS[number % len(COLOURS)]
         if len(scores.objectives) == 2:
             _draw_front(axes, analysis, front, pair, limits, colour)
+        named = _choose_named(analysis, front)
         for at, name in enumerate(scores.fronts):
             if name != front.name:
                 continue
             best = bool(analysis.is_front[at])
             shade = colour if best or len(analysis.fronts) > 1 else _DOMINATED
-            if few or best:
+            if few or at in named:
                 edge = means[at] + trace_ellipse(covariance_of_means(scores.values[at][:, pair]))
                 axes.fill(*edge.T, facecolor=shade, alpha=0.13, edgecolor=shade, linewidth=0.8)
             axes.scatter(
@@ -92,7 +93,7 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
         axes.scatter(
             [], [], marker=MARKERS[number % len(MARKERS)], s=38, color=colour, label=front.name
         )
-        for at in _choose_named(analysis, front):
+        for at in named:
             axes.annotate(
                 scores.models[at], means[at], xytext=(6, 6), textcoords="offset points", fontsize=9
             )

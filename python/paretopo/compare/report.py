@@ -206,6 +206,8 @@ def _tabulate_models(analysis: Analysis) -> Table:
         "±: standard error over questions. p: share of the replicates; the model that most likely "
         "dominates is named from p = 0.5 on."
     )
+    if several:
+        note += " Non-dominated and on the front: within its own front; dominated: by any model."
     return Table("Models", header, rows, 4 if several else 3, note)
 
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import paretopo_core
+from paretopo.compare.analysis import analyse
 from paretopo.compare.bootstrap import basic_interval, draw_means, share_dominated
+from paretopo.compare.columns import parse_objective
+from paretopo.compare.scores import Scores
 
 SENSES = (1.0, -1.0)  # accuracy, cost
 MAXIMISE = [True, False]
@@ -114,3 +117,17 @@ def test_the_interval_of_the_hypervolume_covers_the_truth(accuracies, costs, que
 
 def test_the_interval_is_too_narrow_if_all_models_are_equal():
     assert simulate_coverage([0.6] * 20, [2.0] * 20, 100, trials=100) < 0.8
+
+
+@pytest.mark.parametrize(("spread", "noted"), [(0.0, True), (1.0, False)])
+def test_a_report_says_that_models_are_too_close(spread, noted):
+    rng = np.random.default_rng(5)
+    values = [
+        np.stack([rng.random(100) + spread * at, rng.random(100) + spread * at], axis=-1)
+        for at in range(20)
+    ]
+    objectives = (parse_objective("accuracy:max"), parse_objective("cost:min"))
+    names = tuple(f"m{at}" for at in range(20))
+    scores = Scores(objectives, names, tuple(values), (100,) * 20, True, ("",) * 20, ())
+    notes = " ".join(analyse(scores, replicates=500).notes)
+    assert ("differ by less than their errors" in notes) == noted
