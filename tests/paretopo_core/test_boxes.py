@@ -9,7 +9,6 @@ from support.strategies import (
     few_values,
     large_set,
     masked_batches,
-    point_batches,
     senses,
     volume_batches,
 )
@@ -187,26 +186,6 @@ def test_more_objectives_than_one_word_has_bits():
     better = np.where(maximise, 2.5, 1.5)
     gain = pp.hypervolume_improvement(boxes, better[None], maximise=maximise)
     assert gain == pytest.approx(1.5**70 - 1)
-
-
-@given(points=point_batches(max_points=6, max_objectives=4), data=st.data())
-def test_wild_values_are_refused_or_answered(points, data):
-    maximise = data.draw(senses(points.shape[-1]))
-    better = np.where(np.broadcast_to(maximise, points.shape[-1]), np.inf, -np.inf)
-    is_refused = (np.isnan(points) | (points == better)).any()
-    for call, _ in DIVIDED:
-        if is_refused:
-            with pytest.raises(ValueError, match=r"points must be numbers, finite on the better"):
-                call(points, 0.0, maximise=maximise)
-        else:
-            boxes = call(points, 0.0, maximise=maximise)
-            assert (boxes.lower <= boxes.upper).all()
-    boxes = pp.nondominated_boxes(np.ones((1, points.shape[-1])), 0.0)
-    if (np.isnan(points) | (points == np.inf)).any():
-        with pytest.raises(ValueError, match="candidates must be numbers, finite on the better"):
-            pp.hypervolume_improvement(boxes, points)
-    else:
-        assert (pp.hypervolume_improvement(boxes, points) >= 0).all()
 
 
 def test_errors():

@@ -43,9 +43,11 @@ def test_expected_hypervolume_equals_its_definition(backend, case):
     volumes = pp.expected_hypervolume(
         backend.send(points), sent(backend, ref), k, maximise=maximise, mask=backend.send(mask)
     )
+    own = pp.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
+    np.testing.assert_array_equal(backend.fetch(volumes), own)  # every bit
     expected = reference.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
     tolerance = 1e-12 * scale_of(points, ref)
-    np.testing.assert_allclose(backend.fetch(volumes), expected, rtol=1e-12, atol=tolerance)
+    np.testing.assert_allclose(own, expected, rtol=1e-12, atol=tolerance)
     assert backend.fetch(volumes).dtype == np.float64
 
 
@@ -57,6 +59,8 @@ def test_advantages_equal_their_definition(backend, case, centre):
             backend.send(points), sent(backend, ref), k=k, centre=centre, mask=backend.send(mask)
         )
     )
+    own = pp.hypervolume_advantage(points, ref, k=k, centre=centre, mask=mask)
+    np.testing.assert_array_equal(advantages, own)  # every bit
     expected = reference.hypervolume_advantage(
         points.astype(np.float64), ref, k=k, centre=centre, mask=mask
     )
@@ -67,22 +71,6 @@ def test_advantages_equal_their_definition(backend, case, centre):
     np.testing.assert_allclose(advantages, expected, rtol=10 * digits, atol=tolerance)
     assert advantages.dtype == points.dtype
     assert (advantages[~mask] == 0).all()
-
-
-@given(case=expected_cases(), centre=st.sampled_from(CENTRES))
-def test_every_backend_gives_the_same_bits(backend, case, centre):
-    points, mask, ref, k, maximise = case
-    keep = backend.send(mask)
-    advantages = pp.hypervolume_advantage(
-        backend.send(points), sent(backend, ref), k=k, centre=centre, mask=keep
-    )
-    expected = pp.hypervolume_advantage(points, ref, k=k, centre=centre, mask=mask)
-    np.testing.assert_array_equal(backend.fetch(advantages), expected)
-    volumes = pp.expected_hypervolume(
-        backend.send(points), sent(backend, ref), k, maximise=maximise, mask=keep
-    )
-    expected = pp.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
-    np.testing.assert_array_equal(backend.fetch(volumes), expected)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from support.strategies import few_values, finite, masked_batches, point_batches
+from hypothesis import strategies as st
+from support.strategies import few_values, finite, masked_batches, point_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -11,12 +12,18 @@ from paretopo_core import reference
 torch = pytest.importorskip("torch")
 
 
-@given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=4))
-def test_it_equals_its_definition(batch):
+@given(
+    batch=masked_batches(elements=few_values, max_points=6, max_objectives=4),
+    chosen=st.sampled_from([None, 1, 3]),
+    data=st.data(),
+)
+def test_it_equals_its_definition(backend, batch, chosen, data):
     points, mask = batch
-    maximise = [m % 2 == 0 for m in range(points.shape[-1])]
-    slopes = pp.hypervolume_gradient(points, 0.0, maximise=maximise, mask=mask)
-    defined = reference.hypervolume_gradient(points, 0.0, maximise=maximise, mask=mask)
+    keywords = {"maximise": data.draw(senses(points.shape[-1]))}
+    keywords["wanted"] = None if chosen is None else np.arange(points.shape[-2]) % 3 == chosen % 3
+    sent = {"mask": backend.send(mask), **keywords}
+    slopes = backend.fetch(pp.hypervolume_gradient(backend.send(points), 0.0, **sent))
+    defined = reference.hypervolume_gradient(points, 0.0, mask=mask, **keywords)
     np.testing.assert_allclose(slopes, defined, rtol=1e-9, atol=1e-9)
 
 
@@ -26,17 +33,6 @@ def test_every_backend_agrees(backend, points):
     slopes = backend.fetch(pp.hypervolume_gradient(backend.send(points), -1.0))
     scale = 1e-12 * 102.0 ** (points.shape[-1] - 1)
     np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=scale)
-
-
-@given(batch=masked_batches(elements=few_values, max_points=6, max_objectives=4))
-def test_every_backend_agrees_on_chosen_points(backend, batch):
-    points, mask = batch
-    wanted = np.arange(points.shape[-2]) % 3 == 1
-    slopes = pp.hypervolume_gradient(
-        backend.send(points), -1.0, mask=backend.send(mask), wanted=wanted
-    )
-    defined = reference.hypervolume_gradient(points, -1.0, mask=mask, wanted=wanted)
-    np.testing.assert_allclose(backend.fetch(slopes), defined, rtol=1e-9, atol=1e-9)
 
 
 def test_chosen_points_are_bools():

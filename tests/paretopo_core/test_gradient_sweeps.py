@@ -31,14 +31,6 @@ def facets(points, ref):
     return slopes
 
 
-@given(points=point_batches(elements=few_values, min_points=1, max_points=12, max_objectives=3))
-def test_ties_are_settled_by_the_definition(points):
-    points = points.astype(np.float64)
-    slopes = pp.hypervolume_gradient(points, -1.5)
-    for ours, one in zip(slopes, points, strict=True):
-        np.testing.assert_allclose(ours, facets(one, -1.5), rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "chain", "antichain", "equal"])
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_large_sets(kind, objectives):

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given
-from support.strategies import masked_batches, volume_batches
+from support.strategies import masked_batches
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -60,12 +60,6 @@ def test_groups_of_every_shape(each_isa, dtype, objectives):
                 agree(each_isa, "is_nondominated", values, keep_weakly=keep_weakly, **keywords)
             centre = str(rng.choice(["mean", "none", "std", "loo"]))
             agree(each_isa, "pareto_advantage", values, weights, centre=centre, mask=mask)
-
-
-@given(points=volume_batches(max_points=12, max_objectives=6))
-def test_volumes_are_the_same_bits(each_isa, points):
-    each_isa(lambda: pp.hypervolume(points, -1.0))
-    each_isa(lambda: pp.hv_contributions(points, -1.0))
 
 
 @pytest.mark.parametrize(

@@ -129,20 +129,6 @@ def test_niches_at_any_scale(factor):
     assert len(pp.select(wide, 20, "reference_directions", **keywords)) == 20
 
 
-@given(points=point_batches(min_points=1, max_points=6, max_objectives=4))
-def test_wild_values_are_refused_or_measured(points):
-    for method in METHODS[2:]:
-        keywords = more(method, points.shape[-1])
-        has_no_place = ~np.isfinite(points)
-        if method == "hypervolume":
-            has_no_place &= ~np.isneginf(points)
-        if has_no_place.any():
-            with pytest.raises(ValueError, match=r"points\[\d+, \d+, \d+\] is"):
-                pp.select(points, 1, method, **keywords)
-        else:
-            assert (pp.select(points, 1, method, **keywords) >= 0).all()
-
-
 class TestErrors:
     def test_values_without_a_place(self):
         points = np.ones((2, 4, 3))
