@@ -36,6 +36,17 @@ PARETOPO_INLINE Doubles choose(Mask mask, Doubles a, Doubles b) {
     return Lanes<double>::choose(mask, a, b);
 }
 
+// The values moved to the next lane; the first lane is arbitrary.
+PARETOPO_INLINE Doubles after_one(Doubles a) {
+#if defined(__AVX512F__)
+    return __builtin_shufflevector(a, a, 0, 0, 1, 2, 3, 4, 5, 6);
+#elif defined(__AVX2__)
+    return __builtin_shufflevector(a, a, 0, 0, 1, 2);
+#else
+    return __builtin_shufflevector(a, a, 0, 0);
+#endif
+}
+
 #if defined(__AVX512F__)
 
 PARETOPO_INLINE Mask lanes_before(int lane) {  // none if negative
@@ -70,14 +81,34 @@ PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
     return choose(mask, larger(a, b), a);
 }
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) { return a + where(mask, b); }
-PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
-    const unsigned chosen = bits(mask);
-    std::size_t kept = 0;
-    for (int lane = 0; lane < kLanes; ++lane) {
-        to[kept] = a[lane];
-        kept += chosen >> lane & 1;
+#if defined(__AVX2__)
+// kChosen[bits]: the chosen lanes as pairs of 32-bit lanes, next to each other.
+struct ChosenLanes {
+    alignas(32) std::int32_t of[16][8];
+
+    constexpr ChosenLanes() : of() {
+        for (int chosen = 0; chosen < 16; ++chosen) {
+            int kept = 0;
+            for (int lane = 0; lane < 4; ++lane) {
+                if ((chosen >> lane & 1) == 0) continue;
+                of[chosen][2 * kept] = 2 * lane;
+                of[chosen][2 * kept + 1] = 2 * lane + 1;
+                ++kept;
+            }
+        }
     }
+};
+inline constexpr ChosenLanes kChosen;
+PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
+    const __m256i lanes = _mm256_load_si256((const __m256i*)kChosen.of[bits(mask)]);
+    store(to, _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), lanes)));
 }
+#else
+PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
+    to[0] = bits(mask) & 1 ? a[0] : a[1];
+    to[1] = a[1];
+}
+#endif
 
 #endif
 

@@ -27,9 +27,11 @@ class Hypervolume final : public HypervolumeKernel {
 
     // The same for columns in descending order of their last objective. `high`, initially 0, counts
     // the rows that reach the last objective of the point.
-    double exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
+    double exclusive_of(int objectives, const double* point, const Columns& rows,
+                        std::size_t& high);
     // The same without cancellation, for points where exclusive_of may suffer from it.
-    double exact_exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
+    double exact_exclusive_of(int objectives, const double* point, const Columns& rows,
+                              std::size_t& high);
 
   private:
     struct Corner {
@@ -47,18 +49,19 @@ class Hypervolume final : public HypervolumeKernel {
     };
 
     // `rows` are in descending order of their last objective.
-    double sorted(int objectives, Columns rows);
-    double volume_2d(Columns rows);
-    double volume_3d(Columns rows, double* gains);
-    double by_slices(int objectives, Columns rows);
-    double exclusive_3d(const double* point, Columns rows, std::size_t& high);
+    double sorted(int objectives, const Columns& rows);
+    double volume_2d(const Columns& rows);
+    double volume_3d(const Columns& rows, double* gains);
+    double by_slices(int objectives, const Columns& rows);
+    double exclusive_3d(const double* point, const Columns& rows, std::size_t& high);
     double by_staircase(const double* x, const double* y, const double* z, std::size_t hits,
                         const Corner& point, Corner corner);
-    double exclusive_by_slices(int objectives, const double* point, Columns rows);
+    double exclusive_by_slices(int objectives, const double* point, const Columns& rows);
     template <int kObjectives>
-    double exclusive_limited(int objectives, const double* point, Columns rows, std::size_t& high);
+    double exclusive_limited(int objectives, const double* point, const Columns& rows,
+                             std::size_t& high);
 
-    Columns first_block(int objectives, Columns rows, std::size_t tied, double& volume);
+    Columns first_block(int objectives, const Columns& rows, std::size_t tied, double& volume);
     Columns sorted_columns(const double* sides, std::size_t count, int objectives);
 
     Level& level(int objectives) { return levels_[objectives]; }

@@ -13,7 +13,7 @@ namespace {
 constexpr double kSafe = 0x1p-13;
 
 // The number of rows that reach the last objective of `row`.
-std::size_t rows_above(const double* row, Columns rows, int objectives) {
+std::size_t rows_above(const double* row, const Columns& rows, int objectives) {
     std::size_t high = 0;
     const Doubles key = all(row[objectives - 1]);
     for (;;) {  // ends at the zeros after the rows, because sides are positive
@@ -28,7 +28,7 @@ std::size_t rows_above(const double* row, Columns rows, int objectives) {
 // A difference of volumes loses the digits that it has fewer than the box. If hardly any are left,
 // the box is cut into slices along the last objective, each with the volume that the point adds
 // there: a sum of positive terms.
-double Hypervolume::exact_exclusive_of(int objectives, const double* point, Columns rows,
+double Hypervolume::exact_exclusive_of(int objectives, const double* point, const Columns& rows,
                                        std::size_t& high) {
     latest_box_ = 0.0;
     const double gain = exclusive_of(objectives, point, rows, high);
@@ -40,7 +40,7 @@ double Hypervolume::exact_exclusive_of(int objectives, const double* point, Colu
     return sum;
 }
 
-double Hypervolume::exclusive_by_slices(int objectives, const double* point, Columns rows) {
+double Hypervolume::exclusive_by_slices(int objectives, const double* point, const Columns& rows) {
     const int rest = objectives - 1;
     Level& mine = level(objectives);
     // Rows that reach above the point are equivalent to rows that reach its top.

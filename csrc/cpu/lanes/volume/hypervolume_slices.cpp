@@ -24,7 +24,7 @@ PARETOPO_INLINE double product(const double* sides, int objectives) {
 
 }  // namespace
 
-double Hypervolume::sorted(int objectives, Columns rows) {
+double Hypervolume::sorted(int objectives, const Columns& rows) {
     const std::size_t n = rows.count;
     if (n == 0) return 0.0;
     if (n == 1) {
@@ -63,7 +63,8 @@ double Hypervolume::sorted(int objectives, Columns rows) {
 
 // Sweeps the rows that share the best last objective as one set with one objective less. Limiting
 // makes about half of all rows share it.
-Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied, double& volume) {
+Columns Hypervolume::first_block(int objectives, const Columns& rows, std::size_t tied,
+                                 double& volume) {
     const int rest = objectives - 1;
     Level& mine = level(objectives);
     Columns block = columns_in(mine.block, rest, tied);
@@ -92,7 +93,7 @@ Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied,
     return prefix;
 }
 
-double Hypervolume::by_slices(int objectives, Columns rows) {
+double Hypervolume::by_slices(int objectives, const Columns& rows) {
     poller_.step();
     const int rest = objectives - 1;
     const double* last = rows[rest];
@@ -126,7 +127,7 @@ double Hypervolume::by_slices(int objectives, Columns rows) {
     return volume;
 }
 
-double Hypervolume::exclusive_of(int objectives, const double* point, Columns rows,
+double Hypervolume::exclusive_of(int objectives, const double* point, const Columns& rows,
                                  std::size_t& high) {
     switch (objectives) {
         case 3:
@@ -145,7 +146,7 @@ double Hypervolume::exclusive_of(int objectives, const double* point, Columns ro
 }
 
 template <int kObjectives>
-double Hypervolume::exclusive_limited(int objectives, const double* point, Columns rows,
+double Hypervolume::exclusive_limited(int objectives, const double* point, const Columns& rows,
                                       std::size_t& high) {
     const int width = kObjectives > 0 ? kObjectives : objectives;
     Level& mine = level(width);

@@ -7,7 +7,7 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-double Hypervolume::volume_2d(Columns rows) {
+double Hypervolume::volume_2d(const Columns& rows) {
     double area = 0.0;
     double width = 0.0;
     for (std::size_t i = 0; i < rows.count; ++i) {
@@ -19,7 +19,7 @@ double Hypervolume::volume_2d(Columns rows) {
     return area;
 }
 
-double Hypervolume::volume_3d(Columns rows, double* gains) {
+double Hypervolume::volume_3d(const Columns& rows, double* gains) {
     double* steps = steps_.of(2 * (rows.count + 2));
     FlatStaircase staircase{steps, steps + rows.count + 2};
     double volume = 0.0;
@@ -88,7 +88,7 @@ PARETOPO_INLINE double columns_of(const double* x, const double* y, const double
 
 }  // namespace
 
-double Hypervolume::exclusive_3d(const double* point, Columns rows, std::size_t& high) {
+double Hypervolume::exclusive_3d(const double* point, const Columns& rows, std::size_t& high) {
     const double px = point[0];
     const double py = point[1];
     const double pz = point[2];
@@ -125,6 +125,7 @@ double Hypervolume::exclusive_3d(const double* point, Columns rows, std::size_t&
     double* hit_z = hit_y + room;
     std::size_t hits = 0;
     double floor = 0.0;
+    Doubles reach = all(left);
     for (std::size_t i = 0; i < rows.count; i += kLanes) {
         const Doubles qx = load(x + i);
         const Doubles qy = load(y + i);
@@ -135,7 +136,9 @@ double Hypervolume::exclusive_3d(const double* point, Columns rows, std::size_t&
             floor = z[i + static_cast<std::size_t>(first)];
             inside = both(inside, lanes_before(first));
         }
-        squeeze(hit_x + hits, inside, smaller(qx, all(px)));
+        const Doubles cut = smaller(qx, all(px));
+        reach = raised(reach, inside, cut);
+        squeeze(hit_x + hits, inside, cut);
         squeeze(hit_y + hits, inside, smaller(qy, all(py)));
         squeeze(hit_z + hits, inside, smaller(load(z + i), all(pz)));
         hits += static_cast<std::size_t>(count(inside));
@@ -157,9 +160,7 @@ double Hypervolume::exclusive_3d(const double* point, Columns rows, std::size_t&
             volume += columns_of<2>(hit_x, hit_y, hit_z, hits, first, box);
         }
     }
-    double widest = left;
-    for (std::size_t i = 0; i < hits; ++i) widest = hit_x[i] > widest ? hit_x[i] : widest;
-    return volume + (px - widest) * (py - below) * (pz - floor);
+    return volume + (px - largest(reach)) * (py - below) * (pz - floor);
 }
 
 // The same for many hits, one after another: each shrinks the free area.

@@ -24,7 +24,7 @@ alignas(64) inline constexpr double kSign[kEight] = {-1.0, 1.0, 1.0, -1.0, 1.0, 
 // Adds, with its sign, the volume of the common box of each subset of the first 3 + kMore rows and
 // the box `cap`; without a cap, the empty subset is left out.
 template <int kMore>
-PARETOPO_INLINE void add_common(Columns rows, int objectives, const double* cap, bool is_odd,
+PARETOPO_INLINE void add_common(const Columns& rows, int objectives, const double* cap, bool is_odd,
                                 Doubles* sums) {
     constexpr int kSubsets = 1 << kMore;  // of the rows after the first three
     for (int p = 0; p < kParts; ++p) {
@@ -55,7 +55,7 @@ PARETOPO_INLINE void add_common(Columns rows, int objectives, const double* cap,
 }
 
 // For 3 to kFewRows rows. `cap`: room for a number per objective.
-inline double volume_of_few(Columns rows, int objectives, double* cap) {
+inline double volume_of_few(const Columns& rows, int objectives, double* cap) {
     Doubles sums[kParts];
     for (int p = 0; p < kParts; ++p) sums[p] = all(0.0);
     switch (rows.count) {
