@@ -144,6 +144,7 @@ MACHINERY = [
     "_types",
     "_shapes",
     "_dtypes",
+    "_dlpack",
     "_registry",
     "_tables",
     "_torch_arrays",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _torch_arrays
+from paretopo_core._dlpack import needs_dlpack, read_dlpack
 from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_exact, refuse_kind
 from paretopo_core._tables import table_of
 
@@ -70,6 +71,8 @@ def plain_array(given: Any, name: str) -> np.ndarray:
     if isinstance(given, (list, tuple)):
         given = _torch_arrays.without_tensors(given, name)
         _refuse_masked_parts(given, name)
+    elif needs_dlpack(given):
+        return read_dlpack(given, name)
     try:
         return np.asarray(given)
     except ValueError as error:

@@ -19,7 +19,8 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
-from paretopo_core._numbers import whole_number
+from paretopo_core._dlpack import convert_results, namespace_of
+from paretopo_core._numbers import plain_array, whole_number
 from paretopo_core._registry import OPERATIONS
 from paretopo_core._tables import Table, table_of
 from paretopo_core._torch_arrays import is_tensor
@@ -157,7 +158,13 @@ class Operation:
             result = calls.call_plain(self.call, points, others)
             return self.compute(*given) if result is None else result
         table = table_of(points)
-        return self.compute(*given) if table is None else self._label(table, *given[1:])
+        if table is not None:
+            return self._label(table, *given[1:])
+        namespace = namespace_of(points)
+        if namespace is None:
+            return self.compute(*given)
+        own = self.answer(plain_array(points, self.points), *given[1:])
+        return convert_results(own, namespace)
 
     def _label(self, table: Table, *others: Any) -> Any:
         """Return the result for a frame, with its index and columns if their sizes match."""
