@@ -17,7 +17,9 @@ from pathlib import Path
 from bench import peers
 
 PAGE = Path(__file__).parents[1] / "docs" / "peers.md"
-_DEFECT = re.compile(r"^## \d+\n\n(\w+): (.+?)\.\n\n```python\n(.*?)```", re.DOTALL | re.MULTILINE)
+_DEFECT = re.compile(
+    r"^## \d+\. [^\n]+\n\n(\w+): (.+?)\.\n\n```python\n(.*?)```", re.DOTALL | re.MULTILINE
+)
 _LIMIT_S = 60.0
 _WRONG = 3  # the exit code of a program that saw a wrong answer
 
@@ -86,7 +88,7 @@ def write_outcomes(text: str, outcomes: Sequence[tuple[Defect, Outcome]]) -> str
         version = peers.find_version(defect.peer)
         if version is not None:
             cells = f"{defect.peer} {version} | {defect.problem} | {outcome} |"
-            row = re.compile(rf"^(\| \[{number}\]\(#{number}\) \| ).*$", re.MULTILINE)
+            row = re.compile(rf"^(\| \[{number}\]\(#{number}-[^)]*\) \| ).*$", re.MULTILINE)
             text = row.sub(r"\g<1>" + cells.replace("\\", r"\\"), text)
     return text
 
