@@ -1,6 +1,6 @@
 """Bayesian optimisation with BoTorch, its box decompositions compiled by one line.
 
-Needs ``pip install "paretopo[hosts]"``. Three objectives of a made-up experiment with two knobs;
+Needs ``pip install ".[hosts]"``. Three objectives of a made-up experiment with two knobs;
 qLogNEHVI decomposes the space above a front for each sample of the model, in each round.
 """
 

@@ -5,7 +5,7 @@
 All ways must give the same verdicts; otherwise the script fails. "Cold" starts a fresh process for
 each pair, forked from one that has imported math-verify but parsed nothing. Processor time covers
 all processes of the sandbox, which has one worker; compare it if other programs disturb the clock.
-Needs bubblewrap and `pip install 'paretopo[train]'`.
+Needs bubblewrap and `pip install ".[train]"`.
 """
 
 from __future__ import annotations

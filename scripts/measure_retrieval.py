@@ -9,7 +9,7 @@ is the share of a question's gold paragraphs among its first k passages, average
 BM25's peers index the same tokens as our engine. They are bm25s with Lucene's idf, like our engine,
 bm25s with two other idfs, and rank_bm25's BM25Okapi with Robertson's idf. The dense engine's peer
 multiplies its vectors with NumPy. MODEL is a sentence encoder: a Hugging Face name or folder. The
-script measures only BM25 without it. Needs `pip install 'paretopo[dense-search]' rank_bm25`.
+script measures only BM25 without it. Needs `pip install ".[dense-search]" rank_bm25`.
 """
 
 from __future__ import annotations

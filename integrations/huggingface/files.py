@@ -69,9 +69,7 @@ def find_model_files(path: str) -> ModelFiles:
 
 def _with_gguf(file: Path) -> ModelFiles:
     if importlib.util.find_spec("gguf") is None:
-        raise ConfigError(
-            f'model.path: {file} needs the package gguf: pip install gguf, or "paretopo[train]"'
-        )
+        raise ConfigError(f"model.path: {file} needs the package gguf: pip install gguf")
     return ModelFiles(str(file.parent), file.name)
 
 

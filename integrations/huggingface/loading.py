@@ -182,9 +182,7 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
     if not config.lora.rank:
         return model
     if importlib.util.find_spec("peft") is None:
-        raise ConfigError(
-            'model.lora needs the package peft: pip install peft, or "paretopo[train]"'
-        )
+        raise ConfigError("model.lora needs the package peft: pip install peft")
     import peft
 
     lora, targets = config.lora, config.lora.targets

@@ -25,7 +25,7 @@ def openrlhf_version() -> tuple[int, ...]:
         "openrlhf",
         OLDEST,
         NEWEST,
-        "on GPUs: pip install 'paretopo[openrlhf]', for a rehearsal on a CPU: "
+        'on GPUs: pip install ".[openrlhf]" in a clone, for a rehearsal on a CPU: '
         "scripts/install_openrlhf_cpu.sh",
     )
 

@@ -3,5 +3,7 @@
 from paretopo.config.backend import Backend
 
 BACKEND = Backend(
-    "trl", ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"), extra="train"
+    "trl",
+    ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm", "httpx", "math_verify"),
+    extra="train",
 )

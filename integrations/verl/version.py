@@ -17,6 +17,6 @@ def verl_version() -> tuple[int, ...]:
         "verl",
         RELEASE,
         RELEASE,
-        "an environment of its own: pip install torch, then pip install 'paretopo[verl]' and an "
-        "engine (docs/verl.md)",
+        'an environment of its own: pip install torch, then, in a clone, pip install ".[verl]" '
+        "and an engine (docs/verl.md)",
     )

@@ -101,7 +101,7 @@ def need(*packages: str, extra: str = "train") -> None:
     """End the command if a package is missing, and name the extra that installs it."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        refuse(f"{', '.join(missing)} not installed; run: pip install 'paretopo[{extra}]'")
+        refuse(f'{", ".join(missing)} not installed; run in a clone: pip install ".[{extra}]"')
 
 
 def announce(action: str) -> None:

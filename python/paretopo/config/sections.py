@@ -511,12 +511,12 @@ class RunFolderConfig:
         low=1,
     )
     tensorboard: bool = key(
-        False, "Write curves for TensorBoard into the run folder; needs paretopo[tensorboard]."
+        False, "Write curves for TensorBoard into the run folder; needs the extra tensorboard."
     )
     wandb_project: str = key(
         NONE,
         'Weights & Biases project for the same curves, with the key in WANDB_API_KEY; "none" for'
-        " none; needs paretopo[wandb].",
+        " none; needs the extra wandb.",
     )
 
     def __post_init__(self) -> None:

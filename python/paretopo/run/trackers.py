@@ -49,7 +49,7 @@ def check_trackers(config: RunFolderConfig) -> None:
     for package, (asked, key) in wanted.items():
         if asked and not _is_installed(package):
             raise ConfigError(
-                f"{key} needs the package {package}: pip install 'paretopo[{package}]'"
+                f'{key} needs the package {package}: pip install ".[{package}]" in a clone'
             )
     offline = os.environ.get("WANDB_MODE") in ("offline", "disabled")
     if config.wandb_project != NONE and not offline and not os.environ.get("WANDB_API_KEY"):

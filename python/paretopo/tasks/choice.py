@@ -132,8 +132,8 @@ def ensure_search_server(config: RunConfig, folder: Path) -> Iterator[RunConfig]
         from paretopo.tools.search_engine.server import serve_in_thread
     except ImportError as error:
         raise ConfigError(
-            f"task.name = \"multihop\" needs a search server: pip install 'paretopo[search]' "
-            f"({error}), or give tool.search_url"
+            f'task.name = "multihop" needs a search server: pip install ".[search]" in a '
+            f"clone ({error}), or give tool.search_url"
         ) from None
     try:
         engine = bm25.open_or_build(corpus)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 _RETRIED = frozenset({429, 502, 503, 504})  # the server is there, or nearly, and asks for patience
 
@@ -52,6 +53,8 @@ class JsonClient:
             raise ValueError(f"url must begin with http:// or https://, got {url!r}")
         self._server, self.url = server, url.rstrip("/")
         self._retries, self._backoff = retries, backoff
+        import httpx  # a configuration loads without it
+
         self._client = httpx.Client(
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
             limits=httpx.Limits(max_connections=connections),
@@ -64,6 +67,8 @@ class JsonClient:
         Raises:
             ServerError: no answer after all attempts, a refusal, or an answer that is not JSON.
         """
+        from httpx import TransportError
+
         url = self.url + path
         started = time.monotonic()
         for attempt in range(self._retries + 1):
@@ -71,7 +76,7 @@ class JsonClient:
                 time.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(1.0, 1.5))
             try:
                 answer = self._client.post(url, json=message)
-            except httpx.TransportError as error:
+            except TransportError as error:
                 trouble, status = f"{type(error).__name__}: {error}", None
                 continue
             if answer.status_code in _RETRIED:

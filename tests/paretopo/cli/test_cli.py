@@ -213,7 +213,7 @@ def test_missing_packages_are_named_with_the_cure(toml, tmp_path, monkeypatch, c
     )
     assert cli.main(["train", str(toml)]) == 2
     error = capsys.readouterr().err
-    assert error == "paretopo: trl not installed; run: pip install 'paretopo[train]'\n"
+    assert error == 'paretopo: trl not installed; run in a clone: pip install ".[train]"\n'
     assert not (tmp_path / "runs").exists()
 
 

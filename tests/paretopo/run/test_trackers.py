@@ -186,7 +186,7 @@ def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, text, 
     monkeypatch.setenv("WANDB_MODE", "offline")
     run = RunFolder.create(tmp_path, loads(text))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
-    missing = rf"needs the package {package}: pip install 'paretopo\[{package}\]'"
+    missing = rf'needs the package {package}: pip install "\.\[{package}\]" in a clone'
     with pytest.raises(ConfigError, match=missing):
         check_trackers(run.config.run)
     with pytest.raises(ConfigError, match=missing):
