@@ -26,7 +26,7 @@ HEADER = '''"""Written by scripts/make_stub.py."""
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, Never, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -125,6 +125,8 @@ def write_signature(function: ast.FunctionDef, points: str, flag: str, returns: 
     for each in one.args.args:
         if each.annotation and ast.unparse(each.annotation) == "Points":
             each.annotation = ast.parse(points, mode="eval").body
+    # A type checker refuses other arguments by itself, and `help` does not show them, either.
+    one.decorator_list, one.args.vararg, one.args.kwarg = [], None, None
     one.returns = ast.parse(returns, mode="eval").body
     one.body = [ast.Expr(ast.Constant(...))]
     return ast.unparse(one)

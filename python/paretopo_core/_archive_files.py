@@ -15,7 +15,7 @@ import numpy as np
 _ENDINGS = (".npz", ".json")
 _NUMBERS = ("maximise", "points", "indices", "additions")
 _MAYBE = ("ref", "hypervolume", "history", "epsilon", "capacity")  # absent where they are None
-_TEXTS = ("keep", "payloads")  # JSON
+_TEXTS = ("keep", "payloads", "names")  # JSON; no names in most archives
 
 
 def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -86,7 +86,8 @@ def _check_payloads(payloads: list[Any] | None) -> None:
 def _arrays_of(state: Mapping[str, Any]) -> dict[str, Any]:
     arrays = {key: np.asarray(state[key]) for key in _NUMBERS}
     arrays |= {key: np.asarray(state[key]) for key in _MAYBE if state[key] is not None}
-    arrays |= {key: np.asarray(json.dumps(state[key], allow_nan=False)) for key in _TEXTS}
+    texts = [key for key in _TEXTS if key in state]
+    arrays |= {key: np.asarray(json.dumps(state[key], allow_nan=False)) for key in texts}
     return arrays
 
 
@@ -94,5 +95,5 @@ def _state_of(file: IO[bytes]) -> dict[str, Any]:
     with np.load(file, allow_pickle=False) as arrays:
         state = {key: arrays[key].tolist() for key in _NUMBERS}
         state |= {key: arrays[key].tolist() if key in arrays else None for key in _MAYBE}
-        state |= {key: json.loads(str(arrays[key])) for key in _TEXTS}
+        state |= {key: json.loads(str(arrays[key])) for key in _TEXTS if key in arrays}
     return state

@@ -159,9 +159,9 @@ class Batch:
     def _check_leading(self, given: tuple[int, ...], name: str, *, scalar: bool) -> None:
         expected = (*self.leading, self.objectives)
         if not is_for_each(given, expected):
-            number = "a number, " if scalar else ""
+            number = "be a number, or " if scalar else ""
             raise ValueError(
-                f"{name} must be {number}shape ({self.objectives},), or {expected} for one to "
+                f"{name} must {number}have shape ({self.objectives},), or {expected} for one to "
                 f"each group, got shape {given}"
             )
 
@@ -222,9 +222,10 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
     if vector.ndim == 0 and scalar:
         vector = np.array([vector] * objectives)
     if vector.shape != (objectives,):
-        expected = f"a number or shape ({objectives},)" if scalar else f"shape ({objectives},)"
+        number = "be a number or " if scalar else ""
         raise ValueError(
-            f"{name} must be {expected}, one number per objective, got shape {vector.shape}"
+            f"{name} must {number}have shape ({objectives},), one number per objective, got shape "
+            f"{vector.shape}"
         )
     if not are_finite(values := vector.tolist()):
         raise ValueError(f"{name} must be finite, got {values}")

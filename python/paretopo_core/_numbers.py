@@ -66,8 +66,11 @@ def plain_array(given: Any, name: str) -> np.ndarray:
     if given is None or isinstance(given, (str, bytes, type)) or callable(given):
         raise refuse_kind(name, repr(given)[:_SHORT])
     if isinstance(given, (Iterator, Mapping, Set)) or hasattr(given, "collect"):
-        way = "collect()" if hasattr(given, "collect") else "a list or an array"
-        raise refuse_kind(name, f"a {type(given).__name__}", f": pass {way} of it")
+        way = "collect() of it" if hasattr(given, "collect") else "a list or an array of it"
+        if isinstance(given, Mapping):
+            has_columns = any(np.ndim(value) for value in given.values())
+            way = f"pandas.DataFrame({name})" if has_columns else f"list({name}.values())"
+        raise refuse_kind(name, f"a {type(given).__name__}", f": pass {way}")
     if isinstance(given, (list, tuple)):
         given = _torch_arrays.without_tensors(given, name)
         _refuse_masked_parts(given, name)
@@ -76,7 +79,10 @@ def plain_array(given: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(given)
     except ValueError as error:
-        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from error
+        hint = ""
+        if isinstance(given, (list, tuple)) and given and _holds_rows(given[0]):
+            hint = "; pad sets of different sizes, and mark the padding with mask="
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}{hint}") from error
 
 
 def numbers_of(given: Any, name: str) -> np.ndarray:
@@ -135,8 +141,11 @@ def whole_number(given: Any, name: str, lowest: int, highest: int, why: str = ""
         if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
             raise TypeError(f"{name} must be an integer, got {given!r}")
     if not lowest <= given <= highest:
-        most = f"2**{highest.bit_length()} - 1" if highest >= 2**31 - 1 else highest
-        raise ValueError(f"{name} must be from {lowest} to {most}{why}, got {given}")
+        limits = f"from {lowest} to {highest}"
+        if highest >= 2**31 - 1:
+            most = f"2**{highest.bit_length()} - 1"
+            limits = f"at least {lowest}" if given < lowest else f"at most {most}"
+        raise ValueError(f"{name} must be {limits}{why}, got {given}")
     return int(given)
 
 
@@ -167,6 +176,13 @@ def _refuse_masked_parts(given: Any, name: str) -> None:
             raise TypeError(f"{name} holds a masked array: pass its data, and mask=")
         if isinstance(each, (list, tuple)):
             _refuse_masked_parts(each, name)
+
+
+def _holds_rows(given: Any) -> bool:
+    """Return True for a set of points, whose items are rows."""
+    if isinstance(given, (list, tuple)):
+        return bool(given) and isinstance(given[0], (list, tuple, np.ndarray))
+    return getattr(given, "ndim", 0) >= 2
 
 
 def _has_bools(given: Any) -> bool:

@@ -169,8 +169,8 @@ class Operation:
     def _label(self, table: Table, *others: Any) -> Any:
         """Return the result for a frame, with its index and columns if their sizes match."""
         names = ("maximise", "mask", *(name for name, _ in self.arguments))
-        named = map(table.by_column, others, names)
-        result = self.answer(table.numbers(self.points), *named)
+        aligned = map(table.align, others, names)
+        result = self.answer(table.numbers(self.points), *aligned)
         parts = result if isinstance(result, tuple) else (result,)
         labelled = tuple(
             table.label(part, extent, self.core.name)

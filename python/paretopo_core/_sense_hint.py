@@ -36,7 +36,8 @@ def warn_of_senses(senses: Sequence[bool]) -> None:
     default = " (larger is better by default)" if all(senses) else ""
     message = (
         "no point is better than ref in any objective; "
-        f"with maximise={meant} every one would be{default}"
+        f"with maximise={meant} every one would be{default}; if the senses are right, pass a ref "
+        "that is worse than the points, such as reference_point(points)"
     )
     warnings.warn(message, UserWarning, stacklevel=level)
 

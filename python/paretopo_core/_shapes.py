@@ -44,7 +44,8 @@ def check_per_point(
 ) -> None:
     """Refuse a shape without one value per point, for all sets or for each."""
     if not is_for_each(shape, expected):
-        more = f", or {(*expected, 'constraints')}" if name == "violation" else ""
+        each = "".join(f"{size}, " for size in expected)
+        more = f", or ({each}constraints)" if name == "violation" else ""
         raise ValueError(
             f"{name} must have shape {expected}, one {number} per point{more}, got {shape}"
         )

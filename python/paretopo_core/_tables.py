@@ -10,6 +10,8 @@ import numpy as np
 
 from paretopo_core._dtypes import check_exact, refuse_kind
 
+_PER_ROW = ("mask", "violation", "ranks", "sets")
+
 
 class Table:
     """A frame, its numbers, and its labels for a result."""
@@ -47,23 +49,41 @@ class Table:
             dtype.is_float() or dtype.is_integer() or dtype == sys.modules["polars"].Boolean
         )
 
-    def by_column(self, value: Any, name: str) -> Any:
-        """Return an argument in the order of the columns if it names them; otherwise unchanged.
+    def align(self, value: Any, name: str) -> Any:
+        """Return an argument in the order of the rows, or of the columns if it names them.
 
-        Mappings name columns by their keys, pandas series by their index, frames by their columns.
+        Values per row have the index of the frame. Mappings name columns by their keys, pandas
+        series by their index, frames by their columns. Other arguments are unchanged.
 
         Raises:
-            ValueError: a mapping has other names than the frame.
+            ValueError: values per row have another index, or a mapping other names than the frame.
         """
+        if name in _PER_ROW:
+            return self._align_rows(value, name)
         names = list(self._frame.columns)
         if isinstance(value, Mapping):
             if set(value) != set(names):
                 raise ValueError(f"{name} must have a value for each of {names}, got {list(value)}")
             return [value[key] for key in names]
-        if name == "mask" or (table_of(value) is None and not _is_series(value)):
+        if table_of(value) is None and not _is_series(value):
             return value
         own = list(value.index if _is_series(value) else value.columns)
         return value[names] if own != names and set(own) == set(names) else value
+
+    def _align_rows(self, value: Any, name: str) -> Any:
+        if not self._is_pandas or not isinstance(
+            value, (sys.modules["pandas"].Series, sys.modules["pandas"].DataFrame)
+        ):
+            return value
+        own, given = self._frame.index, value.index
+        if given.equals(own):
+            return value
+        if own.is_unique and len(given) == len(own) and set(given) == set(own):
+            return value.loc[own]
+        raise ValueError(
+            f"{name} must have the index of the frame in any order, got {_in_short(given)}, "
+            f"not {_in_short(own)}; pass {name}.to_numpy() to go by position"
+        )
 
     def where(self, kept: np.ndarray) -> Any:
         """Return the rows for which kept is True, as a frame."""
@@ -91,6 +111,41 @@ def table_of(points: Any) -> Table | None:
         if library is not None and isinstance(points, library.DataFrame):
             return Table(points, module == "pandas")
     return None
+
+
+def _in_short(index: Any) -> str:
+    labels = ", ".join(map(repr, index[:3].tolist()))
+    return f"{len(index)} labels [{labels}{', ...' if len(index) > 3 else ''}]"
+
+
+def names_of(value: Any) -> list[str] | None:
+    """Return the texts that name the values of a mapping or a series, or the columns of a frame."""
+    if isinstance(value, Mapping):
+        names = list(value)
+    elif table_of(value) is not None:
+        names = list(value.columns)
+    elif _is_series(value):
+        names = list(value.index)
+    else:
+        return None
+    is_named = names and all(isinstance(each, str) for each in names)
+    return names if is_named and len(set(names)) == len(names) else None
+
+
+def in_order(value: Any, names: list[str] | None, argument: str) -> Any:
+    """Return values in the order of these names if they have names of their own.
+
+    Raises:
+        ValueError: they have other names.
+    """
+    own = names_of(value)
+    if own is None or names is None:
+        return value
+    if set(own) != set(names):
+        raise ValueError(f"{argument} must have a value for each of {names}, got {own}")
+    if isinstance(value, Mapping):
+        return [value[name] for name in names]
+    return value if own == names else value[names]
 
 
 def _is_series(value: Any) -> bool:

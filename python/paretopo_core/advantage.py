@@ -10,20 +10,21 @@ from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, vector_of
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._numbers import flag_of, number_of, numbers_of
 from paretopo_core._operation import Operation
 from paretopo_core._types import Mask, PerPoint, Points
-from paretopo_core._wrong_names import refuse_names
 
 Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
 _CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # codes of the core
 
 
+@explain_calls
 def pareto_advantage(
     rewards: Points,
     weights: ArrayLike,
-    *,
+    *extra: Never,
     beta: float = 0.5,
     centre: Centre = "mean",
     mask: Mask = None,
@@ -84,8 +85,8 @@ def pareto_advantage(
     array([[ 1.  ,  0.25, -0.25, -1.  ],
            [ 1.  , -0.25,  0.25, -1.  ]])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or weights is MISSING:
+        refuse_call(extra, wrong)
     if type(beta) is not float:
         beta = number_of(beta, "beta")
     if not 0.0 <= beta <= 1.0:

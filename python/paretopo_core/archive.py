@@ -10,15 +10,16 @@ from html import escape
 from typing import Any, NamedTuple, Never, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from paretopo_core import _core
 from paretopo_core._arrays import positive_vector, vector_of
+from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
 from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
-from paretopo_core._types import OneSet
-from paretopo_core._wrong_names import refuse_names
+from paretopo_core._tables import in_order, names_of
+from paretopo_core._types import OneSet, Points, Vector
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
@@ -51,6 +52,10 @@ class ParetoArchive:
     Threads may share an archive. Each call is atomic. Its result, or iterator, is a snapshot
     between two additions, which later additions do not change.
 
+    A frame, a series of pandas or a mapping names the objectives by texts. The first names that an
+    archive meets, in ``ref`` or in a point, become its :attr:`names`. Later values with names are
+    put into that order. Results are NumPy arrays.
+
     An archive can be bounded in one or both of two ways:
 
     * ``capacity``: an addition beyond it drops one member. With ``keep="contribution"`` this is the
@@ -82,8 +87,9 @@ class ParetoArchive:
     Raises:
         TypeError: an argument of another kind.
         ValueError: no objectives, a wrong shape, NaN or infinity; both or none of ``ref`` and
-            ``objectives``; ``capacity`` below 1, another ``keep``, or "contribution" without
-            ``ref``; ``epsilon`` that is not larger than 0.
+            ``objectives``; other names of objectives than in ``ref``; ``capacity`` below 1,
+            another ``keep``, or "contribution" without ``ref``; ``epsilon`` that is not larger
+            than 0.
 
     Source: the ParetoPO paper, Algorithm 1, lines 2 and 14-17, which never removes a member;
     contributions: Knowles, Corne and Fleischer (2003), "Bounded archiving using the Lebesgue
@@ -114,30 +120,33 @@ class ParetoArchive:
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
+    @explain_calls
     def __init__(
         self,
-        ref: ArrayLike | None = None,
-        *,
+        ref: Vector | None = None,
+        *extra: Never,
         objectives: int | None = None,
         maximise: Maximise = True,
         keep_history: bool = False,
         capacity: int | None = None,
         keep: str | None = None,
-        epsilon: ArrayLike | None = None,
+        epsilon: Vector | None = None,
         **wrong: Never,
     ) -> None:
-        if wrong:
-            refuse_names(wrong)
+        if extra or wrong:
+            refuse_call(extra, wrong)
         if (ref is None) == (objectives is None):
             raise ValueError(
-                "pass ref=, one number per objective, or, for an archive without hypervolume, "
-                "objectives=, how many there are"
+                f"ParetoArchive needs {'ref or' if ref is None else 'only one of ref and'} "
+                "objectives: give ref=, one number per objective; or objectives=, the number of "
+                "objectives, for an archive without hypervolume"
             )
+        self._names = names_of(ref)
         if ref is None:
             width = whole_number(objectives, "objectives", 1, _MAX_OBJECTIVES)
             self._ref = None
         else:
-            numbers = numbers_of(ref, "ref")
+            numbers = numbers_of(in_order(ref, self._names, "ref"), "ref")
             width = numbers.size
             if width == 0:
                 raise ValueError("ref must have one number per objective, got none")
@@ -150,7 +159,8 @@ class ParetoArchive:
                 )
             self._ref = vector_of(numbers, width, "ref", scalar=width == 1)
         self._width = width
-        self._sign = signs_of(minimised_bits(maximise, width), width)
+        senses = in_order(maximise, self._names, "maximise")
+        self._sign = signs_of(minimised_bits(senses, width), width)
         if capacity is not None:
             capacity = whole_number(capacity, "capacity", 1, 2**31 - 1)
         self._capacity = capacity
@@ -161,7 +171,8 @@ class ParetoArchive:
         if ref is None and keep == "contribution":
             raise ValueError("keep='contribution' measures hypervolumes: pass ref=, or 'crowding'")
         self._keep = keep
-        self._epsilon = None if epsilon is None else positive_vector(epsilon, width)
+        sides = in_order(epsilon, self._names, "epsilon")
+        self._epsilon = None if sides is None else positive_vector(sides, width)
         self._core = self._new_core(flag_of(keep_history, "keep_history"))
 
     def _new_core(self, keeps_history: bool) -> _core.Archive:
@@ -173,6 +184,15 @@ class ParetoArchive:
             self._keep == "crowding",
             np.empty(0) if self._epsilon is None else self._epsilon,
         )
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the objectives, from the first frame, series or mapping; None without."""
+        return None if self._names is None else self._names.copy()
+
+    def _ordered(self, values: Any, name: str) -> Any:
+        """Return values in the order of the objectives if both have names."""
+        return in_order(values, self._names or names_of(values), name)
 
     @property
     def ref(self) -> NDArray[np.float64] | None:
@@ -277,8 +297,8 @@ class ParetoArchive:
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter(self.points)
 
-    def __contains__(self, point: ArrayLike) -> bool:
-        row = vector_of(point, self._width, "point", scalar=False)
+    def __contains__(self, point: Vector) -> bool:
+        row = vector_of(self._ordered(point, "point"), self._width, "point", scalar=False)
         return bool((self.points == row).all(axis=1).any())
 
     def __eq__(self, other: object) -> bool:
@@ -318,7 +338,8 @@ class ParetoArchive:
         points, payloads = self._contents()
         has_payloads = any(each is not None for each in payloads)
         ways = ["more" if is_larger_better else "less" for is_larger_better in self.maximise]
-        titles = [f"objective {m} ({way})" for m, way in enumerate(ways, 1)]
+        names = self._names or [f"objective {m + 1}" for m in range(self._width)]
+        titles = [f"{name} ({way})" for name, way in zip(names, ways, strict=True)]
         rows = [[*titles, "payload"] if has_payloads else titles]
         for point, payload in zip(points[:_SHOWN], payloads, strict=False):
             cells = [f"{value:.6g}" for value in point]
@@ -331,7 +352,7 @@ class ParetoArchive:
             lines.append(f"<tr>{''.join(cells)}</tr>")
         return f"<code>{escape(repr(self))}</code><table>{''.join(lines)}</table>{more}"
 
-    def add(self, point: ArrayLike, payload: Any = None) -> float:
+    def add(self, point: Vector, payload: Any = None) -> float:
         """Add a point; return by how much it raises the hypervolume.
 
         The result is 0.0 or more. It can be negative for a bounded archive, in which another member
@@ -339,13 +360,13 @@ class ParetoArchive:
         0.0; the result of :meth:`extend` shows which points joined.
 
         Args:
-            point: shape (objectives,), finite.
+            point: shape (objectives,), finite; a series or a mapping may name the objectives.
             payload: any object that belongs to the point, kept as it is; it goes when the point
                 does. None: nothing. (One that refers to the archive itself keeps both alive.)
 
         Raises:
-            ValueError: wrong shape, NaN or infinity, or so far from ``ref`` that float64 cannot
-                hold the distance; the archive is unchanged then.
+            ValueError: wrong shape, other names, NaN or infinity, or so far from ``ref`` that
+                float64 cannot hold the distance; the archive is unchanged then.
 
         Cost: O(log members) with 2 objectives, about a microsecond, and a step for each member
         that leaves; O(members) with 3, microseconds for 1,000 members; from 4 additionally the
@@ -356,15 +377,16 @@ class ParetoArchive:
         """
         gain = self._core.add(point, payload)
         if gain is None:  # not a plain list or array
-            row = vector_of(point, self._width, "point", scalar=False)
+            row = vector_of(self._ordered(point, "point"), self._width, "point", scalar=False)
             gain = self._core.add(row, payload)
+            self._names = self._names or names_of(point)
         return float(gain)  # type: ignore[arg-type]
 
-    def extend(self, points: ArrayLike, payloads: Sequence[Any] | None = None) -> Additions:
+    def extend(self, points: Points, payloads: Sequence[Any] | None = None) -> Additions:
         """Add many points, one after another, and return each gain and whether the point joined.
 
         Args:
-            points: shape (points, objectives), finite.
+            points: shape (points, objectives), finite; a frame names the objectives.
             payloads: one object for each point, or None.
 
         Returns:
@@ -372,9 +394,9 @@ class ParetoArchive:
             point became a member. One that a later point dominates had joined, too.
 
         Raises:
-            ValueError: wrong shape, NaN or infinity anywhere, a point too far from ``ref``, or
-                another number of payloads; the archive is unchanged then. After Ctrl-C it holds
-                the first points: :attr:`additions` is their number.
+            ValueError: wrong shape, other names, NaN or infinity anywhere, a point too far from
+                ``ref``, or another number of payloads; the archive is unchanged then. After Ctrl-C
+                it holds the first points: :attr:`additions` is their number.
 
         >>> archive = ParetoArchive(ref=[0.0, 0.0])
         >>> archive.extend([[1, 3], [0.5, 0.5], [3, 1], [-1, 9]]).joined
@@ -388,7 +410,9 @@ class ParetoArchive:
             raise ValueError(
                 f"payloads must be one object for each of {len(rows)} points, got {len(things)}"
             )
-        return Additions(*self._core.extend(rows, things))
+        added = Additions(*self._core.extend(rows, things))
+        self._names = self._names or names_of(points)
+        return added
 
     @overload
     def gain(self, points: Sequence[float]) -> float: ...
@@ -397,9 +421,9 @@ class ParetoArchive:
     def gain(self, points: OneSet) -> NDArray[np.float64]: ...
 
     @overload
-    def gain(self, points: ArrayLike) -> float | NDArray[np.float64]: ...
+    def gain(self, points: Points | Vector) -> float | NDArray[np.float64]: ...
 
-    def gain(self, points: ArrayLike) -> float | NDArray[np.float64]:
+    def gain(self, points: Points | Vector) -> float | NDArray[np.float64]:
         """Compute the gain of each point as if it were the only addition; add none.
 
         For a bounded archive it is the change of the hypervolume, see :meth:`add`.
@@ -422,12 +446,12 @@ class ParetoArchive:
         (1.0, array([0., 5.]))
         """
         self._measuring_from()
-        numbers = numbers_of(points, "points")
+        numbers = numbers_of(self._ordered(points, "points"), "points")
         if numbers.ndim == 1 and len(numbers) > 0:
             return float(self._core.gains(self._rows(numbers[None], "points"))[0])
         return self._core.gains(self._rows(numbers, "points"))
 
-    def remove(self, point: ArrayLike) -> None:
+    def remove(self, point: Vector) -> None:
         """Remove a member and its payload. Points that it kept out or displaced do not return.
 
         Args:
@@ -438,7 +462,7 @@ class ParetoArchive:
 
         Cost: that of the hypervolume of the others, which is computed from scratch.
         """
-        row = vector_of(point, self._width, "point", scalar=False)
+        row = vector_of(self._ordered(point, "point"), self._width, "point", scalar=False)
         if not self._core.remove(row):
             raise ValueError(f"point is no member: {row.tolist()}")
 
@@ -450,7 +474,7 @@ class ParetoArchive:
 
         Raises:
             TypeError: not an archive.
-            ValueError: other objectives or senses, or a member too far from this reference.
+            ValueError: other objectives, names or senses, or a member too far from this reference.
         """
         if not isinstance(other, ParetoArchive):
             raise TypeError(f"other must be a ParetoArchive, got {type(other).__name__}")
@@ -459,7 +483,11 @@ class ParetoArchive:
                 f"other has objectives of the senses maximise={other.maximise}, this archive has "
                 f"{self.maximise}"
             )
-        return math.fsum(self.extend(*other._contents()).gains.tolist())
+        if self._names and other._names and self._names != other._names:
+            raise ValueError(f"other has the objectives {other._names}, not {self._names}")
+        volume = math.fsum(self.extend(*other._contents()).gains.tolist())
+        self._names = self._names or other._names
+        return volume
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue: plain JSON values, and the payloads as they are."""
@@ -473,16 +501,18 @@ class ParetoArchive:
             "history": None if history is None else history.reshape(-1, width).tolist(),
             "hypervolume": None if self._ref is None else volume,
             "payloads": payloads,
+            **({} if self._names is None else {"names": self._names}),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`, bit for bit.
 
         Raises:
-            ValueError: a key is missing, the state belongs to another reference, sense or bound, or
-                it is inconsistent: points of another width, not finite or dominated, more than its
-                capacity or two in a box, indices that are not ascending, a hypervolume that is not
-                theirs, another number of payloads. The archive is unchanged then.
+            ValueError: a key is missing, the state belongs to another reference, sense or bound or
+                to objectives of other names, or it is inconsistent: points of another width, not
+                finite or dominated, more than its capacity or two in a box, indices that are not
+                ascending, a hypervolume that is not theirs, another number of payloads. The archive
+                is unchanged then.
             TypeError: the state is no mapping, points or the hypervolume are not real numbers, or
                 another value is no list.
         """
@@ -505,6 +535,15 @@ class ParetoArchive:
                 f"state belongs to an archive with another {' and '.join(differing)}: {theirs}, "
                 f"this one has {frame}"
             )
+        names = _list_of(state.get("names"), "the names of the state")
+        if names is not None:
+            texts = {each for each in names if isinstance(each, str)}
+            if len(texts) != self._width or len(names) != self._width:
+                raise ValueError(
+                    f"the names of the state must be {self._width} different texts, got {names}"
+                )
+            if self._names is not None and self._names != names:
+                raise ValueError(f"the state has the objectives {names}, not {self._names}")
         points = self._rows(state["points"], "the points of the state")
         if not is_nondominated(points, maximise=self.maximise, keep_weakly=False).all():
             raise ValueError("the points of the state must not dominate or repeat one another")
@@ -552,7 +591,7 @@ class ParetoArchive:
         core = self._new_core(history is not None)
         past = np.empty(0) if history is None else history
         core.load(points, np.array(indices, dtype=np.int64), additions, volume, past, payloads)
-        self._core = core
+        self._core, self._names = core, names or self._names
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive into a file, from which :meth:`load` continues bit for bit.
@@ -627,7 +666,7 @@ class ParetoArchive:
         return self._ref
 
     def _rows(self, numbers: Any, name: str) -> np.ndarray:
-        rows = numbers_of(numbers, name)
+        rows = numbers_of(self._ordered(numbers, name), name)
         if rows.ndim in (1, 2) and len(rows) == 0:
             return np.empty((0, self._width))
         if rows.ndim != 2 or rows.shape[1] != self._width:

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, host_doubles, places_of, vector_of
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED, Frame
 from paretopo_core._operation import Composed, Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_sets
 from paretopo_core._torch_arrays import turn_towards
 from paretopo_core._types import Array, Mask, PerPair, PerPoint, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import CONTRIBUTIONS, slopes_of_contributions, turn_slopes
 
 CornersT = TypeVar("CornersT")
@@ -49,8 +49,14 @@ class Boxes(NamedTuple, Generic[CornersT, CountsT]):
     counts: CountsT
 
 
+@explain_calls
 def nondominated_boxes(
-    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
+    points: Points,
+    ref: Vector,
+    *extra: Never,
+    maximise: Maximise = True,
+    mask: Mask = None,
+    **wrong: Never,
 ) -> Boxes[Array[np.float64], Array[np.int64]]:
     """Partition the region above the reference that no point dominates into disjoint boxes.
 
@@ -97,13 +103,19 @@ def nondominated_boxes(
     >>> boxes.counts
     array(3)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     return Boxes(*_NONDOMINATED_BOXES.answer(points, maximise, mask, ref, _MAX_BYTES))
 
 
+@explain_calls
 def dominated_boxes(
-    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
+    points: Points,
+    ref: Vector,
+    *extra: Never,
+    maximise: Maximise = True,
+    mask: Mask = None,
+    **wrong: Never,
 ) -> Boxes[Array[np.float64], Array[np.int64]]:
     """Partition the region that the points dominate above the reference into disjoint boxes.
 
@@ -119,15 +131,16 @@ def dominated_boxes(
     >>> float((boxes.upper - boxes.lower).prod(-1).sum())  # the hypervolume
     6.0
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     return Boxes(*_DOMINATED_BOXES.answer(points, maximise, mask, ref, _MAX_BYTES))
 
 
+@explain_calls
 def hypervolume_improvement(
     boxes: tuple[ArrayLike, ...],
     candidates: Points,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -175,18 +188,19 @@ def hypervolume_improvement(
     >>> hypervolume_improvement(boxes, [[[2, 2]], [[3, 1]]])
     array([1., 1.])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or candidates is MISSING:
+        refuse_call(extra, wrong)
     lower, upper = corners_of(boxes)
     return _IMPROVEMENT.answer(candidates, maximise, mask, lower, upper, None, None)
 
 
+@explain_calls
 def weighted_hypervolume(
     points: Points,
     boxes: tuple[ArrayLike, ...],
     weights: ArrayLike,
     ref: Vector,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -227,8 +241,8 @@ def weighted_hypervolume(
     >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
     np.float64(7.0)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     return _WEIGHTED.answer(points, maximise, mask, *corners_of(boxes), weights, ref)
 
 
@@ -276,8 +290,14 @@ def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> 
     return np.where(senses, higher, lower) if any(senses) else lower
 
 
+@explain_calls
 def uncrowded_contributions(
-    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
+    points: Points,
+    ref: Vector,
+    *extra: Never,
+    maximise: Maximise = True,
+    mask: Mask = None,
+    **wrong: Never,
 ) -> PerPoint[np.float64]:
     """Compute each point's hypervolume contribution, or minus its distance from contributing.
 
@@ -314,8 +334,8 @@ def uncrowded_contributions(
     >>> uncrowded_contributions([[1, 3], [3, 1], [2, 0.5], [4, -1]], ref=0)
     array([ 2. ,  2. , -0.5, -1. ])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     return _UNCROWDED.answer(points, maximise, mask, ref)
 
 

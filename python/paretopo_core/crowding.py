@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paretopo_core import _core
+from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Mask, PerPoint, Points
-from paretopo_core._wrong_names import refuse_names
 
 _CROWDING = Operation(_core.crowding_distance)
 
 
+@explain_calls
 def crowding_distance(
     points: Points,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     ranks: ArrayLike | None = None,
     mask: Mask = None,
@@ -58,6 +59,6 @@ def crowding_distance(
     >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
     array([inf,  2., inf])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     return _CROWDING.answer(points, maximise, mask, ranks)

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._numbers import labels_of, numbers_of
 from paretopo_core._senses import Maximise, signs_of
+from paretopo_core._tables import table_of
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._types import Array, Points
-from paretopo_core._wrong_names import refuse_names
 from paretopo_core.indicators import refuse_place
 
 SurfacesT = TypeVar("SurfacesT")
@@ -36,10 +37,11 @@ class AttainmentSurfaces(NamedTuple, Generic[SurfacesT]):
     percentiles: SurfacesT
 
 
+@explain_calls
 def eaf(
     points: Points,
     sets: ArrayLike,
-    *,
+    *extra: Never,
     percentiles: ArrayLike | None = None,
     maximise: Maximise = True,
     **wrong: Never,
@@ -91,8 +93,10 @@ def eaf(
     >>> percentiles[(points >= goal).all(axis=1)].max(initial=0)
     np.float64(100.0)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or sets is MISSING:
+        refuse_call(extra, wrong)
+    if (table := table_of(points)) is not None:
+        maximise, sets = table.align(maximise, "maximise"), table.align(sets, "sets")
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise)
     batch.refuse_gpu("points", "attainment surfaces")

@@ -11,22 +11,23 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._operation import Operation, check_count
 from paretopo_core._senses import Maximise
 from paretopo_core._torch_arrays import turn_towards
 from paretopo_core._types import Mask, PerPoint, PerSet, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 
 Centre = Literal["exact", "mean", "none", "std", "loo"]
 _CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # codes of the core
 _MAX_CELLS = 10**9
 
 
+@explain_calls
 def expected_hypervolume(
     points: Points,
     ref: Vector,
     k: int,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -76,15 +77,16 @@ def expected_hypervolume(
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or k is MISSING:
+        refuse_call(extra, wrong)
     return EXPECTED.answer(points, maximise, mask, ref, k)
 
 
+@explain_calls
 def hypervolume_advantage(
     rewards: Points,
     ref: Vector,
-    *,
+    *extra: Never,
     k: int = 1,
     centre: Centre = "exact",
     mask: Mask = None,
@@ -147,8 +149,8 @@ def hypervolume_advantage(
     >>> hypervolume_advantage([[1, 3], [2, 2], [3, 1], [2, 2]], 0, k=2).round(4)
     array([ 0.3333, -0.3333,  0.3333, -0.3333])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
     return ADVANTAGE.answer(rewards, True, mask, ref, k, _CENTRES[centre])

@@ -9,15 +9,16 @@ from numpy.typing import ArrayLike
 
 # The module, because Python 3.11 calls the methods of imported names more slowly.
 from paretopo_core import _dominance
+from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._numbers import flag_of
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Mask, PerPoint, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 
 
+@explain_calls
 def pareto_rank(
     points: Points,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     strict: bool = False,
     violation: ArrayLike | None = None,
@@ -85,8 +86,8 @@ def pareto_rank(
     >>> pareto_rank([[3], [4], [1], [2], [0]], n_below=2)
     array([1, 0, 2, 2, 2], dtype=int32)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     if strict is not False or violation is not None or n_below is not None:
         return _dominance.CONSTRAINED_RANKS.answer(
             points, maximise, mask, strict, violation, n_below
@@ -94,9 +95,10 @@ def pareto_rank(
     return _dominance.RANKS.answer(points, maximise, mask)
 
 
+@explain_calls
 def is_nondominated(
     points: Points,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     keep_weakly: bool = True,
     strict: bool = False,
@@ -168,8 +170,8 @@ def is_nondominated(
     >>> is_nondominated([[1, 0], [0, 1], [1e-12, 1 - 1e-12]], duplicate_tolerance=1e-8)
     array([ True,  True, False])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     weakly = keep_weakly is True or flag_of(keep_weakly, "keep_weakly")
     if (
         strict is not False

@@ -10,16 +10,22 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._numbers import flag_of
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Mask, PerPoint, PerSet, PerValue, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 
 
+@explain_calls
 def hypervolume(
-    points: Points, ref: Vector, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
+    points: Points,
+    ref: Vector,
+    *extra: Never,
+    maximise: Maximise = True,
+    mask: Mask = None,
+    **wrong: Never,
 ) -> PerSet[np.float64]:
     """Measure the volume that each set of points dominates above a reference point.
 
@@ -60,15 +66,16 @@ def hypervolume(
     >>> hypervolume([[1, 3], [2, 2], [3, 1]], ref=0)
     np.float64(6.0)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     return HYPERVOLUME.answer(points, maximise, mask, ref)
 
 
+@explain_calls
 def hypervolume_gradient(
     points: Points,
     ref: Vector,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
     wanted: Mask = None,
@@ -113,15 +120,16 @@ def hypervolume_gradient(
            [0., 0.],
            [1., 1.]])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     return GRADIENT.answer(points, maximise, mask, ref, wanted)
 
 
+@explain_calls
 def hv_contributions(
     points: Points,
     ref: Vector,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     ignore_dominated: bool = True,
     mask: Mask = None,
@@ -158,8 +166,8 @@ def hv_contributions(
     >>> hv_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
     array([1., 1., 1.])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     ignore = ignore_dominated is True or flag_of(ignore_dominated, "ignore_dominated")
     return CONTRIBUTIONS.answer(points, maximise, mask, ref, ignore)
 

@@ -7,12 +7,12 @@ from typing import Generic, NamedTuple, Never, TypeVar
 import numpy as np
 
 from paretopo_core import _core
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._torch_arrays import from_host, host_array, is_tensor
 from paretopo_core._types import Array, Mask, PerSet, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
@@ -37,10 +37,11 @@ class HypervolumeEstimate(NamedTuple, Generic[VolumeT]):
     error: VolumeT
 
 
+@explain_calls
 def hypervolume_approx(
     points: Points,
     ref: Vector,
-    *,
+    *extra: Never,
     samples: int = 65536,
     seed: int = 0,
     maximise: Maximise = True,
@@ -96,8 +97,8 @@ def hypervolume_approx(
     >>> bool(abs(volume - exact) < 4 * error), bool(error < exact / 100)
     (True, True)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     return HypervolumeEstimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed))
 
 
@@ -131,10 +132,11 @@ class ContributionsEstimate(NamedTuple, Generic[VolumeT]):
     error: VolumeT
 
 
+@explain_calls
 def hv_contributions_approx(
     points: Points,
     ref: Vector,
-    *,
+    *extra: Never,
     samples: int = 4096,
     seed: int = 0,
     maximise: Maximise = True,
@@ -179,8 +181,8 @@ def hv_contributions_approx(
     >>> np.allclose(contributions, 0.5**10), bool((error < 1e-9).all())  # others: one cube, exact
     (True, True)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     # This call checks the arguments under the caller's names.
     whole = hypervolume_approx(
         points, ref, samples=samples, seed=seed, maximise=maximise, mask=mask

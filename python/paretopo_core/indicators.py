@@ -14,22 +14,23 @@ from numpy.typing import ArrayLike
 
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch, places_of
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._numbers import number_of, numbers_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._shapes import broadcast_sets
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._types import Mask, PerPair, PerSet, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 from paretopo_core.subsets import simplex_lattice
 
 _MAX_WEIGHTS = 10**7  # vectors that a lattice may have
 
 
+@explain_calls
 def igd(
     points: Points,
     reference: ArrayLike,
-    *,
+    *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
@@ -75,15 +76,16 @@ def igd(
     >>> igd(points, reference, maximise=False).round(9)
     np.float64(1.062790867)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or reference is MISSING:
+        refuse_call(extra, wrong)
     return _indicator("igd", points, reference, p, maximise, mask, reference_mask)
 
 
+@explain_calls
 def igd_plus(
     points: Points,
     reference: ArrayLike,
-    *,
+    *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
@@ -104,15 +106,16 @@ def igd_plus(
     >>> igd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(0.5)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or reference is MISSING:
+        refuse_call(extra, wrong)
     return _indicator("igd_plus", points, reference, p, maximise, mask, reference_mask)
 
 
+@explain_calls
 def gd(
     points: Points,
     reference: ArrayLike,
-    *,
+    *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
@@ -134,15 +137,16 @@ def gd(
     >>> gd([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or reference is MISSING:
+        refuse_call(extra, wrong)
     return _indicator("gd", points, reference, p, maximise, mask, reference_mask)
 
 
+@explain_calls
 def gd_plus(
     points: Points,
     reference: ArrayLike,
-    *,
+    *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
@@ -160,15 +164,16 @@ def gd_plus(
     >>> gd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])  # the second is better than [2, 2]
     np.float64(0.5)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or reference is MISSING:
+        refuse_call(extra, wrong)
     return _indicator("gd_plus", points, reference, p, maximise, mask, reference_mask)
 
 
+@explain_calls
 def avg_hausdorff_dist(
     points: Points,
     reference: ArrayLike,
-    *,
+    *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
@@ -186,15 +191,16 @@ def avg_hausdorff_dist(
     >>> avg_hausdorff_dist([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
     np.float64(3.0)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or reference is MISSING:
+        refuse_call(extra, wrong)
     return _indicator("avg_hausdorff_dist", points, reference, p, maximise, mask, reference_mask)
 
 
+@explain_calls
 def epsilon_additive(
     points: Points,
     reference: ArrayLike,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
     reference_mask: Mask = None,
@@ -216,15 +222,16 @@ def epsilon_additive(
     >>> epsilon_additive([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.0)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or reference is MISSING:
+        refuse_call(extra, wrong)
     return _indicator("epsilon_additive", points, reference, 1.0, maximise, mask, reference_mask)
 
 
+@explain_calls
 def epsilon_mult(
     points: Points,
     reference: ArrayLike,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
     reference_mask: Mask = None,
@@ -248,8 +255,8 @@ def epsilon_mult(
     >>> epsilon_mult([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.25)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or reference is MISSING:
+        refuse_call(extra, wrong)
     return _indicator("epsilon_mult", points, reference, 1.0, maximise, mask, reference_mask)
 
 
@@ -344,10 +351,11 @@ def refuse_place(
     )
 
 
+@explain_calls
 def r2(
     points: Points,
     ideal: Vector,
-    *,
+    *extra: Never,
     weights: ArrayLike | int | None = None,
     maximise: Maximise = True,
     mask: Mask = None,
@@ -396,8 +404,8 @@ def r2(
     >>> r2(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
     np.float64(2.833333333333)
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ideal is MISSING:
+        refuse_call(extra, wrong)
     divisions = None if weights is None else _divisions_of(weights)
     vectors = weights if divisions is None else None
     return _R2.answer(points, maximise, mask, ideal, vectors, divisions)

@@ -8,6 +8,7 @@ from typing import Any, Never
 import numpy as np
 
 from paretopo_core import _core
+from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._dominance import Frame
 from paretopo_core._numbers import are_finite, number_of
 from paretopo_core._operation import Composed, Operation
@@ -15,12 +16,12 @@ from paretopo_core._senses import Maximise
 from paretopo_core._shapes import is_for_each
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._types import Array, Mask, PerPoint, PerValue, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 
 
+@explain_calls
 def ideal_point(
-    points: Points, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
+    points: Points, *extra: Never, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Array[np.floating[Any]]:
     """Give the best value that any point of each set has, objective by objective.
 
@@ -47,13 +48,14 @@ def ideal_point(
     >>> ideal_point([[3, 1], [1, 2], [0, 0]])
     array([3., 2.])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     return _IDEAL.answer(points, maximise, mask)
 
 
+@explain_calls
 def nadir_point(
-    points: Points, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
+    points: Points, *extra: Never, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> Array[np.floating[Any]]:
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
@@ -68,14 +70,15 @@ def nadir_point(
     >>> nadir_point([[3, 1], [1, 2], [0, 0]])
     array([1., 1.])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     return _NADIR.answer(points, maximise, mask)
 
 
+@explain_calls
 def reference_point(
     points: Points,
-    *,
+    *extra: Never,
     scale: float = 0.1,
     maximise: Maximise = True,
     mask: Mask = None,
@@ -113,17 +116,18 @@ def reference_point(
     >>> ref
     array([-1., -1.])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     part = number_of(scale, "scale")
     if not 0 <= part < math.inf:
         raise ValueError(f"scale must be 0 or more, and finite, got {scale}")
     return _REFERENCE.answer(points, maximise, mask, part)
 
 
+@explain_calls
 def normalise(
     points: Points,
-    *,
+    *extra: Never,
     ideal: Vector | None = None,
     nadir: Vector | None = None,
     maximise: Maximise = True,
@@ -168,13 +172,14 @@ def normalise(
     array([[0.75, 0.25],
            [0.25, 0.5 ]])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     return _NORMALISE.answer(points, maximise, mask, ideal, nadir)
 
 
+@explain_calls
 def knee_points(
-    points: Points, *, maximise: Maximise = True, mask: Mask = None, **wrong: Never
+    points: Points, *extra: Never, maximise: Maximise = True, mask: Mask = None, **wrong: Never
 ) -> PerPoint[np.bool_]:
     """Mark the knee of each set's front, the point at which it bends most.
 
@@ -205,8 +210,8 @@ def knee_points(
     >>> knee_points([[0, 10], [4, 9], [7, 7], [10, 0], [6, 6]])
     array([False, False,  True, False, False])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     return _KNEES.answer(points, maximise, mask)
 
 
@@ -316,8 +321,8 @@ def _corner(frame: Frame, corner: Any, name: str) -> Any:
     shape = tuple(numbers.shape)
     if shape and not is_for_each(shape, expected):
         raise ValueError(
-            f"{name} must be a number, shape {expected[-1:]}, or {expected} for one to each set, "
-            f"got shape {shape}"
+            f"{name} must be a number, or have shape {expected[-1:]}, or {expected} for one to "
+            f"each set, got shape {shape}"
         )
     return numbers
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never
 import numpy as np
 
 from paretopo_core._arrays import Batch, vector_of
+from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._numbers import numbers_of
 from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._tables import table_of
 from paretopo_core._types import Mask, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.fronts import is_nondominated
 
@@ -22,14 +23,15 @@ _FRONT, _DOMINATED = "#0072B2", "#999999"
 _BETTER = {True: "more is better", False: "less is better"}
 
 
+@explain_calls
 def plot_front(
     points: Points | ParetoArchive,
-    *,
+    *extra: Never,
     maximise: Maximise = True,
     ref: Vector | None = None,
     names: Sequence[str] | None = None,
     mask: Mask = None,
-    label: str | None = None,
+    label: str = "front",
     ax: Axes | None = None,
     **wrong: Never,
 ) -> Axes:
@@ -48,7 +50,7 @@ def plot_front(
             region between it and the front, whose area is the hypervolume, is shaded.
         names: the names of the objectives, one each.
         mask: shape (points,), bool; False leaves a point out.
-        label: the name of the front in the legend.
+        label: the name of the front in the legend, which also has dominated points and ``ref``.
         ax: the axes to draw on, in 3D for three objectives; by default those of a new figure.
 
     Returns:
@@ -66,11 +68,16 @@ def plot_front(
     >>> ax = plot_front([[1, 3], [2, 2], [3, 1], [1, 1]], ref=0)  # doctest: +SKIP
     >>> ax.figure.savefig("front.png")  # doctest: +SKIP
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong:
+        refuse_call(extra, wrong)
     if isinstance(points, ParetoArchive):
-        maximise, points = points.maximise, points.points
-    columns = getattr(points, "columns", None)
+        columns, maximise, points = points.names, points.maximise, points.points
+    else:
+        columns = getattr(points, "columns", None)
+    table = table_of(points)
+    if table is not None:
+        maximise = table.align(maximise, "maximise")
+        ref, mask = table.align(ref, "ref"), table.align(mask, "mask")
     rows = _rows_of(points, mask)
     count = rows.shape[1]
     senses = senses_of(maximise, count)
@@ -83,9 +90,17 @@ def plot_front(
         raise TypeError(f"ax must be axes of matplotlib, got {ax!r}")
     draw = {2: _draw_in_plane, 3: _draw_in_space}.get(count, _draw_lines)
     draw(ax, _Picture(rows, is_front, corner, titles, label, senses))
-    if label is not None:
-        ax.legend(**({} if count <= 3 else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.05)}))
+    _explain(ax, is_flat=count <= 3)
     return ax
+
+
+def _explain(ax: Any, *, is_flat: bool) -> None:
+    """Draw a legend if it has more than one entry, each name once for all sets in the axes."""
+    handles, names = ax.get_legend_handles_labels()
+    entries = {name: handle for handle, name in zip(handles, names, strict=True)}
+    if len(entries) > 1 or set(entries) - {"front"}:
+        above = {"bbox_to_anchor": (0.5, 1.02 if is_flat else 1.08), "ncols": 3, "frameon": False}
+        ax.legend(entries.values(), entries, loc="lower center", **above)
 
 
 class _Picture(NamedTuple):
@@ -93,7 +108,7 @@ class _Picture(NamedTuple):
     is_front: np.ndarray  # (points,)
     corner: np.ndarray | None  # the reference point
     titles: Sequence[str]
-    label: str | None
+    label: str
     senses: Sequence[bool]
 
 
@@ -141,7 +156,8 @@ def _draw_in_plane(ax: Any, picture: _Picture) -> None:
     front = front[np.lexsort(front.T[::-1])]
     # Between two neighbours, the border is at the level of the one that is better in y.
     step = "pre" if senses[0] else "post"
-    ax.scatter(*rows[~is_front].T, s=12, color=_DOMINATED, alpha=0.6)
+    if not is_front.all():
+        ax.scatter(*rows[~is_front].T, s=12, color=_DOMINATED, alpha=0.6, label="dominated")
     [line] = ax.plot(*front.T, drawstyle=f"steps-{step}", label=label, linewidth=1)
     ax.scatter(*front.T, s=24, color=line.get_color(), zorder=3)
     if corner is not None:
@@ -151,7 +167,7 @@ def _draw_in_plane(ax: Any, picture: _Picture) -> None:
             end = np.array([[corner[0], inside[0 if senses[0] else -1, 1]]])
             x, y = np.concatenate([end, inside] if senses[0] else [inside, end]).T
             ax.fill_between(x, y, corner[1], step=step, color=line.get_color(), alpha=0.15)
-        ax.scatter(*corner, marker="x", color=line.get_color())
+        ax.scatter(*corner, marker="x", color=line.get_color(), label="reference point")
     ax.set_xlabel(titles[0])
     ax.set_ylabel(titles[1])
 
@@ -162,10 +178,13 @@ def _draw_in_space(ax: Any, picture: _Picture) -> None:
         raise ValueError(
             'three objectives need axes in 3D: plt.subplots(subplot_kw={"projection": "3d"})'
         )
-    ax.scatter(*rows[~is_front].T, s=12, color=_DOMINATED, alpha=0.6)
-    drawn = ax.scatter(*rows[is_front].T, s=24, label=label)
+    if not is_front.all():
+        ax.scatter(*rows[~is_front].T, s=12, color=_DOMINATED, alpha=0.6, label="dominated")
+    # Shading by depth would make the far points of the front as pale as dominated ones.
+    drawn = ax.scatter(*rows[is_front].T, s=24, label=label, depthshade=False)
     if corner is not None:
-        ax.scatter(*corner, marker="x", color=drawn.get_facecolor()[:1])
+        cross = {"marker": "x", "depthshade": False, "label": "reference point"}
+        ax.scatter(*corner, color=drawn.get_facecolor()[:1], **cross)
     for axis, title in zip((ax.xaxis, ax.yaxis, ax.zaxis), titles, strict=True):
         axis.set_label_text(title)
 
@@ -183,17 +202,18 @@ def _draw_lines(ax: Any, picture: _Picture) -> None:
         return np.where(top == bottom, 0.5, (some - bottom) / span)
 
     if not is_front.all():
-        ax.plot(places, scale(rows[~is_front]).T, color=_DOMINATED, alpha=0.4, linewidth=0.8)
+        grey = ax.plot(places, scale(rows[~is_front]).T, color=_DOMINATED, alpha=0.4, linewidth=0.8)
+        grey[0].set_label("dominated")
     lines = ax.plot(places, scale(rows[is_front]).T, color=_FRONT, alpha=0.8, linewidth=1.2)
     lines[0].set_label(label)
     if corner is not None:
-        ax.plot(places, scale(corner), color="black", linestyle=":", linewidth=1.2)
+        dots = {"color": "black", "linestyle": ":", "linewidth": 1.2}
+        ax.plot(places, scale(corner), label="reference point", **dots)
     for place, least, most in zip(places, bottom, top, strict=True):
         ax.axvline(place, color="black", linewidth=0.6)
         ax.annotate(f"{most:.4g}", (place, 1.02), ha="center", va="bottom", fontsize="small")
         ax.annotate(f"{least:.4g}", (place, -0.02), ha="center", va="top", fontsize="small")
     ax.set_ylim(-0.1, 1.1)
     ax.set_yticks([])
-    short = [title.replace(" is better)", ")").replace(" (", "\n(") for title in titles]
-    ax.set_xticks(places, short)
+    ax.set_xticks(places, [title.replace(" (", "\n(") for title in titles])
     ax.set_ylabel("better →")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import number_of, real_array
 from paretopo_core._tables import table_of
@@ -16,7 +17,10 @@ from paretopo_core._torch_arrays import check_dense, values_of
 from paretopo_core._types import Array, PerPoint, Points
 
 
-def stochastic_dominance(points: Points, sigma: float, margin: float = 0.0) -> Array[np.float64]:
+@explain_calls
+def stochastic_dominance(
+    points: Points, sigma: float, margin: float = 0.0, *extra: Never, **wrong: Never
+) -> Array[np.float64]:
     """Give the probability that each point dominates each other one under noise.
 
     Every coordinate gets independent Gumbel noise of scale ``sigma``. The difference of two such
@@ -51,6 +55,8 @@ def stochastic_dominance(points: Points, sigma: float, margin: float = 0.0) -> A
     >>> round(float(p[0, 1]), 6)
     0.3067
     """
+    if extra or wrong or sigma is MISSING:
+        refuse_call(extra, wrong)
     values, library = _values(points)
     sigma, margin = number_of(sigma, "sigma"), number_of(margin, "margin")
     for name, number, bound in (("sigma", sigma, sigma > 0), ("margin", margin, margin >= 0)):
@@ -69,8 +75,9 @@ def stochastic_dominance(points: Points, sigma: float, margin: float = 0.0) -> A
     return wins * (1 - library.eye(count, dtype=wins.dtype, device=wins.device))
 
 
+@explain_calls
 def stochastic_pareto_rank(
-    points: Points, sigma: float, margin: float = 0.0
+    points: Points, sigma: float, margin: float = 0.0, *extra: Never, **wrong: Never
 ) -> PerPoint[np.float64]:
     """Give each point one plus the expected number of points that dominate it under noise.
 
@@ -89,6 +96,8 @@ def stochastic_pareto_rank(
     >>> stochastic_pareto_rank([[1.0, 1.0], [0.0, 0.0]], sigma=0.01).round(6)
     array([1., 2.])
     """
+    if extra or wrong or sigma is MISSING:
+        refuse_call(extra, wrong)
     ranks = 1 + stochastic_dominance(points, sigma, margin).sum(-2)
     table = table_of(points)
     return ranks if table is None else table.label(ranks, "point", "stochastic_pareto_rank")

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
+from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Array, Mask, Points, Vector
-from paretopo_core._wrong_names import refuse_names
 
 SubsetMethod = Literal["greedy", "greedy_removal", "exact"]
 SelectionMethod = Literal["crowding", "crowding_removal", "hypervolume", "reference_directions"]
@@ -26,11 +26,12 @@ _MAX_PLANE_OBJECTIVES = 1_000  # elimination finds the plane
 _MAX_DIRECTIONS = 1_000_000
 
 
+@explain_calls
 def hypervolume_subset(
     points: Points,
     k: int,
     ref: Vector,
-    *,
+    *extra: Never,
     method: SubsetMethod = "greedy",
     maximise: Maximise = True,
     mask: Mask = None,
@@ -90,19 +91,20 @@ def hypervolume_subset(
     >>> hypervolume_subset(points, 2, ref=0, method="exact")
     array([1, 3])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or ref is MISSING:
+        refuse_call(extra, wrong)
     if not isinstance(method, str) or method not in _SUBSET_METHODS:
         raise ValueError(f"method must be one of {', '.join(_SUBSET_METHODS)}, got {method!r}")
     code = _SUBSET_METHODS[method]
     return _SUBSET.answer(points, maximise, mask, ref, k, code)
 
 
+@explain_calls
 def select(
     points: Points,
     k: int,
     method: SelectionMethod = "crowding",
-    *,
+    *extra: Never,
     ref: Vector | None = None,
     directions: ArrayLike | None = None,
     seed: int = 0,
@@ -171,8 +173,8 @@ def select(
     >>> select(points, 3, "reference_directions", directions=reference_directions(2, 2), seed=1)
     array([0, 2, 3])
     """
-    if wrong:
-        refuse_names(wrong)
+    if extra or wrong or k is MISSING:
+        refuse_call(extra, wrong)
     if not isinstance(method, str) or method not in _SELECTION_METHODS:
         raise ValueError(f"method must be one of {', '.join(_SELECTION_METHODS)}, got {method!r}")
     _check_given(ref, "ref", method, "hypervolume")
@@ -181,7 +183,10 @@ def select(
     return _SELECT.answer(points, maximise, mask, ref, k, code, directions, seed)
 
 
-def reference_directions(objectives: int, partitions: int) -> NDArray[np.float64]:
+@explain_calls
+def reference_directions(
+    objectives: int, partitions: int, *extra: Never, **wrong: Never
+) -> NDArray[np.float64]:
     """List the points of a simplex whose coordinates are multiples of 1 / partitions.
 
     They are spread evenly over all proportions of the objectives. NSGA-III uses them as targets,
@@ -194,7 +199,8 @@ def reference_directions(objectives: int, partitions: int) -> NDArray[np.float64
 
     Returns:
         shape (directions, objectives), float64, each row with the sum 1; there are
-        C(objectives + partitions - 1, partitions) of them, in ascending order.
+        C(objectives + partitions - 1, partitions) of them, in ascending order: 45 for 3 objectives
+        and 8 partitions, 91 for 12.
 
     Raises:
         ValueError: a number below 1, or more than 10⁶ directions.
@@ -213,6 +219,8 @@ def reference_directions(objectives: int, partitions: int) -> NDArray[np.float64
            [0.5, 0.5, 0. ],
            [1. , 0. , 0. ]])
     """
+    if extra or wrong or partitions is MISSING:
+        refuse_call(extra, wrong)
     width = whole_number(objectives, "objectives", 1, MAX_WHOLE)
     parts = whole_number(partitions, "partitions", 1, MAX_WHOLE)
     if width + parts > 2 * _MAX_DIRECTIONS or math.comb(width + parts - 1, parts) > _MAX_DIRECTIONS:
@@ -237,7 +245,7 @@ def simplex_lattice(objectives: int, divisions: int) -> np.ndarray:
 def _check_given(argument: Any, name: str, method: str, wants_it: str) -> None:
     """Check that an argument is given for the only method that takes it, and for no other."""
     if method == wants_it and argument is None:
-        raise ValueError(f"method {wants_it!r} takes {name}=, got none")
+        raise ValueError(f"method {wants_it!r} needs {name}=")
     if method != wants_it and argument is not None:
         raise ValueError(f"{name} is only for method {wants_it!r}: leave it out, or pass that")
 

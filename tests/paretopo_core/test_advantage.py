@@ -168,8 +168,8 @@ def test_only_the_proportions_of_the_weights_matter(dtype, power):
 def test_bad_arguments_are_named():
     rewards = np.ones((4, 8, 2))
     for wrong, message in (
-        ({"weights": [1, 1, 1]}, r"weights must be shape \(2,\).*got shape \(3,\)"),
-        ({"weights": np.ones((3, 2))}, r"weights must be shape \(2,\), or \(4, 2\) for one to"),
+        ({"weights": [1, 1, 1]}, r"weights must have shape \(2,\).*got shape \(3,\)"),
+        ({"weights": np.ones((3, 2))}, r"weights must have shape \(2,\), or \(4, 2\) for one to"),
         ({"weights": np.full((4, 2), np.nan)}, "weights must be finite, got nan"),
         ({"weights": [np.nan, 1]}, r"weights must be finite, got \[nan, 1.0\]"),
         ({"beta": 1.5}, r"beta must lie in 0\.\.1, got 1\.5"),

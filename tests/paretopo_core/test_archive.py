@@ -387,9 +387,9 @@ def test_without_a_reference_nothing_measures():
         with pytest.raises(ValueError, match="this archive has no hypervolume: make it with ref="):
             measure()
     for wrong in ({}, {"ref": [0, 0], "objectives": 2}):
-        with pytest.raises(ValueError, match="pass ref=, one number per objective, or,"):
+        with pytest.raises(ValueError, match="give ref=, one number per objective; or"):
             pp.ParetoArchive(**wrong)
-    with pytest.raises(ValueError, match="objectives must be from 1 to"):
+    with pytest.raises(ValueError, match="objectives must be at least 1, got 0"):
         pp.ParetoArchive(objectives=0)
     with pytest.raises(ValueError, match="keep='contribution' measures hypervolumes: pass ref="):
         pp.ParetoArchive(objectives=2, capacity=3, keep="contribution")

@@ -312,13 +312,13 @@ def test_damaged_files_are_refused_or_read(tmp_path, ending):
 
 def test_bad_bounds_are_named():
     for wrong, message in (
-        ({"capacity": 0}, "capacity must be from 1 to"),
-        ({"capacity": 2**31}, "capacity must be from 1 to"),
+        ({"capacity": 0}, "capacity must be at least 1"),
+        ({"capacity": 2**31}, r"capacity must be at most 2\*\*31 - 1"),
         ({"keep": "best"}, "keep must be one of 'contribution', 'crowding', got 'best"),
         ({"epsilon": 0}, "epsilon must be larger than 0, got"),
         ({"epsilon": [1, -1]}, "epsilon must be larger than 0, got"),
         ({"epsilon": np.nan}, "epsilon must be finite"),
-        ({"epsilon": [1, 1, 1]}, "epsilon must be a number or shape"),
+        ({"epsilon": [1, 1, 1]}, "epsilon must be a number or have shape"),
     ):
         with pytest.raises(ValueError, match=message):
             pp.ParetoArchive([0.0, 0.0], **wrong)

@@ -69,7 +69,7 @@ def test_wrong_arguments_are_named_as_for_numpy():
         pp.crowding_distance(DeviceArray(np.ones((4, 2), complex)))
     with pytest.raises(TypeError, match="byte order"):
         pp.pareto_rank(DeviceArray(np.ones((4, 2), ">f8")))
-    with pytest.raises(ValueError, match=r"ref must be a number or shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"ref must be a number or have shape \(2,\)"):
         pp.hypervolume(DeviceArray(np.ones((4, 2))), [0, 0, 0])
 
 

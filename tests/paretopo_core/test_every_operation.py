@@ -92,7 +92,7 @@ def test_values_without_a_volume_are_named(name):
 @pytest.mark.parametrize(
     ("ref", "message"),
     [
-        ([0, 0, 0], r"ref must be a number or shape \(2,\),.* got shape \(3,\)"),
+        ([0, 0, 0], r"ref must be a number or have shape \(2,\),.* got shape \(3,\)"),
         (np.zeros((2, 2)), r"or \(3, 2\) for one to each .*, got shape \(2, 2\)"),
         ([0, -np.inf], "ref must be finite, got"),
         (np.full((3, 2), np.nan), "ref must be finite, got nan"),

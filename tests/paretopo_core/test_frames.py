@@ -89,6 +89,32 @@ def test_arguments_go_by_column(pandas):
         pp.pareto_rank(frame, maximise={"gain": True})
 
 
+def test_values_per_row_go_by_the_index(pandas):
+    frame = pandas.DataFrame(VALUES, index=ROWS)
+    violation = pandas.Series([0.0, 2.0, 0.0, 1.0], index=ROWS)
+    mask = violation < 2
+    runs = pandas.Series([1, 1, 2, 2], index=ROWS)
+    turned = list("zxyw")
+    for name, values in (("violation", violation), ("mask", mask)):
+        for each in (values[turned], values[turned].to_frame() if name == "violation" else values):
+            found = pp.pareto_rank(frame, maximise=SENSES, **{name: each})
+            expected = pp.pareto_rank(POINTS, maximise=LIST, **{name: values.to_numpy()})
+            np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(
+        pp.crowding_distance(frame, ranks=runs[turned]), pp.crowding_distance(POINTS, ranks=runs)
+    )
+    np.testing.assert_array_equal(
+        pp.eaf(frame, runs[turned]).points, pp.eaf(POINTS, runs.to_numpy()).points
+    )
+    message = r"mask must have the index of the frame in any order, got 4 labels \[0, 1, 2, ...\], "
+    with pytest.raises(ValueError, match=message + r"not 4 labels \['w', .*pass mask.to_numpy\(\)"):
+        pp.pareto_rank(frame, mask=mask.reset_index(drop=True))
+    twice = frame.set_axis(list("wwxx"))
+    pp.pareto_rank(twice, mask=mask.set_axis(list("wwxx")))  # the same labels
+    with pytest.raises(ValueError, match="violation must have the index of the frame"):
+        pp.pareto_rank(twice, violation=violation.set_axis(list("xwwx")))
+
+
 def test_text_columns_are_named(pandas, polars):
     for library in (pandas, polars):
         frame = library.DataFrame({**VALUES, "model": ROWS})
@@ -125,6 +151,58 @@ def test_an_archive_takes_a_frame(pandas):
     archive = pp.ParetoArchive([0, 6], maximise=LIST)
     archive.extend(pandas.DataFrame(VALUES))
     assert archive.hypervolume == pytest.approx(pp.hypervolume(POINTS, [0, 6], maximise=LIST))
+
+
+def test_an_archive_aligns_values_by_name(pandas, polars, tmp_path):
+    frame = pandas.DataFrame(VALUES, index=ROWS)
+    plain = pp.ParetoArchive([0, 6], maximise=LIST)
+    plain.extend(POINTS)
+    for first in (frame, polars.DataFrame(VALUES)):
+        archive = pp.ParetoArchive([0, 6], maximise=LIST)
+        archive.extend(first)
+        assert archive.names == ["gain", "cost"]
+        turned = frame.loc["z", ["cost", "gain"]]
+        assert turned in archive
+        assert archive.gain(frame[["cost", "gain"]] + 1).tolist() == plain.gain(POINTS + 1).tolist()
+        archive.remove(turned)
+        assert archive.add({"cost": 0.5, "gain": 1.5}) > 0
+        archive.extend(first[["cost", "gain"]])
+        assert archive == plain
+        with pytest.raises(ValueError, match=r"point must have a value for each of \['gain', "):
+            archive.add({"gain": 1.0, "price": 2.0})
+        assert "<th>gain (more)</th><th>cost (less)</th>" in archive._repr_html_()
+        for ending in ("npz", "json"):
+            archive.save(tmp_path / f"archive.{ending}")
+            assert pp.ParetoArchive.load(tmp_path / f"archive.{ending}").names == archive.names
+
+
+def test_names_in_the_reference_are_those_of_an_archive(pandas):
+    for ref in ({"cost": 6, "gain": 0}, pandas.Series({"cost": 6, "gain": 0})):
+        archive = pp.ParetoArchive(ref, maximise=SENSES, epsilon={"gain": 0.1, "cost": 0.2})
+        assert archive.names == ["cost", "gain"]
+        assert (archive.maximise, archive.epsilon.tolist()) == ([False, True], [0.2, 0.1])
+        archive.extend(pandas.DataFrame(VALUES))
+        other = pp.ParetoArchive({"gain": 0, "cost": 6}, maximise=[False, True])
+        with pytest.raises(ValueError, match="other has the objectives"):
+            other.merge(archive)
+        with pytest.raises(ValueError, match="the state has the objectives"):
+            pp.ParetoArchive(
+                {"a": 6, "b": 0}, maximise=[False, True], epsilon=[0.2, 0.1]
+            ).load_state_dict(archive.state_dict())
+    with pytest.raises(ValueError, match=r"maximise must have a value for each of \['cost'"):
+        pp.ParetoArchive({"cost": 6, "gain": 0}, maximise={"cost": False})
+
+
+def test_a_dict_elsewhere_is_refused_with_a_way_out():
+    with pytest.raises(TypeError, match=r"ref .* got a dict: pass list\(ref.values\(\)\)"):
+        pp.hypervolume(POINTS, ref={"gain": 0, "cost": 6})
+    with pytest.raises(TypeError, match=r"got a dict: pass pandas.DataFrame\(points\)"):
+        pp.pareto_rank(VALUES)
+
+
+def test_sets_of_different_sizes_get_a_hint():
+    with pytest.raises(ValueError, match="pad sets of different sizes, and mark the padding"):
+        pp.hypervolume([POINTS[:2], POINTS], ref=0)
 
 
 def test_one_number_as_reference_warns_of_one_objective():

@@ -69,9 +69,9 @@ def test_sets_without_volume():
 def test_wrong_arguments():
     points = np.ones((3, 2))
     for keywords, match in (
-        ({"samples": 0}, "samples must be from 1"),
-        ({"seed": -1}, "seed must be from 0"),
-        ({"seed": 2**63}, "seed must be from 0"),
+        ({"samples": 0}, "samples must be at least 1"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"seed": 2**63}, r"seed must be at most 2\*\*63 - 1"),
     ):
         with pytest.raises(ValueError, match=match):
             pp.hypervolume_approx(points, 0, **keywords)
@@ -123,7 +123,7 @@ def test_points_without_a_contribution_have_an_exact_zero():
     assert contributions.tolist() == [0, 0, 1, 0, 0]
     assert error.tolist() == [0, 0, 0, 0, 0]
     assert pp.hv_contributions_approx(np.zeros((3, 0, 2)), 0).error.shape == (3, 0)
-    with pytest.raises(ValueError, match="samples must be from 1"):
+    with pytest.raises(ValueError, match="samples must be at least 1"):
         pp.hv_contributions_approx(points, 0, samples=0)
 
 

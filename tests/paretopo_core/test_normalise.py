@@ -134,10 +134,10 @@ def test_wrong_corners_are_named(send):
     points = send(np.zeros((2, 3, 2)))
     for name in ("ideal", "nadir"):
         with pytest.raises(
-            ValueError, match=rf"{name} must be a number, shape \(2,\), or \(2, 2\)"
+            ValueError, match=rf"{name} must be a number, or have shape \(2,\), or \(2, 2\)"
         ):
             pp.normalise(points, **{name: [1, 2, 3]})
-        with pytest.raises(ValueError, match=f"{name} must be a number, shape"):
+        with pytest.raises(ValueError, match=f"{name} must be a number, or have shape"):
             pp.normalise(points, **{name: np.zeros((3, 2))})
         with pytest.raises(TypeError, match=f"{name} must be real numbers"):
             pp.normalise(points, **{name: "low"})

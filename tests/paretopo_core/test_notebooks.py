@@ -86,7 +86,12 @@ def test_three_objectives_are_drawn_in_space(plt):
     assert len(front.get_offsets()) == kept.sum()
     assert len(dominated.get_offsets()) == (~kept).sum()
     assert ax.get_zlabel() == "c (more is better)"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ours"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "dominated",
+        "ours",
+        "reference point",
+    ]
+    assert front.get_depthshade() is False  # far points of the front stay as dark as near ones
     assert pp.plot_front(points[:5], ax=ax) is ax
     _, flat = plt.subplots()
     with pytest.raises(ValueError, match="three objectives need axes in 3D"):
@@ -101,7 +106,7 @@ def test_more_objectives_are_drawn_as_parallel_axes(plt):
     assert drawn == [*dominated, [1.0, 1.0, 1.0, 0.5]]  # up is better
     assert [line.get_color() for line in ax.lines[:3]] == ["#999999", "#999999", "#0072B2"]
     assert len(ax.lines) == 3 + 4  # and an axis each
-    assert [text.get_text() for text in ax.get_xticklabels()][1] == "objective 2\n(less)"
+    assert [text.get_text() for text in ax.get_xticklabels()][1] == "objective 2\n(less is better)"
 
 
 def test_an_archive_is_drawn_in_its_senses(plt):
@@ -110,6 +115,20 @@ def test_an_archive_is_drawn_in_its_senses(plt):
     ax = pp.plot_front(archive)
     np.testing.assert_array_equal(border(ax)[0], [[1.0, 1.0]])
     assert ax.get_ylabel() == "objective 2 (less is better)"
+
+
+def test_a_frame_is_drawn_by_its_names(plt):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(POINTS, columns=["gain", "cost"], index=list("wxyz"))
+    mask = pandas.Series([False, False, True, True], index=list("zyxw"))
+    ax = pp.plot_front(frame, maximise={"cost": True, "gain": True}, mask=mask)
+    np.testing.assert_array_equal(border(ax)[0], POINTS[:2])
+    assert ax.get_xlabel() == "gain (more is better)"
+
+
+def test_one_front_needs_no_legend(plt):
+    assert pp.plot_front(POINTS[:2]).get_legend() is None
+    assert pp.plot_front(POINTS[:2], label="ours").get_legend() is not None
 
 
 def test_masked_points_are_not_drawn(plt):

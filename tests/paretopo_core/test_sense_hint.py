@@ -13,6 +13,10 @@ from paretopo_core.compat import moocore
 
 POINTS = np.random.default_rng(0).random((6, 3))
 MESSAGE = "no point is better than ref in any objective; with maximise=False every one would be"
+WAY_OUT = (
+    "; if the senses are right, pass a ref that is worse than the points, such as "
+    "reference_point(points)"
+)
 OPERATIONS = {
     name: CALLS[name].run
     for name in (
@@ -35,7 +39,9 @@ def heard(call, *given, **options):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_with_a_reference_warns(name):
     for points in (POINTS, POINTS.tolist(), np.float32(POINTS)):
-        assert heard(OPERATIONS[name], points, 1.1) == [f"{MESSAGE} (larger is better by default)"]
+        assert heard(OPERATIONS[name], points, 1.1) == [
+            f"{MESSAGE} (larger is better by default){WAY_OUT}"
+        ]
     assert heard(OPERATIONS[name], POINTS, 1.1, maximise=False) == []
     assert heard(OPERATIONS[name], POINTS, [1.1, 1.1, 0.0]) == []  # better in one objective
     assert heard(OPERATIONS[name], POINTS, 0.0) == []
@@ -54,7 +60,7 @@ def test_the_warning_names_the_senses_and_the_line():
     with pytest.warns(UserWarning, match=r"maximise=\[True, False, True\] every") as caught:
         pp.hypervolume(POINTS, [-0.1, 1.1, -0.1], maximise=senses)
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match=r"maximise=True every one would be$"):
+    with pytest.warns(UserWarning, match=r"maximise=True every one would be; if the senses are "):
         pp.hypervolume(POINTS, -0.1, maximise=False)
 
 
@@ -88,7 +94,9 @@ def test_frames_warn_as_arrays_do():
 def test_an_archive_warns_when_its_volume_is_read():
     archive = pp.ParetoArchive([1.1] * 3)
     archive.extend(POINTS)
-    assert heard(lambda: archive.hypervolume) == [f"{MESSAGE} (larger is better by default)"]
+    assert heard(lambda: archive.hypervolume) == [
+        f"{MESSAGE} (larger is better by default){WAY_OUT}"
+    ]
     assert heard(lambda: repr(archive)) == []
     archive.add([2.0, 0.0, 0.0])
     assert heard(lambda: archive.hypervolume) == []

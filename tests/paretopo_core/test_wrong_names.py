@@ -19,7 +19,7 @@ NAMED = {
 def arguments(function):
     """A value for each argument that the function needs; a wrong name is refused before them."""
     parameters = inspect.signature(function).parameters.values()
-    return [0 for one in parameters if one.default is one.empty and one.kind != one.VAR_KEYWORD]
+    return [0 for one in parameters if one.default is one.empty]
 
 
 def refuse(function, *given, **named):
@@ -51,8 +51,55 @@ def test_every_function_names_the_right_argument(name):
         assert message == f"{name}() has no argument 'maske'; did you mean mask=?"
 
 
-def test_a_missing_reference_is_named():
-    assert "'ref'" in refuse(pp.hypervolume, POINTS, ref_point=0)
+@pytest.mark.parametrize("name", NAMED)
+def test_a_wrong_name_is_reported_before_a_missing_argument(name):
+    assert refuse(NAMED[name], maske=None).startswith(f"{name}() has no argument 'maske'; ")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_missing_argument_is_named(name):
+    function = NAMED[name]
+    names = list(inspect.signature(function).parameters)[: len(arguments(function))]
+    if len(names) > 1:
+        assert refuse(function, *[0] * (len(names) - 1)).startswith(f"{name}() needs {names[-1]}=")
+    with pytest.raises(TypeError, match=r"got nothing|needs"):
+        function()
+
+
+def test_a_missing_reference_says_how_to_find_one():
+    assert refuse(pp.hypervolume, POINTS) == (
+        "hypervolume() needs ref=, the reference point: a number, or one per objective; "
+        "reference_point() suggests one"
+    )
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_help_shows_no_collected_arguments(name):
+    parameters = inspect.signature(NAMED[name]).parameters
+    assert not {"extra", "wrong"} & set(parameters)
+
+
+def test_an_option_by_position_is_named():
+    assert refuse(pp.pareto_rank, POINTS, False) == (
+        "pareto_rank() takes no argument at the place of False: pass it by name, as maximise=False"
+    )
+    assert refuse(pp.reference_directions, 3, 2, 1) == (
+        "reference_directions() takes no argument at the place of 1: pass it by name"
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "wrong", "right"),
+    [
+        (pp.igd, (POINTS,), "ref", "the reference set is reference="),
+        (pp.select, (POINTS,), "n_survive", "the number of points is k="),
+        (pp.reference_directions, (3,), "n", "the number of parts of each axis is partitions="),
+        (pp.stochastic_dominance, (POINTS,), "maximise", "larger is always better: negate an"),
+    ],
+)
+def test_names_of_other_libraries_are_translated(function, given, wrong, right):
+    message = f"{function.__name__}() has no argument {wrong!r}; {right}"
+    assert refuse(function, *given, **{wrong: 3}).startswith(message)
 
 
 def test_senses_are_turned_round():

@@ -150,8 +150,7 @@ WRONG = {
 
 
 def arguments_of(name):
-    parameters = inspect.signature(getattr(pp, name)).parameters
-    return [key for key in parameters if key != "wrong"]  # which collects unknown names
+    return list(inspect.signature(getattr(pp, name)).parameters)
 
 
 ARGUMENTS = [(name, argument) for name in CALLS for argument in arguments_of(name)]
@@ -160,7 +159,10 @@ ARGUMENTS = [(name, argument) for name in CALLS for argument in arguments_of(nam
 def wrong_for(name, argument):
     if (name, argument) in (("r2", "weights"), ("plot_front", "ref")):  # None stands for all or no
         return WRONG["numbers or None"].items()
-    return WRONG[KIND_OF[argument]].items()
+    wrong = WRONG[KIND_OF[argument]]
+    if (name, argument) == ("ParetoArchive", "ref"):  # a mapping names the objectives
+        wrong = {label: value for label, value in wrong.items() if label != "a mapping"}
+    return wrong.items()
 
 
 def right_call(name, argument):
