@@ -148,10 +148,10 @@ def is_nondominated(
     Cost: O(n log n) up to 3 objectives, O(n) where few points are left once a few good ones have
     been compared with all; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
     ``violation`` adds a filter of one objective. ``strict`` also compares the dropped points with
-    the others, except in large sets of 2 or 3 objectives; on a GPU it sorts by each objective three
-    times instead. ``epsilon`` adds O(n), and for tensors sorting once by each.
-    ``duplicate_tolerance`` sorts the points that stay by each objective, on the CPU, and compares
-    those within the tolerance in one of them.
+    the others, except in large sets of 2 or 3 objectives; if that takes too long, it filters their
+    ranks in each objective. On a GPU it sorts by each objective three times instead. ``epsilon``
+    adds O(n), and for tensors sorting once by each. ``duplicate_tolerance`` sorts the points that
+    stay by each objective, on the CPU, and compares those within the tolerance in one of them.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
     Journal of the ACM 22(4). ``strict``: Miettinen (1999), as :func:`pareto_rank`. Constrained

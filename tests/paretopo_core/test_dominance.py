@@ -180,6 +180,26 @@ def test_strict_filters_of_batches_equal_their_definition(size, objectives):
         np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
 
 
+@pytest.mark.parametrize("objectives", [2, 3, 4, 6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weakly_dominated_copies_of_a_long_front_stay(objectives, dtype):
+    rng = np.random.default_rng(objectives)
+    front = large_set("sphere", 350, objectives).astype(dtype)
+    front[::50, -1] = np.nan
+    worse = front.copy()
+    worse[np.arange(350), rng.integers(0, objectives, 350)] -= 1
+    points = rng.permutation(
+        np.concatenate([front, worse, front[:50], front[:100] - 1, worse[:50]])
+    )
+    mask = rng.random(len(points)) < 0.9
+    for keep_weakly in (True, False):
+        options = {"keep_weakly": keep_weakly, "strict": True, "mask": mask}
+        found = pp.is_nondominated(points, **options)
+        np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
+        weakly = found & ~pp.is_nondominated(points, mask=mask)
+        assert objectives < 4 or weakly.sum() > 50  # so many that ranks decide
+
+
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_neighbouring_floats_are_strictly_ordered(objectives):
     rng = np.random.default_rng(1)

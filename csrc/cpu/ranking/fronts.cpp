@@ -189,7 +189,8 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
 }
 
 // Adds the points of one group that no point of its front is better than in every objective. The
-// front holds one of each of the points that no other dominates.
+// front holds one of each of the points that no other dominates. A few of its members beat most
+// points. If that takes too many comparisons, the points that are left are filtered by their ranks.
 template <typename Scalar>
 class WithinFront {
   public:
@@ -203,18 +204,23 @@ class WithinFront {
         const std::uint8_t* mask = batch_.group_mask(g);
         std::uint8_t* kept = kept_ + g * batch_.points;
         take_front(g, kept);
+        std::int64_t left = kTried * batch_.points;
         Poller poller;
         for (std::int32_t i = 0; i < batch_.points; ++i) {
             if (kept[i] != 0 || (mask && mask[i] == 0)) continue;
             poller.step();
             write(g, i, point_.data());
-            kept[i] = !is_beaten();
+            kept[i] = left <= 0 || !is_beaten(left);
         }
+        if (left <= 0) filter_ranks(g, kept);
         if (!keep_weakly_) drop_repeats(g, kept);
     }
 
   private:
     using Key = decltype(best_first(Scalar(0), false));
+
+    static constexpr std::int64_t kTried = 128;  // members for each point, on average
+    static constexpr std::int64_t kMiss = 8;     // a search in vain counts as so many
 
     void write(std::int64_t g, std::int32_t i, Key* keys) const {
         const Scalar* point = batch_.group(g) + std::int64_t{i} * batch_.objectives;
@@ -234,28 +240,64 @@ class WithinFront {
     }
 
     // Members that beat many points move to the front of the order.
-    bool is_beaten() {
+    bool is_beaten(std::int64_t& left) {
         for (std::size_t k = 0; k < order_.size(); ++k) {
             const Key* member = front_.data() + order_[k];
             std::size_t m = 0;
             while (m < point_.size() && member[m] < point_[m]) ++m;
             if (m < point_.size()) continue;
             std::swap(order_[k], order_[k / 2]);
+            left -= static_cast<std::int64_t>(k);
             return true;
         }
+        left -= kMiss * static_cast<std::int64_t>(order_.size());
         return false;
     }
 
+    void sort_kept(std::int64_t g) {
+        Batch<Scalar> kept = batch_;
+        kept.mask = kept_;
+        chosen_.take(kept, g);
+        sorted_.sort(chosen_.values.data(), chosen_.count, batch_.objectives, batch_.minimised);
+    }
+
+    // Filters the kept points. In each objective, points of equal value get ranks in the opposite
+    // of their lexicographic order. A point then has the better ranks exactly if it is better in
+    // every objective.
+    void filter_ranks(std::int64_t g, std::uint8_t* kept) {
+        sort_kept(g);
+        const std::int32_t count = sorted_.distinct;
+        const std::size_t width = point_.size();
+        std::vector<double> ranks(static_cast<std::size_t>(count) * width);  // larger is better
+        std::vector<std::int32_t> next;                                      // by code
+        for (std::size_t m = 0; m < width; ++m) {
+            const std::vector<std::int32_t>& codes = sorted_.codes[m];
+            next.assign(codes.size() + 1, 0);
+            for (const std::int32_t code : codes) ++next[static_cast<std::size_t>(code) + 1];
+            std::partial_sum(next.begin(), next.end(), next.begin());
+            for (std::size_t d = codes.size(); d-- > 0;) {
+                ranks[d * width + m] = -next[static_cast<std::size_t>(codes[d])]++;
+            }
+        }
+        std::vector<std::uint8_t> stays(static_cast<std::size_t>(count));
+        is_nondominated(Batch<double>{ranks.data(), nullptr, 1, count, batch_.objectives, 0}, true,
+                        stays.data());
+        for_each_kept(kept, [&](std::int32_t, std::size_t d) { return stays[d] != 0; });
+    }
+
     void drop_repeats(std::int64_t g, std::uint8_t* kept) {
-        Present<Scalar> chosen;
-        chosen.take({batch_.values, kept_, batch_.groups, batch_.points, batch_.objectives,
-                     batch_.minimised},
-                    g);
-        sorted_.sort(chosen.values.data(), chosen.count, batch_.objectives, batch_.minimised);
-        for (std::int32_t k = 0; k < chosen.count; ++k) {
-            const std::int32_t d = sorted_.distinct_of[static_cast<std::size_t>(k)];
-            kept[chosen.index[static_cast<std::size_t>(k)]] =
-                sorted_.first_of[static_cast<std::size_t>(d)] == k;
+        sort_kept(g);
+        for_each_kept(kept,
+                      [&](std::int32_t k, std::size_t d) { return sorted_.first_of[d] == k; });
+    }
+
+    // Sets whether each chosen point k, the distinct point d, is kept.
+    template <typename Stays>
+    void for_each_kept(std::uint8_t* kept, const Stays& stays) const {
+        for (std::int32_t k = 0; k < chosen_.count; ++k) {
+            const auto at = static_cast<std::size_t>(k);
+            const auto d = static_cast<std::size_t>(sorted_.distinct_of[at]);
+            kept[chosen_.index[at]] = stays(k, d);
         }
     }
 
@@ -264,6 +306,7 @@ class WithinFront {
     std::uint8_t* kept_;
     std::vector<Key> point_, front_;
     std::vector<std::size_t> order_;  // where the keys of each member begin
+    Present<Scalar> chosen_;
     SortedCodes sorted_;
 };
 
