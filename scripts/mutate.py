@@ -190,7 +190,7 @@ MUTANTS = (
         "csrc/formulas/dominance.hpp",
         "return (bits < 0) != minimised ? -size : size;",
         "return (bits < 0) ? -size : size;",
-        "tests/paretopo_core/test_fronts.py",
+        "tests/paretopo_core/test_fronts.py tests/paretopo_core/test_sizes.py",
     ),
     Mutant(
         "crowding gap from one side",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.benchmarks import EFFORT, TINY, a_row, one_line
+from support.benchmarks import EFFORT, TINY, a_row, one_line, write_worker
 
 from bench import __main__ as cli
 from bench import builds, command, judge, rows
@@ -62,18 +62,8 @@ def test_slowdown_is_measured_again_and_reported(tmp_path, monkeypatch):
     """The other build answers at once, from a file."""
     case = Case("fronts", "pareto_rank", "uniform", 300, 6)
     np.save(tmp_path / "right.npy", judge.solve(case))
-    (tmp_path / "worker.py").write_text(
-        "import sys\n"
-        "import numpy as np\n"
-        "from bench import peers, worker\n"
-        "class Known:\n"
-        "    def pareto_rank(self, case):\n"
-        f"        right = np.load({str(tmp_path / 'right.npy')!r})\n"
-        "        return lambda: right\n"
-        "peers.make = lambda name: Known()\n"
-        "worker.main('known')\n",
-        encoding="utf-8",
-    )
+    known = f"import numpy; known = numpy.load({str(tmp_path / 'right.npy')!r})"
+    write_worker(tmp_path / "worker.py", "known", known)
     python = tmp_path / "python"
     python.write_text(
         f"#!/bin/sh\n"

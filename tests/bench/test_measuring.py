@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.benchmarks import EFFORT, PLAN, TINY, a_row
+from support.benchmarks import EFFORT, PLAN, TINY, a_row, write_worker
 
 from bench import judge, rows, timing
 from bench.cases import TURNS
@@ -115,16 +115,7 @@ def stranger(monkeypatch):
     """A peer of the test's making, in a worker that finds it."""
 
     def register(body, tmp_path):
-        (tmp_path / "stranger.py").write_text(
-            "import os, signal, time\n"
-            "from bench import peers, worker\n"
-            "class Stranger:\n"
-            f"    def pareto_rank(self, case):\n        return lambda: {body}\n"
-            "peers.make = lambda name: Stranger()\n"
-            "worker.main('stranger')\n",
-            encoding="utf-8",
-        )
-        process = Process("stranger", (str(tmp_path / "stranger.py"),))
+        process = Process("stranger", (str(write_worker(tmp_path / "stranger.py", body)),))
         truth = tmp_path / "truth.npy"
         np.save(truth, [judge.solve(case) for case in TINY.draws])
         request = {"case": TINY.as_dict(), "truth": str(truth), "effort": vars(EFFORT)}

@@ -15,6 +15,14 @@ KINDS = [name for name in TASKS if not name.startswith("tune_")]
 MEASURES = ("hypervolume", "preference")
 
 
+def new_run(task, method, *, seed=0, steps=1):
+    config = from_table({}, METHODS[method])
+    rewards = TabularRewards(task, config, seed)
+    controller = make_controller(task, config, steps)
+    rng = np.random.default_rng(seed)
+    return TabularRun(task, controller, rewards, config.optimiser, rng)
+
+
 def policies(task, count):
     shape = int(task.policy_rows.max()) + 1, task.ways
     for seed in range(count):
@@ -124,49 +132,27 @@ def test_every_method_trains_on_every_kind_of_task(method):
      ("dear_start", 5, 0.93)],
 )  # fmt: skip
 def test_a_start_answers_its_way(name, way, share):
-    shares = []
-    for seed in range(50):
-        rng = np.random.default_rng(seed)
-        config = from_table({}, METHODS["recommended"])
-        task = TASKS[name]
-        rewards = TabularRewards(task, config, seed)
-        run = TabularRun(task, make_controller(task, config, 1), rewards, config.optimiser, rng)
-        shares.append(run.policy()[:, way].mean())
+    runs = [new_run(TASKS[name], "recommended", seed=seed) for seed in range(50)]
+    shares = [run.policy()[:, way].mean() for run in runs]
     assert np.mean(shares) == pytest.approx(share, abs=0.02)
 
 
 def test_an_answer_of_several_parts_can_be_right_in_part():
-    task, seen = TASKS["graded"], set()
-    rewards = TabularRewards(task, from_table({}, METHODS["grpo"]), 0)
-    run = TabularRun(
-        task,
-        make_controller(task, from_table({}, METHODS["grpo"]), 3),
-        rewards,
-        from_table({}, {}).optimiser,
-        np.random.default_rng(0),
-    )
-    draw = rewards.draw
+    run, seen = new_run(TASKS["graded"], "grpo", steps=3), set()
+    draw = run.rewards.draw
 
     def keep(chosen, right, step, rng):
         seen.update(right.ravel().tolist())
         return draw(chosen, right, step, rng)
 
-    rewards.draw = keep
+    run.rewards.draw = keep
     run.step(1)
     assert seen == {0.0, 0.25, 0.5, 0.75, 1.0}
 
 
 @pytest.mark.parametrize("size", [4, 16])
 def test_groups_are_as_large_as_the_task_says(size):
-    task = TASKS[f"groups_of_{size}"]
-    config = from_table({}, METHODS["grpo"])
-    run = TabularRun(
-        task,
-        make_controller(task, config, 1),
-        TabularRewards(task, config, 0),
-        config.optimiser,
-        np.random.default_rng(0),
-    )
+    run = new_run(TASKS[f"groups_of_{size}"], "grpo")
     assert run.answer(run.policy()[:, None], 1).shape == (5, 4, size, 6)
 
 

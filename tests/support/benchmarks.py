@@ -21,6 +21,22 @@ def a_row(**changes):
     return replace(row, **changes)
 
 
+def write_worker(path, body, before=""):
+    """Write a worker for one peer, whose call of pareto_rank evaluates `body`."""
+    path.write_text(
+        "import os, signal, sys, time\n"
+        "from bench import peers, worker\n"
+        f"{before}\n"
+        "class Stranger:\n"
+        "    def pareto_rank(self, case):\n"
+        f"        return lambda: {body}\n"
+        "peers.make = lambda name: Stranger()\n"
+        "worker.main('stranger')\n",
+        encoding="utf-8",
+    )
+    return path
+
+
 def one_line(capsys):
     told = capsys.readouterr().err
     assert told.startswith("bench: ")
