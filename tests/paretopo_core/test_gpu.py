@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,21 +22,16 @@ WARP_POINTS = 64
 def test_large_sets_rank_as_on_the_cpu(backend, kind, objectives):
     if kind == "antichain" and objectives < 2:
         pytest.skip("needs two objectives")
+    maximise, mask = [m % 2 == 0 for m in range(objectives)], np.arange(150) % 7 != 3
     for dtype in (np.float32, np.float64):
         points = large_set(kind, 150, objectives).astype(dtype)
-        mask = np.arange(150) % 7 != 3
-        keywords = {"maximise": [m % 2 == 0 for m in range(objectives)]}
-        sent = {"mask": backend.send(mask), **keywords}
-        ranks = pp.pareto_rank(backend.send(points), **sent)
-        expected = pp.pareto_rank(points, mask=mask, **keywords)
-        np.testing.assert_array_equal(backend.fetch(ranks), expected)
-        for keep_weakly in (True, False):
-            chosen = pp.is_nondominated(backend.send(points), keep_weakly=keep_weakly, **sent)
-            expected = pp.is_nondominated(points, mask=mask, keep_weakly=keep_weakly, **keywords)
-            np.testing.assert_array_equal(backend.fetch(chosen), expected)
-        distances = pp.crowding_distance(backend.send(points), mask=sent["mask"])
-        expected = pp.crowding_distance(points, mask=mask)
-        np.testing.assert_array_equal(backend.fetch(distances), expected)
+        for name in (
+            *("pareto_rank", "is_nondominated", "is_nondominated, one of equals"),
+            "crowding_distance",
+        ):
+            run = partial(CALLS[name].run, ref=0, maximise=maximise)
+            found = backend.fetch(run(backend.send(points), mask=backend.send(mask)))
+            np.testing.assert_array_equal(found, run(points, mask=mask))
 
 
 @pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
@@ -50,19 +46,17 @@ def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
         for dtype in (np.float32, np.float64):
             given = rewards.astype(dtype)
             keywords = {"weights": np.linspace(0.1, 1, objectives), "centre": centre}
-            expected, expected_ranks = pp.pareto_advantage(
-                given, mask=mask, return_ranks=True, **keywords
-            )
-            sent = {"mask": backend.send(mask), **keywords}
-            advantages, ranks = pp.pareto_advantage(backend.send(given), return_ranks=True, **sent)
-            np.testing.assert_array_equal(backend.fetch(advantages), expected)
-            np.testing.assert_array_equal(backend.fetch(ranks), expected_ranks)
-            alone = pp.pareto_advantage(backend.send(given), **sent)
-            np.testing.assert_array_equal(backend.fetch(alone), expected)
-            whole = pp.pareto_advantage(backend.send(given), **keywords)
-            np.testing.assert_array_equal(
-                backend.fetch(whole), pp.pareto_advantage(given, **keywords)
-            )
+            for own in (mask, None):
+                keep = None if own is None else backend.send(own)
+                sent = {"mask": keep, **keywords}
+                advantages, ranks = pp.pareto_advantage(
+                    backend.send(given), return_ranks=True, **sent
+                )
+                expected = pp.pareto_advantage(given, mask=own, return_ranks=True, **keywords)
+                np.testing.assert_array_equal(backend.fetch(advantages), expected[0])
+                np.testing.assert_array_equal(backend.fetch(ranks), expected[1])
+                alone = pp.pareto_advantage(backend.send(given), **sent)
+                np.testing.assert_array_equal(backend.fetch(alone), expected[0])
 
 
 @pytest.mark.parametrize("objectives", range(1, 9))
@@ -73,29 +67,15 @@ def test_volumes_of_any_number_of_objectives(backend, kind, objectives):
         values = large_set(kind, points, objectives) + 0.25
         maximise = [m % 2 == 0 for m in range(objectives)]
         ref = np.where(maximise, 0.1, 1.4) * np.where(values.max() > 2, 3, 1)
-        keywords = {"maximise": maximise, "mask": None}
         sent = backend.send(values)
-        np.testing.assert_allclose(
-            backend.fetch(pp.hypervolume(sent, ref, **keywords)),
-            pp.hypervolume(values, ref, **keywords),
-            rtol=1e-12,
-        )
-        if points > WARP_POINTS:
-            continue
-        np.testing.assert_allclose(
-            backend.fetch(pp.hypervolume_gradient(sent, ref, **keywords)),
-            pp.hypervolume_gradient(values, ref, **keywords),
-            rtol=1e-11,
-            atol=1e-13,
-        )
-        for ignore_dominated in (True, False):
-            keywords["ignore_dominated"] = ignore_dominated
-            np.testing.assert_allclose(
-                backend.fetch(pp.hv_contributions(sent, ref, **keywords)),
-                pp.hv_contributions(values, ref, **keywords),
-                rtol=1e-11,
-                atol=1e-13,
-            )
+        names = ("hypervolume", "hypervolume_gradient", "hv_contributions")
+        for name in names if points <= WARP_POINTS else names[:1]:
+            run = partial(getattr(pp, name), ref=ref, maximise=maximise)
+            tolerance = {"rtol": 1e-12} if name == "hypervolume" else {"rtol": 1e-11, "atol": 1e-13}
+            np.testing.assert_allclose(backend.fetch(run(sent)), run(values), **tolerance)
+            if name == "hv_contributions":
+                run = partial(run, ignore_dominated=False)
+                np.testing.assert_allclose(backend.fetch(run(sent)), run(values), **tolerance)
 
 
 def test_small_contributions_keep_their_digits(backend):
@@ -134,16 +114,12 @@ def mapping(request):
 def test_a_set_without_a_volume_has_the_volume_nan(mapping, points, objectives, special):
     values = np.random.default_rng(1).random((3, points, objectives))
     values[1, points // 2, -1] = special
-    volumes = pp.hypervolume(on_device(values), 0).host
-    assert np.isnan(volumes).tolist() == [False, True, False]
-    parts = pp.hv_contributions(on_device(values), 0).host
-    assert np.isnan(parts).all(axis=1).tolist() == [False, True, False]
-    slopes = pp.hypervolume_gradient(on_device(values), 0).host
-    assert np.isnan(slopes).all(axis=(1, 2)).tolist() == [False, True, False]
-    expected = pp.expected_hypervolume(on_device(values), 0, 2).host
-    assert np.isnan(expected).tolist() == [False, True, False]
-    advantages = pp.hypervolume_advantage(on_device(values), 0, k=2).host
-    assert np.isnan(advantages).all(axis=1).tolist() == [False, True, False]
+    for name in (
+        *("hypervolume", "hv_contributions", "hypervolume_gradient", "expected_hypervolume"),
+        "hypervolume_advantage",
+    ):
+        answer = np.isnan(CALLS[name].run(on_device(values), 0).host).reshape(3, -1)
+        assert answer.all(axis=1).tolist() == answer.any(axis=1).tolist() == [False, True, False]
     mask = np.ones((3, points), dtype=bool)
     mask[1, points // 2] = False
     assert np.isfinite(pp.hypervolume(on_device(values), 0, mask=on_device(mask)).host).all()
