@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from paretopo.rewards.economy import tool_economy
 from paretopo.rewards.learnt_costs import CostMinimum
+from paretopo.rollout import Rollout
 
 rollout = st.tuples(st.booleans(), st.integers(0, 5))
 
@@ -22,13 +23,19 @@ vectors = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, 
 )
 
 
-def reward_vectors(rollouts, *, history: int | None = None, alpha: float = 0.7) -> np.ndarray:
+def rollouts_of(answers, **about):
+    """The rollouts of one prompt with these (calls, solved)."""
+    return [
+        Rollout("q", {"correct": float(yes), "calls": float(calls)}, solved=yes, **about)
+        for calls, yes in answers
+    ]
+
+
+def reward_vectors(rollouts) -> np.ndarray:
     """The paper's reward vectors (1, points, 2) of one group, the tracker updated first."""
     solved = [bool(success) for success, _ in rollouts]
     calls = [count for _, count in rollouts]
     tracker = CostMinimum()
-    if history is not None:
-        tracker.update("q", [history], [True])
     tracker.update("q", calls, solved)
-    economy = tool_economy(calls, tracker.n_opt("q"), alpha)
+    economy = tool_economy(calls, tracker.n_opt("q"))
     return np.stack([np.array(solved, np.float64), economy], axis=-1)[None]

@@ -127,7 +127,7 @@ def test_event_loop_lives_as_long_as_the_rollout(execute):
 @pytest.mark.parametrize(
     ("returned", "complaint"),
     [
-        (None, 'must return a Turn, as Turn(feedback="...", calls=1) if the rollout goes on'),
+        (None, 'must return a Turn, as Turn(feedback="...", calls=1) if the rollout continues'),
         ("it is 42", "got 'it is 42'"),
         (5.0, "got 5.0"),
     ],

@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset
-from trl import GRPOConfig, GRPOTrainer
+from support.tiny_trainers import grpo_arguments, tiny_policy
+from trl import GRPOTrainer
 
 from paretopo.config import from_table
-from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo.integrations.trl.datasets import make_question_dataset, read_question
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.train import train
@@ -230,21 +230,12 @@ def config_of(folder, text, rows, names):
 
 
 def make_trainer(folder, functions, rows):
-    tokenizer = make_tokenizer(["a b held out"])
+    sizes = {"per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8}
     return GRPOTrainer(
-        model=make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0),
-        args=GRPOConfig(
-            output_dir=str(folder / "trl"),
-            per_device_train_batch_size=4,
-            num_generations=4,
-            max_completion_length=8,
-            use_cpu=True,
-            bf16=False,
-            report_to="none",
-        ),
+        args=grpo_arguments(folder / "trl", **sizes),
         reward_funcs=functions,
         train_dataset=rows,
-        processing_class=tokenizer,
+        **tiny_policy("a b held out"),
     )
 
 

@@ -9,24 +9,21 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from datasets import Dataset
 from support.sessions import new_session
 from support.small_models import make_tokenizer as make_bpe_tokenizer
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import GenerationConfig, PreTrainedTokenizerFast
-from trl import GRPOConfig
 
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 from paretopo.integrations.huggingface.tiny_model import make_model
 from paretopo.integrations.trl import rollouts as module
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.protocols.search_r1 import INVALID, SearchR1Episode
 from paretopo.protocols.torl import STOP, TorlEpisode
-from paretopo.rollout import BadRollout, Segment
+from paretopo.rollout import BadRollout
 from paretopo.tasks.environment import grade_each
-from paretopo.tools.python_interpreter import ProgramResult, PythonInterpreter
+from paretopo.tools.python_interpreter import ProgramResult
 from paretopo.tools.search import Document
 
 PROGRAM = "```python\nprint(6*7)\n```\n"
@@ -231,107 +228,6 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
         kinds[finish] += 1
     assert kinds["stop"] >= 3
     assert kinds["stop"] < 32
-
-
-@pytest.mark.sandbox
-@pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
-def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
-    """End to end: sampled text, real interpreter, rewards by calls, Pareto advantages."""
-    model = make_model(tokenizer, layers=1, width=32, heads=2, mlp_width=32, seed=0, positions=512)
-    # A short supervised warm-up, so that rollouts use the tool or answer.
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    prompt = "6*7="
-    lines = [f"{PROGRAM}{STOP}\n42\n```\n42<|end|>", "42<|end|>", "41<|end|>"]
-    batch = tokenizer([prompt + line for line in lines], return_tensors="pt", padding=True)
-    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
-    for _ in range(150):
-        loss = model(
-            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels
-        ).loss
-        loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
-
-    session = new_session(tmp_path, "[optimiser]\ngroup_size = 16")
-    rewards = SessionRewards(
-        grade_each(lambda text, answer: text.rpartition(STOP)[2].strip() == answer)
-    )
-    told = []
-
-    measure = rewards.measure
-
-    def watched_measure(**columns):
-        told.append(columns["calls"])
-        return measure(**columns)
-
-    rewards.measure = watched_measure
-
-    with PythonInterpreter(workers=4, preload=()) as python:
-        rows = [
-            {
-                "prompt": prompt,
-                "id": "q",
-                "row": i,
-                "kind": "k",
-                "answer": '"42"',
-                "held_out": False,
-            }
-            for i in range(4)
-        ]
-        trainer = ParetoGRPOTrainer(
-            model=model,
-            args=GRPOConfig(
-                output_dir=str(tmp_path),
-                per_device_train_batch_size=16,
-                num_generations=16,
-                max_completion_length=60,
-                max_steps=2,
-                learning_rate=1e-3,
-                use_cpu=True,
-                bf16=False,
-                gradient_checkpointing=False,
-                report_to="none",
-                disable_tqdm=True,
-                save_strategy="no",
-                dataloader_pin_memory=False,
-            ),
-            train_dataset=Dataset.from_list(rows),
-            processing_class=tokenizer,
-            session=session,
-            rewards=rewards,
-            rollout_func=ProtocolRollouts(lambda: TorlEpisode(python, max_calls=1)),
-        )
-        seen, scored_in_all = [], []
-        generate = trainer._generate_and_score_completions
-
-        def watched(inputs):
-            seen.append(generate(inputs))
-            scored_in_all.extend(rewards.rollouts)
-            return seen[-1]
-
-        trainer._generate_and_score_completions = watched
-        trainer.train()
-    calls = [count for batch in told for count in batch]
-    assert set(calls) == {0, 1}
-    components = [one.reward_components for one in scored_in_all]
-    assert {one["calls"] for one in components if one["correct"]} == {0, 1}
-    assert all(one["turns"] >= max(one["calls"], 1) and one["seconds"] > 0 for one in components)
-    for out, counts in zip(seen, told, strict=True):
-        for ids, mask, count in zip(out["completion_ids"], out["tool_mask"], counts, strict=True):
-            hidden = tokenizer.decode(ids[mask == 0], skip_special_tokens=True)
-            assert hidden == ("\n42\n```\n" if count else "")
-    for one in trainer.rollouts(with_text=range(16)):
-        assert (one.prompt, one.answer) == (prompt, "42")
-        kinds = [segment.kind for segment in one.segments]
-        assert kinds.count("tool") == kinds.count("call") == one.reward_components["calls"]
-        assert "tool" not in kinds or Segment("tool", "\n42\n```\n") in one.segments
-        if one.reward_components["correct"]:
-            assert kinds[-1] == "model"
-            assert one.segments[-1].text.split("```\n")[-1].strip() == "42"
-            assert not one.truncated
-    assert [one.has_text for one in trainer.rollouts(with_text=[1])[:3]] == [False, True, False]
-    assert trainer.advantages.shape == (1, 16)
-    assert (trainer.advantages != 0).any()
 
 
 def test_calls_of_texts_must_be_handed_over(tmp_path):

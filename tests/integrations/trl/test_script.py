@@ -18,12 +18,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset, IterableDataset
+from support.tiny_trainers import grpo_arguments, tiny_policy
 from transformers import EarlyStoppingCallback
-from trl import GRPOConfig
 
 from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
@@ -61,45 +60,29 @@ def questions(count, start=0):
 
 
 def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None, **settings):
+    own = {name: settings.pop(name, None) for name in ("callbacks", "environment_factory")}
     held_out = settings.pop("held_out", Dataset.from_list(questions(5, start=20)))
     method = settings.pop("method", None)
-    tokenizer = make_tokenizer(["a b"])
-    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0)
+    training = settings.pop("train_dataset", None) or Dataset.from_list(questions(6))
     defaults = {
-        "output_dir": str(folder),
         "per_device_train_batch_size": 8,
         "per_device_eval_batch_size": 8,
         "num_generations": 4,
         "num_generations_eval": 2,
         "max_completion_length": 6,
         "max_steps": 4,
-        "learning_rate": 1e-2,
-        "use_cpu": True,
-        "bf16": False,
-        "gradient_checkpointing": False,
         "logging_steps": 1,
-        "report_to": "none",
-        "disable_tqdm": True,
-        "save_strategy": "no",
         "eval_strategy": "steps",
         "eval_steps": 2,
-        "dataloader_pin_memory": False,
     }
-    own = {
-        name: settings.pop(name)
-        for name in ("callbacks", "environment_factory")
-        if name in settings
-    }
-    training = settings.pop("train_dataset", None) or Dataset.from_list(questions(6))
     given = {} if table is None else {"session": session or ScriptSession(table, method=method)}
     return ParetoGRPOTrainer(
-        **given,
-        model=model,
-        args=GRPOConfig(**defaults | settings),
+        args=grpo_arguments(folder, **defaults | settings),
         reward_funcs=list(functions),
         train_dataset=training,
         eval_dataset=held_out,
-        processing_class=tokenizer,
+        **tiny_policy("a b"),
+        **given,
         **own,
     )
 

@@ -9,10 +9,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset
-from trl import GRPOConfig
+from support.tiny_trainers import grpo_arguments, tiny_policy
 
 from paretopo.config import ConfigError
-from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.run.folder import RunFolder
 
@@ -34,30 +33,13 @@ def graded(completions, **_):
 
 def make_trainer(folder, functions, session, **settings):
     questions = [{"prompt": f"{number}+1="} for number in range(6)]
-    tokenizer = make_tokenizer(["a b"])
-    defaults = {
-        "output_dir": str(folder),
-        "per_device_train_batch_size": 16,
-        "num_generations": 8,
-        "max_completion_length": 6,
-        "max_steps": 3,
-        "learning_rate": 1e-2,
-        "use_cpu": True,
-        "bf16": False,
-        "gradient_checkpointing": False,
-        "report_to": "none",
-        "disable_tqdm": True,
-        "save_strategy": "no",
-        "eval_strategy": "no",
-        "dataloader_pin_memory": False,
-    }
+    sizes = {"per_device_train_batch_size": 16, "num_generations": 8, "max_completion_length": 6}
     return ParetoGRPOTrainer(
         session=session,
-        model=make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0),
-        args=GRPOConfig(**defaults | settings),
+        args=grpo_arguments(folder, max_steps=3, **sizes, **settings),
         reward_funcs=list(functions),
         train_dataset=Dataset.from_list(questions),
-        processing_class=tokenizer,
+        **tiny_policy("a b"),
     )
 
 

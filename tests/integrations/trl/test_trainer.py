@@ -18,11 +18,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset
-from trl import GRPOConfig
+from support.tiny_trainers import grpo_arguments, tiny_policy
 
 from paretopo.config import ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo.integrations.trl import ParetoAdvantages, ParetoGRPOTrainer
 from paretopo.integrations.trl.trainer import UnexpectedTRL
 
@@ -195,35 +194,17 @@ class Watched(ParetoGRPOTrainer):
 
 
 def real_trainer(folder, reward_funcs=(length, first_letter), rows_per_process=8, **settings):
-    tokenizer = make_tokenizer(["How many?"])
-    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0)
-    arguments = GRPOConfig(
-        output_dir=str(folder),
-        per_device_train_batch_size=rows_per_process,
-        num_generations=POINTS,
-        max_completion_length=8,
-        max_steps=2,
-        learning_rate=1e-2,
-        use_cpu=True,
-        bf16=False,
-        gradient_checkpointing=False,
-        logging_steps=1,
-        report_to="none",
-        disable_tqdm=True,
-        save_strategy="no",
-        dataloader_pin_memory=False,
-        **settings,
-    )
+    sizes = {"num_generations": POINTS, "max_completion_length": 8, "max_steps": 2}
+    sizes["per_device_train_batch_size"] = rows_per_process
     questions = [
         {"prompt": [{"role": "user", "content": f"{i}?"}], "id": f"q{i}"} for i in range(6)
     ]
     return Watched(
-        model=model,
-        args=arguments,
+        args=grpo_arguments(folder, logging_steps=1, **sizes, **settings),
         reward_funcs=list(reward_funcs),
         train_dataset=Dataset.from_list(questions),
-        processing_class=tokenizer,
         controller=ParetoPO(CONFIG),
+        **tiny_policy("How many?"),
     )
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rollout_groups import rollouts_of
 
 from paretopo.config import Objective, RewardsConfig, with_method
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.economy import laser_economy
 from paretopo.rewards.learnt_costs import CostTargets
 from paretopo.rewards.scoring import Scores
-from paretopo.rollout import Rollout
 
 groups_of_eight = st.lists(
     st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=8, max_size=8), max_size=12
@@ -108,13 +108,6 @@ def test_targets_of_other_settings_are_refused():
 
 
 # ---- in a run -----------------------------------------------------------------------------------
-
-
-def rollouts_of(answers, **about):
-    return [
-        Rollout("q", {"correct": float(yes), "calls": float(calls)}, solved=yes, **about)
-        for calls, yes in answers
-    ]
 
 
 ANSWERS = [(1, True), (3, True), (2, True), (0, False), (3, True), (5, True)]

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from support.rollout_groups import rollouts_of
 
 from paretopo.config import with_method
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.scoring import Scores
-from paretopo.rollout import Rollout
 
 TABLE = {
     "objectives": [
@@ -17,13 +17,6 @@ TABLE = {
     ]
 }
 ANSWERS = [(1, True), (3, True), (2, False), (0, False), (3, True)]  # calls, right
-
-
-def rollouts_of(answers, *, held_out=False):
-    return [
-        Rollout("q", {"correct": float(yes), "calls": float(calls)}, held_out=held_out, solved=yes)
-        for calls, yes in answers
-    ]
 
 
 def play(name, answers, overrides=None):

@@ -5,23 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from support.rollout_groups import rollouts_of
 
 from paretopo.config import Objective, RewardsConfig, RunConfig
 from paretopo.rewards.scoring import Scores, fill_missing
 from paretopo.rollout import Rollout
-
-
-def rollouts_of(answers, *, held_out=False):
-    """Make the rollouts of one prompt from answers (calls, solved)."""
-    return [
-        Rollout(
-            "q",
-            {"correct": float(solved), "calls": float(calls)},
-            held_out=held_out,
-            solved=solved,
-        )
-        for calls, solved in answers
-    ]
 
 
 def scores_of(**settings):

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.browsers import browser
 from support.objective_stories import measure_at, names_of, tell_hostile, tell_objectives
 from support.pages import check_self_contained, choose, read, read_data, texts
 from support.run_stories import tell
@@ -133,27 +132,16 @@ def test_curve_means_skip_missing_values():
 # ---- in a browser --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory):
-    with browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
 @pytest.fixture
-def shown(started, tmp_path):
+def shown(show_page):
     """A function: runs → the browser with their report open."""
 
     def show(*runs, **settings):
-        path = tmp_path / "report.html"
-        path.write_text(render(*runs), encoding="utf-8")
-        started.events.clear()
-        started.open(path, **settings)
-        started.wait("document.querySelector('#curves svg') !== null")
-        return started
+        page = show_page(render(*runs), **settings)
+        page.wait("document.querySelector('#curves svg') !== null")
+        return page
 
-    yield show
-    assert started.complaints() == []
-    assert all(address.startswith("file://") for address in started.requests())
+    return show
 
 
 def count(page, selector):

@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from support.browsers import browser
 from support.pages import PARTS, check_self_contained, choose, read, read_data, texts
 from support.trajectory_groups import HOSTILE, asked_again, hostile, many_objectives, trained
 
@@ -97,28 +96,15 @@ def test_the_command_writes_the_page_and_opens_it(tmp_path, capsys, monkeypatch)
 # ---- in a browser --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory):
-    with browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
 @pytest.fixture
-def shown(started, tmp_path):
+def shown(show_page):
     """A function: groups → the browser with their page open."""
 
     def show(groups, selection=None, **settings):
-        path = tmp_path / "page.html"
-        path.write_text(
-            render_rollouts_page("a run", groups, selection or Selection()), encoding="utf-8"
-        )
-        started.events.clear()
-        started.open(path, **settings)
-        return started
+        text = render_rollouts_page("a run", groups, selection or Selection())
+        return show_page(text, **settings)
 
-    yield show
-    assert started.complaints() == []
-    assert all(address.startswith("file://") for address in started.requests())
+    return show
 
 
 def current(browser):
