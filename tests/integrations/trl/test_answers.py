@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("trl")
 
 import torch
+from support.interrupts import train_until
 from transformers import AutoModelForCausalLM
 
 from paretopo.config import ConfigError, loads, with_method
@@ -15,7 +16,6 @@ from paretopo.integrations.trl.train import train
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo.run.folder import RunFolder
-from paretopo.run.interrupt import Interrupt
 from paretopo.run.report import write_report
 from paretopo.tasks.calculator import CalculatorTask, is_correct
 from paretopo.tasks.choice import ensure_search_server, make_task
@@ -65,14 +65,7 @@ def test_loss_falls_and_the_run_is_recorded(whole):
 
 def test_resumed_run_reaches_the_same_weights(whole, tmp_path, monkeypatch):
     run = RunFolder.create(tmp_path, whole.config)
-    came = property(
-        lambda _: len(run.steps()) >= 1,  # asked before the step is recorded
-        lambda *_: None,
-    )
-    monkeypatch.setattr(Interrupt, "came", came, raising=False)
-    with pytest.raises(KeyboardInterrupt):
-        train(run.config, run)
-    monkeypatch.undo()
+    train_until(run, 1, monkeypatch)  # asked before the step is recorded
     assert [row["step"] for row in run.steps()] == [1, 2]
     train(run.config, run, resume=True)
     timeless = [[row | {"seconds": 0} for row in each.steps()] for each in (run, whole)]

@@ -1,7 +1,5 @@
 """`paretopo evaluate RUN` evaluates a trained model on its task, with its tool and rewards."""
 
-import json
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -12,23 +10,14 @@ from paretopo.config import load
 from paretopo.integrations.trl.train import train
 from paretopo.run.folder import RunFolder
 
-SIZES = """
+from .test_own_rewards import write_colours, write_files
+
+CALCULATOR = """
 [model]
 layers = 1
 width = 32
 heads = 2
 mlp_width = 32
-[optimiser]
-steps = 1
-prompts_per_step = 2
-group_size = 2
-max_completion_tokens = {tokens}
-[evaluation]
-prompts = {prompts}
-[run]
-device = "cpu"
-"""
-CALCULATOR = """
 [task]
 prompts = 8
 facts = 4
@@ -37,41 +26,19 @@ kinds = [0.5, 0.5, 0.0]
 steps = 60
 batch_size = 16
 learning_rate = 1e-2
-"""
-OWN = """
-[[objectives]]
-name = "correct"
-[[objectives]]
-name = "words"
-better = "fewer"
-[[objectives]]
-name = "polite"
-high = 1
-[rewards]
-file = "{folder}/my_rewards.py"
-timeout = 600
-[task]
-name = "questions"
-train = "{folder}/train.jsonl"
-held_out = "{folder}/held_out.jsonl"
-[warmup]
-steps = 60
-batch_size = 16
-learning_rate = 1e-2
-"""
-REWARDS = """
-def words(completions, **_):
-    return [len(text.split()) for text in completions]
-
-def polite(completions, asked_kindly):
-    both = zip(completions, asked_kindly)
-    return [float("please" in text) if kindly else None for text, kindly in both]
+[optimiser]
+prompts_per_step = 2
+group_size = 2
+max_completion_tokens = 48
+[evaluation]
+prompts = 6
+[run]
+device = "cpu"
 """
 
 
-def trained(folder, text, **sizes):
-    (folder / "config.toml").write_text(text + SIZES.format(**sizes), encoding="utf-8")
-    config = load(folder / "config.toml")
+def trained(folder, **overrides):
+    config = load(folder / "config.toml", {"optimiser.steps": 1, **overrides})
     run = RunFolder.create(folder / "runs", config)
     train(config, run)
     return run
@@ -79,25 +46,14 @@ def trained(folder, text, **sizes):
 
 @pytest.fixture(scope="module")
 def calculator(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("calculator"), CALCULATOR, tokens=48, prompts=6)
-
-
-def colours(path, *names):
-    rows = [
-        {"prompt": f"Say {one}", "id": one, "answer": one, "asked_kindly": at % 2 == 0}
-        for at, one in enumerate(names)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    folder = tmp_path_factory.mktemp("calculator")
+    (folder / "config.toml").write_text(CALCULATOR, encoding="utf-8")
+    return trained(folder)
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("own")
-    colours(folder / "train.jsonl", "red", "blue", "green", "pink")
-    colours(folder / "held_out.jsonl", "white", "black", "brown", "grey")
-    (folder / "my_rewards.py").write_text(REWARDS, encoding="utf-8")
-    return trained(folder, OWN.format(folder=folder), tokens=8, prompts=4)
+    return trained(write_files(tmp_path_factory.mktemp("own")), **{"warmup.steps": 60})
 
 
 @pytest.mark.parametrize("name", ["calculator", "own"])
@@ -126,7 +82,7 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
 
 
 def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
-    asked = colours(tmp_path / "test.jsonl", "mauve", "teal", "ochre")
+    asked = write_colours(tmp_path / "test.jsonl", "mauve", "teal", "ochre")
     out = tmp_path / "e"
     words = ["evaluate", str(own.path), "--tool", "task", "--data", str(asked), "--out", str(out)]
     assert main(words) == 0

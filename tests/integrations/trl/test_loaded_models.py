@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from safetensors.torch import load_file
+from support.interrupts import train_until
 from support.small_models import make_tokenizer, save_folder, save_gguf
 
 from paretopo.cli import main
@@ -90,21 +91,7 @@ def test_resumed_run_equals_the_uninterrupted_one(tmp_path, monkeypatch, changes
     config = loads(SETTINGS, {"model.path": str(model), **changes})
     run = RunFolder.create(tmp_path / "interrupted", config)
 
-    class Interrupted:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-        @property
-        def came(self) -> bool:
-            return len(run.steps()) >= 2
-
-    with monkeypatch.context() as patched:
-        patched.setattr("paretopo.integrations.trl.train.Interrupt", Interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            train(config, run)
+    train_until(run, 2, monkeypatch)
     train(config, run, resume=True)
     for name, value in weights(whole).items():
         assert torch.equal(weights(run)[name], value), name

@@ -76,24 +76,33 @@ async def polite(completions, asked_kindly):
 """
 
 
+def write_colours(path, *names):
+    """Write a question for each colour; every other one is asked kindly."""
+    rows = [
+        {
+            "prompt": f"Say {one}",
+            "id": one,
+            "answer": [f"{one} please", one],
+            "asked_kindly": at % 2 == 0,
+        }
+        for at, one in enumerate(names)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def write_files(folder):
+    """Write the questions, the rewards and the configuration of a training to a folder."""
+    write_colours(folder / "train.jsonl", "red", "blue", "green", "pink")
+    write_colours(folder / "held_out.jsonl", "white", "black", "brown", "grey")
+    (folder / "my_rewards.py").write_text(REWARDS, encoding="utf-8")
+    (folder / "config.toml").write_text(CONFIG.format(folder=folder), encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path):
-    colours = ("red", "blue", "green", "pink", "white", "black", "brown", "grey")
-    for name, chosen in (("train", colours[:4]), ("held_out", colours[4:])):
-        rows = [
-            {
-                "prompt": f"Say {colour}",
-                "id": colour,
-                "answer": [f"{colour} please", colour],
-                "asked_kindly": at % 2 == 0,
-            }
-            for at, colour in enumerate(chosen)
-        ]
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    (tmp_path / "my_rewards.py").write_text(REWARDS, encoding="utf-8")
-    (tmp_path / "config.toml").write_text(CONFIG.format(folder=tmp_path), encoding="utf-8")
-    return tmp_path
+    return write_files(tmp_path)
 
 
 def test_three_own_rewards_are_trained_on_and_recorded(folder):

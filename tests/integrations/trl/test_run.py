@@ -21,6 +21,7 @@ pytest.importorskip("trl")
 
 from safetensors.torch import load_file
 from support.curves import HAS_TENSORBOARD, read_curves
+from support.interrupts import train_until
 
 from paretopo.config import ConfigError, loads
 from paretopo.controller.two_stages import ParetoPO
@@ -275,25 +276,6 @@ def test_ctrl_c_or_sigterm_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_
     assert run.manifest["resumed"][0]["from_step"] == steps
 
 
-class StopsAfter:
-    """Ctrl-C at the third token that is generated after a step was recorded."""
-
-    def __init__(self, run: RunFolder, step: int) -> None:
-        self._run, self._step, self._asked = run, step, 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
-
-    @property
-    def came(self) -> bool:
-        if len(self._run.steps()) >= self._step:
-            self._asked += 1
-        return self._asked > 3
-
-
 @pytest.mark.parametrize(
     "step",
     [
@@ -305,10 +287,7 @@ def test_ctrl_c_while_it_generates_keeps_the_last_step(uninterrupted, tmp_path, 
     before = uninterrupted.config
     config = replace(before, run=replace(before.run, checkpoint_every=5))
     run = RunFolder.create(tmp_path, config)
-    with monkeypatch.context() as patched:
-        patched.setattr("paretopo.integrations.trl.train.Interrupt", lambda: StopsAfter(run, step))
-        with pytest.raises(KeyboardInterrupt):
-            train(config, run)
+    train_until(run, step, monkeypatch, more=3)
     assert len(run.steps()) == step
     assert (run.checkpoints / f"checkpoint-{step}" / "complete").exists()
     assert [row["step"] for row in run.evaluations()] == ([0] if step == 2 else [0, 2])
