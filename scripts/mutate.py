@@ -167,7 +167,7 @@ MUTANTS = (
         "python/paretopo/run/statistics.py",
         "(len(p_values) - place) * p_values[at]",
         "len(p_values) * p_values[at]",
-        "tests/paretopo/evaluation/test_statistics.py tests/paretopo/evaluation",
+        "tests/paretopo/run/test_statistics.py tests/paretopo/run",
     ),
     # ---- Python: the trainers ------------------------------------------------------------------
     Mutant(
@@ -319,6 +319,8 @@ def catches(folder: Path, tests: str, *options: str) -> bool:
     python_path = os.pathsep.join([str(folder / "python"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": python_path}
     for path in tests.split():
+        if not (folder / path).exists():
+            sys.exit(f"no such tests: {path}")
         words = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, path]
         done = subprocess.run([sys.executable, *words], cwd=folder, env=environment)
         if done.returncode not in (0, 5):  # 5: no test was selected
