@@ -247,7 +247,7 @@ def _check_given(argument: Any, name: str, method: str, wants_it: str) -> None:
     if method == wants_it and argument is None:
         raise ValueError(f"method {wants_it!r} needs {name}=")
     if method != wants_it and argument is not None:
-        raise ValueError(f"{name} is only for method {wants_it!r}: leave it out, or pass that")
+        raise ValueError(f"{name} is only for method={wants_it!r}: leave it out, or pass that")
 
 
 def _check_directions(batch: Batch, directions: Any) -> np.ndarray | None:

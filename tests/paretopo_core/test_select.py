@@ -145,9 +145,9 @@ class TestErrors:
             pp.select(points, 2, "hypervolume")
         with pytest.raises(ValueError, match="'reference_directions' needs directions="):
             pp.select(points, 2, "reference_directions")
-        with pytest.raises(ValueError, match="ref is only for method 'hypervolume'"):
+        with pytest.raises(ValueError, match="ref is only for method='hypervolume'"):
             pp.select(points, 2, ref=0)
-        with pytest.raises(ValueError, match="directions is only for method 'reference"):
+        with pytest.raises(ValueError, match="directions is only for method='reference"):
             pp.select(points, 2, "hypervolume", ref=0, directions=np.eye(3))
         with pytest.raises(ValueError, match=r"method must be one of crowding, .*, got 'nsga2'"):
             pp.select(points, 2, "nsga2")
