@@ -147,10 +147,11 @@ def analyse(
     for name in names:
         own = np.array([at for at, front in enumerate(scores.fronts) if front == name])
         kept[own] = paretopo_core.is_nondominated(means[own], maximise=maximise)
-        if len(drawn):
-            best = paretopo_core.is_nondominated(drawn[:, own], maximise=maximise)
+        part = drawn if len(names) == 1 else drawn[:, own]  # no copy of all replicates
+        if len(part):
+            best = paretopo_core.is_nondominated(part, maximise=maximise)
             share[own] = best.mean(axis=0)
-        fronts.append(_measure(name, own, kept, means, drawn[:, own], corner, senses, cover))
+        fronts.append(_measure(name, own, kept, means, part, corner, senses, cover))
     notes += _describe_limits(fronts)
     intervals = [[t_interval(column) for column in one.T] for one in scores.values]
     return Analysis(

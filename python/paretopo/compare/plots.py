@@ -26,6 +26,7 @@ _DOMINATED = "#888888"
 _MOST_PAIRED = 4  # objectives; of more, each is drawn against the first only
 _MOST_ELLIPSES = 40  # models; of more, only the named ones have one
 _MOST_NAMES = 12  # models; of more on a front, only its cover is named
+_MOST_BANDS = 3  # fronts; more bands would hide each other
 BAND = (5.0, 95.0)  # percent of the replicates that attain the surfaces of a band
 
 
@@ -52,7 +53,7 @@ def draw_models(analysis: Analysis, path: Path) -> None:
     for axes, (up, along) in zip(panels, pairs, strict=False):
         _draw_panel(axes, analysis, up, along)
     title = "Ellipses: 95 % regions of the means. Filled: non-dominated."
-    if count == 2:
+    if count == 2 and len(analysis.fronts) <= _MOST_BANDS:
         title += " Band: goals that 5 to 95 % of the replicates attain."
     figure.suptitle(title, fontsize=10)
     if len(analysis.fronts) > 1:
@@ -91,14 +92,23 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
                 edgecolors=shade,
             )
         axes.scatter(
-            [], [], marker=MARKERS[number % len(MARKERS)], s=38, color=colour, label=front.name
+            [],
+            [],
+            marker=MARKERS[number % len(MARKERS)],
+            s=38,
+            color=colour,
+            label=f" {_escape(front.name)}",  # matplotlib hides names that begin with _
         )
         for at in named:
             axes.annotate(
-                scores.models[at], means[at], xytext=(6, 6), textcoords="offset points", fontsize=9
+                _escape(scores.models[at]),
+                means[at],
+                xytext=(6, 6),
+                textcoords="offset points",
+                fontsize=9,
             )
-    axes.set_xlabel(scores.objectives[along].label)
-    axes.set_ylabel(scores.objectives[up].label)
+    axes.set_xlabel(_escape(scores.objectives[along].label))
+    axes.set_ylabel(_escape(scores.objectives[up].label))
 
 
 def _draw_front(
@@ -116,13 +126,18 @@ def _draw_front(
     x, y = np.concatenate([means, [worst]]).T
     x, y = trace_front(x, y, (senses[0], senses[1]))
     axes.plot(x, y, color=colour, linewidth=1.3, zorder=2)
-    if not len(analysis.replicates):
+    if not len(analysis.replicates) or len(analysis.fronts) > _MOST_BANDS:
         return
     own = [at for at, name in enumerate(analysis.scores.fronts) if name == front.name]
     drawn = analysis.replicates[:, own][:, :, pair]
     outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], BAND)
     band = trace_band(inner, outer, senses, worst)
     axes.fill(*band.T, color=colour, alpha=0.12, linewidth=0, zorder=1)
+
+
+def _escape(text: str) -> str:
+    """Return a text in one line, in which matplotlib finds no formula."""
+    return " ".join(text.split()).replace("$", r"\$")
 
 
 def _choose_named(analysis: Analysis, front: Front) -> Sequence[int]:

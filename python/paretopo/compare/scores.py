@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,12 @@ class Scores:
     fronts: tuple[str, ...]
     notes: tuple[str, ...]
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """Return (models, objectives), means over questions."""
         return np.array([one.mean(axis=0) for one in self.values])
 
-    @property
+    @cached_property
     def errors(self) -> Floats:
         """Return (models, objectives), standard errors of the means; NaN for one question."""
         return np.array([_standard_error(one) for one in self.values])
