@@ -44,12 +44,7 @@ class Comparison:
 
 
 def compare(measured: Sequence[Measurement], label: str) -> list[Comparison]:
-    """Compare the rows of this build with those of another, case by case.
-
-    Args:
-        measured: rows of both; a case may have several of each, one per round.
-        label: of the other build.
-    """
+    """Compare the rows of this build with those of another; a case may have one per round."""
     by_case: dict[Case, dict[str, list[Measurement]]] = {}
     for row in measured:
         by_case.setdefault(row.case, {OURS: [], label: []}).setdefault(row.peer, []).append(row)
@@ -84,13 +79,7 @@ def run(
 ) -> list[Comparison]:
     """Measure the cases of an operation in both builds; repeat cases that seem slower.
 
-    Args:
-        runner: a runner with the other build in its plan.
-        cases: of one operation.
-        path: the CSV file for the rows of every round.
-        label: of the other build.
-        tolerance: by which part of its time a case may be slower.
-        resume: keep rows that are measured already.
+    The other build is in the runner's plan. The CSV file at ``path`` gets the rows of every round.
     """
     runner.run(cases, path, resume=resume)
     for _ in range(REPEATS):

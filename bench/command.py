@@ -22,10 +22,7 @@ AGAINST = Plan(Effort(budget_s=0.05, least=1, most=25), limit_s=60.0, names=(pee
 
 
 def describe(device: str = "cpu") -> dict[str, object]:
-    """Describe the machine that is measured.
-
-    Args:
-        device: "cpu" or "cuda".
+    """Describe the machine that is measured, by "cpu" or "cuda".
 
     Raises:
         ValueError: there is no GPU, or this build cannot use it; the message says which.
@@ -50,11 +47,11 @@ def measure(
     resume: bool = False,
     plan: Plan | None = None,
 ) -> None:
-    """Measure operations into CSV files.
+    """Measure operations into CSV files in a folder; all operations if none is named.
+
+    A GPU has operations of its own.
 
     Args:
-        names: of operations; all of them if empty. A GPU has operations of its own.
-        folder: where the files go.
         description: of the machine, by ``describe``.
         quick: small sizes and few samples, as a smoke test.
         resume: keep the results of an interrupted run.
@@ -97,18 +94,8 @@ def measure_against(
 ) -> bool:
     """Measure another build of this package and this one in turns; print the ratios.
 
-    Args:
-        build: the other one.
-        names: of operations, or "headline"; all operations if empty.
-        folder: where the CSV files and ``against.md`` go.
-        description: of the machine, by ``describe``.
-        tolerance: by which part of its time a case may be slower.
-        quick: small sizes.
-        resume: keep the results of an interrupted run.
-        plan: how hard to measure, instead of the usual.
-
-    Returns:
-        True if no case is slower than the tolerance allows.
+    The arguments are those of ``measure``; "headline" is an operation here. ``against.md`` joins
+    the CSV files. Returns True if no case is slower by more than ``tolerance``, a part of its time.
 
     Raises:
         ValueError: an unknown operation, or an interpreter without the package.

@@ -141,15 +141,14 @@ def compute_advantages(ranks: Array, rewards: Array, weights: Array) -> Array:
 
 
 def compute_hypervolume_advantages(sides: Array, k: int) -> Array:
-    """Compute the advantages of HV@k, as many groups at a time as fit in memory.
+    """Compute the advantages of HV@k, shape (groups, points), some groups at a time.
 
     Args:
         sides: shape (groups, points, objectives), distances from the reference, none negative.
         k: how many are drawn; all points, if these are fewer.
 
-    Returns:
-        shape (groups, points), by the two integrals of the marginal and of its baseline: every
-        cell of the grid through all points against every point.
+    By the two integrals of the marginal and of its baseline: every cell of the grid through all
+    points against every point.
     """
     _, points, objectives = sides.shape
     many = max(1, _MOST_AT_ONCE // points ** (objectives + 1))

@@ -54,15 +54,10 @@ _TITLES = {
 
 
 def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
-    """Draw every operation that has rows.
+    """Draw every operation that has rows; return the files written.
 
-    Args:
-        rows: of any operations.
-        folder: for ``<operation>-<workload>.png`` and ``<operation>.png``. If an operation has
-            several tasks, the later ones get ``<task>-<workload>.png``.
-
-    Returns:
-        The files written.
+    They are ``<operation>-<workload>.png`` and ``<operation>.png``. If an operation has several
+    tasks, the later ones get ``<task>-<workload>.png``.
     """
     written = []
     for operation in dict.fromkeys(row.operation for row in rows):

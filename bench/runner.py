@@ -28,12 +28,7 @@ _START_S = 120.0  # importing a package on a busy machine
 
 @dataclass(frozen=True)
 class Build:
-    """Another build of paretopo_core, which is one more peer.
-
-    Attributes:
-        label: the peer's name in tables and files.
-        python: the interpreter that has it.
-    """
+    """Another build of paretopo_core, which is one more peer, and the interpreter that has it."""
 
     label: str
     python: str
@@ -169,12 +164,7 @@ def _forward(process: subprocess.Popen[str], replies: queue.Queue[str]) -> None:
 
 
 class Runner:
-    """The peers that are installed, and the judge.
-
-    Args:
-        plan: how hard to measure.
-        log: gets one line per case.
-    """
+    """The peers that are installed, and the judge; ``log`` gets one line per case."""
 
     def __init__(self, plan: Plan, log: Callable[[str], None] = print) -> None:
         self._plan = plan
@@ -197,12 +187,10 @@ class Runner:
             process.stop()
 
     def run(self, cases: Sequence[Case], path: Path, *, resume: bool = False) -> None:
-        """Measure cases into a CSV file, which appears when all of them are done.
+        """Measure cases of one operation into a CSV file, which appears when all are done.
 
-        Args:
-            cases: of one operation.
-            path: the CSV; ``<path>.part`` next to it holds the rows measured so far.
-            resume: keep a finished file, and the finished cases of a part.
+        ``<path>.part`` next to it holds the rows measured so far. ``resume`` keeps a finished file,
+        and the finished cases of a part.
         """
         part = path.with_suffix(".csv.part")
         if resume and path.exists():

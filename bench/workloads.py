@@ -20,19 +20,10 @@ _LEVELS = 8
 
 
 def make_points(workload: str, points: int, objectives: int, draw: int = 0) -> Array:
-    """Make one set of points.
-
-    Args:
-        workload: a name of ``SHAPES``.
-        points: at least 1.
-        objectives: at least 2.
-        draw: which of many such sets, from 0.
-
-    Returns:
-        shape (points, objectives), float64, smaller is better.
+    """Make one set of points, shape (points, objectives), float64: ``draw`` says which of many.
 
     Raises:
-        ValueError: an unknown ``workload``.
+        ValueError: ``workload`` is no name of ``SHAPES``.
     """
     if workload not in SHAPES:
         raise ValueError(f"workload must be one of {', '.join(SHAPES)}, got {workload!r}")
