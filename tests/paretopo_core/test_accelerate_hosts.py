@@ -31,6 +31,12 @@ def need(host):
         pytest.importorskip("gpytorch")
 
 
+def load(name):
+    """Import a module of a host, if the host is installed."""
+    need(name.partition(".")[0])
+    return importlib.import_module(name)
+
+
 @pytest.fixture(params=MODULE.VERSIONS)
 def any_host(request):
     need(request.param)
@@ -96,54 +102,79 @@ def both(host, compute):
     return own, ours
 
 
+def assert_same(host, compute):
+    own, ours = both(host, compute)
+    np.testing.assert_equal(ours, own)
+
+
 # pymoo
 
 
-@pytest.mark.parametrize("algorithm", ["NSGA2", "NSGA3", "SMSEMOA", "AGEMOEA"])
+@pytest.mark.parametrize(
+    ("algorithm", "module"),
+    [("NSGA2", "nsga2"), ("NSGA3", "nsga3"), ("SMSEMOA", "sms"), ("AGEMOEA", "age")],
+)
 @pytest.mark.parametrize("objectives", [2, 3, 4])
-def test_runs_of_pymoo_are_the_same_runs(algorithm, objectives):
-    need("pymoo")
+def test_runs_of_pymoo_are_the_same_runs(algorithm, module, objectives):
+    kind = getattr(load(f"pymoo.algorithms.moo.{module}"), algorithm)
     from pymoo.optimize import minimize
     from pymoo.problems import get_problem
     from pymoo.util.ref_dirs import get_reference_directions
 
-    names = {"NSGA2": "nsga2", "NSGA3": "nsga3", "SMSEMOA": "sms", "AGEMOEA": "age"}
-    module = importlib.import_module(f"pymoo.algorithms.moo.{names[algorithm]}")
     given = {"pop_size": 24}
     if algorithm == "NSGA3":
-        given["ref_dirs"] = get_reference_directions("das-dennis", objectives, n_partitions=4)
-        given.pop("pop_size")
+        directions = get_reference_directions("das-dennis", objectives, n_partitions=4)
+        given = {"ref_dirs": directions}
 
     def run():
         problem = get_problem("dtlz2", n_var=objectives + 4, n_obj=objectives)
-        found = minimize(problem, getattr(module, algorithm)(**given), ("n_gen", 8), seed=1)
-        return found.F
+        return minimize(problem, kind(**given), ("n_gen", 8), seed=1).F
 
-    np.testing.assert_array_equal(*both("pymoo", run))
+    assert_same("pymoo", run)
 
 
-def test_indicators_of_pymoo_are_the_same():
-    need("pymoo")
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_volumes_and_fronts_of_pymoo_are_the_same(objectives):
+    sorting = load("pymoo.util.nds.non_dominated_sorting")
     from pymoo.indicators.hv import HV
     from pymoo.indicators.hv.approximate import ApproximateHypervolume
-    from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting, find_non_dominated
 
-    for objectives in (2, 3, 4):
-        points = np.random.default_rng(objectives).random((60, objectives)).round(1)
+    points = np.random.default_rng(objectives).random((60, objectives)).round(1)
+    ref = np.full(objectives, 1.1)
 
-        def measure(points=points, objectives=objectives):
-            ref = np.full(objectives, 1.1)
-            approximate = ApproximateHypervolume(ref).add(points)
-            return HV(ref_point=ref)(points), approximate.hvc
+    def measure():
+        return HV(ref_point=ref)(points), ApproximateHypervolume(ref).add(points).hvc
 
-        def sort(points=points):
-            fronts, ranks = NonDominatedSorting().do(points, return_rank=True)
-            some = NonDominatedSorting().do(points, n_stop_if_ranked=20)
-            return (ranks, find_non_dominated(points), *fronts, *some)
+    def sort():
+        fronts, ranks = sorting.NonDominatedSorting().do(points, return_rank=True)
+        some = sorting.NonDominatedSorting().do(points, n_stop_if_ranked=20)
+        return (ranks, sorting.find_non_dominated(points), *fronts, *some)
 
-        for own, ours in zip(*both("pymoo", measure), strict=True):
-            np.testing.assert_allclose(ours, own, atol=1e-7)
-        np.testing.assert_equal(*both("pymoo", sort))
+    for own, ours in zip(*both("pymoo", measure), strict=True):
+        np.testing.assert_allclose(ours, own, atol=1e-7)
+    assert_same("pymoo", sort)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+@pytest.mark.parametrize("keywords", [{}, {"zero_to_one": True}, {"norm_by_dist": True}], ids=str)
+def test_distances_of_pymoo_are_the_same(objectives, keywords):
+    epsilon = load("pymoo.indicators.epsilon")
+    from pymoo.indicators import gd, gd_plus, igd, igd_plus
+
+    rng = np.random.default_rng(objectives)
+    points, front = rng.random((40, objectives)) + 0.1, rng.random((70, objectives))
+    kinds = [igd.IGD, igd_plus.IGDPlus, gd.GD, gd_plus.GDPlus]
+    if not keywords:
+        kinds += [epsilon.Epsilon, epsilon.EpsilonMultiplicative]
+    broken = points.copy()
+    broken[3, 0] = np.inf
+    for kind in kinds:
+        for given in (points, points[0], broken, points[:0]):
+            own, ours = both("pymoo", lambda kind=kind, given=given: kind(front, **keywords)(given))
+            assert ours == pytest.approx(own, rel=1e-12, nan_ok=True)
+    moved = gd.GD(front)
+    moved.dist_func = lambda a, b, norm: np.abs(a - b).max(axis=1)  # a user's own
+    assert_same("pymoo", lambda: moved(points))
 
 
 # Optuna
@@ -159,58 +190,31 @@ def front(count, objectives, seed):
     return 1 - directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("objectives", [2, 3, 5])
-@pytest.mark.parametrize("keywords", [{}, {"zero_to_one": True}, {"norm_by_dist": True}], ids=str)
-def test_distances_of_pymoo_are_the_same(objectives, keywords):
-    need("pymoo")
-    from pymoo.indicators import epsilon, gd, gd_plus, igd, igd_plus
-
-    rng = np.random.default_rng(objectives)
-    points, front = rng.random((40, objectives)) + 0.1, rng.random((70, objectives))
-    kinds = [igd.IGD, igd_plus.IGDPlus, gd.GD, gd_plus.GDPlus]
-    if not keywords:
-        kinds += [epsilon.Epsilon, epsilon.EpsilonMultiplicative]
-    broken = points.copy()
-    broken[3, 0] = np.inf
-    for kind in kinds:
-        for given in (points, points[0], broken, points[:0]):
-            own, ours = both("pymoo", lambda kind=kind, given=given: kind(front, **keywords)(given))
-            assert ours == pytest.approx(own, rel=1e-12, nan_ok=True)
-    moved = gd.GD(front)
-    moved.dist_func = lambda a, b, norm: np.abs(a - b).max(axis=1)  # a user's own
-    np.testing.assert_equal(*both("pymoo", lambda: moved(points)))
-
-
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
 @pytest.mark.parametrize("n_below", [None, 0, 1, 7, 20, 1000])
-def test_ranks_of_optuna_are_the_same(objectives, n_below):
-    need("optuna")
-    from optuna.study import _multi_objective as ranking
+@pytest.mark.parametrize("seed", range(4))
+def test_ranks_of_optuna_are_the_same(objectives, n_below, seed):
+    ranking = load("optuna.study._multi_objective")
+    values = losses(50, objectives, seed)
+    values[seed, 0] = np.inf
+    penalty = losses(50, 1, seed)[:, 0] - 0.5
 
-    for seed in range(4):
-        values = losses(50, objectives, seed)
-        values[seed, 0] = np.inf
-        penalty = losses(50, 1, seed)[:, 0] - 0.5
+    def rank():
+        return (
+            ranking._fast_non_domination_rank(values, n_below=n_below),
+            ranking._fast_non_domination_rank(values, penalty=penalty, n_below=n_below),
+            ranking._is_pareto_front(values, assume_unique_lexsorted=False),
+            ranking._fast_non_domination_rank(values[:0]),
+        )
 
-        def rank(values=values, penalty=penalty):
-            return (
-                ranking._fast_non_domination_rank(values, n_below=n_below),
-                ranking._fast_non_domination_rank(values, penalty=penalty, n_below=n_below),
-                ranking._is_pareto_front(values, assume_unique_lexsorted=False),
-                ranking._fast_non_domination_rank(values[:0]),
-            )
-
-        own, ours = both("optuna", rank)
-        for mine, theirs in zip(ours, own, strict=True):
-            np.testing.assert_array_equal(mine, theirs)
-            assert mine.dtype == theirs.dtype
+    for mine, theirs in zip(*both("optuna", rank), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
 def test_volumes_of_optuna_are_the_same(objectives):
-    need("optuna")
-    from optuna._hypervolume import compute_hypervolume
-
+    compute_hypervolume = load("optuna._hypervolume").compute_hypervolume
     values = losses(30, objectives, objectives)
     odd = values.copy()
     odd[0, 0] = -np.inf
@@ -227,67 +231,44 @@ def test_volumes_of_optuna_are_the_same(objectives):
 
     own, ours = both("optuna", measure)
     np.testing.assert_allclose(ours, own, rtol=1e-12)
-
     with accelerate("optuna"), pytest.raises(ValueError, match="must dominate or equal"):
         compute_hypervolume(values + 1.0, ref)
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5])
-def test_greedy_subsets_of_optuna_are_the_same(objectives):
+@pytest.mark.parametrize("size", [1, 2, 10, 40, 80])
+@pytest.mark.parametrize("seed", range(5))
+def test_greedy_subsets_of_optuna_are_the_same(objectives, size, seed):
     """TPE asks for subsets of one front; the next test says where they are not the same."""
-    need("optuna")
-    from optuna._hypervolume import _solve_hssp
-
-    for seed in range(5):
-        values = front(80, objectives, seed)
-        values[7] = values[3]
-        indices = np.arange(100, 180)
-        for size in (1, 2, 10, 40, 80):
-
-            def select(values=values, indices=indices, size=size):
-                return _solve_hssp(values, indices, size, np.full(objectives, 1.1))
-
-            np.testing.assert_array_equal(*both("optuna", select))
+    solve, ref = load("optuna._hypervolume")._solve_hssp, np.full(objectives, 1.1)
+    values = front(80, objectives, seed)
+    values[7] = values[3]
+    assert_same("optuna", lambda: solve(values, np.arange(100, 180), size, ref))
 
 
-def test_tied_greedy_subsets_have_equal_volumes():
+@pytest.mark.parametrize("seed", range(10))
+def test_tied_greedy_subsets_have_equal_volumes(seed):
     """Among trials with equal contributions, Optuna's choice depends on rounding."""
-    need("optuna")
-    from optuna._hypervolume import _solve_hssp, compute_hypervolume
-
-    ref = np.full(3, 1.1)
-    for seed in range(10):
-        values = losses(60, 3, seed)
-
-        def select(values=values):
-            return _solve_hssp(values, np.arange(60), 12, ref)
-
-        own, ours = both("optuna", select)
-        assert len(set(ours.tolist())) == 12
-        first, second = (compute_hypervolume(values[chosen], ref) for chosen in (own, ours))
-        assert second == pytest.approx(first, rel=0.02)
+    module, ref = load("optuna._hypervolume"), np.full(3, 1.1)
+    values = losses(60, 3, seed)
+    own, ours = both("optuna", lambda: module._solve_hssp(values, np.arange(60), 12, ref))
+    assert len(set(ours.tolist())) == 12
+    first, second = (module.compute_hypervolume(values[chosen], ref) for chosen in (own, ours))
+    assert second == pytest.approx(first, rel=0.02)
 
 
-def test_odd_losses_are_optunas_own_matter():
-    need("optuna")
-    from optuna._hypervolume import _solve_hssp
-
+@pytest.mark.parametrize("reference", [np.inf, 1.1])
+def test_odd_losses_are_optunas_own_matter(reference):
+    solve, ref = load("optuna._hypervolume")._solve_hssp, np.full(3, reference)
     values = losses(20, 3, 0, digits=17)
     values[5, 1] = -np.inf
-    for reference in (np.full(3, np.inf), np.full(3, 1.1)):
-
-        def select(reference=reference):
-            with np.errstate(invalid="ignore"):
-                return _solve_hssp(values, np.arange(20), 6, reference)
-
-        np.testing.assert_array_equal(*both("optuna", select))
+    with np.errstate(invalid="ignore"):
+        assert_same("optuna", lambda: solve(values, np.arange(20), 6, ref))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])
 def test_boxes_of_optuna_cover_the_same_region(objectives):
-    need("optuna")
-    from optuna._hypervolume import get_non_dominated_box_bounds
-
+    get_non_dominated_box_bounds = load("optuna._hypervolume").get_non_dominated_box_bounds
     values = losses(15, objectives, objectives, digits=17)
     ref = np.full(objectives, 1.1)
     own, ours = both("optuna", lambda: get_non_dominated_box_bounds(values, ref))
@@ -302,9 +283,7 @@ def test_boxes_of_optuna_cover_the_same_region(objectives):
 
 @pytest.mark.parametrize("objectives", [2, 4])
 def test_a_study_of_optuna_is_the_same_study(objectives):
-    need("optuna")
-    import optuna
-
+    optuna = load("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
 
     def aims(trial):
@@ -317,8 +296,7 @@ def test_a_study_of_optuna_is_the_same_study(objectives):
         study.optimize(aims, n_trials=40)
         return [trial.values for trial in study.trials], [t.number for t in study.best_trials]
 
-    own, ours = both("optuna", run)
-    assert ours == own
+    assert_same("optuna", run)
 
 
 # BoTorch
@@ -363,14 +341,12 @@ def test_partitionings_of_botorch_cover_the_same_region(kind, objectives, dtype)
                 found += [inside.tolist(), partitioning.pareto_Y.tolist(), round(volume.item(), 5)]
         return found
 
-    own, ours = both("botorch", cover)
-    assert ours == own
+    assert_same("botorch", cover)
 
 
 def test_a_partitioning_of_botorch_outlives_undo():
-    need("botorch")
+    non_dominated = load("botorch.utils.multi_objective.box_decompositions.non_dominated")
     import torch
-    from botorch.utils.multi_objective.box_decompositions import non_dominated
 
     rng = np.random.default_rng(0)
     points, more = rng.random((2, 10, 3))
@@ -387,9 +363,8 @@ def test_a_partitioning_of_botorch_outlives_undo():
 
 
 def test_botorch_errors_are_preserved():
-    need("botorch")
+    non_dominated = load("botorch.utils.multi_objective.box_decompositions.non_dominated")
     import torch
-    from botorch.utils.multi_objective.box_decompositions import non_dominated
 
     class Own(non_dominated.FastNondominatedPartitioning):
         pass
@@ -408,13 +383,12 @@ def test_botorch_errors_are_preserved():
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])
 def test_hypervolumes_of_botorch_are_the_same(objectives):
-    need("botorch")
+    hypervolume = load("botorch.utils.multi_objective.hypervolume")
     import torch
-    from botorch.utils.multi_objective.hypervolume import Hypervolume
 
     generator = torch.Generator().manual_seed(objectives)
     points = torch.rand(12, objectives, generator=generator, dtype=torch.float64)
-    measure = Hypervolume(ref_point=torch.full((objectives,), 0.1, dtype=torch.float64))
+    measure = hypervolume.Hypervolume(ref_point=torch.full((objectives,), 0.1, dtype=torch.float64))
     own, ours = both("botorch", lambda: [measure.compute(points), measure.compute(points[:0])])
     np.testing.assert_allclose(ours, own, rtol=1e-12)
     assert type(ours[0]) is type(own[0])
@@ -517,8 +491,7 @@ def test_fronts_of_deap_are_the_same_in_the_same_order(made, objectives, count, 
         found += [[tools.selNSGA2(population, max(1, count // 2))]]
         return [numbers(one) for one in found]
 
-    own, ours = both("deap", sort)
-    assert ours == own
+    assert_same("deap", sort)
 
 
 def test_deap_handles_empty_fronts(made):
@@ -529,7 +502,7 @@ def test_deap_handles_empty_fronts(made):
 
 
 def test_a_dominance_of_its_own_is_left_to_deap(made):
-    from deap import base, creator, tools
+    from deap import base, tools
 
     class Reversed(base.Fitness):
         weights = (1.0, 1.0)
@@ -539,11 +512,8 @@ def test_a_dominance_of_its_own_is_left_to_deap(made):
 
     population = made(20, 2, 5)
     for one in population:
-        fitness = Reversed(one.fitness.values)
-        one.fitness = fitness
-    assert creator.Paired2
-    own, ours = both("deap", lambda: numbers(tools.sortNondominated(population, 20)))
-    assert ours == own
+        one.fitness = Reversed(one.fitness.values)
+    assert_same("deap", lambda: numbers(tools.sortNondominated(population, 20)))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])
@@ -560,9 +530,7 @@ def test_the_least_contribution_of_deap_is_the_same(made, objectives):
             tools.hypervolume(front[:1]),
         ]
 
-    own, ours = both("deap", least)
-    assert ours == own
-
+    assert_same("deap", least)
     # Several dominated ones contribute nothing; which of them is found is a matter of rounding.
     for choice in both("deap", lambda: tools.hypervolume(population)):
         assert not any(population[choice] is one for one in front)
