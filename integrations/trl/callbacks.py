@@ -159,3 +159,19 @@ class Progress(TrainerCallback):
     def _show(self) -> None:
         if self._bar is not None:
             self._bar.set_postfix_str(self._session.progress()[1])
+
+
+class EvaluationProgress(TrainerCallback):
+    """Advances a bar by the questions of each batch of an evaluation.
+
+    Args:
+        bar: Of `make_bar`, with the number of questions as total.
+        batch: Questions in a batch; the last one may have fewer.
+    """
+
+    def __init__(self, bar: Any, batch: int) -> None:
+        self._bar, self._batch = bar, batch
+
+    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Advance the bar."""
+        self._bar.update(min(self._batch, self._bar.total - self._bar.n))

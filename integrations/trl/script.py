@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,8 @@ class ScriptSession:
         self._split_functions()
         self._check_names()
         if trainer.is_world_process_zero():
-            say([*self._config.notes, *self._note_correct()])
+            notes = [*self._config.notes, *self._note_correct()]
+            say([replace(one, text=one.in_script or one.text) for one in notes])
             self._warn_of_weights()
         if self._config.rewards.file != NONE:
             raise ConfigError(
@@ -274,6 +276,11 @@ class ScriptSession:
             "optimiser.steps": steps,
             "optimiser.prompts_per_step": args.generation_batch_size // args.num_generations,
             "optimiser.group_size": args.num_generations,
+            "optimiser.temperature": args.temperature,
+            "optimiser.weight_decay": args.weight_decay,
+            "optimiser.kl": args.beta,
+            "evaluation.temperature": args.temperature,
+            "model.gradient_checkpointing": bool(args.gradient_checkpointing),
             "run.out": args.output_dir,
         }
         if args.learning_rate > 0.0:

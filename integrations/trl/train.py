@@ -24,6 +24,7 @@ from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
 from paretopo.integrations.trl.callbacks import (
+    EvaluationProgress,
     Interruptions,
     LearningRateFactor,
     Progress,
@@ -37,6 +38,7 @@ from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.preference import Preference
+from paretopo.progress import make_bar
 from paretopo.rewards.own import load_own_rewards
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
@@ -113,7 +115,11 @@ def evaluate(
                 evaluate_first=False,
                 held_out=task.sweep(preferences),
             )
-            sampler.evaluate()
+            questions = len(sampler.eval_dataset)
+            with make_bar(desc="evaluation", total=questions, unit=" questions") as bar:
+                batch = sampler.args.per_device_eval_batch_size
+                sampler.add_callback(EvaluationProgress(bar, batch))
+                sampler.evaluate()
     return run.evaluations()
 
 

@@ -325,6 +325,11 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         with self.script.training(resume_from_checkpoint) as checkpoint:
             return super().train(checkpoint, **kwargs)
 
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Write TRL's model card in a script only: `paretopo train` has records of its own."""
+        if self.session is None or self.script is not None:
+            super().create_model_card(*args, **kwargs)
+
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         """Load the trained adapter too: with a KL penalty transformers loads only the reference."""
         super()._load_from_checkpoint(resume_from_checkpoint, model)

@@ -40,6 +40,7 @@ from paretopo.rewards.scoring import Scores, fill_missing
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
+from paretopo.run.history import measure_objective
 from paretopo.run.sweeps import average_sweep
 from paretopo.run.trackers import (
     Trackers,
@@ -327,7 +328,7 @@ class Session:
         tracked = numbers_of_evaluation(row)
         if self._writes:
             self._trackers.log("eval", step, tracked)
-        self._latest = _describe(row)
+        self._latest = self._describe(row)
         self._evaluations += len(rows)
         self._evaluated = step
         return tracked
@@ -445,7 +446,7 @@ class Session:
             self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self.run.resumed(self._recorded)
         for row in self.run.evaluations()[:evaluations][-1:]:
-            self._latest, self._evaluated = _describe(row), row["step"]
+            self._latest, self._evaluated = self._describe(row), row["step"]
 
     def finish(self) -> None:
         """Mark the run as finished.
@@ -461,6 +462,17 @@ class Session:
             self.run.finish()
 
     # ---- parts ---------------------------------------------------------------------------------
+
+    def _describe(self, evaluation: Row) -> str:
+        """Return the means of an evaluation in the units of the report."""
+        parts = []
+        for measure in map(measure_objective, self.config.objectives):
+            value = float(measure.read([evaluation])[0])
+            if not math.isnan(value):
+                parts.append(
+                    f"{measure.name} {measure.format(value)}{' %' * (measure.unit == '%')}"
+                )
+        return ", ".join(parts)
 
     def _complete(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
         return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
@@ -755,8 +767,3 @@ def choose_recorded(prompt_ids: Iterable[str], count: int) -> set[str]:
     if count >= len(names):
         return set(names)
     return {names[(2 * at + 1) * len(names) // (2 * count)] for at in range(count)}
-
-
-def _describe(evaluation: Row) -> str:
-    known = {name: value for name, value in evaluation["measured"].items() if value is not None}
-    return ", ".join(f"{name} {value:.3g}" for name, value in known.items())

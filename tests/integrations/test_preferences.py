@@ -155,7 +155,7 @@ def test_trl_trains_on_preferences_and_resumes_bit_for_bit(tmp_path):
     one = make_task(asked).preferences.find([0.5, 0.5])
     [row] = evaluate(asked, folder, [one])
     assert row["weights"] == [0.5, 0.5]
-    assert "correct 0.5, calls 0.5" in format_evaluation([row])
+    assert "correct 0.5, calls 0.5" in format_evaluation([row], asked)
 
     from paretopo.cli.evaluate import parse_preference
     from paretopo.integrations.huggingface.ask import answer_on_terminal

@@ -42,8 +42,9 @@ tools:
 
 For all tools except task, --data takes files that paretopo prepare wrote. math-verify grades
 mathematics (prompts that ask for \\boxed{}). Other answers must match exactly, between <answer>
-tags. All responses are saved. The same command resumes after Ctrl-C, a crash or a kill, and does
-nothing if every question has its answers. docs/evaluation.md explains the numbers and tests.
+tags. All responses are saved. After Ctrl-C, a crash or a kill, the same command resumes; with the
+tool task it starts again, in the same folder. If every question has its answers, it prints the
+results again. docs/evaluation.md explains the numbers and tests.
 """
 
 
@@ -125,7 +126,8 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="output folder (default: evaluations/NAME-TOOL-DIGEST; for task, NAME-task)",
+        help="output folder; must not hold other results (default: evaluations/NAME-TOOL-DIGEST; "
+        "for task, evaluations/NAME-task)",
     )
     _add_runtime_options(parser.add_argument_group("runtime"))
     parser.set_defaults(default_of=parser.get_default)
@@ -245,8 +247,9 @@ _OF_OTHER_TOOLS = (
 def _run_task(arguments: argparse.Namespace) -> int:
     """Evaluate on the run's own task."""
     from paretopo.config import ConfigError
-    from paretopo.evaluation.own_task import format_evaluation, plan_evaluation
-    from paretopo.run.folder import RunFolder, fresh_folder
+    from paretopo.evaluation.folder import digest_weights
+    from paretopo.evaluation.own_task import choose_folder, format_evaluation, plan_evaluation
+    from paretopo.run.folder import RunFolder
     from paretopo.run.interrupt import terminate_as_interrupt
 
     need("trl", "accelerate")
@@ -257,13 +260,18 @@ def _run_task(arguments: argparse.Namespace) -> int:
             refuse(f"--{option.replace('_', '-')} is not for --tool task: the run determines it")
     if len(arguments.data or ()) > 1:
         refuse(f"--tool task takes one data file, got {len(arguments.data)}")
+    if not Path(arguments.model).exists():
+        refuse(
+            f"there is no folder {arguments.model}: give a run folder; a Hub name needs questions, "
+            "--data FILE"
+        )
     model, name = find_model(arguments.model)
     if not (Path(arguments.model) / "config.toml").is_file():
         refuse(f"{arguments.model} is not a run folder with a task: pass questions as --data FILE")
     try:
         run = RunFolder.open(arguments.model)
         if run.manifest.get("script"):
-            refuse(f"{run.path} is the run of a script: evaluate with the questions of that script")
+            refuse(f"{run.path} is the run of a script: give its questions with --data FILE")
         config = plan_evaluation(
             run.config,
             model,
@@ -276,22 +284,29 @@ def _run_task(arguments: argparse.Namespace) -> int:
         config = replace(config, run=replace(config.run, device=device, threads=threads))
         preferences = _preferences_of(arguments, config)
         out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
-        folder = RunFolder(fresh_folder(out.parent, out.name), config)
-        folder.begin(method=run.manifest.get("method"), evaluated=str(run.path.resolve()))
-        announce("loading packages and model")
-        from paretopo.integrations.trl.train import evaluate
+        asked = {
+            "weights": digest_weights(Path(model)),
+            "preferences": preferences and [list(one.weights) for one in preferences],
+        }
+        folder = choose_folder(config, asked, out, is_named=arguments.out is not None)
+        if folder.manifest.get("status") != "finished":
+            origin = {"method": run.manifest.get("method"), "evaluated": str(run.path.resolve())}
+            with (
+                folder.removed_if_refused(),
+                folder.claim(),
+                folder.note_failure(),
+                terminate_as_interrupt(),
+            ):
+                folder.remove_records()
+                folder.begin(**origin, asked=asked)
+                announce("loading packages and model")
+                from paretopo.integrations.trl.train import evaluate
 
-        with (
-            folder.removed_if_refused(),
-            folder.claim(),
-            folder.note_failure(),
-            terminate_as_interrupt(),
-        ):
-            rows = evaluate(config, folder, preferences)
+                evaluate(config, folder, preferences)
+            folder.finish()
     except (ConfigError, OSError) as error:
         refuse(str(error))
-    folder.finish()
-    print(format_evaluation(rows))
+    print(format_evaluation(folder.evaluations(), config))
     print(f"\nall numbers:       {folder.path}/evaluations.jsonl")
     print(f"the model's texts: paretopo show {folder.path}")
     return 0
@@ -399,6 +414,7 @@ def find_model(given: str) -> tuple[str, str]:
         return str(path.resolve()), path.stem
     if path.is_dir():
         if not (path / "config.json").is_file() and not any(path.glob("*.gguf")):
+            _refuse_script(path)
             refuse(
                 f"{path} is neither a run folder nor a model folder: it has no config.json and no "
                 ".gguf file"
@@ -407,3 +423,18 @@ def find_model(given: str) -> tuple[str, str]:
     if path.exists() or given.startswith((".", "/")):
         refuse(f"there is no model in {given}: give a run folder, a model folder or a Hub name")
     return given, given.rsplit("/", 1)[-1]
+
+
+def _refuse_script(path: Path) -> None:
+    """Refuse the folder of a script's run, which holds no model itself, and name its last one."""
+    from paretopo.run.files import parse_object
+
+    manifest = path / "manifest.json"
+    if not manifest.is_file() or not (parse_object(manifest.read_bytes()) or {}).get("script"):
+        return
+    models = [one.parent for one in path.glob("*/config.json")]
+    latest = max(models, key=lambda one: one.stat().st_mtime, default=path / "checkpoint-N")
+    refuse(
+        f"{path} is the run of a script and holds no model: give the folder of a checkpoint, for "
+        f"example {latest}, with --data FILE"
+    )

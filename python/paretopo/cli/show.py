@@ -26,6 +26,14 @@ examples:
   paretopo show runs/RUN --ask                      ask the trained model, under a preference
   paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
 
+The line of a rollout, for example "#2 wrong · correct 0 · calls 2 → 0.5 (gated 0) · rank 1 ·
+advantage -0.250", has these parts:
+  calls 2           the measured value
+  → 0.5             its reward, if that is another number
+  (gated 0)         the reward after the gate, if the gate changed it
+  rank 1            number of the front in its group; 0 is the best front
+  advantage -0.250  weight of the rollout in the update
+
 A run records the rollouts of the first prompts of each step. The key run.trajectories sets the
 number of prompts.
 """
@@ -104,7 +112,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     try:
         groups, wanted = selection.select(read_groups(source))
         if not groups:
-            refuse(f"these options select no prompt of {source}")
+            refuse(f"these options select no prompt of {source}{_list_steps(source)}")
         _check_order(arguments.sort, groups)
         if out is not None:
             out.write_text(
@@ -123,6 +131,17 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
         webbrowser.open(out.resolve().as_uri())
     return 0
+
+
+def _list_steps(source: Path) -> str:
+    """Return the steps with rollouts as the end of an error; the middle of many is left out."""
+    from paretopo.run.trajectories import read_groups
+
+    steps = sorted({group.step for group in read_groups(source)})
+    if not steps:
+        return ", which has none yet"
+    listed = ", ".join(map(str, steps if len(steps) <= 12 else [*steps[:6], "...", *steps[-5:]]))
+    return f"; it has prompts of the steps {listed}"
 
 
 def _ask(folder: str) -> int:
@@ -165,6 +184,8 @@ def _check_order(order: str, groups: Sequence[Group]) -> None:
 
 
 def _find_trajectories(path: Path) -> Path:
+    if not path.exists():
+        refuse(f"there is no folder or file {path}")
     source = path / "trajectories.jsonl" if path.is_dir() else path
     if not source.is_file():
         refuse(

@@ -19,6 +19,7 @@ _EXAMPLES = """\
 examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
+  paretopo train examples/calculator.toml --steps 5 --set warmup.steps=50    a quick trial
   paretopo train examples/calculator.toml --set paretopo.gate=none --set optimiser.kl=0.01
   paretopo train examples/calculator.toml --method hypervolume --set paretopo.stage2_estimator.k=2
   paretopo train examples/calculator.toml --method mo_grpo --set paretopo.gate=success

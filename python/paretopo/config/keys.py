@@ -137,10 +137,17 @@ def keys(section: Any) -> dict[str, Key]:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``did you mean 'x'?``, or the list of names if none is similar."""
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(sorted(known))}"
+
+
+def _suggest(value: Any, annotation: Any) -> str:
+    """Return a question for the named value that is similar to a text, or ""."""
+    named = [one for arm in _list_alternatives(annotation) for one in _literals(arm)]
+    close = difflib.get_close_matches(value, named, n=1) if isinstance(value, str) else []
+    return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def describe_values(annotation: Any, about: Key) -> str:
@@ -184,7 +191,7 @@ def check_section(section: Any, where: str) -> None:
         except ValueError:
             full_name = f"{where}.{name}" if where else name
             message = f"{full_name} must be {describe_values(hints[name], about)}, got {value!r}"
-            raise ConfigError(message) from None
+            raise ConfigError(message + _suggest(value, hints[name])) from None
         if about.of and about.find_owner(section) is None:
             fitted = type(section).__dataclass_fields__[name].default  # it has no effect
         object.__setattr__(section, name, fitted)

@@ -25,10 +25,12 @@ class Note:
     Attributes:
         text: A sentence or two.
         warns: False if the configuration is most likely intended.
+        in_script: The text in a user's own script, which has no TOML file; "" for the same.
     """
 
     text: str
     warns: bool = True
+    in_script: str = ""
 
 
 def say(notes: Iterable[Note]) -> None:
@@ -42,10 +44,11 @@ def say(notes: Iterable[Note]) -> None:
 
 def note_named(name: str) -> Note:
     """Note that an objective became the gate by its name."""
+    named = f"{name!r} decides whether a rollout solved its prompt, because of its name: "
     return Note(
-        f"{name!r} decides whether a rollout solved its prompt, because of its name: gate = true "
-        "makes another objective the gate, gate = false removes it.",
+        f"{named}gate = true makes another objective the gate, gate = false removes it.",
         warns=False,
+        in_script=f'{named}ScriptSession(gate="NAME") chooses another gate, gate="none" none.',
     )
 
 
@@ -63,14 +66,18 @@ def note_gate(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[N
         return ()
     named = [one["name"] for one in tables if one.get("gate") is None and is_gate_name(one["name"])]
     several = f" ({' and '.join(map(repr, named))} both have such a name)" if len(named) > 1 else ""
+    ungated = (
+        f"No objective says whether a rollout solved its prompt{several}, so training has no "
+        f"gate: {config.paretopo.stage2_estimator} on all rewards of every rollout. With a "
+        "gate, a rollout that fails gets the worst of its group in all other objectives, so "
+        "a brief or polite wrong answer never pays. "
+    )
     return (
         Note(
-            f"No objective says whether a rollout solved its prompt{several}, so training has no "
-            f"gate: {config.paretopo.stage2_estimator} on all rewards of every rollout. With a "
-            "gate, a rollout that fails gets the worst of its group in all other objectives, so "
-            "a brief or polite wrong answer never pays. Choose the gate by its name: gate = "
-            'true in its table, in a script ScriptSession(gate="NAME"). gate = "none" there, or '
-            '[paretopo] gate = "none", trains without a gate.'
+            f"{ungated}Set gate = true in the objective that decides, or [paretopo] gate = "
+            '"none" to train without a gate.',
+            in_script=f'{ungated}Pass ScriptSession(gate="NAME") with the name of the reward '
+            'function that decides, or gate="none" to train without a gate.',
         ),
     )
 

@@ -373,7 +373,11 @@ class Objective:
     def _check_gate(self) -> None:
         """Refuse a gate whose values never exceed the threshold: every rollout would fail."""
         if self.better != "more":
-            self._refuse("gate", 'cannot be true for a cost, better = "fewer": no value is above 0')
+            self._refuse(
+                "gate",
+                'cannot be true: a cost (better = "fewer") cannot be the gate; choose an objective '
+                "that measures success",
+            )
         if self.economy != "raw":
             self._refuse("gate", f'is for economy = "raw", got "{self.economy}"')
         if self.high is not None and self.high <= self.threshold:

@@ -51,6 +51,8 @@ class RunConfig:
 
     Attributes:
         notes: Notes for the beginning of the run; not part of its settings.
+        effective: Dotted names of the keys that have an effect, if a framework's own script sets
+            the rest; None for all. A run folder keeps only these.
     """
 
     recipe: Literal["recommended", "paper"] = key(
@@ -80,6 +82,7 @@ class RunConfig:
     openrlhf: OpenRLHFConfig = dataclasses.field(default_factory=OpenRLHFConfig)
     verl: VerlConfig = dataclasses.field(default_factory=VerlConfig)
     notes: tuple[Note, ...] = dataclasses.field(default=(), compare=False, repr=False)
+    effective: frozenset[str] | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_section(self, "")
@@ -394,15 +397,17 @@ def _check_least(objectives: tuple[Objective, ...], estimators: set[str]) -> Non
 def _check_shares(why: str, objectives: tuple[Objective, ...], other: str) -> None:
     for one in objectives:
         if not one.is_share:
-            bounded = one.better == "fewer" or one.high is not None
-            ends = "high = 1 if no value is above 1, else high, the best value there can be, and "
-            cure = "" if bounded else ends
-            sense = "" if bounded else ' (a cost: better = "fewer")'
             meant = difflib.get_close_matches(one.name, MEASURES, n=1, cutoff=0.75)
             near = f"did you mean {meant[0]!r}? If not: " if meant and one.function is None else ""
+            if one.better == "fewer" or one.high is not None:
+                raise ConfigError(
+                    f"{near}{why}, and objectives.{one.name} is not a share: give it economy = "
+                    f'"saving", or {other}'
+                )
             raise ConfigError(
-                f"{near}{why}, and objectives.{one.name} is not a share: give it {cure}economy = "
-                f'"saving"{sense}, or {other}'
+                f"{near}objectives.{one.name} needs an upper bound: {why}. Set high = 1 if its "
+                'values lie in 0..1. Otherwise set high to its best value, and economy = "saving". '
+                f'For a cost, set better = "fewer". Or {other}'
             )
 
 

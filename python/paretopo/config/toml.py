@@ -205,7 +205,8 @@ optimiser.steps?
 def dumps(config: RunConfig) -> str:
     """Return the whole configuration as TOML, with every key explained and every switch resolved.
 
-    It leaves out arguments of values that were not chosen, and the sections of other back ends.
+    It leaves out arguments of values that were not chosen, the sections of other back ends, and
+    keys without effect (`RunConfig.effective`).
 
     >>> loads(dumps(RunConfig())) == RunConfig()
     True
@@ -223,8 +224,16 @@ def dumps(config: RunConfig) -> str:
         or attrgetter(name)(config) != SECTIONS[name]()
     ]
     for head, values in [*tables, *sections]:
-        lines += ["", head]
-        for name, about in keys(values).items():
+        written = [
+            name
+            for name in keys(values)
+            if head.startswith("[[")
+            or config.effective is None
+            or f"{head.strip('[]')}.{name}" in config.effective
+        ]
+        lines += ["", head] if written else []
+        for name in written:
+            about = keys(values)[name]
             if about.in_file and getattr(values, name) is not None:
                 if about.of:
                     continue
@@ -324,7 +333,10 @@ def _check_arguments(
             for owner, names in about.of.items()
         )
         has = ", ".join(repr(getattr(made, owner)) for owner in about.of)
-        raise ConfigError(f"{full} = {value!r} is an argument of {takes}; this run has {has}")
+        raise ConfigError(
+            f"{full} = {value!r} is an argument of {takes}; this run has {has}: delete the line "
+            f"{name} = ..."
+        )
 
 
 def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:

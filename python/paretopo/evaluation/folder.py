@@ -231,13 +231,20 @@ def identity_of(
         model: Folder or file of the weights, if they are local: a model that has been trained
             further is another one.
     """
-    weights = None
-    if model is not None:
-        inside = model.iterdir() if model.is_dir() else [model]
-        files = sorted(file for file in inside if file.is_file())
-        seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-        weights = hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
+    weights = None if model is None else digest_weights(model)
     return {"settings": settings.as_dict(), "data": [dict(one) for one in data], "weights": weights}
+
+
+def digest_weights(model: Path) -> str:
+    """Return a digest of names, sizes and times of a model's files; it reads no weights.
+
+    Args:
+        model: A folder, or one file.
+    """
+    inside = model.iterdir() if model.is_dir() else [model]
+    files = sorted(file for file in inside if file.is_file())
+    seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 
 
 def default_path(out: Path, name: str, tool: str, identity: Mapping[str, Any]) -> Path:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
+from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig, dumps
+from paretopo.config.python_files import hash_run_files
 from paretopo.evaluation.tables import markdown_table
+from paretopo.run.folder import RunFolder, fresh_folder
+from paretopo.run.history import SOLVED, measure_objective
 
 
 def plan_evaluation(
@@ -62,37 +66,77 @@ def plan_evaluation(
     )
 
 
-def format_evaluation(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the measurements, each objective in its own unit: by kind, or by preference.
+def choose_folder(
+    config: RunConfig, asked: Mapping[str, Any], out: Path, *, is_named: bool
+) -> RunFolder:
+    """Return the folder of an evaluation: that of the same evaluation, or else a fresh one.
+
+    Two evaluations are the same if configuration, policy, preferences and files agree.
+
+    Args:
+        config: Of :func:`plan_evaluation`.
+        asked: Policy and preferences, as the manifest's entry "asked" keeps them.
+        out: The folder's path.
+        is_named: True if the user named it. Otherwise the folder may also be ``OUT-2``, ``OUT-3``
+            and so on.
+
+    Raises:
+        ConfigError: The user named the folder, and it holds something else.
+    """
+    before = out.parent.iterdir() if out.parent.is_dir() else ()
+    others = [one for one in before if one.name.startswith(f"{out.name}-")]
+    for path in [out, *([] if is_named else sorted(others))]:
+        if _holds(path, config, asked):
+            return RunFolder(path, config)
+    if not is_named:
+        return RunFolder(fresh_folder(out.parent, out.name), config)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ConfigError(
+            f"{out} holds something other than an evaluation with these settings, questions and "
+            "weights: give another --out"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    return RunFolder(out, config)
+
+
+def _holds(path: Path, config: RunConfig, asked: Mapping[str, Any]) -> bool:
+    """Return whether a folder has the evaluation, which may be unfinished."""
+    written = path / "config.toml"
+    if not written.is_file() or written.read_text(encoding="utf-8") != dumps(config):
+        return False
+    manifest = RunFolder(path, config).manifest
+    files, now = manifest.get("files") or {}, hash_run_files(config)
+    return manifest.get("asked") == asked and all(
+        now.get(name) == digest for name, digest in files.items() if not name.endswith("imported")
+    )
+
+
+def format_evaluation(rows: Sequence[Mapping[str, Any]], config: RunConfig) -> str:
+    """Return the measurements, each objective with its unit: by kind, or by preference.
 
     ± is the standard error of a mean.
 
     Args:
         rows: The rows of the evaluation; one, or one for each preference.
+        config: Names the objectives.
 
+    >>> from paretopo.config import loads
     >>> part = {"solved": 0.5, "rollouts": 64, "measured": {"calls": 1.25}, "error": {"calls": 0.1}}
-    >>> print(format_evaluation([{**part, "by_kind": {"all": part}}]))
-    |         |        all |
-    |---------|-----------:|
-    | solved  |        0.5 |
-    | calls   | 1.25 ± 0.1 |
-    | answers |         64 |
+    >>> print(format_evaluation([{**part, "by_kind": {"all": part}}], loads("")))
+    |                    |         all |
+    |--------------------|------------:|
+    | solved (%)         |  50.0 ± 6.3 |
+    | calls per question | 1.25 ± 0.10 |
+    | answers            |          64 |
     """
     row = rows[0]
     parts = {"all": row} | (row["by_kind"] if len(row["by_kind"]) > 1 else {})
     if "preference" in row:
         parts = {one["preference"]: one for one in rows}
-    known = all(part["solved"] is not None for part in parts.values())
-    lines = [["solved", *(f"{part['solved']:.3g}" for part in parts.values())]] if known else []
-    for name in row["measured"]:
-        lines.append([name, *(_write_mean(part, name) for part in parts.values())])
+    measures = [measure_objective(one) for one in config.objectives if one.name in row["measured"]]
+    if all(part["solved"] is not None for part in parts.values()):
+        measures = [SOLVED, *measures]
+    lines = [[one.title, *one.describe(parts.values())] for one in measures]
     if "rollouts" in row:
         lines.append(["answers", *(str(part["rollouts"]) for part in parts.values())])
     return "\n".join(markdown_table(["", *parts], lines))
-
-
-def _write_mean(part: Mapping[str, Any], name: str) -> str:
-    """Write a mean with its standard error, where they are known."""
-    value, error = part["measured"].get(name), part.get("error", {}).get(name)
-    spread = "" if error is None else f" ± {error:.2g}"
-    return "" if value is None else f"{value:.4g}{spread}"

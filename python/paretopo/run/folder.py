@@ -48,6 +48,10 @@ _RESERVE = "\0" * 2**16  # bytes that `claim` holds, so that the manifest fits a
 _FULL = 2**16  # free bytes
 
 
+class ClaimedError(ConfigError):
+    """Another process works in the folder."""
+
+
 class Folder:
     """A folder of results, of a training or of an evaluation."""
 
@@ -59,13 +63,13 @@ class Folder:
         """Keep other processes from writing into this folder; a killed process claims nothing.
 
         Raises:
-            ConfigError: another process works here.
+            ClaimedError: another process works here.
         """
         with self._claim.open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise ConfigError(
+                raise ClaimedError(
                     f"another process works in {self.path}: wait for its end, or end it first"
                 ) from None
             except OSError:
@@ -113,6 +117,8 @@ class Folder:
         """Remove the folder if the work is refused before anything is recorded."""
         try:
             yield
+        except ClaimedError:
+            raise  # the folder belongs to another process
         except ConfigError:
             kept = [*self.path.glob("*.jsonl"), *self.path.glob("checkpoints/*")]
             if not kept and not any(self.path.glob("model/*")):
@@ -231,6 +237,8 @@ class RunFolder(Folder):
             ConfigError: it is no run folder, or its ``config.toml`` or ``manifest.json`` is broken.
         """
         path = Path(path)
+        if not path.exists():
+            raise ConfigError(f"there is no folder {path}")
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
         run = cls(path, load(path / "config.toml"))
@@ -290,7 +298,7 @@ class RunFolder(Folder):
         if steps <= self.config.optimiser.steps:
             raise ConfigError(
                 f"--steps must be more than the {self.config.optimiser.steps} steps that the run "
-                f"has, got {steps}"
+                f"is configured for, got {steps}; it has recorded {self.last_step()}"
             )
         written = load(self.path / "config.toml", {"optimiser.steps": steps})
         RunFolder(self.path, written).write_config()
@@ -444,6 +452,11 @@ class RunFolder(Folder):
             self.path / "trajectories.jsonl",
             lambda row: not row.get("held_out") or row["step"] <= last,
         )
+
+    def remove_records(self) -> None:
+        """Remove every row, so that an interrupted evaluation can start again."""
+        for path in [*self.path.glob("*.jsonl"), self.path / "questions.json"]:
+            path.unlink(missing_ok=True)
 
     def resumed(self, step: int) -> None:
         """Record that the run resumes from ``step``."""

@@ -7,12 +7,24 @@ folder, with the framework's checkpoints.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from paretopo.config import NONE, ConfigError, RunConfig, from_table
+from paretopo.config import NONE, ConfigError, ParetoPOConfig, RunConfig, from_table
 from paretopo.config.backend import check_backend
+from paretopo.config.keys import keys
 from paretopo.run.folder import RunFolder
+
+# Keys outside of [paretopo] that act in a script, whose framework sets everything else.
+_EFFECTIVE = frozenset(
+    {
+        *(f"paretopo.{name}" for name in keys(ParetoPOConfig)),
+        *("rewards.retries", "rewards.failing", "rewards.n_opt_scope", "rewards.n_opt_min_support"),
+        *("rewards.evaluation_n_opt", "rewards.dollars_per_call"),
+        *("rewards.dollars_per_1000_tokens", "evaluation.every"),
+        *("run.trajectories", "run.trajectories_mb"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,13 @@ class ForeignJob:
             ConfigError: As :func:`~paretopo.config.from_table`, or a key that only
                 `paretopo train` takes.
         """
-        config = from_table(table, known)
+        given = {
+            f"{section}.{name}"
+            for section, values in table.items()
+            if isinstance(values, Mapping)
+            for name in values
+        }
+        config = replace(from_table(table, known), effective=_EFFECTIVE | given | known.keys())
         check_backend(config)
         if config.run.tensorboard or config.run.wandb_project != NONE:
             raise ConfigError(

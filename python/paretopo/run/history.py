@@ -81,13 +81,19 @@ class Measure:
         return format(value, f"{'+' if sign else ''}{style}")
 
     def describe_change(self, before: float, after: float) -> str:
-        """Return the change of a cost in percent, or a difference; "" if a value is missing.
+        """Return the change: of a share in points, of a cost in percent of the value before.
+
+        Any other change is a difference. It is "" if a value is missing.
 
         >>> Measure("polite", "polite", better="more").describe_change(0.25, 0.75)
         '+0.5'
+        >>> SOLVED.describe_change(50.0, 75.0)
+        '+25.0 points'
         """
         if math.isnan(before) or math.isnan(after):
             return ""
+        if self.unit == "%":
+            return f"{self.format(after - before, sign=True)} points"
         if self.better != "more" and before > 0.0:
             return f"{100.0 * (after - before) / before:+.0f} %"
         return self.format(after - before, sign=True)
@@ -108,6 +114,12 @@ class Measure:
         shares = [(_to_number(row.get("solved")), row.get("rollouts") or 0) for row in rows]
         errors = [math.sqrt(p * (1 - p) / (n - 1)) if n > 1 else math.nan for p, n in shares]
         return np.array(errors) * self.scale
+
+    def describe(self, rows: Iterable[Row]) -> list[str]:
+        """Return the mean of each row with its standard error, as text; "unknown" without one."""
+        rows = list(rows)
+        both = zip(self.read(rows).tolist(), self.read_errors(rows).tolist(), strict=True)
+        return [_write(self, value, error) for value, error in both]
 
     def count(self, row: Row) -> int | None:
         """Return the number of rollouts to which it applies; None if a row does not have it."""
@@ -152,6 +164,18 @@ class History:
     outcomes: tuple[Mapping[str, float | None], ...]
     sweeps: tuple[tuple[Row, ...], ...] = ()
     points: tuple[Mapping[str, float | None], ...] = ()
+
+    @property
+    def moments(self) -> list[str]:
+        """Names of the first and the last evaluation; one name if they are the same."""
+        if len(self.evaluations) > 1:
+            return [describe_moment(self.evaluations[at]) for at in (0, -1)]
+        return ["result"] if self.is_evaluation else [describe_moment(self.evaluations[0])]
+
+    @property
+    def is_evaluation(self) -> bool:
+        """True for the evaluation of a trained policy, False for a training."""
+        return "evaluated" in self.run.manifest
 
     def measured(self, measures: Sequence[Measure]) -> Series:
         """Return (evaluations, measures), each in its unit, with NaN if the records lack it."""
@@ -198,6 +222,7 @@ class Comparison:
         after: And at the end.
         errors: Standard errors of both; NaN where they are not known.
         counts: Numbers of rollouts of both; None where they are not known.
+        is_single: True if the run has one evaluation: both ends are the same, without a change.
     """
 
     measure: Measure
@@ -206,6 +231,7 @@ class Comparison:
     after: float
     errors: tuple[float, float] = (math.nan, math.nan)
     counts: tuple[int | None, int | None] = (None, None)
+    is_single: bool = False
 
     @property
     def count(self) -> str:
@@ -224,7 +250,7 @@ class Comparison:
     @property
     def change(self) -> str:
         """As :meth:`Measure.describe_change`."""
-        return self.measure.describe_change(self.before, self.after)
+        return "" if self.is_single else self.measure.describe_change(self.before, self.after)
 
     @property
     def verdict(self) -> str:
@@ -232,6 +258,20 @@ class Comparison:
         if abs(self.after - self.before) <= _Z95 * math.hypot(*self.errors):  # NaN is never
             return ""
         return self.measure.judge(self.before, self.after)
+
+
+def measure_objective(objective: Objective) -> Measure:
+    """Return how an objective is shown: a share of 0 to 1 in %, the known costs with their unit.
+
+    >>> measure_objective(Objective("polite", low=0.0, high=1.0)).title
+    'polite (%)'
+    """
+    name, better = objective.name, objective.better
+    if name in _DECIMALS:
+        return Measure(name, name, _PER_QUESTION, better, decimals=_DECIMALS[name])
+    if (objective.low, objective.high) == (0.0, 1.0):
+        return Measure(name, name, "%", better, scale=100.0, decimals=1)
+    return Measure(name, name, better=better)
 
 
 def read_history(run: RunFolder) -> History:
@@ -244,7 +284,7 @@ def read_history(run: RunFolder) -> History:
     rows = run.evaluations()
     if not rows:
         raise ValueError(f"{run.path} has no evaluations yet: there is nothing to report")
-    objectives, steps = tuple(map(_measure_objective, run.config.objectives)), tuple(run.steps())
+    objectives, steps = tuple(map(measure_objective, run.config.objectives)), tuple(run.steps())
     outcomes = run.outcomes()
     if "preference" in rows[0]:
         sweeps = split_sweeps(rows)
@@ -270,6 +310,7 @@ def compare_ends(history: History) -> list[Comparison]:
     It leaves out measures missing at both ends, and a single kind, which covers all questions.
     """
     ends = history.evaluations[0], history.evaluations[-1]
+    single = len(history.evaluations) == 1
     measures = (*history.objectives, *history.other_measures())
     kinds = sorted(ends[1].get("by_kind") or {})
     kinds = kinds if len(kinds) > 1 else []
@@ -282,7 +323,9 @@ def compare_ends(history: History) -> list[Comparison]:
             (before, after), errors = measure.read(rows), measure.read_errors(rows).tolist()
             counts = measure.count(rows[0]), measure.count(rows[1])
             compared.append(
-                Comparison(measure, kind, float(before), float(after), tuple(errors), counts)
+                Comparison(
+                    measure, kind, float(before), float(after), tuple(errors), counts, single
+                )
             )
     return [one for one in compared if not (math.isnan(one.before) and math.isnan(one.after))]
 
@@ -345,12 +388,3 @@ def _write(measure: Measure, value: float, error: float) -> str:
 
 def _to_number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
-
-
-def _measure_objective(objective: Objective) -> Measure:
-    name, better = objective.name, objective.better
-    if name == "correct" and (objective.low, objective.high) == (0.0, 1.0):
-        return Measure(name, name, "%", better, scale=100.0, decimals=1)
-    if name in _DECIMALS:
-        return Measure(name, name, _PER_QUESTION, better, decimals=_DECIMALS[name])
-    return Measure(name, name, better=better)

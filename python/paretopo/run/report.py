@@ -13,7 +13,6 @@ from paretopo.run.folder import RunFolder
 from paretopo.run.history import (
     History,
     compare_ends,
-    describe_moment,
     merge_objectives,
     read_history,
 )
@@ -69,13 +68,20 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
         The path of ``report.md``, with the table.
 
     Raises:
-        ValueError: no runs, one twice, a run without evaluations or with broken records, or runs
-            that disagree on which way of an objective is better.
+        ValueError: no runs, one twice, a run without evaluations or with broken records, trainings
+            mixed with evaluations, or runs that disagree on which way of an objective is better.
     """
     if not runs:
         raise ValueError("a report needs at least one run")
     labelled = label_runs(runs)
     histories = {label: read_history(run) for label, run in labelled.items()}
+    kinds = [one.is_evaluation for one in histories.values()]
+    if any(kinds) and not all(kinds):
+        raise ValueError(
+            "a report covers trainings or evaluations, not both: "
+            f"{runs[kinds.index(True)].path} is an evaluation, {runs[kinds.index(False)].path} is "
+            "a training"
+        )
     objectives = merge_objectives(histories.values())
     if out is None:
         out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
@@ -92,7 +98,8 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
         draw_preferences(histories, out / "preferences.png")
     page = render_report_page(histories)
     (out / "report.html").write_text(page, encoding="utf-8")
-    parts = ["# Training report", "", "[The same as a page](report.html)", ""]
+    subject = "Evaluation" if kinds[0] else "Training"
+    parts = [f"# {subject} report", "", "[The same as a page](report.html)", ""]
     if len(histories) > 1:
         parts += [*_tabulate_runs(histories), "", *_tabulate_pairs(histories)]
     for label, history in histories.items():
@@ -135,21 +142,22 @@ def _tabulate_ends(history: History) -> list[str]:
 
 
 def _rows_of_ends(history: History) -> list[list[str]]:
-    before, after = (describe_moment(history.evaluations[at]) for at in (0, -1))
-    compared = compare_ends(history)
+    moments, compared = history.moments, compare_ends(history)
     counted = [_COUNT] if any(one.count for one in compared) else []
-    rows = [["objective", "better", "unit", *counted, before, after, "change"]]
+    changed = ["change"] if len(moments) > 1 else []
+    rows = [["objective", "better", "unit", *counted, *moments, *changed]]
     for one in compared:
         measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
         head = [f"{kind}{measure.name}", measure.better or "", measure.unit]
-        rows.append([*head, *([one.count] if counted else []), *one.ends, one.change])
+        ends = [*one.ends, one.change] if changed else one.ends[:1]
+        rows.append([*head, *([one.count] if counted else []), *ends])
     return rows
 
 
-_COUNT = "n"
+_COUNT = "answers"
 _ERRORS = (
-    "n: number of held-out answers; ±: standard error of their mean. report.html colours a change "
-    "only beyond 1.96 standard errors."
+    "answers: number of held-out answers; ±: standard error of their mean. report.html colours a "
+    "change only beyond 1.96 standard errors."
 )
 
 

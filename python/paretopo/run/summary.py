@@ -50,6 +50,8 @@ class Summary:
         for value, spread in zip((mean.before, mean.after), spreads, strict=True):
             deviation = "" if math.isnan(spread) else f" ± {measure.format(spread)}"
             ends.append(f"{measure.format(value) or 'unknown'}{deviation}")
+        if mean.is_single:
+            return ends[0]
         change = f" ({mean.change})" if mean.change else ""
         return f"{' → '.join(ends)}{change}"
 
@@ -106,7 +108,8 @@ def _summarise(
             continue
         low, high = (statistics.stdev(one) if len(one) > 1 else math.nan for one in columns)
         errors = low / math.sqrt(len(ends)), high / math.sqrt(len(ends))
-        means[key] = Comparison(measure, "", before, after, errors)
+        single = all(row[key].is_single for _, row in runs if key in row)
+        means[key] = Comparison(measure, "", before, after, errors, is_single=single)
         spreads[key] = low, high
     seeds = tuple(dict.fromkeys(seed for seed, _ in runs))
     return Summary(name, seeds, of_method, means, spreads)

@@ -314,7 +314,10 @@ def from_table(
     known = ("study", "switches", "quick", "tasks")
     for name, value in table.items():
         if name not in known:
-            raise ConfigError(f"unknown section [{name}]; {nearest(name, known)}")
+            raise ConfigError(
+                f"unknown section [{name}]; {nearest(name, known)}. A study file is expected; for "
+                "a training, give its run folder"
+            )
         if not isinstance(value, Mapping):
             raise ConfigError(f"[{name}] must be a section, got {value!r}")
     study: StudySection = _section(StudySection, "study", table.get("study", {}))

@@ -7,8 +7,10 @@ pytest.importorskip("trl")
 
 from paretopo.cli import main
 from paretopo.config import load
+from paretopo.integrations.trl import train as train_module
 from paretopo.integrations.trl.train import train
 from paretopo.run.folder import RunFolder
+from paretopo.run.report import write_report
 
 from .test_own_rewards import write_colours, write_files
 
@@ -89,10 +91,43 @@ def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
     [row] = RunFolder.open(out).evaluations()
     assert set(row["measured"]) == {"correct", "words", "polite"}
     assert {group.id for group in RunFolder.open(out).trajectories()} == {"mauve", "teal", "ochre"}
-    assert main([*words, "--limit", "2", "--temperature", "1"]) == 0  # next to the first
+    assert main([*words, "--limit", "2", "--temperature", "1"]) == 2
+    assert "other than an evaluation with these settings" in capsys.readouterr().err
+    assert main([*words[:-1], f"{out}-2", "--limit", "2", "--temperature", "1"]) == 0
     again = RunFolder.open(tmp_path / "e-2")
     assert len(list(again.trajectories())) == 2
     assert again.config.evaluation.temperature == 1.0
+
+
+def test_the_same_evaluation_runs_once(own, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["evaluate", str(own.path), "--limit", "2"]
+    assert main(words) == 0
+    first, folder = capsys.readouterr().out, tmp_path / "evaluations" / f"{own.path.name}-task"
+    begun = RunFolder.open(folder).manifest["started"]
+    monkeypatch.setattr(train_module, "evaluate", None)  # a second evaluation would raise
+    assert main(words) == 0
+    assert capsys.readouterr().out == first
+    assert RunFolder.open(folder).manifest["started"] == begun
+    assert [one.name for one in folder.parent.iterdir()] == [folder.name]
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    RunFolder.open(folder).update_manifest(status="interrupted")
+    assert main(words) == 0  # starts again in the same folder
+    assert len(RunFolder.open(folder).evaluations()) == 1
+    assert main([*words, "--temperature", "1"]) == 0
+    assert {one.name for one in folder.parent.iterdir()} == {folder.name, f"{folder.name}-2"}
+
+
+def test_report_of_an_evaluation_has_one_column(own, tmp_path, capsys):
+    out = tmp_path / "e"
+    assert main(["evaluate", str(own.path), "--limit", "2", "--out", str(out)]) == 0
+    path = write_report([RunFolder.open(out)])
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Evaluation report")
+    assert path.rows[0] == ("objective", "better", "unit", "answers", "result")
+    assert main(["report", str(own.path), str(out)]) == 2
+    assert "is an evaluation" in capsys.readouterr().err
 
 
 def test_wrong_questions_fail_in_one_line(calculator, tmp_path, capsys):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from datasets import Dataset, IterableDataset
 from support.tiny_trainers import grpo_arguments, tiny_policy
 from transformers import EarlyStoppingCallback
 
+from paretopo.cli import main
 from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
@@ -90,7 +92,7 @@ def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None,
 # ---- records ---------------------------------------------------------------------------------
 
 
-def test_the_records_are_those_of_any_run(tmp_path):
+def test_the_records_are_those_of_any_run(tmp_path, capsys):
     trainer = make_trainer(tmp_path, method="gdpo", save_strategy="steps", save_steps=2)
     trainer.train()
     run = RunFolder.open(tmp_path)
@@ -108,6 +110,12 @@ def test_the_records_are_those_of_any_run(tmp_path):
     assert run.config.paretopo.stage2_estimator == "gdpo"
     assert run.config.optimiser.steps == 4
     assert (run.config.optimiser.prompts_per_step, run.config.optimiser.group_size) == (2, 4)
+    written = tomllib.loads((tmp_path / "config.toml").read_text(encoding="utf-8"))
+    assert not {"task", "tool", "preference"} & written.keys()  # a script has none of these
+    assert written["evaluation"]["temperature"] == trainer.args.temperature
+    assert "timeout" not in written["rewards"]
+    assert main(["evaluate", str(tmp_path)]) == 2
+    assert "give the folder of a checkpoint" in capsys.readouterr().err
     assert run.manifest["script"] is True
     assert run.manifest["status"] == "finished"
     groups = list(run.trajectories())

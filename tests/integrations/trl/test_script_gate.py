@@ -88,7 +88,10 @@ def test_function_named_correct_becomes_the_gate_with_a_log(tmp_path, caplog):
         make_trainer(tmp_path, (brief, correct), ScriptSession())
     lines = [one for one in caplog.records if one.name == "paretopo"]
     assert len(lines) == 1
-    assert lines[0].getMessage().startswith("'correct' decides whether a rollout solved its prompt")
+    text = lines[0].getMessage()
+    assert text.startswith("'correct' decides whether a rollout solved its prompt")
+    assert 'ScriptSession(gate="NAME")' in text
+    assert "gate = true" not in text
 
 
 @pytest.mark.parametrize("session", [{"gate": "correct"}, {"gate": "none"}])
@@ -100,7 +103,9 @@ def test_a_gate_that_is_chosen_needs_no_words(tmp_path, caplog, session):
 def test_other_names_train_ungated_with_one_warning(tmp_path):
     with pytest.warns(UserWarning, match=UNGATED) as told:
         trainer = make_trainer(tmp_path, (brief, graded), ScriptSession())
-    assert sum(UNGATED in str(one.message) for one in told) == 1
+    [text] = [str(one.message) for one in told if UNGATED in str(one.message)]
+    assert 'ScriptSession(gate="NAME")' in text
+    assert "gate = true" not in text
     trainer.train()
     switches = RunFolder.open(tmp_path).config.paretopo
     assert (switches.gate, switches.stage2_estimator) == ("none", "rloo")

@@ -168,8 +168,8 @@ def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
         (["train", "a.toml", "--resume", "b"], "train needs either a CONFIG.toml or --resume"),
         (["train", "--resume", "b", "--seed", "3"], "a resumed run keeps its own configuration"),
         (["train", "missing.toml"], "no configuration file at missing.toml"),
-        (["train", "--resume", "missing"], "missing is not a run folder"),
-        (["report", "missing"], "missing is not a run folder"),
+        (["train", "--resume", "missing"], "there is no folder missing"),
+        (["report", "missing"], "there is no folder missing"),
     ],
 )
 def test_wrong_input_ends_in_one_line(trainer, words, message, capsys):
@@ -332,7 +332,8 @@ def test_the_run_of_a_script_is_resumed_by_the_script(trainer, tmp_path, capsys)
 def test_report_writes_where_it_says(tmp_path, capsys):
     runs = [tell(tmp_path, seed=seed) for seed in range(2)]
     assert cli.main(["report", str(runs[0].path)]) == 0
-    assert capsys.readouterr().out == f"{runs[0].report / 'report.md'}\n"
+    written = [str(runs[0].report / name) for name in ("report.md", "report.html")]
+    assert capsys.readouterr().out.splitlines() == written
     words = ["report", *(str(run.path) for run in runs), "--out", str(tmp_path / "figures")]
     assert cli.main(words) == 0
     assert (tmp_path / "figures" / "dynamics.png").exists()

@@ -58,8 +58,8 @@ step 3 · stage 2 · one · 47*38 · 2 of 3 right
   tool   1786
   model  1786
 
-#1 wrong · correct 0 · calls 0 → 0.4 (gated 0) · rank 2 · advantage -0.750 · cut
-off
+#1 wrong · correct 0 · calls 0 → 0.4 (gated 0) · rank 2 · advantage -0.750 ·
+cut off
   model  1700
 """
     )
@@ -204,7 +204,10 @@ def test_a_file_from_elsewhere_is_shown_too(run, capsys):
     ("words", "complaint"),
     [
         (["--groups", "0"], "--groups must be at least 1, got 0"),
-        (["--step", "77"], "these options select no prompt of .*trajectories.jsonl"),
+        (
+            ["--step", "77"],
+            "these options select no prompt of .*trajectories.jsonl; it has prompts of the steps ",
+        ),
         (["--sort", "cals"], "--sort must be one of advantage, step, correct, calls, got cals"),
         (["--html", "/nowhere/at/all.html"], "No such file"),
     ],

@@ -273,6 +273,7 @@ def test_every_field_is_documented_and_has_a_sound_default():
                 *SECTIONS,
                 "objectives",
                 "notes",
+                "effective",
                 "lora",
                 "weight_changes",
                 "limits",

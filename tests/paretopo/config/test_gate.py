@@ -110,7 +110,8 @@ def test_without_a_gate_training_is_ungated_and_says_so(order):
     assert switches.group_filter == "vector"
     [note] = config.notes
     assert note.warns
-    assert 'ScriptSession(gate="NAME")' in note.text
+    assert "Set gate = true" in note.text
+    assert 'ScriptSession(gate="NAME")' in note.in_script
     assert [one.name for one in config.objectives] == order
 
 
@@ -222,9 +223,9 @@ def test_threshold_rescores_earlier_evaluations(tmp_path):
     [
         (
             {"name": "brief", "better": "fewer", "gate": True},
-            "brief.gate cannot be true for a cost",
+            "brief.gate cannot be true: a cost",
         ),
-        ({"name": "tokens", "gate": True}, "tokens.gate cannot be true for a cost"),
+        ({"name": "tokens", "gate": True}, "tokens.gate cannot be true: a cost"),
         ({"name": "brief", "high": 0, "gate": True}, r"high = 0 is not above threshold = 0"),
         ({"name": "a", "high": 1, "gate": True, "threshold": 1}, "no rollout would ever solve"),
         (

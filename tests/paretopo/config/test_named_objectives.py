@@ -64,7 +64,10 @@ def test_one_key_of_one_objective_is_set():
             TOKENS + 'gate = true\nbetter = "more"\n[[objectives]]\nname = "b"\ngate = true',
             "only one",
         ),
-        (TOKENS + "gate = true", r"objectives.tokens.gate cannot be true for a cost"),
+        (
+            TOKENS + "gate = true",
+            r"objectives.tokens.gate cannot be true: a cost .* cannot be the gate",
+        ),
         (RAW + "failure = 0", "objectives.tokens.failure = 0 needs high"),
         (RAW + "failure = 10\nhigh = 50", "failure must not be better than high, .* got 10"),
         (TOKENS + 'economy = "paretopo"\nfailure = 0.5', "failure must be at most 0"),
@@ -82,7 +85,7 @@ def test_one_key_of_one_objective_is_set():
         (RAW, r'objectives.tokens is not a share: give it economy = "saving", or use'),
         (
             TOKENS.replace("tokens", "b"),
-            r'b is not a share: give it high = 1 if .* \(a cost: better = "fewer"\), or',
+            r"objectives.b needs an upper bound: .* Set high = 1 if .* For a cost, set better",
         ),
         (TOKENS.replace("tokens", "b") + 'high = 1\nfailure = "keeps"', "b.failure = .* count"),
         (

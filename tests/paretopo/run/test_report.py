@@ -42,7 +42,7 @@ def test_report_has_a_table_and_two_pictures(tmp_path):
     text = path.read_text(encoding="utf-8")
     head = "| objective | better | unit | after warm-up (step 0) | end (step 6) | change |"
     assert head in text
-    assert "| correct | more | % | 50.0 | 90.0 | +40.0 |" in text
+    assert "| correct | more | % | 50.0 | 90.0 | +40.0 points |" in text
     assert "| calls | fewer | per question | 2.00 | 1.00 | -50 % |" in text
     assert "| response length |  | tokens | 60.0 | 40.0 | -33 % |" in text
     assert "| two calls: calls | fewer | per question | 3.00 | 1.50 | -50 % |" in text
@@ -93,11 +93,11 @@ def test_several_runs_are_compared(tmp_path):
     assert path == tmp_path / "comparison" / "report.md"
     text = path.read_text(encoding="utf-8")
     for name in ("recommended, seed 0", "recommended, seed 1", "paper, seed 0"):
-        changes = "50.0 → 90.0 (+40.0) | 2.00 → 1.00 (-50 %) | 60.0 → 40.0 (-33 %)"
+        changes = "50.0 → 90.0 (+40.0 points) | 2.00 → 1.00 (-50 %) | 60.0 → 40.0 (-33 %)"
         assert f"| {name} |  | {changes} |" in text
         assert f"## {name}" in text
-    assert "| **recommended** | 2 | 50.0 ± 0.0 → 90.0 ± 0.0 (+40.0) |" in text
-    assert "| **paper** | 1 | 50.0 → 90.0 (+40.0) |" in text
+    assert "| **recommended** | 2 | 50.0 ± 0.0 → 90.0 ± 0.0 (+40.0 points) |" in text
+    assert "| **paper** | 1 | 50.0 → 90.0 (+40.0 points) |" in text
     columns = "correct (%), more is better | calls per question, fewer is better"
     assert f"| run | seeds | {columns} | response length (tokens) |" in text
     picture(path.parent / "front.png")
@@ -122,8 +122,8 @@ def test_a_method_is_the_mean_of_its_seeds(tmp_path):
     ]
     told = [row.describe(measures[0]) for row in rows]
     spread = 100 * np.std([0.2, 0.5], ddof=1)
-    assert told[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0)"
-    assert told[4] == told[2] == "50.0 → 80.0 (+30.0)"
+    assert told[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0 points)"
+    assert told[4] == told[2] == "50.0 → 80.0 (+30.0 points)"
     assert rows[3].describe(measures[2]).endswith("→ unknown")
 
 
@@ -217,7 +217,7 @@ def test_an_interrupted_run_without_steps_still_reports(tmp_path):
     evaluate(run, 0, "warmup", 0.5, 2.0, 60.0)
     run.finish("interrupted")
     text = write_report([run]).read_text(encoding="utf-8")
-    assert "| correct | more | % | 50.0 | 50.0 | +0.0 |" in text
+    assert "| correct | more | % | 50.0 |\n" in text
     assert "status: interrupted" in text
 
 
@@ -306,7 +306,7 @@ def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
     path = write_report([tell_objectives(tmp_path, names_of(count))])
     lines = path.read_text(encoding="utf-8").splitlines()
     expected = [
-        "| correct | more | % | 50.0 | 90.0 | +40.0 |",
+        "| correct | more | % | 50.0 | 90.0 | +40.0 points |",
         "| calls | fewer | per question | 3.00 | 1.00 | -67 % |",
         "| tokens | fewer | per question | 400.0 | 200.0 | -50 % |",
         "| polite | more |  | 0.75 | 0.25 | -0.5 |",
@@ -317,7 +317,7 @@ def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
     ]
     assert [line for line in lines if line in expected] == expected[:count]
     assert ("| response length |  | tokens | 100.0 | 94.0 | -6 % |" in lines) == (count < 3)
-    assert "| easy: correct | more | % | 50.0 | 90.0 | +40.0 |" in lines
+    assert "| easy: correct | more | % | 50.0 | 90.0 | +40.0 points |" in lines
     picture(path.with_name("dynamics.png"))
     assert path.with_name("front.png").exists() == (count > 1)
     if count > 1:
@@ -347,7 +347,7 @@ def test_a_correct_of_another_range_is_no_percentage(tmp_path):
     table = '[[objectives]]\nname = "correct"\nlow = 0.0\nhigh = 10.0\n'
     run = RunFolder.create(tmp_path, loads(table))
     run.append_evaluation({"step": 0, "measured": {"correct": 7.5}})
-    assert "| correct | more |  | 7.5 | 7.5 | +0 |" in write_report([run]).read_text()
+    assert "| correct | more |  | 7.5 |\n" in write_report([run]).read_text()
 
 
 def test_runs_with_different_objectives_share_plots(tmp_path):
@@ -402,7 +402,7 @@ def test_share_solved_is_added_if_no_objective_has_it(tmp_path):
     assert [one.key for one in read_history(run).other_measures()] == ["response_tokens"]
     graded = RunFolder.create(tmp_path, run.config)
     graded.append_evaluation({"step": 0, "solved": 0.75, "measured": {"correct": 0.5}})
-    assert "| solved | more | % | 75.0 | 75.0 | +0.0 |" in write_report([graded]).read_text()
+    assert "| solved | more | % | 75.0 |\n" in write_report([graded]).read_text()
 
 
 def test_share_solved_does_not_repeat_an_own_objective(tmp_path):

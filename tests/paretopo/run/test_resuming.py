@@ -60,7 +60,9 @@ def test_a_run_finds_its_files_from_any_folder(run, tmp_path, monkeypatch):
 
 
 def test_a_run_becomes_longer_and_nothing_else_changes(run):
-    with pytest.raises(ConfigError, match="more than the 4 steps that the run has, got 4"):
+    with pytest.raises(
+        ConfigError, match="more than the 4 steps that the run is configured for, got 4"
+    ):
         run.extend(4)
     run.extend(9)
     assert run.config.optimiser.steps == 9
@@ -125,7 +127,7 @@ def test_a_report_on_several_leaves_out_folders_without_records(run, tmp_path, c
     assert told.count("holds no run or evaluation: left out") == 2
     assert "has no evaluations yet" in told
     assert cli.main(["report", str(run.path), str(tmp_path / "missing")]) == 2
-    assert "missing is not a run folder" in capsys.readouterr().err
+    assert "missing: give a run folder" in capsys.readouterr().err
     assert (
         cli.main(["report", *(str(run.path.parent / one) for one in ("comparison", "empty"))]) == 2
     )

@@ -149,7 +149,7 @@ def _describe_run(
         "steps": curves[0],
         "trained": curves[1:-1],
         "multiplier": curves[-1],
-        "moments": [describe_moment(history.evaluations[at]) for at in (0, -1)],
+        "moments": history.moments,
         "table": [_describe_comparison(one) for one in compare_ends(history)],
         "sweep": None if sweep is None else asdict(sweep),
     }

@@ -14,6 +14,7 @@ from paretopo.run.viewer.selection import Selection
 
 _NARROWEST = 24
 _TAB = "    "
+_NO_BREAK = "\u00a0"
 _STYLES = {
     "title": "1",
     "faint": "2",
@@ -103,8 +104,9 @@ class _Page:
         if rollout.advantage is not None:
             facts.append(f"advantage {rollout.advantage:+.3f}")
         facts += ["cut off"] if rollout.truncated else []
-        for line in self._wrap(" · ".join(facts)):
-            yield self._style(line, outcome)
+        kept = [fact.replace(" ", _NO_BREAK) for fact in facts]  # break lines between facts
+        for line in self._wrap(" · ".join(kept)):
+            yield self._style(line.replace(_NO_BREAK, " "), outcome)
         for segment in rollout.segments:
             yield from self._render_labelled(segment.kind, segment.text, segment.kind)
 

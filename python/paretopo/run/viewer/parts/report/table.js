@@ -1,6 +1,6 @@
 "use strict";
 
-const COLUMNS = ["objective", "better", "unit", "n", "before", "after", "change"];
+const COLUMNS = ["objective", "better", "unit", "answers", "before", "after", "change"];
 
 // A run's objectives at both ends of its training; kinds of question are folded up.
 function tableOf(run) {
@@ -12,15 +12,15 @@ function tableOf(run) {
     "div",
     { class: "run" },
     element("h3", {}, run.label),
-    element("p", { class: "key" }, folder, ` · ${run.status} · before: ${before} · after: ${after}`),
-    rowsOf(all, run.label),
+    element("p", { class: "key" }, folder, ` · ${run.status} · ${after ? `before: ${before} · after: ${after}` : before}`),
+    rowsOf(run, all, run.label),
     ...(run.sweep ? sweepOf(run) : []),
     ...kinds.map((kind) =>
       element(
         "details",
         {},
         element("summary", {}, kind),
-        rowsOf(run.table.filter((row) => row.kind === kind), `${run.label}, ${kind}`),
+        rowsOf(run, run.table.filter((row) => row.kind === kind), `${run.label}, ${kind}`),
       ),
     ),
   );
@@ -75,22 +75,25 @@ function summaryOf({ columns, rows, tested, testColumns, testNote }) {
   ];
 }
 
-function rowsOf(rows, name) {
+function rowsOf(run, rows, name) {
+  const single = run.moments.length === 1; // one evaluation, nothing to compare
   const counted = rows.some((row) => row.count); // records of old runs have no numbers
   const cells = (row) => [
     element("th", { scope: "row" }, row.name),
     element("td", {}, row.better),
     element("td", {}, row.unit),
     ...(counted ? [element("td", { class: "number" }, row.count)] : []),
-    ...[row.before, row.after].map((value) => element("td", { class: "number" }, value)),
-    element(
+    ...(single ? [row.before] : [row.before, row.after]).map((value) => element("td", { class: "number" }, value)),
+    ...(single ? [] : [element(
       "td",
       { class: `number ${row.verdict}` },
       row.change,
       ...(row.verdict ? [" ", element("span", { class: "verdict" }, row.verdict)] : []),
-    ),
+    )]),
   ];
-  const columns = COLUMNS.filter((column) => counted || column !== "n");
+  const columns = COLUMNS.filter((column) => counted || column !== "answers")
+    .filter((column) => !single || column !== "change" && column !== "after")
+    .map((column) => (single && column === "before" ? run.moments[0] : column));
   return scrolled(name, columns, element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
 }
 
