@@ -47,7 +47,8 @@ class ParetoArchive:
 
     ``len(archive)`` counts the members, iteration yields them in the order of their arrival, and
     ``point in archive`` tests for membership; :meth:`items` yields them with their payloads.
-    Archives are equal if they have the same reference, senses, bounds and members.
+    Archives are equal if they have the same reference, senses, bounds and members, and no other
+    names.
 
     Threads may share an archive. Each call is atomic. Its result, or iterator, is a snapshot
     between two additions, which later additions do not change.
@@ -304,9 +305,12 @@ class ParetoArchive:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParetoArchive):
             return NotImplemented
-        if self._frame() != other._frame():
+        if self._frame() != other._frame() or self._differs_in_names(other):
             return False
         return sorted(self.points.tolist()) == sorted(other.points.tolist())
+
+    def _differs_in_names(self, other: ParetoArchive) -> bool:
+        return bool(self._names and other._names and self._names != other._names)
 
     def _frame(self) -> dict[str, Any]:
         """Return the arguments that make this archive, except keep_history."""
@@ -483,7 +487,7 @@ class ParetoArchive:
                 f"other has objectives of the senses maximise={other.maximise}, this archive has "
                 f"{self.maximise}"
             )
-        if self._names and other._names and self._names != other._names:
+        if self._differs_in_names(other):
             raise ValueError(f"other has the objectives {other._names}, not {self._names}")
         volume = math.fsum(self.extend(*other._contents()).gains.tolist())
         self._names = self._names or other._names

@@ -185,6 +185,8 @@ def test_names_in_the_reference_are_those_of_an_archive(pandas):
         other = pp.ParetoArchive({"gain": 0, "cost": 6}, maximise=[False, True])
         with pytest.raises(ValueError, match="other has the objectives"):
             other.merge(archive)
+        assert pp.ParetoArchive({"a": 0, "b": 0}) == pp.ParetoArchive([0, 0])
+        assert pp.ParetoArchive({"a": 0, "b": 0}) != pp.ParetoArchive({"b": 0, "a": 0})
         with pytest.raises(ValueError, match="the state has the objectives"):
             pp.ParetoArchive(
                 {"a": 6, "b": 0}, maximise=[False, True], epsilon=[0.2, 0.1]
