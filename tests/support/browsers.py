@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -83,9 +82,6 @@ class Browser:
 
     def type(self, text: str) -> None:
         self.command("Input.insertText", text=text)
-
-    def screenshot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self.command("Page.captureScreenshot")["data"]))
 
     def complaints(self) -> list[str]:
         """Return the errors, log entries and violations of the page's policy."""
