@@ -538,7 +538,10 @@ def merge_objectives(
     """
     if tables is None:
         weights = zip(("correct", "calls"), DEFAULT_WEIGHTS[recipe], strict=True)
-        tables = [{"name": name, "weight": weight} for name, weight in weights]
+        tables = [
+            {"name": name} | ({} if "limit" in overrides.get(name, {}) else {"weight": weight})
+            for name, weight in weights
+        ]
     if not isinstance(tables, list | tuple) or not all(isinstance(one, Mapping) for one in tables):
         raise ConfigError(
             f"objectives must be tables, [[objectives]], one for each, got {tables!r}"

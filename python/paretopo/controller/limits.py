@@ -10,8 +10,8 @@ is at most :data:`MOST`.
 
 Source: Stooke, Achiam and Abbeel (2020), "Responsive safety in reinforcement learning by PID
 Lagrangian methods", arXiv 2007.03964, algorithm 2: the proportional term damps the oscillation of
-pure integration. Units of the limit, the bounds on violation and multiplier, and the pause of
-the integration are ours.
+pure integration. Units of the limit, the bounds on violation and multiplier, the reaction to
+a kept limit, and the pause of the integration are ours.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 INTEGRAL = 0.02  # per step, of a violation as a share of the limit
 PROPORTIONAL = 2.0
 SMOOTHING = 0.8  # of the violations in the proportional term
+VIOLATION = 0.25  # that counts at most: from a costly start, the multiplier would overshoot
 MOST = 10.0
 
 
@@ -40,7 +41,7 @@ class Multipliers:
 
     >>> held = Multipliers([-300.0])  # at most 300 tokens
     >>> held.update([-330.0])
-    >>> held.values.round(3)  # a violation of 0.1: 0.02 * 0.1 + 2 * 0.1
+    >>> held.values.round(3)  # after a violation of 0.1: 0.02 * 0.1 + 2 * 0.1
     array([0.202])
     """
 
@@ -54,23 +55,25 @@ class Multipliers:
     def update(self, means: ArrayLike) -> None:
         """Update the multipliers from the mean rewards of a step.
 
-        A violation counts as at most the whole limit. A multiplier at a bound does not integrate
-        any further, so that it leaves the bound at once.
+        The proportional term takes the average of the violations, or the last one if it is lower.
+        A multiplier at a bound does not integrate any further, so that it leaves the bound at once.
 
         Args:
             means: (...); NaN leaves a multiplier as it is.
         """
         means = np.asarray(means, np.float64)
         known = ~np.isnan(means)
-        over = np.where(known, (self.bounds - means) / np.abs(self.bounds), 0.0).clip(-1.0, 1.0)
+        over = np.where(known, (self.bounds - means) / np.abs(self.bounds), 0.0)
+        over = over.clip(-1.0, VIOLATION)
         updates = self._updates + known
         # The mean of the first violations, later an exponential average.
         kept = np.minimum(SMOOTHING, 1.0 - 1.0 / np.maximum(updates, 1.0))
         smoothed = kept * self._smoothed + (1.0 - kept) * over
-        aim = self._integral + PROPORTIONAL * smoothed
+        pressure = PROPORTIONAL * np.minimum(smoothed, over)
+        aim = self._integral + pressure
         outward = ((aim >= MOST) & (over > 0.0)) | ((aim <= 0.0) & (over < 0.0))
         integral = (self._integral + np.where(outward, 0.0, INTEGRAL * over)).clip(0.0, MOST)
-        values = (integral + PROPORTIONAL * smoothed).clip(0.0, MOST)
+        values = (integral + pressure).clip(0.0, MOST)
         self._updates = updates
         self._smoothed = np.where(known, smoothed, self._smoothed)
         self._integral = np.where(known, integral, self._integral)

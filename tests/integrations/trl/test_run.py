@@ -24,11 +24,13 @@ from support.curves import HAS_TENSORBOARD, read_curves
 from support.interrupts import train_until
 
 from paretopo.config import ConfigError, loads
+from paretopo.controller.limits import Multipliers
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.huggingface.policy import shared_warmup
 from paretopo.integrations.trl.train import train
 from paretopo.rollout import Segment
 from paretopo.run.folder import RunFolder
+from paretopo.run.report import write_report
 
 SMALL = """
 seed = 3
@@ -294,6 +296,29 @@ def test_ctrl_c_while_it_generates_keeps_the_last_step(uninterrupted, tmp_path, 
 
     train(run.config, run, resume=True)
     assert_same_result(run, uninterrupted)
+
+
+def test_a_limit_is_kept_across_an_interruption(warmups, tmp_path, monkeypatch):
+    limit = {"objectives.calls.limit": 0.4, "paretopo.stage1_steps": 0}
+    changed = {**limit, "warmup.shared": warmups, "run.tensorboard": HAS_TENSORBOARD}
+    whole = RunFolder.create(tmp_path / "whole", loads(SMALL, changed))
+    train(whole.config, whole)
+    held = Multipliers([-0.4])
+    for row in whole.steps():
+        of_calls = row["limits"]["calls"]
+        assert of_calls["multiplier"] == held.values[0]
+        assert of_calls["mean"] == row["measured"]["calls"]
+        held.update([-of_calls["mean"]])
+    assert any(row["weight"]["calls"] for row in whole.steps())
+    if HAS_TENSORBOARD:
+        curve = read_curves(whole)["train/paretopo/limits/calls/multiplier"]
+        assert_curve(curve, whole.steps(), lambda row: row["limits"]["calls"]["multiplier"])
+    assert write_report([whole]).with_name("dynamics.png").exists()
+
+    run = RunFolder.create(tmp_path / "parted", whole.config)
+    train_until(run, 3, monkeypatch, more=3)
+    train(run.config, run, resume=True)
+    assert_same_result(run, whole)
 
 
 def test_resuming_a_finished_run_changes_nothing(uninterrupted):
