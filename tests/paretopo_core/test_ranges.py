@@ -20,26 +20,25 @@ INDICATORS = ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
 
 
 @st.composite
-def pairs_of_sets(draw):
-    """Two sets whose values have exponents of their own, or of their row or objective."""
+def sets_of_mixed_scales(draw, max_points=7, max_objectives=4):
+    """One set whose values, rows or objectives have exponents from -300 to 300; and the senses."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    objectives = int(rng.integers(1, 5))
-    kind = draw(st.sampled_from(["values", "objectives", "rows", "small"]))
+    shape = int(rng.integers(1, max_points + 1)), int(rng.integers(1, max_objectives + 1))
+    exponents = {
+        "values": rng.integers(-300, 301, shape),
+        "objectives": rng.integers(-300, 301, (1, shape[1])),
+        "rows": rng.choice([0, 0, 250, -250], (shape[0], 1)),
+        "small": rng.integers(-3, 4, shape),
+    }[draw(st.sampled_from(["values", "objectives", "rows", "small"]))]
+    points = rng.integers(-4, 5, shape) * 0.37 * 10.0**exponents
+    maximise = [bool(sense) for sense in rng.integers(0, 2, shape[1])]
+    return points, maximise
 
-    def one_set():
-        count = int(rng.integers(1, 7))
-        exponents = {
-            "values": rng.integers(-300, 301, (count, objectives)),
-            "objectives": rng.integers(-300, 301, (1, objectives)),
-            "rows": rng.choice([0, 0, 0, 200, -170], (count, 1)),
-            "small": rng.integers(-3, 4, (count, objectives)),
-        }[kind]
-        return rng.integers(-4, 5, (count, objectives)) * 0.37 * 10.0**exponents
 
-    points, reference = one_set(), one_set()
-    if draw(st.booleans()):
-        reference[0] = points[0]
-    return points, reference
+def of_one_width(case, other):
+    """The points of two cases, with the objectives that both have."""
+    width = min(case[0].shape[1], other[0].shape[1])
+    return case[0][:, :width], other[0][:, :width]
 
 
 def defined(name, points, reference, p, maximise):
@@ -65,9 +64,17 @@ def defined(name, points, reference, p, maximise):
 
 
 @pytest.mark.parametrize("name", INDICATORS)
-@given(sets=pairs_of_sets(), p=st.sampled_from([0.5, 1.0, 2.0, math.inf]), maximise=st.booleans())
-def test_distances_keep_their_digits(name, sets, p, maximise):
-    points, reference = sets
+@given(
+    case=sets_of_mixed_scales(),
+    other=sets_of_mixed_scales(),
+    has_common_point=st.booleans(),
+    p=st.sampled_from([0.5, 1.0, 2.0, math.inf]),
+    maximise=st.booleans(),
+)
+def test_distances_keep_their_digits(name, case, other, has_common_point, p, maximise):
+    points, reference = of_one_width(case, other)
+    if has_common_point:
+        reference[0] = points[0]
     found = float(getattr(pp, name)(points, reference, p=p, maximise=maximise))
     assert found == pytest.approx(defined(name, points, reference, p, maximise), rel=1e-12, abs=0)
 
@@ -114,21 +121,6 @@ def test_violations_of_tensors_have_double_precision():
     torch = pytest.importorskip("torch")
     violation = torch.tensor([2**25, 2**25 + 1])
     assert pp.pareto_rank(torch.zeros(2, 2), violation=violation).tolist() == [0, 1]
-
-
-@st.composite
-def sets_of_mixed_scales(draw, max_points=7, max_objectives=4):
-    """One set whose values, rows or objectives have exponents from -300 to 300; and the senses."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    shape = int(rng.integers(1, max_points + 1)), int(rng.integers(1, max_objectives + 1))
-    exponents = {
-        "values": rng.integers(-300, 301, shape),
-        "objectives": rng.integers(-300, 301, (1, shape[1])),
-        "rows": rng.choice([0, 0, 250, -250], (shape[0], 1)),
-    }[draw(st.sampled_from(["values", "objectives", "rows"]))]
-    points = rng.integers(-4, 5, shape) * 0.37 * 10.0**exponents
-    maximise = [bool(sense) for sense in rng.integers(0, 2, shape[1])]
-    return points, maximise
 
 
 # By their definitions, whose arithmetic stays in range here.
@@ -179,8 +171,7 @@ def test_crowding_of_mixed_scales_equals_the_definition(case):
 
 @given(case=sets_of_mixed_scales(), other=sets_of_mixed_scales(), maximise=st.booleans())
 def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
-    width = min(case[0].shape[1], other[0].shape[1])
-    points, known = case[0][:, :width], other[0][:, :width]
+    points, known = of_one_width(case, other)
     found = pp.epsilon_additive(points, known, maximise=maximise)
     expected = reference.indicator("epsilon_additive", points, known, maximise=maximise)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
