@@ -320,6 +320,17 @@ class Hvwfg:
         return answer_each(case, lambda points: self._library.wfg(points, case.ref))
 
 
+def _compare_by_pymoo(place: str) -> Callable[[Any, Case], Callable[[], Any]]:
+    """Make the method for one of pymoo's indicators, "module.class"."""
+    module, _, kind = place.partition(".")
+
+    def offer(_: Any, case: Case) -> Callable[[], Any]:
+        library: Any = importlib.import_module(f"pymoo.indicators.{module}")
+        return partial(getattr(library, kind)(case.reference_set), case.front)
+
+    return offer
+
+
 class Pymoo:
     """https://pymoo.org, its own Cython code; its public functions call moocore."""
 
@@ -359,26 +370,10 @@ class Pymoo:
 
         return run
 
-    def igd(self, case: Case) -> Callable[[], Any]:
-        """NumPy: all pairs at once; so are the others."""
-        return self._compare("igd.IGD", case)
-
-    def igd_plus(self, case: Case) -> Callable[[], Any]:
-        """All pairs, with the distance in the worse objectives."""
-        return self._compare("igd_plus.IGDPlus", case)
-
-    def gd(self, case: Case) -> Callable[[], Any]:
-        """All pairs."""
-        return self._compare("gd.GD", case)
-
-    def gd_plus(self, case: Case) -> Callable[[], Any]:
-        """All pairs, with the distance in the worse objectives."""
-        return self._compare("gd_plus.GDPlus", case)
-
-    def _compare(self, indicator: str, case: Case) -> Callable[[], Any]:
-        module, _, kind = indicator.partition(".")
-        library: Any = importlib.import_module(f"pymoo.indicators.{module}")
-        return partial(getattr(library, kind)(case.reference_set), case.front)
+    # NumPy: all pairs at once, for the plus with the distance in the worse objectives.
+    igd, igd_plus, gd, gd_plus = map(
+        _compare_by_pymoo, ("igd.IGD", "igd_plus.IGDPlus", "gd.GD", "gd_plus.GDPlus")
+    )
 
     def select_crowding(self, case: Case) -> Callable[[], Any]:
         """NSGA-II: fronts by moocore."""
