@@ -47,8 +47,8 @@ class ParetoArchive:
 
     ``len(archive)`` counts the members, iteration yields them in the order of their arrival, and
     ``point in archive`` tests for membership; :meth:`items` yields them with their payloads.
-    Archives are equal if they have the same reference, senses, bounds and members, and no other
-    names.
+    Archives are equal if they have the same reference, senses, bounds and members, and their names
+    do not differ.
 
     Threads may share an archive. Each call is atomic. Its result, or iterator, is a snapshot
     between two additions, which later additions do not change.
