@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Chosen on the tuning tasks of research/tasks.py.
+# Chosen on the tuning tasks of research/tasks.py: see research/constraints.py.
 INTEGRAL = 0.02  # per step, of a violation as a share of the limit
 PROPORTIONAL = 2.0
 SMOOTHING = 0.8  # of the violations in the proportional term
