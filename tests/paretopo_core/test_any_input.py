@@ -54,6 +54,8 @@ def test_anything_is_answered_or_refused(name, batch, data):
     spread[...] = points
     spread.flags.writeable = False
     assert alike(answer, outcome(call, spread, **keywords))
+    if name == "stochastic_pareto_rank":  # whose tensors keep their dtype: test_smooth.py
+        return
     if keywords["mask"] is not None:
         keywords["mask"] = torch.from_numpy(mask)
     assert alike(answer, outcome(call, torch.from_numpy(points), **keywords))
