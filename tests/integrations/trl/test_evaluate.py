@@ -77,6 +77,8 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
     for objective in row["measured"]:
         assert f"\n| {objective} " in told
     assert folder.manifest["status"] == "finished"
+    assert list(run.checkpoints.glob("checkpoint-*"))
+    assert not list(run.checkpoints.rglob("README.md"))  # TRL's model card
     assert folder.manifest["evaluated"] == str(run.path.resolve())
     assert len(list(folder.trajectories())) == run.config.evaluation.prompts  # all of them
     assert main(["show", str(out)]) == 0
@@ -103,7 +105,10 @@ def test_the_same_evaluation_runs_once(own, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = ["evaluate", str(own.path), "--limit", "2"]
     assert main(words) == 0
-    first, folder = capsys.readouterr().out, tmp_path / "evaluations" / f"{own.path.name}-task"
+    first, err = capsys.readouterr()
+    assert "evaluation: 0/2" in err
+    assert "evaluation: 2/2" in err
+    folder = tmp_path / "evaluations" / f"{own.path.name}-task"
     begun = RunFolder.open(folder).manifest["started"]
     monkeypatch.setattr(train_module, "evaluate", None)  # a second evaluation would raise
     assert main(words) == 0
