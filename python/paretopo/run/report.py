@@ -86,9 +86,11 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     if out is None:
         out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
     out.mkdir(parents=True, exist_ok=True)
-    pictures = [("Training dynamics", "dynamics.png")]
-    draw_dynamics(histories, out / "dynamics.png")
-    if len(objectives) > 1:
+    pictures = []
+    if not kinds[0]:
+        pictures.append(("Training dynamics", "dynamics.png"))
+        draw_dynamics(histories, out / "dynamics.png")
+    if len(objectives) > 1 and (not kinds[0] or len(histories) > 1):
         pictures.insert(0, ("Front over the evaluations", "front.png"))
         draw_front(histories, out / "front.png")
     else:
@@ -138,7 +140,9 @@ def _tabulate_ends(history: History) -> list[str]:
     title, *rows = _rows_of_ends(history)
     numbers = "---:|" * (len(title) - 3)
     lines = [_join_cells(title), f"|---|---|---|{numbers}", *map(_join_cells, rows)]
-    return [*lines, "", _ERRORS] if _COUNT in title else lines
+    if _COUNT not in title:
+        return lines
+    return [*lines, "", _ERRORS if "change" in title else _ERRORS.partition(" report.html")[0]]
 
 
 def _rows_of_ends(history: History) -> list[list[str]]:
@@ -175,11 +179,12 @@ def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
     """Tabulate the measures of each run and each method."""
     title, *rows = _rows_of_runs(histories)
     lines = [_join_cells(title), f"|---|---:|{'---:|' * (len(title) - 2)}", *map(_join_cells, rows)]
+    ends = "" if all(one.is_evaluation for one in histories.values()) else "Before → after (change)"
     return [
         *lines,
         "",
-        "Before → after (change), of a run ± the standard error over its questions; bold: the mean "
-        "of a method's runs ± their standard deviation, where there are several.",
+        f"{ends or 'Results'}, of a run ± the standard error over its questions; bold: the mean "
+        "of a method's runs ± their standard deviation, if there are several.",
     ]
 
 

@@ -312,7 +312,7 @@ def test_runs_and_methods_share_a_table(shown, tmp_path, width):
     ]
     assert count(page, "#summary tbody") == 2
     assert texts(page, "#summary tbody:last-child tr:first-child td")[:2] == [
-        *("2", "50.0 ± 0.0 → 90.2 ± 0.3 (+40.2)"),
+        *("2", "50.0 ± 0.0 → 90.2 ± 0.3 (+40.2 points)"),
     ]
     assert count(page, "#summary td.better") == 15
     assert page.value("document.documentElement.scrollWidth <= innerWidth")

@@ -137,7 +137,7 @@ def _describe_run(
         "evaluations": [
             {
                 "step": row["step"],
-                "moment": describe_moment(row),
+                "moment": "" if history.is_evaluation else describe_moment(row),
                 "hypervolume": row.get("hypervolume"),
                 "measured": measured[at].tolist(),
                 "rewards": rewards[at].tolist(),

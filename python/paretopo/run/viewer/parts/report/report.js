@@ -101,8 +101,10 @@ function draw() {
     byId("pairs").replaceChildren(...drawPairs());
     byId("across").replaceChildren(drawAcross(byId("across").clientWidth));
   }
-  const wide = byId("curves").clientWidth;
-  byId("curves").replaceChildren(...drawCurves(wide > 760 ? (wide - 32) / 2 : wide));
+  if (!byId("training").hidden) {
+    const wide = byId("curves").clientWidth;
+    byId("curves").replaceChildren(...drawCurves(wide > 760 ? (wide - 32) / 2 : wide));
+  }
   restoreFocus(focus);
   showEvaluation();
   for (const highlight of highlights) highlight();
@@ -123,13 +125,14 @@ makeAxes();
 byId("many").hidden = objectives.length < 3;
 byId("axes").hidden = objectives.length < 2;
 byId("front").querySelector(".drawn").hidden = objectives.length < 2;
+byId("training").hidden = data.runs.every((run) => run.moments.length === 1 && run.moments[0] === "result");
 byId("summary").hidden = data.runs.length === 1;
 byId("summary").append(...summaryOf(data.summary));
 byId("table").append(...data.runs.map(tableOf));
 let drawn = 0;
 new ResizeObserver(() => {
-  const width = byId("curves").clientWidth;
+  const width = byId("table").clientWidth;
   if (width === drawn) return;
   drawn = width;
   draw();
-}).observe(byId("curves"));
+}).observe(byId("table"));
