@@ -278,7 +278,7 @@ class ParetoPO:
     @property
     def multipliers(self) -> tuple[float, ...]:
         """Return the multiplier of each limit in the next step."""
-        return tuple(self._limits.values.tolist())
+        return tuple(float(one) for one in self._limits.values)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -435,7 +435,8 @@ class ParetoPO:
             return np.asarray(given, np.float64)
         factors = np.array(given, np.float64)
         factors[..., self._limited] = self._limits.values / np.abs(self._limits.bounds)
-        return factors / (1.0 + self._limits.values.sum())
+        factors /= 1.0 + self._limits.values.sum()
+        return factors
 
     def _weighted_columns(
         self, weights: NDArray[np.float64], *, with_first: bool

@@ -151,8 +151,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
             if limit is not None:
                 axes.axhline(limit * measure.scale, color=style.colour, linestyle=":")
         for axes, name in zip(pressed, held, strict=False):
-            rows = [(row.get("limits") or {}).get(name, {}) for row in history.steps]
-            axes.plot(trained, read_column(rows, "multiplier"), color=style.colour)
+            of_limit = [(row.get("limits") or {}).get(name, {}) for row in history.steps]
+            axes.plot(trained, read_column(of_limit, "multiplier"), color=style.colour)
         volume.plot(evaluated, read_column(history.evaluations, "hypervolume"), **strong)
         if multiplier is not None:
             acting = [row for row in history.steps if row.get("stage") == 1]
