@@ -32,7 +32,8 @@ def point_batches(draw, *, min_points=0, max_points=10, max_objectives=5, elemen
 def masked_batches(draw, **keywords):
     """A batch and the mask of its padding."""
     points = draw(point_batches(**keywords))
-    return points, draw(arrays(np.bool_, points.shape[:-1]))
+    counts = st.integers(0, 3).map(bool)  # most points count: small sets meet few branches
+    return points, draw(arrays(np.bool_, points.shape[:-1], elements=counts))
 
 
 def volume_batches(**keywords):
