@@ -13,7 +13,9 @@ from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.limits import INTEGRAL, MOST, PROPORTIONAL, VIOLATION, Multipliers
+from paretopo.run import plots
 from paretopo.run.folder import RunFolder
+from paretopo.run.history import read_history
 from paretopo.session import Session
 
 FILE = """
@@ -136,6 +138,26 @@ def test_rows_have_the_mean_of_all_rollouts_and_the_multiplier(tmp_path):
     shares = [one / (1.0 + one) for one in multipliers]
     assert [row["weight"]["calls"] for row in rows] == pytest.approx(shares)
     assert sum(rows[-1]["weight"].values()) == pytest.approx(1.0)
+
+
+def test_a_picture_has_the_limit_and_its_multiplier(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    histories, drawn = {}, []
+    for name, text in {"held": FILE, "free": FILE.replace("limit = 2", "")}.items():
+        run = RunFolder.create(tmp_path / name, loads(text))
+        session = Session(run, prompts=8, steps_per_epoch=8)
+        session.observe(0, group([1, 2], [1, 0]))
+        run_steps(session, 1, 3)
+        session.observe(3, group([1, 1], [1, 1]))
+        histories[name] = read_history(run)
+    monkeypatch.setattr(plots, "save_figure", lambda figure, *_, **__: drawn.append(figure))
+    plots.draw_dynamics(histories, tmp_path / "dynamics.png")
+    panels = {axes.get_ylabel(): axes for axes in drawn[0].axes}
+    [line] = panels["multiplier of\nthe limit on calls"].lines[:1]
+    multipliers = [row["limits"]["calls"]["multiplier"] for row in histories["held"].steps]
+    assert line.get_ydata().tolist() == multipliers
+    calls = panels["calls per question\nfewer is better"]
+    assert [list(one.get_ydata()) for one in calls.lines if one.get_linestyle() == ":"] == [[2, 2]]
 
 
 def test_a_resumed_session_continues_exactly(tmp_path):
