@@ -66,8 +66,8 @@ def test_no_training_is_better_than_the_best_policy(file):
 
 
 def quoted_rows(text):
-    """Rows of tables with numbers; other text has none."""
-    lines = text.splitlines()
+    """Rows of tables with numbers, without the words before a method's name."""
+    lines = [re.sub(r"^\| [^|`]+, `", "| `", line) for line in text.splitlines()]
     return [line for line in lines if line.startswith("|") and re.search(r"\d\.\d", line)]
 
 
