@@ -26,7 +26,8 @@ def need(host):
         version = None
     if version not in MODULE.VERSIONS[host]:
         tested = " or ".join(MODULE.VERSIONS[host])
-        pytest.skip(f"{host} {tested} is not installed, but {version}: scripts/test_hosts.sh")
+        found = f"{version} is installed" if version else "is not installed"
+        pytest.skip(f"needs {host} {tested}, {found}: scripts/test_hosts.sh")
     if host == "botorch":
         pytest.importorskip("gpytorch")
 

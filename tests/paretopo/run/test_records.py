@@ -57,7 +57,7 @@ def test_one_process_at_a_time_trains_into_a_folder(run):
         )
         words = [sys.executable, "-c", code, str(run.path)]
         other = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert f"ConfigError: another process works in {run.path}" in other.stderr
+    assert f"ClaimedError: another process works in {run.path}" in other.stderr
     subprocess.run(words, check=True)
 
 
