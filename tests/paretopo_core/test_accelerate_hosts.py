@@ -26,7 +26,7 @@ def need(host):
         version = None
     if version not in MODULE.VERSIONS[host]:
         tested = " or ".join(MODULE.VERSIONS[host])
-        found = f"{version} is installed" if version else "is not installed"
+        found = f"{version} is installed" if version else "which is not installed"
         pytest.skip(f"needs {host} {tested}, {found}: scripts/test_hosts.sh")
     if host == "botorch":
         pytest.importorskip("gpytorch")
