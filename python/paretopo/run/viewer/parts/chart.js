@@ -77,3 +77,28 @@ function chooser(names, chosen, onChoice, attributes = {}) {
   made.addEventListener("change", () => onChoice(Number(made.value)));
   return made;
 }
+
+// Pointer and touch choose the nearest of `places`, {x, y}; without y only the way along counts. If
+// two are equally near, they choose the one that `isChosen` accepts. `moves` has a function for each key.
+function followPointer(svg, places, reach, { choose, moves, isChosen = () => false }) {
+  svg.setAttribute("tabindex", "0");
+  svg.setAttribute("role", "application"); // it takes keys
+  const find = (event, within) => {
+    const box = svg.getBoundingClientRect();
+    const scale = svg.viewBox.baseVal.width / box.width;
+    const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+    let [nearest, distance] = [null, within];
+    for (const place of places) {
+      const away = Math.hypot(place.x - x, (place.y ?? y) - y);
+      if (away < distance || (away === distance && isChosen(place))) [nearest, distance] = [place, away];
+    }
+    if (nearest) choose(nearest);
+  };
+  svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && find(event, reach));
+  svg.addEventListener("click", (event) => find(event, 2 * reach));
+  svg.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(moves, event.key)) return;
+    event.preventDefault();
+    moves[event.key]();
+  });
+}

@@ -131,28 +131,14 @@ function drawChart(width) {
 
 // Pointer, touch and keys choose a model.
 function follow(svg, places) {
-  svg.setAttribute("tabindex", "0");
-  svg.setAttribute("role", "application"); // it takes keys
-  const choose = (event, within) => {
-    const box = svg.getBoundingClientRect();
-    const scale = svg.viewBox.baseVal.width / box.width;
-    const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
-    let [nearest, distance] = [null, within];
-    for (const place of places) {
-      const away = Math.hypot(place.x - x, place.y - y);
-      if (away < distance) [nearest, distance] = [place, away];
-    }
-    if (nearest) select(nearest.at);
-  };
-  svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && choose(event, 40));
-  svg.addEventListener("click", (event) => choose(event, 80));
   const sorted = [...places].sort((one, other) => one.x - other.x || other.y - one.y);
-  svg.addEventListener("keydown", (event) => {
-    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
+  const moveBy = (by) => () => {
     const here = sorted.findIndex(({ at }) => at === view.model);
     select(sorted[Math.min(Math.max(here + by, 0), sorted.length - 1)].at);
+  };
+  followPointer(svg, places, 40, {
+    choose: ({ at }) => select(at),
+    moves: { ArrowRight: moveBy(1), ArrowUp: moveBy(1), ArrowLeft: moveBy(-1), ArrowDown: moveBy(-1) },
   });
 }
 

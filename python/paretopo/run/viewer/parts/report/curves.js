@@ -71,6 +71,6 @@ function drawCurve(curve, width) {
     here.setAttribute("x1", chart.x(evaluation.step));
     here.setAttribute("x2", chart.x(evaluation.step));
   });
-  followPointer(chart.svg, places, Infinity);
+  followRuns(chart.svg, places, Infinity);
   return chart.svg;
 }

@@ -83,7 +83,7 @@ function drawFront(width) {
     tip.setAttribute("x", Math.max(chart.left + 4, Math.min(here.x + 14, room)));
     tip.setAttribute("y", here.y + (here.y > chart.top + 30 ? -16 : 26));
   });
-  followPointer(chart.svg, places, 40);
+  followRuns(chart.svg, places, 40);
   return chart.svg;
 }
 
@@ -173,6 +173,6 @@ function drawAcross(width) {
     const evaluation = view.shown[view.run] ? data.runs[view.run].evaluations[view.at] : null;
     here.setAttribute("d", evaluation ? pathOf(lineOf(evaluation)) : "");
   });
-  followPointer(svg, places, 30);
+  followRuns(svg, places, 30);
   return svg;
 }

@@ -106,27 +106,11 @@ const MOVES = {
   End: () => moveOn(Infinity),
 };
 
-// Pointer, touch and keys choose an evaluation in a chart; `places` are {run, at, x, y}. Without y
-// only the way along counts.
-function followPointer(svg, places, reach) {
-  svg.setAttribute("tabindex", "0");
-  svg.setAttribute("role", "application"); // it takes keys
-  const choose = (event, within) => {
-    const box = svg.getBoundingClientRect();
-    const scale = svg.viewBox.baseVal.width / box.width;
-    const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
-    let [nearest, distance] = [null, within];
-    for (const place of places) {
-      const away = Math.hypot(place.x - x, (place.y ?? y) - y);
-      if (away < distance || (away === distance && place.run === view.run)) [nearest, distance] = [place, away];
-    }
-    if (nearest && (nearest.run !== view.run || nearest.at !== view.at)) select(nearest.run, nearest.at);
-  };
-  svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && choose(event, reach));
-  svg.addEventListener("click", (event) => choose(event, 2 * reach));
-  svg.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(MOVES, event.key)) return;
-    event.preventDefault();
-    MOVES[event.key]();
+// Pointer, touch and keys choose an evaluation in a chart; `places` are {run, at, x, y}.
+function followRuns(svg, places, reach) {
+  followPointer(svg, places, reach, {
+    choose: ({ run, at }) => (run !== view.run || at !== view.at) && select(run, at),
+    isChosen: ({ run }) => run === view.run,
+    moves: MOVES,
   });
 }
