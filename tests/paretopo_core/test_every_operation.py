@@ -5,6 +5,8 @@ import pytest
 from support import device_arrays
 from support.operations import CALLS, ON_GPU
 
+import paretopo_core as pp
+
 SUBSETS = [name for name in CALLS if name.startswith("hypervolume_subset")]
 VOLUMES = (
     *("hypervolume", "hypervolume_gradient", "hv_contributions", "uncrowded_contributions"),
@@ -51,6 +53,14 @@ def test_more_objectives_than_a_word_has_bits_keep_their_senses(name):
         if call.shape in ("value", "objective"):
             expected = expected * signs
         np.testing.assert_array_equal(turned, expected)
+
+
+@pytest.mark.parametrize("objective", [0, 63, 64, 65, 69])
+def test_one_minimised_objective_of_seventy_is_minimised(objective):
+    points = np.zeros((2, 70))
+    points[0, objective] = 1
+    maximise = [m != objective for m in range(70)]
+    assert pp.is_nondominated(points, maximise=maximise).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
