@@ -286,11 +286,13 @@ def _run_task(arguments: argparse.Namespace) -> int:
         out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
         asked = {
             "weights": digest_weights(Path(model)),
-            "preferences": preferences and [list(one.weights) for one in preferences],
+            "preferences": None
+            if preferences is None
+            else [list(one.weights) for one in preferences],
         }
         folder = choose_folder(config, asked, out, is_named=arguments.out is not None)
         if folder.manifest.get("status") != "finished":
-            origin = {"method": run.manifest.get("method"), "evaluated": str(run.path.resolve())}
+            method, evaluated = run.manifest.get("method"), str(run.path.resolve())
             with (
                 folder.removed_if_refused(),
                 folder.claim(),
@@ -298,7 +300,7 @@ def _run_task(arguments: argparse.Namespace) -> int:
                 terminate_as_interrupt(),
             ):
                 folder.remove_records()
-                folder.begin(**origin, asked=asked)
+                folder.begin(method=method, evaluated=evaluated, asked=asked)
                 announce("loading packages and model")
                 from paretopo.integrations.trl.train import evaluate
 

@@ -140,7 +140,8 @@ def _list_steps(source: Path) -> str:
     steps = sorted({group.step for group in read_groups(source)})
     if not steps:
         return ", which has none yet"
-    listed = ", ".join(map(str, steps if len(steps) <= 12 else [*steps[:6], "...", *steps[-5:]]))
+    words = [str(step) for step in steps]
+    listed = ", ".join(words if len(words) <= 12 else [*words[:6], "...", *words[-5:]])
     return f"; it has prompts of the steps {listed}"
 
 

@@ -112,14 +112,15 @@ def run_sign_test(measure: Measure, first: str, second: str, differences: ArrayL
         second: Label of the other one.
         differences: (questions,) first less second, in the unit of the measure.
     """
+    values = np.asarray(differences, np.float64)
     return PairedTest(
         measure,
         first,
         second,
-        len(np.asarray(differences)),
-        float(np.mean(differences)),
-        sign_flip_interval(differences),
-        sign_flips(differences),
+        len(values),
+        float(values.mean()),
+        sign_flip_interval(values),
+        sign_flips(values),
     )
 
 
