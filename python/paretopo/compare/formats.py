@@ -9,17 +9,17 @@ Read from the writers of lm-eval 0.4.13, inspect-ai 0.3.285, nemo-gym 0.7.0, ver
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from paretopo.data.schema import DataError
-from paretopo.run.files import Row
+from paretopo.run.files import Row, parse_object
 
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")  # of lm-eval
 _NO_METRICS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"}
@@ -28,7 +28,8 @@ _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}  # of 
 _USAGE = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "total_cost")
 _HEAVY = ("events", "events_data", "attachments", "timelines", "store")  # of inspect-ai's samples
 _SCALAR = re.compile(r"run-(.+)-tag-(.+)\.(?:csv|json)")  # of TensorBoard's downloads
-_ZSTANDARD = 93  # in ZIP
+_BY_ZIPFILE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
+_ZSTANDARD = 93  # in ZIP; zipfile reads only its first frame, or none
 _LARGEST = 2**30  # bytes of an unpacked sample; a hostile archive must not fill the memory
 
 Placed = tuple[Row, str]
@@ -42,13 +43,11 @@ class Format:
         name: The program that writes it.
         matches: Whether the first row of a file is of this format.
         convert: Returns the rows of a file, given its path, with their places.
-        by: The column that names the model.
     """
 
     name: str
     matches: Callable[[Row], bool]
     convert: Callable[[Path, Sequence[Placed]], Iterable[Placed]]
-    by: str = "model"
 
 
 # ---- lm-eval-harness -----------------------------------------------------------------------------
@@ -85,8 +84,8 @@ def _find_model(path: Path, name: str, key: str) -> str:
     if not name or not file.is_file():
         return ""
     try:
-        return str(json.loads(file.read_text(encoding="utf-8")).get(key) or "")
-    except (OSError, ValueError, AttributeError):
+        return str((parse_object(file.read_bytes()) or {}).get(key) or "")
+    except OSError:
         return ""
 
 
@@ -231,7 +230,7 @@ def read_eval(path: Path) -> list[Placed]:
                 for name in sorted(names)
                 if name.startswith("samples/") and name.endswith(".json")
             ]
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # or encrypted
         raise DataError(f"{path} must be a ZIP archive of inspect-ai: {error}") from None
     return list(convert_inspect(header, samples))
 
@@ -242,25 +241,20 @@ def _parse_member(path: Path, archive: zipfile.ZipFile, name: str) -> Row:
         raise DataError(
             f"{path}: {name} has {info.file_size:,} bytes; at most {_LARGEST:,} are read"
         )
-    try:
+    if info.compress_type in _BY_ZIPFILE:
         content = archive.read(name)
-    except NotImplementedError:
-        if info.compress_type != _ZSTANDARD:
-            raise DataError(
-                f"{path}: {name} has the unknown compression {info.compress_type}"
-            ) from None
+    elif info.compress_type == _ZSTANDARD:
         content = _read_zstandard(path, archive, info)
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+    else:
+        raise DataError(f"{path}: {name} has the unknown compression {info.compress_type}")
+    found = parse_object(content)
+    if found is None:
         raise DataError(f"{path}: {name} must be a JSON object, got {content[:60]!r}")
     return found
 
 
 def _read_zstandard(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Unpack a member that is compressed by zstandard, which Python reads from 3.14 on."""
+    """Unpack a member that is compressed by zstandard."""
     try:
         import zstandard
     except ImportError:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from paretopo.compare.formats import (
     FORMATS,
+    Format,
     Placed,
     convert_inspect,
     is_inspect,
     read_curves,
     read_eval,
 )
+from paretopo.data.loading import read_cells
 from paretopo.data.schema import DataError
 from paretopo.run.files import Row
 
@@ -115,7 +115,7 @@ def _read_lines(path: Path) -> Log:
     return _name_columns(path, "JSONL", placed)
 
 
-def _convert(path: Path, one: Any, placed: Sequence[Placed]) -> list[Placed]:
+def _convert(path: Path, one: Format, placed: Sequence[Placed]) -> list[Placed]:
     for row, place in placed:
         if not one.matches(row):
             raise DataError(
@@ -159,22 +159,20 @@ def _read_json(path: Path) -> Log | dict[str, Row]:
 
 
 def _read_csv(path: Path) -> Log | dict[str, Row]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-        numbered = [(cells, reader.line_num) for cells in reader if cells]
-    curves = read_curves(path, [cells for cells, _ in numbered])
+    numbered = list(read_cells(path, "\t" if path.suffix.lower() == ".tsv" else ","))
+    curves = read_curves(path, [cells for _, cells in numbered])
     if curves is not None:
         return curves
     if not numbered:
         return _name_columns(path, "CSV", [])
-    (header, _), *rest = numbered
+    (_, header), *rest = numbered
     doubled = {name for name in header if header.count(name) > 1}
     if doubled:
         raise DataError(
             f"{path} line 1 names a column twice: {', '.join(sorted(doubled))}; rename one"
         )
     placed: list[Placed] = []
-    for cells, line in rest:
+    for line, cells in rest:
         if len(cells) != len(header):
             raise DataError(
                 f"{path} line {line} must have {len(header)} cells, as the header has, got "

@@ -139,16 +139,27 @@ def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _read_csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    lines = read_cells(path)
+    _, header = next(lines, (0, []))
+    for number, cells in lines:
+        if len(cells) != len(header):
+            raise DataError(f"{path}, line {number}: not as many cells as the first line")
+        yield f"line {number}", dict(zip(header, cells, strict=True))
+
+
+def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file that are not empty, each with its line's number.
+
+    Raises:
+        DataError: the file is no CSV in UTF-8.
+    """
     limit = csv.field_size_limit(_LONGEST_CELL)  # the limit applies to the whole process
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.DictReader(file, strict=True)
-            for row in lines:
-                if None in row or None in row.values():
-                    raise DataError(
-                        f"{path}, line {lines.line_num}: not as many cells as the first line"
-                    )
-                yield f"line {lines.line_num}", row
+            lines = csv.reader(file, delimiter=delimiter, strict=True)
+            for cells in lines:
+                if cells:
+                    yield lines.line_num, cells
     except (csv.Error, UnicodeDecodeError) as error:
         raise DataError(f"{path}, after line {lines.line_num}: no CSV: {error}") from None
     finally:

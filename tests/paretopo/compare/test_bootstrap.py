@@ -16,7 +16,7 @@ MAXIMISE = [True, False]
 def test_replicates_of_paired_models_draw_the_same_questions():
     rng = np.random.default_rng(0)
     first = rng.random((30, 2))
-    [drawn] = [draw_means([first, first + 1.0], 200, 0, paired=True)]
+    drawn = draw_means([first, first + 1.0], 200, 0, paired=True)
     np.testing.assert_allclose(drawn[:, 1] - drawn[:, 0], 1.0)
 
 

@@ -151,6 +151,15 @@ def test_incomplete_rows_are_counted_and_left_out(tmp_path, capsys):
     assert f"{path}: 2 of 42 rows lack a value of an objective and are left out." in found["notes"]
 
 
+def test_long_texts_and_tabs_in_a_table(tmp_path, capsys):
+    (tmp_path / "a.tsv").write_text(f"accuracy\ttext\n1\t{'x' * 200_000}\n")
+    found = run_json(
+        capsys, str(tmp_path / "a.tsv"), "--objective", "accuracy:max",
+        "--objective", "len(text):min",
+    )  # fmt: skip
+    assert found["models"][0]["mean"] == {"accuracy": 1.0, "len(text)": 200_000.0}
+
+
 def test_nested_columns_names_and_lengths_in_json_lines(tmp_path, capsys):
     path = tmp_path / "small.jsonl"
     rows = [
@@ -169,9 +178,7 @@ def test_nested_columns_names_and_lengths_in_json_lines(tmp_path, capsys):
 
 def test_one_model_for_each_file_or_combination(tmp_path, capsys):
     first = write_csv(tmp_path / "a.csv", [["q1", 1, 5], ["q2", 1, 6]], HEADER[1:])
-    second = write_csv(
-        tmp_path / "b.tsv".replace("tsv", "csv"), [["q1", 0, 4], ["q2", 1, 3]], HEADER[1:]
-    )
+    second = write_csv(tmp_path / "b.csv", [["q1", 0, 4], ["q2", 1, 3]], HEADER[1:])
     found = run_json(capsys, first, second, *OBJECTIVES)
     assert [one["name"] for one in found["models"]] == ["a.csv", "b.csv"]
     found = run_json(capsys, first, second, *OBJECTIVES, "--by", "file", "--by", "question")
@@ -262,6 +269,7 @@ def test_wrong_options_are_explained(tmp_path, capsys, arguments, message):
         ("a.csv", "accuracy,tokens\n1,2\n0,n/a\n", "must hold finite numbers, got 'n/a'"),
         ("a.csv", "accuracy,tokens\n1,2\n0,inf\n", "line 3: column tokens must hold"),
         ("a.csv", "accuracy,tokens\n1,\n0,\n", "no row of"),
+        ("a.csv", 'accuracy,tokens\n1,"2\n', "a.csv, after line 2: no CSV: unexpected end of data"),
         ("a.jsonl", '{"accuracy": 1}\n[1]\n', "a.jsonl line 2 must be a JSON object, got '[1]'"),
         ("a.jsonl", '{"accuracy": 1}\n{"acc\n', "line 2 must be a JSON object, got '{\"acc'"),
         ("a.jsonl", "[" * 100_000 + "\n", "it is nested too deeply"),

@@ -161,21 +161,35 @@ def members():
     return {"_journal/start.json": HEADER, **named, "summaries.json": [], "header.json": HEADER}
 
 
-def test_inspect_archive(tmp_path):
+@pytest.mark.parametrize(
+    "compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
+def test_inspect_archive(tmp_path, compression):
     file = tmp_path / "log.eval"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", compression) as archive:
         for name, content in members().items():
             archive.writestr(name, json.dumps(content))
     check_inspect(read(file))
 
 
+def test_a_damaged_inspect_archive_is_named(tmp_path):
+    file = tmp_path / "log.eval"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(HEADER))
+    content = bytearray(file.read_bytes())
+    at = content.index(b"header.json") + len("header.json")
+    content[at : at + 4] = b"\xff" * 4
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=r"log\.eval must be a ZIP archive of inspect-ai: Error"):
+        read(file)
+
+
 def write_zstandard(path, contents):
-    """Write a ZIP archive with method 93, which Python's zipfile writes from 3.14 on."""
+    """Write a ZIP archive with method 93, in two frames, which zipfile cannot write."""
     import zstandard
 
     local, central = b"", b""
     for name, content in contents.items():
-        # Two frames: inspect-ai splits large members.
         half = len(content) // 2
         compressor = zstandard.ZstdCompressor()
         packed = compressor.compress(content[:half]) + compressor.compress(content[half:])
@@ -204,8 +218,6 @@ def test_inspect_archive_in_zstandard(tmp_path):
 
 def test_inspect_archive_says_that_zstandard_is_missing(tmp_path, monkeypatch):
     pytest.importorskip("zstandard")
-    if sys.version_info >= (3, 14):
-        pytest.skip("Python reads zstandard from 3.14 on")
     file = tmp_path / "log.eval"
     write_zstandard(file, {"header.json": b"{}"})
     monkeypatch.setitem(sys.modules, "zstandard", None)
@@ -221,6 +233,13 @@ def test_other_archives_are_refused(tmp_path):
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("other.txt", "text")
     with pytest.raises(DataError, match=r"must be a log of inspect-ai, but holds no header\.json"):
+        read(file)
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("header.json", "{}")
+    content = bytearray(file.read_bytes())
+    content[content.index(b"PK\1\2") + 10] = 99  # the method
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=r"header\.json has the unknown compression 99"):
         read(file)
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("header.json", "[1]")
