@@ -1,7 +1,7 @@
 """A training session: the whole interface of this package for a trainer, without its imports.
 
-Every framework makes the same calls in the same order, so the same rollouts give the same records::
-rollouts::
+Every framework makes the same calls in the same order, so the same rollouts give the same
+records::
 
     session = Session(run, prompts=..., steps_per_epoch=...)
     session.restore(state)                                 # where a run is resumed
@@ -40,7 +40,15 @@ from paretopo.rewards.scoring import Scores, fill_missing
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
-from paretopo.run.history import measure_objective
+from paretopo.run.history import describe_evaluation
+from paretopo.run.rows import (
+    average,
+    average_measures,
+    average_outcomes,
+    list_values,
+    share_differing,
+    tabulate_questions,
+)
 from paretopo.run.sweeps import average_sweep
 from paretopo.run.trackers import (
     Trackers,
@@ -135,7 +143,7 @@ class Session:
         self._writes = writes
         self._trackers = Trackers(run)
         self._consumed = 0  # groups scored since the start, filtered ones included
-        # The rewards of all groups scored since the last step, those that are dropped included.
+        # The values of all groups scored since the last step, those that are dropped included.
         self._limited: dict[str, list[float]] = {
             one.name: [] for one in self.config.objectives if one.limit is not None
         }
@@ -184,7 +192,7 @@ class Session:
             scored.append(ScoredGroup(tuple(rollouts)))
             self._groups.update(scored=1, informative=int(informative))
             for name, values in self._limited.items():
-                values += _values(name, group)
+                values += list_values(name, group)
         self._consumed += len(groups)
         return scored
 
@@ -210,10 +218,10 @@ class Session:
         advantages = step.advantages - punished
         self._pending = {
             "stage": step.stage,
-            **self._average_outcomes(rollouts),
+            **average_outcomes(self.objectives, rollouts),
             "multiplier": step.multiplier,
             "informative": float(step.informative.mean()),
-            "differs": self._share_of_differing_groups(groups),
+            "differs": share_differing(self.objectives, groups),
             "response_tokens": float(np.mean([one.tokens for one in rollouts])),
             "truncated": float(np.mean([one.truncated for one in rollouts])),
             "overlong": float(punished.mean()),
@@ -328,7 +336,7 @@ class Session:
         tracked = numbers_of_evaluation(row)
         if self._writes:
             self._trackers.log("eval", step, tracked)
-        self._latest = self._describe(row)
+        self._latest = describe_evaluation(row, self.config.objectives)
         self._evaluations += len(rows)
         self._evaluated = step
         return tracked
@@ -365,8 +373,10 @@ class Session:
             **self._describe_preference(preference, main),
             "phase": self._phase(step),
             "stage": controller.stage,
-            **self._average_outcomes(main),
-            "measured_of_solved": self._average_measures([one for one in main if one.solved]),
+            **average_outcomes(self.objectives, main),
+            "measured_of_solved": average_measures(
+                self.objectives, [one for one in main if one.solved]
+            ),
             "outcome": dict(zip(self.objectives, outcome.tolist(), strict=True)),
             "response_tokens": float(np.mean([one.tokens for one in main])),
             "truncated": float(np.mean([one.truncated for one in main])),
@@ -378,7 +388,9 @@ class Session:
             "archive_size": self._archive_size(),
             "hypervolume": signal.hypervolume,
             "by_kind": {
-                kind: self._average_outcomes([one for one in rewarded if one.kind == kind])
+                kind: average_outcomes(
+                    self.objectives, [one for one in rewarded if one.kind == kind]
+                )
                 for kind in kinds
             },
         }
@@ -387,7 +399,7 @@ class Session:
         if self._writes:
             self.run.append_evaluation(row)
             if self.preferences is None:
-                self.run.write_questions(step, self._values_by_question(ordered))
+                self.run.write_questions(step, tabulate_questions(self.objectives, ordered))
             answers = self._scores.latest_answers()
             if answers is not None:
                 self.run.append_answers({"step": step} | answers)
@@ -446,7 +458,8 @@ class Session:
             self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self.run.resumed(self._recorded)
         for row in self.run.evaluations()[:evaluations][-1:]:
-            self._latest, self._evaluated = self._describe(row), row["step"]
+            self._latest = describe_evaluation(row, self.config.objectives)
+            self._evaluated = row["step"]
 
     def finish(self) -> None:
         """Mark the run as finished.
@@ -462,17 +475,6 @@ class Session:
             self.run.finish()
 
     # ---- parts ---------------------------------------------------------------------------------
-
-    def _describe(self, evaluation: Row) -> str:
-        """Return the means of an evaluation in the units of the report."""
-        parts = []
-        for measure in map(measure_objective, self.config.objectives):
-            value = float(measure.read([evaluation])[0])
-            if not math.isnan(value):
-                parts.append(
-                    f"{measure.name} {measure.format(value)}{' %' * (measure.unit == '%')}"
-                )
-        return ", ".join(parts)
 
     def _complete(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
         return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
@@ -545,56 +547,6 @@ class Session:
         ).mean(axis=0)
         return outcome
 
-    def _average_outcomes(self, rollouts: Sequence[Rollout]) -> Row:
-        """Return the share of solved prompts, and each objective's mean, raw and as a reward.
-
-        A measure is averaged over the rollouts to which it applies.
-        """
-        rewards = {}
-        for at, name in enumerate(self.objectives):
-            known = [one.rewards[at] for one in rollouts if _applies(name, one)]
-            rewards[name] = float(np.mean(known)) if known else None
-        return {
-            "rollouts": len(rollouts),
-            "solved": _share_solved(rollouts),
-            "measured": self._average_measures(rollouts),
-            "applies": {name: len(_values(name, rollouts)) for name in self.objectives},
-            "error": self._standard_errors(rollouts),
-            "rewards": rewards,
-        }
-
-    def _values_by_question(
-        self, rollouts: Sequence[Rollout]
-    ) -> dict[str, dict[str, float | None]]:
-        """Return the values of the objectives by question, numbered if several share a name."""
-        seen = Counter[str]()
-        found = {}
-        for one in rollouts:
-            seen[one.prompt_id] += 1
-            again = f" ({seen[one.prompt_id]})" if seen[one.prompt_id] > 1 else ""
-            values = {name: one.reward_components.get(name) for name in self.objectives}
-            found[one.prompt_id + again] = values
-        return found
-
-    def _average_measures(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
-        """Return the mean of each objective in its unit; None if it applies to no rollout."""
-        known = {name: _values(name, rollouts) for name in self.objectives}
-        return {name: float(np.mean(one)) if one else None for name, one in known.items()}
-
-    def _standard_errors(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
-        """Return the standard error of each mean; None if it applies to fewer than two rollouts."""
-        known = {name: _values(name, rollouts) for name in self.objectives}
-        return {
-            name: float(np.std(one, ddof=1) / math.sqrt(len(one))) if len(one) > 1 else None
-            for name, one in known.items()
-        }
-
-    def _share_of_differing_groups(self, groups: Sequence[Sequence[Rollout]]) -> dict[str, float]:
-        """Return the share of the groups in which the rewards of an objective differ."""
-        spans = [np.ptp([one.rewards for one in group], axis=0) for group in groups]
-        shares = np.mean(np.array(spans) > 0.0, axis=0)
-        return dict(zip(self.objectives, shares.tolist(), strict=True))
-
     def _warn_of_equal_rewards(self, groups: Sequence[Sequence[Rollout]]) -> None:
         """Warn in the first step of objectives that teach nothing: equal within every group."""
         if self.controller.steps_taken != 1 or not self._writes:
@@ -655,7 +607,7 @@ class Session:
         if len(self._scores.outcomes()) > 1 or not rollouts or not self._writes:
             return
         names = [one.name for one in self.config.objectives if one.teaches]
-        absent = [name for name in names if not _values(name, rollouts)]
+        absent = [name for name in names if not list_values(name, rollouts)]
         if absent:
             _LOGGER.warning(
                 "%s: applies to none of the %d held-out questions, so that no evaluation measures "
@@ -674,7 +626,7 @@ class Session:
 
     def _hold_limits(self, multipliers: Sequence[float]) -> Row:
         """Update the multipliers; return those of the step, and the means that they meet."""
-        means = {name: float(np.mean(one)) if one else None for name, one in self._limited.items()}
+        means = {name: average(one) for name, one in self._limited.items()}
         given = [means.get(name) for name in self.objectives]
         self.controller.hold(
             [
@@ -733,22 +685,6 @@ class Session:
         archive = self.controller.archive
         volume = 0.0 if archive is None else float(archive.hypervolume)
         return numbers_of_step(row | {"archive_size": self._archive_size(), "hypervolume": volume})
-
-
-def _values(name: str, rollouts: Sequence[Rollout]) -> list[float]:
-    """Return an objective's values, of the rollouts to which it applies."""
-    values = (one.reward_components.get(name) for one in rollouts)
-    return [value for value in values if value is not None]
-
-
-def _applies(name: str, rollout: Rollout) -> bool:
-    return rollout.reward_components.get(name) is not None
-
-
-def _share_solved(rollouts: Sequence[Rollout]) -> float | None:
-    """Return the share of solved prompts; None if no objective defines success."""
-    solved = [one.solved for one in rollouts]
-    return None if None in solved else float(np.mean(np.array(solved, np.bool_)))
 
 
 def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> list[Rollout]:

@@ -76,9 +76,6 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         announce("reading records and drawing")
         if arguments.runs[0].endswith(".toml"):
             return _report_study(arguments.runs, out)
-        for path in arguments.runs:
-            if not Path(path).exists():
-                refuse(f"there is no folder {path}: give a run folder, or the file of a study")
         from paretopo.run.folder import RunFolder
         from paretopo.run.report import write_report
 

@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from paretopo.config.keys import ConfigError, argument, check_section, key
-from paretopo.config.objectives import DEFAULT_WEIGHTS
+from paretopo.config.objectives import DEFAULT_WEIGHTS, Objective
 
 # ---- recipes ---------------------------------------------------------------------------------
 
@@ -63,12 +63,13 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
 )
 
 
-def fit_recipe(recipe: str, *, gated: bool, limited: bool) -> dict[str, Any]:
+def fit_recipe(recipe: str, objectives: Sequence[Objective]) -> dict[str, Any]:
     """Return the switches of a recipe that differ without a gate, or with a limit.
 
     The paper's recipe filters by accuracy, and ranks: it has neither.
     """
-    if recipe == "paper" or (gated and not limited):
+    gated = any(one.gate for one in objectives)
+    if recipe == "paper" or (gated and all(one.limit is None for one in objectives)):
         return {}
     return {"stage2_estimator": "rloo"} | ({} if gated else {"gate": "none"})
 

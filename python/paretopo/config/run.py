@@ -91,7 +91,9 @@ class RunConfig:
         for name in RECIPES[self.recipe]:
             section = getattr(self, name)
             if section is None:
-                own = self._fit_recipe() if name == "paretopo" else {}
+                own: dict[str, Any] = {}
+                if name == "paretopo":
+                    own = fit_recipe(self.recipe, arrange_objectives(self.objectives))
                 section = SECTIONS[name](recipe=self.recipe, **own)
                 object.__setattr__(self, name, section)
             if section.recipe != self.recipe:
@@ -171,11 +173,6 @@ class RunConfig:
             "references": tuple("initial" if one is None else one for one in references),
         }
         object.__setattr__(self, "paretopo", dataclasses.replace(self.paretopo, **derived))
-
-    def _fit_recipe(self) -> dict[str, Any]:
-        objectives = arrange_objectives(self.objectives)
-        limited = any(one.limit is not None for one in objectives)
-        return fit_recipe(self.recipe, gated=bool(objectives[0].gate), limited=limited)
 
     def _weigh(self, objectives: tuple[Objective, ...]) -> tuple[float, ...]:
         """Return the weights by `paretopo.weighting`; a weight of 0 stays 0."""

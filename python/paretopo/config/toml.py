@@ -272,8 +272,7 @@ def _build(table: Mapping[str, Any], over: AbstractSet[str]) -> RunConfig:
     for section, given in reversed(sections.items()):  # the inner before the outer
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         if section == "paretopo":
-            limited = any(one.limit is not None for one in objectives)
-            extra |= fit_recipe(recipe, gated=bool(objectives[0].gate), limited=limited)
+            extra |= fit_recipe(recipe, objectives)
         inner = {name: values.pop(full) for name, full in _list_subsections(section).items()}
         values[section] = SECTIONS[section](**extra | given | inner)
     config = RunConfig(**values, objectives=objectives)

@@ -238,7 +238,7 @@ class RunFolder(Folder):
         """
         path = Path(path)
         if not path.exists():
-            raise ConfigError(f"there is no folder {path}")
+            raise ConfigError(f"there is no folder {path}: give a run folder")
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
         run = cls(path, load(path / "config.toml"))

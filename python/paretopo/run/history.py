@@ -274,6 +274,22 @@ def measure_objective(objective: Objective) -> Measure:
     return Measure(name, name, better=better)
 
 
+def describe_evaluation(row: Row, objectives: Iterable[Objective]) -> str:
+    """Return the means of an evaluation in the units of the report.
+
+    >>> share = Objective("polite", low=0.0, high=1.0)
+    >>> describe_evaluation({"measured": {"polite": 0.5}}, [share, Objective("calls")])
+    'polite 50.0 %'
+    """
+    parts = []
+    for measure in map(measure_objective, objectives):
+        [value] = measure.read([row]).tolist()
+        if not math.isnan(value):
+            percent = " %" if measure.unit == "%" else ""
+            parts.append(f"{measure.name} {measure.format(value)}{percent}")
+    return ", ".join(parts)
+
+
 def read_history(run: RunFolder) -> History:
     """Read the history of a run with at least one evaluation.
 
