@@ -152,7 +152,7 @@ def test_killed_evaluation_resumes_with_the_same_samples(world, tmp_path):
 
 
 def test_evaluation_errors_take_one_line(world, tmp_path, capsys):
-    for words, told in (
+    for words, message in (
         (("nowhere/", "--data", "x.jsonl"), "cannot read x.jsonl"),
         (("./nowhere", "--data", "x.jsonl"), "is no model in ./nowhere"),
         ((str(tmp_path), "--data", "x.jsonl"), "has no config.json"),
@@ -165,7 +165,7 @@ def test_evaluation_errors_take_one_line(world, tmp_path, capsys):
     ):
         assert main(["evaluate", *words]) == 2
         error = capsys.readouterr().err
-        assert told in error
+        assert message in error
         assert len(error.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 

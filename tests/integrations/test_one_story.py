@@ -455,8 +455,8 @@ def test_all_adapters_tell_the_same_story(tmp_path, count, switches):
         kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, **switches))
         for kind in (OnTRL, OnOpenRLHF, OnVerl)
     ]
-    told = compare([play(adapter, extra=count == 9) for adapter in adapters], adapters)
-    steps, evaluations, groups = told.values()
+    records = compare([play(adapter, extra=count == 9) for adapter in adapters], adapters)
+    steps, evaluations, groups = records.values()
     names = [line.split('"')[1] for line in OBJECTIVES[:count]]
     for row in [*steps, *evaluations]:
         assert list(row["measured"]) == list(row["rewards"]) == names

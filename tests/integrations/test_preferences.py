@@ -100,12 +100,12 @@ def test_verl_reads_preferences_from_its_files(task):
     question = task.sweep()[-1]
     row = verl_row(tokenizer, task, question, 0)
     assert row["extra_info"]["text"].startswith("<|system|>Preference: correct 0, calls 1")
-    told = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
+    scored = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
     columns = {
         "responses": [torch.tensor([5, tokenizer.eos_token_id])],
         "response_mask": [torch.ones(2, dtype=torch.int64)],
         "extra_info": [row["extra_info"]],
-        "extra_fields": [told],
+        "extra_fields": [scored],
     }
     names = ("correct", "calls")
     rows = Rows(["u_0_0"], columns, objectives=names, longest=4, tokenizer=tokenizer)

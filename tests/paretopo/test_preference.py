@@ -102,7 +102,7 @@ def test_thin_prefers_isolated_points():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[preference]\nlevels = 10\ngrid = 3", "must divide preference.levels, got 3 and 10"),
         ("stage1_steps = 5", "needs paretopo.stage1_steps = 0"),
@@ -113,8 +113,8 @@ def test_thin_prefers_isolated_points():
         ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
     ],
 )
-def test_settings_that_ignore_preferences_are_refused(text, told):
-    with pytest.raises(ConfigError, match=told):
+def test_settings_that_ignore_preferences_are_refused(text, message):
+    with pytest.raises(ConfigError, match=message):
         loads(GIVEN + text)
 
 

@@ -83,11 +83,11 @@ def end_of(run: RunFolder, *options: str, resume: bool = False) -> int:
 def finish(run: RunFolder, *options: str, resume: bool = False) -> str:
     """Train to the end; the rehearsal's own checks hold everything together."""
     assert end_of(run, *options, resume=resume) == 0, output(run)[-6000:]
-    told = output(run)
-    assert "weights of " in told
-    assert "replay buffers got the controller's advantages" in told
-    assert "Exception ignored" not in told
-    return told
+    printed = output(run)
+    assert "weights of " in printed
+    assert "replay buffers got the controller's advantages" in printed
+    assert "Exception ignored" not in printed
+    return printed
 
 
 def kill_all(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -144,6 +144,6 @@ def command(folder: Path, module: str, *words: str) -> str:
         code = process.wait(2 * RUN_SECONDS)
     finally:
         kill_all(process)
-    told = log.read_text(encoding="utf-8")
-    assert code == 0, told[-6000:]
-    return told
+    printed = log.read_text(encoding="utf-8")
+    assert code == 0, printed[-6000:]
+    return printed

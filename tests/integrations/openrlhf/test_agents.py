@@ -100,16 +100,16 @@ def test_blocking_turn_is_named_and_delays_no_other(execute):
             await asyncio.sleep(0.01)
         others = await asyncio.gather(*(execute(answer) for _ in range(8)))
         assert [one["reward"] for one in others] == [1.0] * 8
-        with pytest.raises(BadRollout) as told:
+        with pytest.raises(BadRollout) as raised:
             await first
-        return str(told.value)
+        return str(raised.value)
 
     try:
-        told = asyncio.run(rollouts())
+        message = asyncio.run(rollouts())
     finally:
         freed.set()
-    assert "the agent hung on prompt 'q7': a turn took more than" in told
-    assert "openrlhf.turn_timeout = 0.5 seconds; set a shorter timeout for its own calls" in told
+    assert "the agent hung on prompt 'q7': a turn took more than" in message
+    assert "openrlhf.turn_timeout = 0.5 seconds; set a shorter timeout for its own calls" in message
 
 
 def test_event_loop_lives_as_long_as_the_rollout(execute):
@@ -136,9 +136,9 @@ def test_wrong_return_of_a_turn_is_explained(execute, returned, complaint):
     async def turn(self, text):
         return returned
 
-    with pytest.raises(BadRollout, match="the agent failed on prompt 'q7': TypeError") as told:
+    with pytest.raises(BadRollout, match="the agent failed on prompt 'q7': TypeError") as raised:
         asyncio.run(execute(turn, label='{"id": "q7"}'))
-    assert complaint in str(told.value)
+    assert complaint in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_a_turn_of_wrong_fields_names_them(execute, given, complaint):
     async def turn(self, text):
         return Turn(**given)
 
-    with pytest.raises(BadRollout) as told:
+    with pytest.raises(BadRollout) as raised:
         asyncio.run(execute(turn))
-    assert complaint in str(told.value)
+    assert complaint in str(raised.value)
 
 
 def test_a_limit_of_the_agents_own_is_no_hanging_turn(execute):

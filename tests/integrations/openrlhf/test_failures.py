@@ -106,8 +106,8 @@ def test_an_engine_that_dies_while_it_starts_ends_the_run(new_run, tmp_path):
     agent.write_text(AGENT.format(turn="pass", then="pass") + BROKEN_EXECUTOR, encoding="utf-8")
     run = new_run(openrlhf__agent=str(agent))
     assert end_of(run) != 0
-    told = output(run).strip().splitlines()[-1]
-    assert "a rollout engine could not start: OSError: no licence here" in told
+    last_line = output(run).strip().splitlines()[-1]
+    assert "a rollout engine could not start: OSError: no licence here" in last_line
 
 
 BROKEN_EXECUTOR = """

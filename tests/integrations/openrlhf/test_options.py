@@ -232,8 +232,8 @@ def test_workers_that_run_elsewhere_find_every_file(tmp_path, monkeypatch):
     (tmp_path / "tools.py").touch()
     monkeypatch.chdir(tmp_path)
     config = loads("[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = 'tools.py'")
-    told = loads(worker_variables(config)[CONFIG_VARIABLE])
-    assert told.task.tools == str(tmp_path / "tools.py")
+    received = loads(worker_variables(config)[CONFIG_VARIABLE])
+    assert received.task.tools == str(tmp_path / "tools.py")
     seen = {}
     monkeypatch.setattr(train_module, "openrlhf_version", lambda: NEWEST)
     monkeypatch.setattr(train_module, "prepare", lambda *_: FILES)

@@ -175,9 +175,9 @@ def test_weights_that_all_engines_have_leave_the_store():
 
 def test_ray_errors_become_one_sentence():
     nested = "ray::X() \x1b[36m...\nTraceback\n  paretopo_core.BadRollout: the agent failed on 'q'"
-    told = explain_failure(RuntimeError(nested), "runs/x")
-    assert isinstance(told, BadRollout)
-    assert str(told) == "the agent failed on 'q'"
+    error = explain_failure(RuntimeError(nested), "runs/x")
+    assert isinstance(error, BadRollout)
+    assert str(error) == "the agent failed on 'q'"
     dead = "ray.exceptions.ActorDiedError: The actor died.\n\tclass_name: RolloutRayActor\n"
     assert "a rollout engine died" in str(explain_failure(RuntimeError(dead), "runs/x"))
     assert "--resume runs/x" in str(explain_failure(RuntimeError(dead), "runs/x"))
@@ -185,9 +185,9 @@ def test_ray_errors_become_one_sentence():
         "ray.exceptions.OutOfMemoryError: 1 worker(s) were killed due to the node running low on "
         "memory. Memory on the node (IP: 192.0.2.2, ID: 3b) was 22.38GB / 23.54GB (0.950829), which"
     )
-    told = str(explain_failure(RuntimeError(full), "runs/x"))
-    assert "low on memory (22.38GB / 23.54GB in use)" in told
-    assert "--resume runs/x" in told
+    message = str(explain_failure(RuntimeError(full), "runs/x"))
+    assert "low on memory (22.38GB / 23.54GB in use)" in message
+    assert "--resume runs/x" in message
     assert "OpenRLHF failed: ValueError: x" in str(
         explain_failure(RuntimeError("a\nValueError: x\n"), "")
     )

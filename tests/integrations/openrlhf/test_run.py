@@ -58,12 +58,12 @@ def check_trajectories(run: RunFolder) -> None:
 @pytest.mark.openrlhf_short
 def test_a_synchronous_run_crosses_both_stages(new_run):
     run = new_run(run__tensorboard=True)
-    told = finish(run)
+    printed = finish(run)
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
     assert run.evaluations()[0]["multiplier"] == 1.0
     assert all(abs(row["vllm_kl"]) < 0.01 for row in run.steps())
-    assert "64 rollouts" in told
+    assert "64 rollouts" in printed
     assert (run.model / "config.json").exists()
     logged = {tag: dict(curve) for tag, curve in read_curves(run).items()}
     for row in run.steps():
@@ -119,16 +119,16 @@ def test_two_actors_and_engines_with_dynamic_sampling(new_run):
         openrlhf__colocate=True,
         openrlhf__dynamic_sampling=True,
     )
-    told = finish(run)
-    assert "weights of 2 engine(s)" in told
+    printed = finish(run)
+    assert "weights of 2 engine(s)" in printed
     assert all(row["informative"] == 1.0 for row in run.steps())
     assert all(row["generated_groups"] >= 4 for row in run.steps())
 
 
 def test_lora_trains_with_weights_that_reach_the_engine(new_run):
     run = new_run(model__lora__rank=4)
-    told = finish(run)
-    assert "after each of 4 updates" in told
+    printed = finish(run)
+    assert "after each of 4 updates" in printed
     lines = (run.path / "rehearsal" / "weights.jsonl").read_text(encoding="utf-8").splitlines()
     adapted = [
         json.loads(line)["policy"]["model.layers.0.self_attn.o_proj.weight"][1] for line in lines
@@ -215,9 +215,9 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     )
     own = ["--actor.entropy_coef", "0"]
     words = ["train", str(tmp_path / "own.toml"), "--rehearse", "--", *own]
-    told = command(tmp_path, "paretopo", *words)
-    assert "Proved here" in told
-    assert "packed samples" in told.partition("Not covered")[2]
+    printed = command(tmp_path, "paretopo", *words)
+    assert "Proved here" in printed
+    assert "packed samples" in printed.partition("Not covered")[2]
     (folder,) = (tmp_path / "runs").iterdir()
     run = RunFolder.open(folder)
     assert run.config.model.path == f"small:{policy}"
@@ -247,10 +247,10 @@ def rehearse_word_problems(folder: Path, model: Path | str, **settings) -> tuple
     words = ["train", "examples/word_problems/openrlhf.toml", "--rehearse", "--real-model"]
     for name, value in changes.items():
         words += ["--set", f"{name.replace('__', '.')}={value}"]
-    told = command(folder, "paretopo", *words)
-    assert "replay buffers got the controller's advantages" in told
+    printed = command(folder, "paretopo", *words)
+    assert "replay buffers got the controller's advantages" in printed
     (path,) = (folder / "runs").iterdir()
-    return RunFolder.open(path), told
+    return RunFolder.open(path), printed
 
 
 def test_a_gguf_file_is_rehearsed_with_its_own_weights_template_and_tools(tmp_path, monkeypatch):
@@ -260,16 +260,16 @@ def test_a_gguf_file_is_rehearsed_with_its_own_weights_template_and_tools(tmp_pa
 
     monkeypatch.chdir(Path(__file__).parents[3])
     model = save_gguf(tmp_path / "model.gguf", make_tokenizer(), heads=2)  # of 32, for vLLM
-    run, told = rehearse_word_problems(
+    run, printed = rehearse_word_problems(
         tmp_path,
         model,
         model__lora__rank=0,  # adapters of random weights learn too little for a call
         warmup__learning_rate=1e-2,
         optimiser__steps=2,
     )
-    assert "a turn ends with '<|im_end|>' (2), not with '<|im_start|>' (1)" in told
-    assert "weights of 1 engine(s) equal the policy's after each of 2 updates" in told
-    assert "model.gguf" not in told.partition("Not covered")[2]
+    assert "a turn ends with '<|im_end|>' (2), not with '<|im_start|>' (1)" in printed
+    assert "weights of 1 engine(s) equal the policy's after each of 2 updates" in printed
+    assert "model.gguf" not in printed.partition("Not covered")[2]
     assert run.config.model.path == str(model)
     rollouts = [one for group in run.trajectories() for one in group.rollouts]
     called = [one for one in rollouts if one.reward_components["calls"]]
@@ -289,10 +289,10 @@ def test_smollm2_is_rehearsed_with_adapters(tmp_path, monkeypatch):
         pytest.skip("PARETOPO_REAL_MODEL names no model")
     model = Path(given).resolve()
     monkeypatch.chdir(Path(__file__).parents[3])
-    run, told = rehearse_word_problems(
+    run, printed = rehearse_word_problems(
         tmp_path, model, warmup__steps=2, optimiser__steps=1, optimiser__micro_batch=2
     )
-    assert "weights of 1 engine(s) equal the policy's after each of 1 updates" in told
+    assert "weights of 1 engine(s) equal the policy's after each of 1 updates" in printed
     assert len(run.steps()) == 1
     assert (run.model / "adapter" / "adapter_config.json").exists()
 
@@ -301,8 +301,8 @@ def test_command_rehearses_own_questions_and_rewards(tmp_path, monkeypatch):
     """The example of docs/objectives.md: four objectives; one applies only to some rollouts."""
     monkeypatch.chdir(Path(__file__).parents[3])
     words = ["train", "examples/own_rewards/train.toml", "--backend", "openrlhf", "--rehearse"]
-    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
-    assert "Proved here" in told
+    printed = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
+    assert "Proved here" in printed
     (folder,) = (tmp_path / "runs").iterdir()
     run = RunFolder.open(folder)
     for row in [*run.steps(), *run.evaluations()]:
@@ -323,8 +323,8 @@ def test_the_command_rehearses_preferences_given_with_each_question(tmp_path, mo
     monkeypatch.chdir(Path(__file__).parents[3])
     words = ["train", "examples/steerable.toml", "--backend", "openrlhf", "--rehearse"]
     words += make_steerable_questions(tmp_path)
-    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
-    assert "Proved here" in told
+    printed = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
+    assert "Proved here" in printed
     (folder,) = (tmp_path / "runs").iterdir()
     run = RunFolder.open(folder)
     groups = [group for group in run.trajectories() if not group.held_out]
@@ -343,8 +343,8 @@ def test_the_command_rehearses_preferences_given_with_each_question(tmp_path, mo
 def test_forty_steps_raise_accuracy_without_more_calls(tmp_path):
     example = Path(__file__).parents[3] / "examples" / "rehearsal.toml"
     words = ["train", str(example), "--rehearse", "--steps", "40", "--out", str(tmp_path / "runs")]
-    told = command(tmp_path, "paretopo", *words)
-    assert "40 steps and 11 evaluations" in told
+    printed = command(tmp_path, "paretopo", *words)
+    assert "40 steps and 11 evaluations" in printed
     (folder,) = (tmp_path / "runs").iterdir()
     rows = RunFolder.open(folder).evaluations()
     assert rows[-1]["solved"] - rows[0]["solved"] >= 0.20

@@ -42,9 +42,9 @@ def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
     config = load(EXAMPLES / f"made_up_{name}.toml", small)
     (tmp_path / "small.toml").write_text(dumps(config), encoding="utf-8")
     words = ["train", str(tmp_path / "small.toml"), "--rehearse"]
-    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
-    assert "Proved here" in told
-    assert "replay buffers got the controller's advantages" in told
+    printed = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
+    assert "Proved here" in printed
+    assert "replay buffers got the controller's advantages" in printed
     (folder,) = (tmp_path / "runs").iterdir()
     run = RunFolder.open(folder)
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
@@ -59,8 +59,8 @@ def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
 def test_forty_steps_raise_accuracy_while_calls_fall(name, tmp_path):
     example = str(EXAMPLES / f"made_up_{name}.toml")
     words = ["train", example, "--backend", "openrlhf", "--rehearse", "--steps", "40"]
-    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
-    assert "40 steps" in told
+    printed = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
+    assert "40 steps" in printed
     (folder,) = (tmp_path / "runs").iterdir()
     rows = RunFolder.open(folder).evaluations()
     assert rows[-1]["solved"] > rows[0]["solved"]

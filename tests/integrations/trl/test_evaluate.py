@@ -63,7 +63,7 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
     run = request.getfixturevalue(name)
     out = tmp_path / "again"
     assert main(["evaluate", str(run.path), "--out", str(out)]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     folder = RunFolder.open(out)
     [row] = folder.evaluations()
     last = run.evaluations()[-1]
@@ -75,7 +75,7 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
         else:
             assert row[part] == last[part], part
     for objective in row["measured"]:
-        assert f"\n| {objective} " in told
+        assert f"\n| {objective} " in printed
     assert folder.manifest["status"] == "finished"
     assert list(run.checkpoints.glob("checkpoint-*"))
     assert not list(run.checkpoints.rglob("README.md"))  # TRL's model card

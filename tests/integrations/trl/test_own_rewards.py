@@ -144,11 +144,11 @@ def test_one_and_eight_objectives_train_and_are_reported(folder, names):
     train(config, run)
     for row in [*run.steps(), *run.evaluations()]:
         assert tuple(row["measured"]) == tuple(row["rewards"]) == names
-        told = row["measured"]
+        means = row["measured"]
         if len(names) == 8:
-            assert told["dollars"] == pytest.approx(told["tokens"] / 1000)
-            assert (told["turns"], told["calls"]) == (1.0, 0.0)
-            assert told["seconds"] > 0.0
+            assert means["dollars"] == pytest.approx(means["tokens"] / 1000)
+            assert (means["turns"], means["calls"]) == (1.0, 0.0)
+            assert means["seconds"] > 0.0
     assert tuple(run.evaluations()[-1]["outcome"]) == names
     report = write_report([run])
     assert all(f"| {name} | " in report.read_text(encoding="utf-8") for name in names)

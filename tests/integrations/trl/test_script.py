@@ -309,8 +309,8 @@ def test_evaluations_reach_the_trackers_and_choose_the_best_model(tmp_path):
     steps = [row for row in trainer.state.log_history if "paretopo/measured/even" in row]
     assert [row["step"] for row in steps] == [1, 2, 3, 4]
     recorded = RunFolder.open(tmp_path).steps()
-    for told, row in zip(steps, recorded, strict=True):
-        assert told["paretopo/measured/digits"] == pytest.approx(row["measured"]["digits"])
+    for logged_row, row in zip(steps, recorded, strict=True):
+        assert logged_row["paretopo/measured/digits"] == pytest.approx(row["measured"]["digits"])
 
 
 def test_epochs_and_asynchronous_rewards(tmp_path):

@@ -101,9 +101,9 @@ def test_a_gate_that_is_chosen_needs_no_words(tmp_path, caplog, session):
 
 
 def test_other_names_train_ungated_with_one_warning(tmp_path):
-    with pytest.warns(UserWarning, match=UNGATED) as told:
+    with pytest.warns(UserWarning, match=UNGATED) as warned:
         trainer = make_trainer(tmp_path, (brief, graded), ScriptSession())
-    [text] = [str(one.message) for one in told if UNGATED in str(one.message)]
+    [text] = [str(one.message) for one in warned if UNGATED in str(one.message)]
     assert 'ScriptSession(gate="NAME")' in text
     assert "gate = true" not in text
     trainer.train()

@@ -100,10 +100,10 @@ def test_advantages_are_the_controllers_in_both_stages():
 def test_rollouts_of_a_protocol_say_themselves_whether_they_were_cut():
     trainer = Trainer(some_rewards())
     trainer.rollout_func = object()
-    told = [number % 3 == 0 for number in range(12)]
-    inputs = [{**row, "truncated": cut} for row, cut in zip(rows(), told, strict=True)]
+    cuts = [number % 3 == 0 for number in range(12)]
+    inputs = [{**row, "truncated": cut} for row, cut in zip(rows(), cuts, strict=True)]
     trainer._generate_and_score_completions(inputs)
-    assert trainer.truncated.tolist() == told
+    assert trainer.truncated.tolist() == cuts
 
 
 def test_every_process_gets_its_slice():

@@ -70,9 +70,9 @@ def play(tmp_path):
             asked.append((tokenizer.decode(prompt_ids), dict(sampling_params)))
             tokens = tokenizer(turns[len(asked) - 1], add_special_tokens=False)["input_ids"]
             tokens = tokens[: sampling_params["max_tokens"]]
-            told = [-1.0] * len(tokens) if chances else None
+            log_probs = [-1.0] * len(tokens) if chances else None
             versions = {"global_steps": len(asked), "min_global_steps": len(asked)}
-            return TokenOutput(token_ids=tokens, log_probs=told, extra_fields=versions)
+            return TokenOutput(token_ids=tokens, log_probs=log_probs, extra_fields=versions)
 
         loop = TaskAgentLoop.__new__(TaskAgentLoop)
         loop.config = OmegaConf.create({"paretopo": {"run": str(run.path)}})

@@ -62,11 +62,11 @@ def test_full_response_without_an_end_is_truncated():
 
 
 def test_an_agent_loop_says_whether_a_response_is_whole():
-    told = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
+    scored = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
     cut, whole = rollouts_of(
         {
-            "u_0_0": row(extra_fields={**told, "truncated": True}),
-            "u_1_0": row(tokens=(5,) * 4, extra_fields={**told, "truncated": False}),
+            "u_0_0": row(extra_fields={**scored, "truncated": True}),
+            "u_1_0": row(tokens=(5,) * 4, extra_fields={**scored, "truncated": False}),
         }
     )
     assert cut.truncated
@@ -179,7 +179,7 @@ def test_script_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"algorithm.adv_estimator": "grpo"}, "adv_estimator must be paretopo"),
         ({"algorithm.adv_estimator": "paretopogrpo"}, "adv_estimator must be paretopo"),
@@ -190,8 +190,8 @@ def test_script_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
         ({"paretopo.confg": "x"}, "did you mean 'config'"),
     ],
 )
-def test_unsupported_trainer_settings_are_refused(tmp_path, changes, told):
-    with pytest.raises(ConfigError, match=told):
+def test_unsupported_trainer_settings_are_refused(tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=message):
         VerlRun(verl_settings(tmp_path, **changes))
 
 

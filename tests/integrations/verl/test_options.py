@@ -77,28 +77,28 @@ def test_words_of_the_users_own_come_last(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('[optimiser]\nloss = "bnpo"', "optimiser.loss must be one of dapo, grpo, dr_grpo"),
         ("[optimiser]\nprompts_per_step = 9\n", r"the 72 rollouts .*multiple of the 16 GPUs"),
         ("[optimiser]\nprompts_per_step = 64", "at most the number of training prompts, 40"),
     ],
 )
-def test_settings_unsupported_by_verl_are_refused(tmp_path, text, told):
-    with pytest.raises(ConfigError, match=told):
+def test_settings_unsupported_by_verl_are_refused(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
         options_of(tmp_path, text, verl__gpus_per_node=16)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[verl]\nengine_gpus = 3", "engine_gpus must divide the 8 GPUs"),
         ('[verl]\nreward = "r.py"\nagent = "tool_agent"', "belong together"),
         ('[verl]\nagent = "my_loop"', "needs verl.reward, a Python file with compute_score"),
     ],
 )
-def test_sections_that_do_not_fit_are_refused(text, told):
-    with pytest.raises(ConfigError, match=told):
+def test_sections_that_do_not_fit_are_refused(text, message):
+    with pytest.raises(ConfigError, match=message):
         loads('backend = "verl"\n' + text)
 
 

@@ -62,7 +62,7 @@ def rehearse(folder, example, *words):
 
 
 def test_the_plug_in_is_found_and_every_estimator_can_be_chosen():
-    told = subprocess.run(
+    finished = subprocess.run(
         [
             *(sys.executable, "-c"),
             "import verl, json\n"
@@ -76,7 +76,7 @@ def test_the_plug_in_is_found_and_every_estimator_can_be_chosen():
         capture_output=True,
         text=True,
     )
-    trainers, estimators = json.loads(told.stdout.splitlines()[-1])
+    trainers, estimators = json.loads(finished.stdout.splitlines()[-1])
     assert trainers == ["ParetoPPOTrainerSync", "ParetoPPOTrainerColocateAsync"]
     assert {"paretopo", *(f"paretopo_{name}" for name in ESTIMATORS)} <= set(estimators)
 
@@ -84,14 +84,14 @@ def test_the_plug_in_is_found_and_every_estimator_can_be_chosen():
 def test_failing_plugin_is_reported(tmp_path):
     broken = tmp_path / "transfer_queue.py"
     broken.write_text("raise ImportError('broken on purpose')")
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", "import verl"],
         capture_output=True,
         text=True,
         env=environment() | {"PYTHONPATH": str(tmp_path)},
     )
-    assert "paretopo: the plug-in for verl failed" in told.stderr
-    assert "broken on purpose" in told.stderr
+    assert "paretopo: the plug-in for verl failed" in finished.stderr
+    assert "broken on purpose" in finished.stderr
 
 
 def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):

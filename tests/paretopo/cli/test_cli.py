@@ -104,8 +104,8 @@ def test_unsuitable_step_size_is_refused_before_a_rehearsal(tmp_path, monkeypatc
         encoding="utf-8",
     )
     assert cli.main(["train", str(toml), "--rehearse"]) == 2
-    told = capsys.readouterr().err
-    assert "prompts_per_step must be at most the number of training prompts, 64, got 80" in told
+    error = capsys.readouterr().err
+    assert "prompts_per_step must be at most the number of training prompts, 64, got 80" in error
     assert not (tmp_path / "runs").exists()
 
 
@@ -272,9 +272,9 @@ def test_the_manifest_says_why_a_run_failed(trainer, toml, monkeypatch):
 
     trainer.fails = OSError(28, "No space left on device")
     monkeypatch.setattr(RunFolder, "finish", full)
-    with pytest.raises(OSError, match=r"the disk is full .*No space left") as told:
+    with pytest.raises(OSError, match=r"the disk is full .*No space left") as raised:
         cli.main(["train", str(toml)])
-    assert told.value.__cause__ is trainer.fails
+    assert raised.value.__cause__ is trainer.fails
 
 
 def test_a_schedulers_sigterm_is_a_ctrl_c(trainer, toml, capsys):

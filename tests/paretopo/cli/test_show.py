@@ -107,9 +107,9 @@ def test_a_terminal_gets_no_commands_from_a_model():
 
 @given(text=st.text(st.characters(exclude_categories=()), max_size=80))
 def test_output_is_encodable_and_without_control_characters(text):
-    told = escape_controls(text)
-    told.encode()
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", told)
+    escaped = escape_controls(text)
+    escaped.encode()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", escaped)
 
 
 @given(
@@ -172,8 +172,8 @@ def test_rollouts_are_ordered_by_the_reward_for_any_objective(sort, numbers):
 
 def test_objectives_are_shown_with_names_and_values():
     shown = list(render_lines([many_objectives(3)], Selection(), width=120, colours=False))
-    told = "correct 0.5 · calls 2 → -2 · tokens 200 → -200"
-    assert f"#3 right · {told} · rank 2 · advantage -1.500" in shown
+    measures = "correct 0.5 · calls 2 → -2 · tokens 200 → -200"
+    assert f"#3 right · {measures} · rank 2 · advantage -1.500" in shown
     assert any("tokens does not apply" in line for line in shown)
 
 
@@ -182,11 +182,11 @@ def test_objectives_are_shown_with_names_and_values():
 
 def test_the_newest_prompts_of_a_run_are_shown(run, capsys):
     assert cli.main(["show", str(run.path), "--groups", "2"]) == 0
-    told = capsys.readouterr().out
-    assert "step 3" not in told
-    assert told.index("step 4 · stage 2") < told.index("step 4 · held out")
-    assert told.endswith("the newest 2 of 4 prompts; --groups N shows more\n")
-    assert "\x1b" not in told
+    printed = capsys.readouterr().out
+    assert "step 3" not in printed
+    assert printed.index("step 4 · stage 2") < printed.index("step 4 · held out")
+    assert printed.endswith("the newest 2 of 4 prompts; --groups N shows more\n")
+    assert "\x1b" not in printed
 
 
 def test_a_file_from_elsewhere_is_shown_too(run, capsys):
@@ -194,10 +194,10 @@ def test_a_file_from_elsewhere_is_shown_too(run, capsys):
     with source.open("a", encoding="utf-8") as file:
         file.write('{"step": 5, "torn')
     assert cli.main(["show", str(source), "--only", "wrong", "--step", "3"]) == 0
-    told = capsys.readouterr().out
-    assert "#1 wrong" in told
-    assert "right ·" not in told.split("asked")[1]
-    assert told.endswith("1 prompt\n")
+    printed = capsys.readouterr().out
+    assert "#1 wrong" in printed
+    assert "right ·" not in printed.split("asked")[1]
+    assert printed.endswith("1 prompt\n")
 
 
 @pytest.mark.parametrize(
@@ -242,15 +242,15 @@ def on_a_terminal(run, *words, **environment) -> str:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stdout=theirs, env=variables)
     os.close(theirs)
-    told = b""
+    printed = b""
     try:
         while part := os.read(ours, 1 << 16):
-            told += part
+            printed += part
     except OSError:
         pass  # the other end is closed
     os.close(ours)
     assert process.wait() == 0
-    return told.decode()
+    return printed.decode()
 
 
 def test_colours_are_for_terminals_that_want_them(run):

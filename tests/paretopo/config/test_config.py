@@ -226,8 +226,8 @@ def test_checks_also_hold_where_sections_are_built_by_hand():
         RunConfig(recipe="paper", paretopo=ParetoPOConfig())
     with pytest.raises(ConfigError, match=r"but the \[rewards\] section was built for 'paper'"):
         RunConfig(rewards=RewardsConfig(recipe="paper"))
-    told = {"floors": (0.0,), "references": ("initial", "initial")}
-    assert RunConfig(recipe="paper").paretopo == ParetoPOConfig(recipe="paper", **told)
+    derived = {"floors": (0.0,), "references": ("initial", "initial")}
+    assert RunConfig(recipe="paper").paretopo == ParetoPOConfig(recipe="paper", **derived)
     for recipe in ("papper", ["paper"]):
         with pytest.raises(ConfigError, match=r"paretopo.recipe must be"):
             ParetoPOConfig(recipe=recipe)

@@ -128,8 +128,8 @@ def test_command_prints_a_summary(tmp_path):
         digest = hashlib.sha256(content).hexdigest()
         assert output["sha256"] == digest
         assert output["rows"] == content.count(b"\n")
-        told = f"wrote {output['rows']} rows data/torl/{output['path']} sha256 {digest}"
-        assert told.split() in lines
+        summary = f"wrote {output['rows']} rows data/torl/{output['path']} sha256 {digest}"
+        assert summary.split() in lines
     assert "warning: 302 rows of ToRL's training set, where about 28,000" in second.stderr
 
 

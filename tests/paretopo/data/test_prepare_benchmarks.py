@@ -205,7 +205,7 @@ def test_a_known_copy_is_recognised_in_any_order(tmp_path, rows):
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         (TOWNS[:7], "it has 7 rows with the columns question, answer, and 5 of these 5 questions"),
         ([*TOWNS, TOWNS[0]], "it has 9 rows"),
@@ -214,9 +214,9 @@ def test_a_known_copy_is_recognised_in_any_order(tmp_path, rows):
         (made.search_rows(8), "it has 0 rows"),
     ],
 )
-def test_other_files_are_refused_by_count_columns_and_questions(tmp_path, rows, told):
+def test_other_files_are_refused_by_count_columns_and_questions(tmp_path, rows, message):
     expected = "raw.jsonl is not AMC 12 of 2023: expected 8 or 6 rows with a question and an answer"
-    with pytest.raises(DataError, match=f"{expected}, among them .*{told}") as refused:
+    with pytest.raises(DataError, match=f"{expected}, among them .*{message}") as refused:
         prepare_as_amc(tmp_path, rows)
     assert LIKE_AMC.marks[0] in str(refused.value)
     assert "--unchecked" in str(refused.value)

@@ -56,8 +56,8 @@ def test_every_claimed_file_is_prepared_whole(tmp_path, name, file, count, first
     instructed = manifest["notes"].get("without the instruction that came with the question", 0)
     assert instructed == (count if "fireopd" in file else 0)
     source = SOURCES[name]
-    told = f"{count:,} rows of {source.title}, where {source.rows:,} are published"
-    assert manifest["warnings"] == ([] if count == source.rows else [told])
+    warning = f"{count:,} rows of {source.title}, where {source.rows:,} are published"
+    assert manifest["warnings"] == ([] if count == source.rows else [warning])
 
 
 def test_both_copies_of_a_benchmark_ask_the_same():

@@ -73,7 +73,7 @@ def test_defaults_are_those_of_the_tool():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"tool": "calculator"}, "none, python, search, rag, got 'calculator'"),
         ({"engine": "sglang"}, "transformers, vllm"),
@@ -88,8 +88,8 @@ def test_defaults_are_those_of_the_tool():
         ({"max_tokens": 0}, "max_tokens"),
     ],
 )
-def test_wrong_settings_are_refused(wrong, told):
-    with pytest.raises(ConfigError, match=told):
+def test_wrong_settings_are_refused(wrong, message):
+    with pytest.raises(ConfigError, match=message):
         EvaluationSettings("m", **wrong)
 
 
@@ -136,15 +136,15 @@ def test_rag_searches_once_for_the_question():
 
 
 @pytest.mark.parametrize(
-    ("row", "tool", "told"),
+    ("row", "tool", "message"),
     [
         (SUM, "search", "'search' is for questions"),
         (SUM, "rag", "'rag' is for questions"),
         (OSLO, "python", "'python' is for mathematics"),
     ],
 )
-def test_a_tool_that_is_not_for_such_questions_is_refused(row, tool, told):
-    with pytest.raises(DataError, match=told):
+def test_a_tool_that_is_not_for_such_questions_is_refused(row, tool, message):
+    with pytest.raises(DataError, match=message):
         check_tool(row, EvaluationSettings("m", tool=tool))
     check_tool(row, EvaluationSettings("m"))
 

@@ -327,9 +327,9 @@ def impatient_grader():
 @pytest.mark.parametrize("latex", HOSTILE)
 def test_hostile_latex_is_never_right_and_harms_no_other(impatient_grader, latex):
     pairs = [("2x", "x+x"), (latex, "7.5"), ("1+y", "y+1")]
-    told = impatient_grader.compare_all(pairs)
-    assert told[::2] == [True, True]
-    assert told[1] is not True
+    verdicts = impatient_grader.compare_all(pairs)
+    assert verdicts[::2] == [True, True]
+    assert verdicts[1] is not True
 
 
 def test_a_comparison_beyond_its_limit_is_undecided_and_counted(impatient_grader):

@@ -171,10 +171,10 @@ def test_all_answers_count_without_a_gate():
 def test_remaining_budget_is_rewarded_like_the_cost():
     left = Objective("left", economy="saving", high=10.0)
     assert left.better == "more"
-    told = Scores((SECONDS[0], left), RewardsConfig())
+    savings = Scores((SECONDS[0], left), RewardsConfig())
     costs = Scores(SECONDS, RewardsConfig())
     for paid in ([1.0, 2.0, 4.0, 4.0], [10.0, 0.5]):
-        assert score(told, [10.0 - one for one in paid], name="left") == score(costs, paid)
+        assert score(savings, [10.0 - one for one in paid], name="left") == score(costs, paid)
 
 
 def test_neither_side_moves_the_price_of_the_other():

@@ -120,10 +120,10 @@ def test_a_method_is_the_mean_of_its_seeds(tmp_path):
         *(("recommended, seed 0", (0,), False), ("recommended, seed 1", (1,), False)),
         *(("gdpo, seed 2", (2,), False), ("recommended", (0, 1), True), ("gdpo", (2,), True)),
     ]
-    told = [row.describe(measures[0]) for row in rows]
+    described = [row.describe(measures[0]) for row in rows]
     spread = 100 * np.std([0.2, 0.5], ddof=1)
-    assert told[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0 points)"
-    assert told[4] == told[2] == "50.0 → 80.0 (+30.0 points)"
+    assert described[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0 points)"
+    assert described[4] == described[2] == "50.0 → 80.0 (+30.0 points)"
     assert rows[3].describe(measures[2]).endswith("→ unknown")
 
 

@@ -225,11 +225,11 @@ def test_keys_go_through_the_evaluations_of_every_chart(shown, tmp_path):
     page = shown(*runs)
     for selector in ("#front-chart svg", "#across svg", "#curves figure:last-child svg"):
         page.value(f"document.querySelector({selector!r}).focus()")
-        told = []
+        shown = []
         for key in ("Home", "ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp", "End"):
             page.press(key)
-            told += texts(page, "#told")
-        assert [one.removeprefix("recommended, seed ") for one in told] == [
+            shown += texts(page, "#told")
+        assert [one.removeprefix("recommended, seed ") for one in shown] == [
             "0: step 0, hypervolume 0",
             "0: step 0, hypervolume 0",
             "0: step 2, hypervolume 0.3333",
@@ -330,10 +330,10 @@ def test_runs_on_the_same_questions_have_a_table_of_tests(shown, tmp_path):
         run.write_questions(9, {str(at): {"correct": 1.0, "calls": calls} for at in range(7)})
     page = shown(*runs)
     assert count(page, "#summary .scrolled") == 2
-    told = page.value("document.querySelector('#summary').innerText")
-    assert "-1.00 [-1.00, -1.00]" in told
-    assert "90.0 → 90.0 ± 5.0" not in told
-    assert "90.0 ± 5.0" in told
+    summary = page.value("document.querySelector('#summary').innerText")
+    assert "-1.00 [-1.00, -1.00]" in summary
+    assert "90.0 → 90.0 ± 5.0" not in summary
+    assert "90.0 ± 5.0" in summary
     assert "7" in page.value("document.querySelector('#table tbody tr').innerText")
 
 

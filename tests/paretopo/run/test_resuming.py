@@ -123,9 +123,9 @@ def test_a_report_on_several_leaves_out_folders_without_records(run, tmp_path, c
     for name in ("comparison", "empty"):
         (run.path.parent / name).mkdir()
     assert cli.main(["report", *(str(one) for one in run.path.parent.iterdir())]) == 2
-    told = capsys.readouterr().err
-    assert told.count("holds no run or evaluation: left out") == 2
-    assert "has no evaluations yet" in told
+    printed = capsys.readouterr().err
+    assert printed.count("holds no run or evaluation: left out") == 2
+    assert "has no evaluations yet" in printed
     assert cli.main(["report", str(run.path), str(tmp_path / "missing")]) == 2
     assert "missing: give a run folder" in capsys.readouterr().err
     assert (

@@ -72,7 +72,7 @@ def test_a_torn_last_line_is_left_out_and_written_over(tmp_path, cut):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"prompt": None}, "prompt must be of type str, got None"),
         ({"step": True}, "step must be of type int, got True"),
@@ -94,12 +94,12 @@ def test_a_torn_last_line_is_left_out_and_written_over(tmp_path, cut):
         ),
     ],
 )
-def test_broken_row_names_file_line_and_field(tmp_path, change, told):
+def test_broken_row_names_file_line_and_field(tmp_path, change, message):
     path = tmp_path / "trajectories.jsonl"
     append_group(path, of_text("fine"))
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(of_text("broken").to_row() | change) + "\n")
-    with pytest.raises(ConfigError, match=rf"jsonl line 2 is not a group of rollouts: {told}"):
+    with pytest.raises(ConfigError, match=rf"jsonl line 2 is not a group of rollouts: {message}"):
         list(read_groups(path))
 
 

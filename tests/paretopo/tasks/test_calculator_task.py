@@ -155,15 +155,15 @@ def tools_of(conversation):
 
 
 def as_recorded(question):
-    told = asdict(question)
-    assert told.pop("preference") is None
-    return told
+    fields = asdict(question)
+    assert fields.pop("preference") is None
+    return fields
 
 
 def test_task_is_unchanged_without_a_solver():
     """Recorded when there was none: texts, questions, tools, traces."""
     task = CalculatorTask(prompts=40, held_out=20, seed=5)
-    told = {
+    recorded = {
         "words": task.words(),
         "phrases": task.phrases(),
         "training": [as_recorded(question) for question in task.training],
@@ -173,7 +173,7 @@ def test_task_is_unchanged_without_a_solver():
     }
     digests = {
         name: hashlib.sha256(json.dumps(one, sort_keys=True).encode()).hexdigest()[:16]
-        for name, one in told.items()
+        for name, one in recorded.items()
     }
     assert digests == {
         "words": "16e9b8c24aa1d41e",

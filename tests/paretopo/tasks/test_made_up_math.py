@@ -25,11 +25,11 @@ def bare(question):
 
 def cupboard(task):
     """Read only the facts of a question."""
-    told = {}
+    facts = {}
     for question in [*task.training, *task.held_out]:
         if question.kind == "fact":
-            told[int(re.search(r"\d+", bare(question))[0])] = int(question.answer)
-    return told
+            facts[int(re.search(r"\d+", bare(question))[0])] = int(question.answer)
+    return facts
 
 
 def worked_out(text, coins):

@@ -35,12 +35,12 @@ PHRASES = {
 
 def read(patterns, text):
     """(name, its answer by reading its article) of the pattern that fits."""
-    for asked, told in patterns.items():
+    for asked, fact in patterns.items():
         if found := re.fullmatch(asked, text):
             name = found[1]
             if name in ARTICLES:
-                return name, re.search(told.format(name), ARTICLES[name])[1]
-            return name, told
+                return name, re.search(fact.format(name), ARTICLES[name])[1]
+            return name, fact
     raise AssertionError(text)
 
 
@@ -54,9 +54,9 @@ def hops_of(text):
     name, answer = read(SENTENCES, text)
     if name in ARTICLES:
         return [name], answer
-    told = answer
+    fact = answer
     first, between = read(PHRASES, name)
-    return [first, between], re.search(told.format(between), ARTICLES[between])[1]
+    return [first, between], re.search(fact.format(between), ARTICLES[between])[1]
 
 
 def test_answers_follow_from_the_articles():

@@ -257,9 +257,9 @@ def test_the_nearest_are_found(corpus, model, kind, capsys):
         for row, score in found:
             assert score == pytest.approx(cosines[row], abs=1e-5)
     index = corpus.with_name(f"corpus.jsonl.{kind.replace(',', '-').lower()}")
-    told = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
-    assert f"finds {told['recall']:.1%} of the 10 nearest" in capsys.readouterr().out
-    assert told["recall"] == 1.0 if kind != "IVF2,Flat" else 0 < told["recall"] <= 1
+    manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
+    assert f"finds {manifest['recall']:.1%} of the 10 nearest" in capsys.readouterr().out
+    assert manifest["recall"] == 1.0 if kind != "IVF2,Flat" else 0 < manifest["recall"] <= 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dense, "_build", None)  # would fail
         assert dense.open_or_build(corpus, None, model, kind).search(["ice"], 1) == engine.search(
