@@ -145,7 +145,7 @@ def analyse(
     share = np.full(len(means), math.nan)
     fronts = []
     for name in names:
-        own = np.array([at for at, front in enumerate(scores.fronts) if front == name])
+        own = np.array(scores.list_models(name))
         kept[own] = paretopo_core.is_nondominated(means[own], maximise=maximise)
         part = drawn if len(names) == 1 else drawn[:, own]  # no copy of all replicates
         if len(part):

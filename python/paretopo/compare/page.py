@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretopo.compare.analysis import Analysis, Front
-from paretopo.compare.plots import BAND
-from paretopo.compare.regions import attain_surfaces, covariance_of_means, trace_band
+from paretopo.compare.regions import covariance_of_means, outline_band
 from paretopo.compare.report import format_share, list_tables, order_models, summarise
 from paretopo.run.viewer.document import render_document
 
@@ -68,12 +67,10 @@ def _trace(front: Front, analysis: Analysis) -> Any:
     scores = analysis.scores
     if len(scores.objectives) != 2 or not len(analysis.replicates):
         return None
-    own = [at for at, name in enumerate(scores.fronts) if name == front.name]
     pair = [1, 0]
     senses = np.array(scores.senses)[pair]
-    drawn = analysis.replicates[:, own][:, :, pair]
-    outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], BAND)
+    drawn = analysis.replicates[:, scores.list_models(front.name)][:, :, pair]
     # Far away: the page cuts the band at the edges of the chart.
     spread = np.ptp(scores.means[:, pair], axis=0) + np.abs(scores.means[:, pair]).max(axis=0)
     worst = scores.means[:, pair].mean(axis=0) - 4 * senses * np.maximum(spread, 1.0)
-    return trace_band(inner, outer, senses, worst)
+    return outline_band(drawn, senses, worst)

@@ -12,12 +12,12 @@ import numpy as np
 
 from paretopo.compare.analysis import Analysis, Front
 from paretopo.compare.regions import (
-    attain_surfaces,
     covariance_of_means,
-    trace_band,
+    outline_band,
     trace_ellipse,
+    trace_stairs,
 )
-from paretopo.run.plots import COLOURS, MARKERS, make_panels, save_figure, trace_front
+from paretopo.run.plots import COLOURS, MARKERS, make_panels, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,6 @@ _MOST_PAIRED = 4  # objectives; of more, each is drawn against the first only
 _MOST_ELLIPSES = 40  # models; of more, only the named ones have one
 _MOST_NAMES = 12  # models; of more on a front, only its cover is named
 _MOST_BANDS = 3  # fronts; more bands would hide each other
-BAND = (5.0, 95.0)  # percent of the replicates that attain the surfaces of a band
 
 
 def draw_models(analysis: Analysis, path: Path) -> None:
@@ -74,9 +73,7 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
         if len(scores.objectives) == 2:
             _draw_front(axes, analysis, front, pair, limits, colour)
         named = _choose_named(analysis, front)
-        for at, name in enumerate(scores.fronts):
-            if name != front.name:
-                continue
+        for at in scores.list_models(front.name):
             best = bool(analysis.is_front[at])
             shade = colour if best or len(analysis.fronts) > 1 else _DOMINATED
             if few or at in named:
@@ -123,16 +120,13 @@ def _draw_front(
     senses = np.array(analysis.scores.senses)[pair]
     worst = np.where(senses > 0, limits[0], limits[1])
     means = analysis.scores.means[list(front.models)][:, pair]
-    x, y = np.concatenate([means, [worst]]).T
-    x, y = trace_front(x, y, (senses[0], senses[1]))
-    axes.plot(x, y, color=colour, linewidth=1.3, zorder=2)
+    axes.plot(*trace_stairs(means, senses, worst).T, color=colour, linewidth=1.3, zorder=2)
     if not len(analysis.replicates) or len(analysis.fronts) > _MOST_BANDS:
         return
-    own = [at for at, name in enumerate(analysis.scores.fronts) if name == front.name]
-    drawn = analysis.replicates[:, own][:, :, pair]
-    outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], BAND)
-    band = trace_band(inner, outer, senses, worst)
-    axes.fill(*band.T, color=colour, alpha=0.12, linewidth=0, zorder=1)
+    drawn = analysis.replicates[:, analysis.scores.list_models(front.name)][:, :, pair]
+    axes.fill(
+        *outline_band(drawn, senses, worst).T, color=colour, alpha=0.12, linewidth=0, zorder=1
+    )
 
 
 def _escape(text: str) -> str:
@@ -142,7 +136,7 @@ def _escape(text: str) -> str:
 
 def _choose_named(analysis: Analysis, front: Front) -> Sequence[int]:
     """Return the models to name: as many as are readable, the most important first."""
-    own = [at for at, name in enumerate(analysis.scores.fronts) if name == front.name]
+    own = analysis.scores.list_models(front.name)
     choices: tuple[Sequence[int], ...] = (own, front.models, front.cover)
     return next((some for some in choices if len(some) <= _MOST_NAMES), front.cover)
 

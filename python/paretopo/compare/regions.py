@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import paretopo_core
 from paretopo.compare.bootstrap import Floats
+from paretopo.run.plots import trace_front
 
 _MOST_FRONTS = 1000  # replicates that attainment surfaces are made of
+_BAND = (5.0, 95.0)  # percent of the replicates that attain its surfaces
 _ELLIPSE = math.sqrt(-2 * math.log(0.05))  # standard deviations with 95 % of a normal distribution
 
 
@@ -63,28 +65,26 @@ def attain_surfaces(
     return [found.points[found.percentiles == one] for one in percentiles]
 
 
-def trace_band(inner: Floats, outer: Floats, senses: ArrayLike, worst: ArrayLike) -> Floats:
-    """Return the outline of the region between two surfaces, (corners, 2).
+def outline_band(drawn: Floats, senses: Sequence[float], worst: ArrayLike) -> Floats:
+    """Return the outline of the goals that 5 to 95 % of the replicates attain, (corners, 2).
 
     Args:
-        inner: (corners, 2) of the surface that most replicates attain.
-        outer: (corners, 2) of the surface that few attain.
+        drawn: (replicates, models, 2) means.
         senses: For each objective 1 if larger is better, -1 if smaller is.
         worst: (2,), where both surfaces end.
     """
-    there, back = (_trace(one, senses, worst) for one in (inner, outer))
+    outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], _BAND)
+    there, back = (trace_stairs(one, senses, worst) for one in (inner, outer))
     return np.concatenate([there, back[::-1]])
 
 
-def _trace(points: Floats, senses: ArrayLike, worst: ArrayLike) -> Floats:
-    """Return the stairs through points, from the worst second objective to the worst first one."""
-    signs = np.asarray(senses, np.float64)
-    end = np.asarray(worst) * signs
-    turned = points * signs
-    turned = turned[np.argsort(-turned[:, 0], kind="stable")]
-    corners: list[NDArray[np.float64]] = [np.array([turned[0, 0], end[1]])]
-    for here, following in zip(turned, [*turned[1:], None], strict=True):
-        corners.append(here)
-        corners.append(np.array([end[0] if following is None else following[0], here[1]]))
-    stairs: Floats = np.array(corners) * signs
-    return stairs
+def trace_stairs(points: Floats, senses: Sequence[float], worst: ArrayLike) -> Floats:
+    """Return the edge of the region between points and a worst one, (corners, 2).
+
+    Args:
+        points: (points, 2).
+        senses: For each objective 1 if larger is better, -1 if smaller is.
+        worst: (2,), where the edge ends on both sides.
+    """
+    x, y = np.concatenate([points, [worst]]).T
+    return np.stack(trace_front(x, y, (senses[0], senses[1])), axis=-1)

@@ -58,6 +58,10 @@ class Scores:
         """Return for each objective 1 if larger is better, -1 if smaller is."""
         return tuple(one.sense for one in self.objectives)
 
+    def list_models(self, front: str) -> list[int]:
+        """Return the places of the models that belong to a front."""
+        return [at for at, name in enumerate(self.fronts) if name == front]
+
 
 @dataclass(frozen=True)
 class _Answer:

@@ -11,7 +11,7 @@ from paretopo.cli import main
 from paretopo.compare.regions import (
     attain_surfaces,
     covariance_of_means,
-    trace_band,
+    outline_band,
     trace_ellipse,
 )
 from paretopo_core import is_nondominated
@@ -165,8 +165,9 @@ def test_surfaces_are_attained_by_their_share():
 
 
 def test_the_band_follows_both_surfaces():
-    inner, outer = np.array([[3.0, 1.0]]), np.array([[2.0, 1.5], [1.0, 1.2]])
-    band = trace_band(inner, outer, (-1.0, 1.0), (5.0, 0.0))
+    # All ten replicates attain (3, 1); one also attains (2, 1.5) and (1, 1.2).
+    drawn = np.array([[[3.0, 1.0], [3.0, 1.0]]] * 9 + [[[2.0, 1.5], [1.0, 1.2]]])
+    band = outline_band(drawn, (-1.0, 1.0), (5.0, 0.0))
     assert band.tolist() == [
         [3.0, 0.0], [3.0, 1.0], [5.0, 1.0],
         [5.0, 1.5], [2.0, 1.5], [2.0, 1.2], [1.0, 1.2], [1.0, 0.0],
