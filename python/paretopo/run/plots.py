@@ -193,16 +193,16 @@ class _Style(NamedTuple):
 def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -> Figure:
     figure, (seen, rewarded) = make_panels(1, 2, (11.0, 5.2))
     upwards, along = objectives
-    alone = len(histories) == 1
+    single = len(histories) == 1
     for (label, history), style in _pair_with_styles(histories):
         dots = _draw_outcomes(
             seen, history.measured(objectives)[:, ::-1], (along.sense, upwards.sense),
-            history, style, alone=alone,
+            history, style, single=single,
         )  # fmt: skip
         _draw_outcomes(
-            rewarded, history.rewards(objectives)[:, ::-1], (1.0, 1.0), history, style, alone=alone
+            rewarded, history.rewards(objectives)[:, ::-1], (1.0, 1.0), history, style, single=single
         )
-        if alone:
+        if single:
             figure.colorbar(dots, ax=rewarded, label="training step", shrink=0.8)
         else:
             seen.plot([], [], color=style.colour, marker=style.marker, label=label)
@@ -233,15 +233,15 @@ def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure])
     grid: Any = panels[0].get_gridspec()
     grid.set_height_ratios([1.0] * rows + [1.1])
     across = figure.add_subplot(grid[rows, :])
-    alone = len(histories) == 1
+    single = len(histories) == 1
     for (label, history), style in _pair_with_styles(histories):
         values = history.measured(objectives)
         for axes, (above, along) in zip(panels, pairs, strict=False):
             senses = objectives[along].sense, objectives[above].sense
             dots = _draw_outcomes(
-                axes, values[:, [along, above]], senses, history, style, alone=alone
+                axes, values[:, [along, above]], senses, history, style, single=single
             )
-        if alone:
+        if single:
             figure.colorbar(dots, ax=across, label="training step")
         else:
             panels[0].plot([], [], color=style.colour, marker=style.marker, label=label)
@@ -264,18 +264,18 @@ def _draw_outcomes(
     history: History,
     style: _Style,
     *,
-    alone: bool,
+    single: bool,
 ) -> Any:
     """Draw the (evaluations, 2) points of a run, their front, start and end; return the points."""
     x, y = points.T
     # One run shows its progress by shade; several runs need distinct colours.
     shade: Any = {"color": style.colour}
-    if alone:
+    if single:
         shade = {"c": read_column(history.evaluations, "step"), "cmap": "viridis"}
-    line = _LINE if alone else style.colour
+    line = _LINE if single else style.colour
     edge_x, edge_y = trace_front(x, y, senses)
     axes.plot(edge_x, edge_y, color=line, linewidth=1.4, alpha=0.8, zorder=2)
-    if alone and len(edge_y):
+    if single and len(edge_y):
         axes.fill_between(edge_x, edge_y, edge_y[0], color=line, alpha=0.06, lw=0)
     dots = axes.scatter(
         x, y, marker=style.marker, s=22, alpha=0.75, linewidths=0, zorder=3, **shade

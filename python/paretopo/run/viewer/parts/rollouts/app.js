@@ -90,9 +90,9 @@ function toStep(place) {
   const slider = byId("step");
   slider.value = Math.min(Math.max(place, 0), steps.length);
   view.step = Number(slider.value) === 0 ? null : steps[Number(slider.value) - 1];
-  const told = view.step === null ? "all" : String(view.step);
-  byId("step-shown").textContent = told;
-  slider.setAttribute("aria-valuetext", told);
+  const shown = view.step === null ? "all" : String(view.step);
+  byId("step-shown").textContent = shown;
+  slider.setAttribute("aria-valuetext", shown);
   refresh();
 }
 

@@ -90,8 +90,8 @@ function fronts(points, chart) {
 function dot(point, chart, above, along) {
   const [x, y] = [chart.x(point.x), chart.y(point.y)];
   const label = point.rank === null ? "" : String(point.rank);
-  const told = `${plural(point.count, "rollout")}: ${above} ${number(point.y)}, ${along} ${number(point.x)}`;
-  const group = drawing("g", { class: `dot ${rankClass(point.rank)}` }, drawing("title", {}, told));
+  const about = `${plural(point.count, "rollout")}: ${above} ${number(point.y)}, ${along} ${number(point.x)}`;
+  const group = drawing("g", { class: `dot ${rankClass(point.rank)}` }, drawing("title", {}, about));
   group.append(
     drawing("circle", { cx: x, cy: y, r: 8 }),
     drawing("text", { x, y: y + 4, "text-anchor": "middle", class: "rank" }, label),
