@@ -11,7 +11,7 @@ from paretopo.compare.regions import covariance_of_means, outline_band
 from paretopo.compare.report import format_share, list_tables, order_models, summarise
 from paretopo.run.viewer.document import render_document
 
-_SCRIPTS = ("../report/table.js", "compare.js")
+_SCRIPTS = ("../report/marks.js", "../report/table.js", "compare.js")
 _STYLES = ("../report/style.css", "style.css")
 _MOST_NAMED = 6  # dominating models, from this share on
 _LEAST_NAMED = 0.01

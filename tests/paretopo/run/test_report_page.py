@@ -196,10 +196,10 @@ def at_mark(page, number):
 @pytest.mark.browser
 def test_the_pointer_shows_step_hypervolume_and_an_answer(shown, tmp_path):
     page = shown(tell_objectives(tmp_path, names_of(3)))
-    assert texts(page, "#told") == ["step 6, hypervolume 1"]
+    assert texts(page, "#selected") == ["step 6, hypervolume 1"]
     x, y = at_mark(page, 1)
     page.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    assert texts(page, "#told") == ["step 2, hypervolume 0.3333"]
+    assert texts(page, "#selected") == ["step 2, hypervolume 0.3333"]
     assert page.value("document.querySelector('.tip').textContent") == "step 2, hypervolume 0.3333"
     assert texts(page, "#about pre") == ["after 2 steps"]
     assert texts(page, "#about .outcome") == ["✗ wrong"]
@@ -216,7 +216,7 @@ def test_a_tap_does_the_same(shown, tmp_path):
     page.command("Input.dispatchTouchEvent", type="touchStart", touchPoints=points)
     page.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
     page.command("Emulation.setTouchEmulationEnabled", enabled=False)
-    page.wait("document.getElementById('told').innerText === 'step 0, hypervolume 0'")
+    page.wait("document.getElementById('selected').innerText === 'step 0, hypervolume 0'")
 
 
 @pytest.mark.browser
@@ -225,11 +225,11 @@ def test_keys_go_through_the_evaluations_of_every_chart(shown, tmp_path):
     page = shown(*runs)
     for selector in ("#front-chart svg", "#across svg", "#curves figure:last-child svg"):
         page.value(f"document.querySelector({selector!r}).focus()")
-        shown = []
+        lines = []
         for key in ("Home", "ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp", "End"):
             page.press(key)
-            shown += texts(page, "#told")
-        assert [one.removeprefix("recommended, seed ") for one in shown] == [
+            lines += texts(page, "#selected")
+        assert [one.removeprefix("recommended, seed ") for one in lines] == [
             "0: step 0, hypervolume 0",
             "0: step 0, hypervolume 0",
             "0: step 2, hypervolume 0.3333",
@@ -287,12 +287,12 @@ def test_runs_are_laid_over_each_other_and_put_away(shown, tmp_path):
     assert len(set(outlines)) == 3  # shapes tell them apart, too
     page.value("document.querySelectorAll('#runs input')[0].click()")
     assert count(page, "#front-chart .mark") == 8
-    assert texts(page, "#told")[0].startswith("recommended, seed 1: ")
+    assert texts(page, "#selected")[0].startswith("recommended, seed 1: ")
     for number in (1, 2):
         page.value(f"document.querySelectorAll('#runs input')[{number}].click()")
     assert count(page, "#front-chart .mark") == 4  # one always stays
     choose(page, run="1", at="2")
-    assert texts(page, "#told") == ["recommended, seed 1: step 4, hypervolume 0.6667"]
+    assert texts(page, "#selected") == ["recommended, seed 1: step 4, hypervolume 0.6667"]
 
 
 @pytest.mark.browser
@@ -350,7 +350,7 @@ def test_missing_values_leave_gaps(shown, tmp_path):
     run = tell_objectives(tmp_path, names_of(3))
     run.append_evaluation({"step": 8, "measured": {"correct": 0.7, "calls": None}})
     page = shown(run)
-    assert texts(page, "#told") == ["step 8"]
+    assert texts(page, "#selected") == ["step 8"]
     assert texts(page, "#about dd") == ["70.0", "unknown", "unknown"]
     assert "No answer of this evaluation" in texts(page, "#about")[0]
     assert page.value("document.querySelector('.ring').classList.contains('hidden')")

@@ -29,7 +29,7 @@ from paretopo.run.trajectories import Group, shorten
 from paretopo.run.viewer.document import render_document
 from paretopo.run.viewer.terminal import describe_rewards
 
-_SCRIPTS = ("runs.js", "front.js", "curves.js", "table.js", "report.js")
+_SCRIPTS = ("marks.js", "runs.js", "front.js", "curves.js", "table.js", "report.js")
 _MOST_EVALUATIONS = 400  # of a run: more are indistinguishable and slow
 _MOST_POINTS = 1000  # of a curve
 _MOST_CHARACTERS = 1500  # of a rollout

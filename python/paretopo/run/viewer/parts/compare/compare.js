@@ -4,13 +4,8 @@
 const data = JSON.parse(byId("data").textContent);
 const { objectives, models, fronts } = data;
 const view = { up: 0, along: 1, shown: fronts.map(() => true), model: models.findIndex((one) => one.best) };
-const COLOURS = 7; // more fronts use them again
 const MOST_REGIONS = 40; // models; of more, only non-dominated ones have a region
 let highlight = () => {};
-
-function colourOf(front) {
-  return `run-${front % COLOURS}`;
-}
 
 function senseOf(objective) {
   return objectives[objective].better === "fewer" ? -1 : 1;
@@ -18,17 +13,6 @@ function senseOf(objective) {
 
 function shownModels() {
   return models.map((model, at) => [model, at]).filter(([model]) => view.shown[model.front]);
-}
-
-// A circle, square, triangle or diamond: colour is never all that tells fronts apart.
-function markOf(front, x, y, size) {
-  if (front % 4 === 0) return `M${x - size} ${y}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0z`;
-  const [corners, turn] = [[4, Math.PI / 4], [3, -Math.PI / 2], [4, 0]][(front % 4) - 1];
-  const places = Array.from({ length: corners }, (_, at) => {
-    const angle = turn + (2 * Math.PI * at) / corners;
-    return [x + 1.3 * size * Math.cos(angle), y + 1.3 * size * Math.sin(angle)];
-  });
-  return `${pathOf(places)}z`;
 }
 
 // The 95 % region of two means, as places in the chart.
@@ -54,23 +38,10 @@ function regionOf(model, chart) {
 }
 
 // The stairs of the models that are non-dominated in the two objectives of the chart.
-function stairsOf(front, chart) {
-  const [right, above] = [senseOf(view.along), senseOf(view.up)];
-  const own = models.filter((model) => model.front === front);
-  const sorted = own
-    .map((model) => [model.mean[view.along], model.mean[view.up]])
-    .sort((one, other) => right * (other[0] - one[0]) || above * (other[1] - one[1]));
-  const [worstX, worstY] = [right > 0 ? chart.left : chart.right, above > 0 ? chart.bottom : chart.top];
-  const corners = [];
-  let best = worstY;
-  let highest = -Infinity;
-  for (const [x, y] of sorted) {
-    if (above * y <= highest) continue;
-    highest = above * y;
-    corners.push([chart.x(x), best], [chart.x(x), chart.y(y)]);
-    best = chart.y(y);
-  }
-  return [...corners, [worstX, best]];
+function stairsOf(places, chart) {
+  const [above, right] = [senseOf(view.up), senseOf(view.along)];
+  const worst = { x: right > 0 ? chart.left : chart.right, y: above > 0 ? chart.bottom : chart.top };
+  return edgeOf([...places, worst], above, right);
 }
 
 function drawChart(width) {
@@ -91,40 +62,28 @@ function drawChart(width) {
     Math.min(Math.max(chart.x(x), chart.left), chart.right),
     Math.min(Math.max(chart.y(y), chart.top), chart.bottom),
   ];
-  fronts.forEach((front, at) => {
-    if (!view.shown[at]) return;
-    if (front.band && view.up === 0) {
-      chart.svg.append(drawing("path", { class: `band ${colourOf(at)}`, d: `${pathOf(front.band.map(clamp))}z` }));
-    }
-    chart.svg.append(drawing("path", { class: `edge ${colourOf(at)}`, d: pathOf(stairsOf(at, chart)) }));
-  });
   const places = shown.map(([model, at]) => ({ at, x: chart.x(model.mean[view.along]), y: chart.y(model.mean[view.up]) }));
+  fronts.forEach((front, number) => {
+    if (!view.shown[number]) return;
+    if (front.band && view.up === 0) {
+      chart.svg.append(drawing("path", { class: `band ${runClass(number)}`, d: `${pathOf(front.band.map(clamp))}z` }));
+    }
+    const own = places.filter(({ at }) => models[at].front === number);
+    chart.svg.append(drawing("path", { class: `edge ${runClass(number)}`, d: pathOf(stairsOf(own, chart)) }));
+  });
   for (const { at, x, y } of places) {
     const model = models[at];
     const region = shown.length <= MOST_REGIONS || model.best ? regionOf(model, chart) : null;
-    if (region) chart.svg.append(drawing("path", { class: `region ${colourOf(model.front)}`, d: `${pathOf(region)}z` }));
+    if (region) chart.svg.append(drawing("path", { class: `region ${runClass(model.front)}`, d: `${pathOf(region)}z` }));
     chart.svg.append(
       drawing("path", {
-        class: `mark ${colourOf(model.front)}${model.best ? " best" : " dominated"}`,
+        class: `mark ${runClass(model.front)}${model.best ? " best" : " dominated"}`,
         d: markOf(model.front, x, y, 5),
       }),
     );
   }
-  const ring = drawing("circle", { class: "ring", r: 10 });
-  const tip = drawing("text", { class: "tip" });
-  chart.svg.append(ring, tip);
-  highlight = () => {
-    const here = places.find(({ at }) => at === view.model);
-    ring.classList.toggle("hidden", !here);
-    tip.classList.toggle("hidden", !here);
-    if (!here) return;
-    ring.setAttribute("cx", here.x);
-    ring.setAttribute("cy", here.y);
-    tip.textContent = models[here.at].name;
-    const room = chart.right - tip.getComputedTextLength();
-    tip.setAttribute("x", Math.max(chart.left + 4, Math.min(here.x + 14, room)));
-    tip.setAttribute("y", here.y + (here.y > chart.top + 30 ? -14 : 26));
-  };
+  const point = makePointer(chart);
+  highlight = () => point(places.find(({ at }) => at === view.model), models[view.model].name);
   follow(chart.svg, places);
   return chart.svg;
 }
@@ -184,7 +143,7 @@ function makeForms() {
       const sample = drawing(
         "svg",
         { viewBox: "0 0 16 16", class: "sample", "aria-hidden": "true" },
-        drawing("path", { class: `mark best ${colourOf(at)}`, d: markOf(at, 8, 8, 5) }),
+        drawing("path", { class: `mark best ${runClass(at)}`, d: markOf(at, 8, 8, 5) }),
       );
       byId("shown").append(element("label", {}, box, sample, element("span", {}, front.name)));
     });

@@ -15,26 +15,11 @@ function rangesOf(up, along) {
   return [along, up].map((objective) => rangeOf(every.map((one) => valueOf(one, objective))));
 }
 
-// The edge of the region that the places dominate, from the best `along` to the worst.
-function edgeOf(places, up, along) {
-  const [right, above] = [senseOf(along), -senseOf(up)]; // the page counts downwards
-  const sorted = [...places].sort((a, b) => right * (b.x - a.x) || above * (b.y - a.y));
-  const low = above * Math.min(...places.map((place) => above * place.y));
-  const least = right * Math.min(...places.map((place) => right * place.x));
-  const corners = [];
-  let best = low;
-  for (const { x, y } of sorted) {
-    if (corners.length && above * y <= above * best) continue;
-    corners.push([x, best], [x, y]);
-    best = y;
-  }
-  return [...corners, [least, best]];
-}
-
 function drawEdges(places, up, along) {
   return shownRuns().flatMap(([, run]) => {
     const own = places.filter((place) => place.run === run);
-    return own.length ? [drawing("path", { class: `edge ${runClass(run)}`, d: pathOf(edgeOf(own, up, along)) })] : [];
+    const d = own.length && pathOf(edgeOf(own, senseOf(up), senseOf(along)));
+    return own.length ? [drawing("path", { class: `edge ${runClass(run)}`, d })] : [];
   });
 }
 
@@ -68,20 +53,10 @@ function drawFront(width) {
     const name = place.at === last ? "end" : "start";
     if (place.at === 0 || place.at === last) chart.svg.append(drawing("path", { class: `${name} ${runClass(place.run)}`, d }));
   }
-  const ring = drawing("circle", { class: "ring", r: 10 });
-  const tip = drawing("text", { class: "tip" });
-  chart.svg.append(ring, tip);
+  const point = makePointer(chart);
   highlights.push(() => {
     const here = places.find(({ run, at }) => run === view.run && at === view.at);
-    ring.classList.toggle("hidden", !here);
-    tip.classList.toggle("hidden", !here);
-    if (!here) return;
-    ring.setAttribute("cx", here.x);
-    ring.setAttribute("cy", here.y);
-    tip.textContent = tell(data.runs[here.run].evaluations[here.at]);
-    const room = chart.right - tip.getComputedTextLength();
-    tip.setAttribute("x", Math.max(chart.left + 4, Math.min(here.x + 14, room)));
-    tip.setAttribute("y", here.y + (here.y > chart.top + 30 ? -16 : 26));
+    point(here, here && tell(data.runs[here.run].evaluations[here.at]));
   });
   followRuns(chart.svg, places, 40);
   return chart.svg;
@@ -109,12 +84,12 @@ function drawPair(up, along) {
   }
   const chosen = view.up === up && view.along === along;
   const { name: above } = objectives[up];
-  const { name: beside } = objectives[along];
+  const { name: right } = objectives[along];
   const button = element(
     "button",
     { type: "button", class: "pair", "aria-pressed": String(chosen) },
     chart.svg,
-    element("span", {}, element("span", {}, `↑ ${above}`), " ", element("span", {}, `→ ${beside}`)),
+    element("span", {}, element("span", {}, `↑ ${above}`), " ", element("span", {}, `→ ${right}`)),
   );
   button.addEventListener("click", () => chooseAxes(up, along));
   return button;

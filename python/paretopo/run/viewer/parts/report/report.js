@@ -8,7 +8,7 @@ function showEvaluation() {
   byId("at").max = run.evaluations.length - 1;
   byId("at").value = view.at;
   byId("at").setAttribute("aria-valuetext", tell(evaluation));
-  byId("told").textContent = `${data.runs.length > 1 ? `${run.label}: ` : ""}${tell(evaluation)}`;
+  byId("selected").textContent = `${data.runs.length > 1 ? `${run.label}: ` : ""}${tell(evaluation)}`;
   const facts = data.measures.map((measure, at) => [measure.title, written(measure, evaluation.measured[at])]);
   byId("about").replaceChildren(
     element(

@@ -11,12 +11,7 @@ const view = {
   run: 0,
   at: data.runs[0].evaluations.length - 1,
 };
-const SHAPES = 7; // and as many colours; more runs use them again
 const highlights = []; // functions that show the selected evaluation in a chart
-
-function runClass(run) {
-  return `run-${run % SHAPES}`;
-}
 
 function shownRuns() {
   return data.runs.map((run, at) => [run, at]).filter(([, at]) => view.shown[at]);
@@ -45,36 +40,6 @@ function written(measure, value) {
 function tell(evaluation) {
   const volume = evaluation.hypervolume;
   return `step ${evaluation.step}${volume === null ? "" : `, hypervolume ${number(volume, 4)}`}`;
-}
-
-// A mark, a shape for each run, so that colour is never all that tells runs apart.
-function markOf(run, x, y, size) {
-  const outlines = [
-    `M${x - size} ${y}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0z`,
-    polygon(x, y, size * 1.25, 4, Math.PI / 4),
-    polygon(x, y, size * 1.3, 4, 0),
-    polygon(x, y, size * 1.35, 3, -Math.PI / 2),
-    polygon(x, y, size * 1.35, 3, Math.PI / 2),
-    polygon(x, y, size * 1.2, 6, 0),
-    star(x, y, size * 1.4, 4),
-  ];
-  return outlines[run % SHAPES];
-}
-
-function polygon(x, y, radius, corners, turn) {
-  const places = Array.from({ length: corners }, (_, at) => {
-    const angle = turn + (2 * Math.PI * at) / corners;
-    return [x + radius * Math.cos(angle), y + radius * Math.sin(angle)];
-  });
-  return `${pathOf(places)}z`;
-}
-
-function star(x, y, radius, points) {
-  const places = Array.from({ length: 2 * points }, (_, at) => {
-    const [angle, reach] = [(Math.PI * at) / points - Math.PI / 2, at % 2 ? radius * 0.42 : radius];
-    return [x + reach * Math.cos(angle), y + reach * Math.sin(angle)];
-  });
-  return `${pathOf(places)}z`;
 }
 
 function select(run, at) {
