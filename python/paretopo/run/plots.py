@@ -200,8 +200,9 @@ def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -
             history, style, single=single,
         )  # fmt: skip
         _draw_outcomes(
-            rewarded, history.rewards(objectives)[:, ::-1], (1.0, 1.0), history, style, single=single
-        )
+            rewarded, history.rewards(objectives)[:, ::-1], (1.0, 1.0),
+            history, style, single=single,
+        )  # fmt: skip
         if single:
             figure.colorbar(dots, ax=rewarded, label="training step", shrink=0.8)
         else:
