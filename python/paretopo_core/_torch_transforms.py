@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from paretopo_core._torch_calls import is_transforming
 
@@ -62,6 +63,11 @@ def _load_inputs(ctx: Any) -> list[Any]:
     return [other if tensor is None else tensor for tensor, other in pairs]
 
 
+def _without_own_tangent(given: Any) -> Any:
+    """Return an input of a derivative with the tangents of outer derivatives only."""
+    return forward_ad.unpack_dual(given).primal if isinstance(given, Tensor) else given
+
+
 def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> None:
     """Make a measure of (points, senses, mask, ...) differentiable, once.
 
@@ -111,17 +117,19 @@ def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> No
         @staticmethod
         def jvp(ctx: Any, along: Tensor | None, *others: Any) -> Tensor:
             refuse_others(each is not None for each in others)
-            inputs = _load_inputs(ctx)
-            points = inputs[0]
-            parts = slopes(*inputs)
-            is_per_point = parts.dim() > points.dim()
-            motion = torch.zeros_like(points, dtype=parts.dtype) if along is None else along
-            along_ref = None if ref is None else others[ref - 1]
-            if along_ref is not None:
-                away = along_ref.to(parts.device, parts.dtype)
-                motion = motion - (away[..., None, :] if away.dim() > 1 else away)
-            moves = motion[..., None, :, :] if is_per_point else motion
-            result: Tensor = (parts * moves).sum((-2, -1))
+            # torch would ignore all tangents here, also those of an outer derivative.
+            with forward_ad._set_fwd_grad_enabled(True):
+                inputs = [_without_own_tangent(each) for each in _load_inputs(ctx)]
+                points = inputs[0]
+                parts = slopes(*inputs)
+                is_per_point = parts.dim() > points.dim()
+                motion = torch.zeros_like(points, dtype=parts.dtype) if along is None else along
+                along_ref = None if ref is None else others[ref - 1]
+                if along_ref is not None:
+                    away = along_ref.to(parts.device, parts.dtype)
+                    motion = motion - (away[..., None, :] if away.dim() > 1 else away)
+                moves = motion[..., None, :, :] if is_per_point else motion
+                result: Tensor = (parts * moves).sum((-2, -1))
             return result
 
     operator.register_autograd(Differentiable.backward, setup_context=Differentiable.setup_context)

@@ -76,6 +76,11 @@ def test_missing_derivatives_raise():
     candidates = torch.rand(2, 3) + 1
     with pytest.raises(NotImplementedError, match="derivative in its first argument only"):
         pp.hypervolume_improvement(boxes, candidates).backward()
+    lower, upper = (each.detach() for each in boxes[:2])
+    with pytest.raises(NotImplementedError, match="derivative in its first argument only"):
+        torch.func.jvp(
+            lambda low: pp.hypervolume_improvement((low, upper), candidates), (lower,), (lower,)
+        )
 
 
 def test_vmap():

@@ -227,10 +227,23 @@ class TestTransformations:
         torch.testing.assert_close(each, slopes)
 
     @pytest.mark.parametrize("name", MEASURES)
+    def test_forward_derivatives_are_linear_in_the_direction(self, name):
+        measure, x = MEASURES[name], points((5, 3))
+
+        def move(along):
+            return torch.func.jvp(measure, (x,), (along,))[1]
+
+        along, other = x.flip(0), x.flip(1)
+        _, change = torch.func.jvp(move, (along,), (other,))
+        torch.testing.assert_close(change, move(other))
+
+    @pytest.mark.parametrize("name", MEASURES)
     def test_second_derivatives_are_refused(self, name):
         measure, x = MEASURES[name], points((5, 3))
-        with pytest.raises(NotImplementedError, match="has no derivative"):
-            torch.func.hessian(lambda y: measure(y).sum())(x)
+        for outer in (torch.func.jacfwd, torch.func.jacrev):
+            for inner in (torch.func.jacfwd, torch.func.jacrev):
+                with pytest.raises(NotImplementedError, match="has no derivative"):
+                    outer(inner(lambda y: measure(y).sum()))(x)
         wanting = x.clone().requires_grad_()
         (slopes,) = torch.autograd.grad(measure(wanting).sum(), wanting, create_graph=True)
         with pytest.raises(NotImplementedError, match=r"no derivative.*pass points\.detach\(\)"):
