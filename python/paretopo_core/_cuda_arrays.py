@@ -34,6 +34,15 @@ def recognises(points: Any) -> bool:
     return hasattr(points, "__cuda_array_interface__")
 
 
+def ask_for_tensor(points: Any) -> None:
+    """Refuse an array on a GPU where only torch computes on one."""
+    if recognises(points):
+        raise TypeError(
+            f"points are a {type(points).__name__} on a GPU, where this takes torch tensors: pass "
+            "torch.as_tensor(points)"
+        )
+
+
 def values_of(points: Any, name: str) -> Any:
     """Return a contiguous array of floats; a tensor of the same memory if torch must allocate."""
     if package_of(points) not in _LIKE_NUMPY:

@@ -25,13 +25,19 @@ def read_dlpack(given: Any, name: str) -> np.ndarray:
     Raises:
         TypeError: it is not in host memory, or of a dtype that NumPy does not have.
     """
-    kind = type(given).__name__
     if hasattr(given, "__dlpack_device__") and int(given.__dlpack_device__()[0]) != _HOST:
-        raise TypeError(f"{name} is a {kind} outside host memory: copy it to the CPU first")
+        raise refuse_place(given, name)
     try:
         return np.from_dlpack(given)
     except (BufferError, RuntimeError) as error:
-        raise refuse_kind(name, f"a {kind}", f", which NumPy cannot read: {error}") from None
+        kind = f"a {type(given).__name__}"
+        raise refuse_kind(name, kind, f", which NumPy cannot read: {error}") from None
+
+
+def refuse_place(given: Any, name: str) -> TypeError:
+    """Return the error for an array that must be in host memory."""
+    kind = type(given).__name__
+    return TypeError(f"{name} is a {kind} outside host memory: copy it to the CPU first")
 
 
 def namespace_of(points: Any) -> Any:

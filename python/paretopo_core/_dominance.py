@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core import _core, _cuda_arrays
+from paretopo_core import _core
 from paretopo_core._arrays import Batch, positive_vector, tolerances
+from paretopo_core._cuda_arrays import ask_for_tensor
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._near_duplicates import drop_near_duplicates
 from paretopo_core._numbers import MAX_WHOLE, flag_of, numbers_of, whole_number
@@ -47,11 +48,8 @@ class Frame:
         if self.is_tensor and _is_tracing():  # no value may be looked at
             self.points = points.detach()
         else:
-            if _cuda_arrays.recognises(points) and not self.is_tensor:
-                raise TypeError(
-                    f"points are a {type(points).__name__} on a GPU, where this takes torch "
-                    "tensors: pass torch.as_tensor(points)"
-                )
+            if not self.is_tensor:
+                ask_for_tensor(points)
             batch = Batch.of(points, maximise=maximise, mask=mask)
             self.points = batch.values
             if batch.signs is not None:  # of more than 64 objectives they are turned

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _torch_arrays
-from paretopo_core._dlpack import needs_dlpack, read_dlpack
+from paretopo_core._dlpack import needs_dlpack, read_dlpack, refuse_place
 from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_exact, refuse_kind
 from paretopo_core._tables import table_of
 
@@ -78,6 +78,10 @@ def plain_array(given: Any, name: str) -> np.ndarray:
         return read_dlpack(given, name)
     try:
         return np.asarray(given)
+    except TypeError:
+        if hasattr(given, "__cuda_array_interface__"):
+            raise refuse_place(given, name) from None
+        raise
     except ValueError as error:
         hint = ""
         if isinstance(given, (list, tuple)) and given and _holds_rows(given[0]):

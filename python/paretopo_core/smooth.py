@@ -10,6 +10,7 @@ from typing import Any, Never
 import numpy as np
 
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core._cuda_arrays import ask_for_tensor
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import number_of, real_array
 from paretopo_core._tables import table_of
@@ -115,6 +116,7 @@ def _values(points: Any) -> tuple[Any, Any]:
             values = values_of(points, "points")  # which refuses integers that float64 rounds
     else:
         library = np
+        ask_for_tensor(points)
         values = real_array(points, "points").astype(np.float64)
     if values.ndim < 2 or values.shape[-1] == 0:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.device_arrays import DeviceArray
 
 import paretopo_core as pp
 
@@ -94,6 +95,10 @@ def test_arrays_elsewhere_are_refused_by_name():
         pp.pareto_rank(OnlyDLPack(POINTS, device=2))
     with pytest.raises(TypeError, match="ref is a OnlyDLPack outside host memory"):
         pp.hypervolume(POINTS, ref=OnlyDLPack(np.zeros(2), device=2))
+    with pytest.raises(TypeError, match="ref is a DeviceArray outside host memory"):
+        pp.hypervolume(POINTS, ref=DeviceArray(np.zeros(2)))
+    with pytest.raises(TypeError, match="point is a DeviceArray outside host memory"):
+        pp.ParetoArchive([0, 0]).add(DeviceArray(np.zeros(2)))
 
 
 def test_dtypes_that_numpy_does_not_have_are_refused_by_name():

@@ -75,10 +75,7 @@ def test_threads_and_instruction_sets_change_no_bit(name, threads, each_isa):
             np.testing.assert_array_equal(CALLS[name].run(points, 0.0), expected)
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(CALLS.keys() - {*ON_GPU, "crowding_distance, ranks", "stochastic_pareto_rank"}),
-)
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - {*ON_GPU, "crowding_distance, ranks"}))
 def test_operations_of_the_cpu_refuse_arrays_on_a_gpu(name):
     with device_arrays.emulate("warp"):
         points = device_arrays.DeviceArray(np.ones((2, 3)))
