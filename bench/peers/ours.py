@@ -175,7 +175,7 @@ class ParetopoRanks:
         self._ours = Paretopo()
 
     def is_nondominated(self, case: Case) -> Callable[[], Any]:
-        """All ranks, and one comparison: as users filter who know only ranks."""
+        """All ranks, and one comparison: as users filter who only have ranks."""
         rank = self._ours.pareto_rank(case)
         return lambda: rank() == 0
 

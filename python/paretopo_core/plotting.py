@@ -43,8 +43,8 @@ def plot_front(
 
     Args:
         points: shape (points, objectives): an array, a list, a torch tensor, a frame of pandas or
-            polars, whose columns name the objectives, or a :class:`ParetoArchive`, which knows its
-            senses. Nothing may be NaN or infinite.
+            polars, whose columns name the objectives, or a :class:`ParetoArchive`, which has senses
+            of its own. Nothing may be NaN or infinite.
         maximise: whether larger is better; one bool, or one per objective.
         ref: a reference point to draw, a number or shape (objectives,). With two objectives, the
             region between it and the front, whose area is the hypervolume, is shaded.

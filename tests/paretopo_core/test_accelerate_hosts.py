@@ -376,7 +376,7 @@ def test_botorch_errors_are_preserved():
         with pytest.raises(ValueError, match="NaN inputs are not supported"):
             partitions("nondominated", np.full((4, 3), np.nan), np.zeros(3))
         own = Own(ref_point=torch.zeros(3), Y=torch.rand(5, 3))
-        assert type(own) is Own  # a subclass of someone's own is left alone
+        assert type(own) is Own  # a subclass stays as it is
         assert own._U is not None
         below = partitions("nondominated", np.ones((1, 3)), np.full(3, -np.inf))
         assert type(below) is non_dominated.FastNondominatedPartitioning

@@ -166,11 +166,11 @@ def test_each_set_may_have_its_reference():
     refs = np.array([[0.0, 0.1, 0.2], [0.5, 0.5, 0.5], [2.0, 2.0, 2.0]])
     together = pp.nondominated_boxes(points, refs)
     for g in range(3):
-        alone = pp.nondominated_boxes(points[g], refs[g])
+        of_one_set = pp.nondominated_boxes(points[g], refs[g])
         count = together.counts[g]
-        assert count == alone.counts
-        np.testing.assert_array_equal(together.lower[g, :count], alone.lower)
-        np.testing.assert_array_equal(together.upper[g, :count], alone.upper)
+        assert count == of_one_set.counts
+        np.testing.assert_array_equal(together.lower[g, :count], of_one_set.lower)
+        np.testing.assert_array_equal(together.upper[g, :count], of_one_set.upper)
         assert (together.lower[g, count:] == refs[g]).all()
 
 

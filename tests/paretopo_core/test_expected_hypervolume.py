@@ -100,8 +100,8 @@ def test_sizes_of_every_kernel_give_the_same_bits(backend, points, objectives, d
                 expected = pp.hypervolume_advantage(rewards[g], -1, mask=own, **keywords)
                 np.testing.assert_array_equal(together[g], expected)
                 if keep is not None and k <= own.sum():
-                    alone = pp.hypervolume_advantage(rewards[g][own], -1, **keywords)
-                    np.testing.assert_array_equal(together[g][own], alone)
+                    unpadded = pp.hypervolume_advantage(rewards[g][own], -1, **keywords)
+                    np.testing.assert_array_equal(together[g][own], unpadded)
             volumes = pp.expected_hypervolume(
                 backend.send(rewards),
                 -1,

@@ -55,8 +55,8 @@ def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
                 expected = pp.pareto_advantage(given, mask=own, return_ranks=True, **keywords)
                 np.testing.assert_array_equal(backend.fetch(advantages), expected[0])
                 np.testing.assert_array_equal(backend.fetch(ranks), expected[1])
-                alone = pp.pareto_advantage(backend.send(given), **sent)
-                np.testing.assert_array_equal(backend.fetch(alone), expected[0])
+                without_ranks = pp.pareto_advantage(backend.send(given), **sent)
+                np.testing.assert_array_equal(backend.fetch(without_ranks), expected[0])
 
 
 @pytest.mark.parametrize("objectives", range(1, 9))

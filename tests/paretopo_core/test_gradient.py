@@ -54,8 +54,8 @@ def test_golden_values():
     assert twins.tolist() == [[3, 2], [0, 0]]
     tied = pp.hypervolume_gradient([[2.0, 1.0], [2.0, 3.0]], 0)  # the first one is dominated
     assert tied.tolist() == [[1, 0], [2, 2]]
-    alone = pp.hypervolume_gradient([[3.0], [5.0], [5.0]], 1)
-    assert alone.tolist() == [[0], [1], [0]]
+    in_one_objective = pp.hypervolume_gradient([[3.0], [5.0], [5.0]], 1)
+    assert in_one_objective.tolist() == [[0], [1], [0]]
     minimised = pp.hypervolume_gradient([[1.0, 2.0]], 4, maximise=False)
     assert minimised.tolist() == [[-2, -3]]
 

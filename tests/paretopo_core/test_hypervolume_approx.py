@@ -45,8 +45,8 @@ def test_the_same_seed_gives_the_same_bits():
     batch = np.stack([large_set("sphere", 60, 5, seed=seed) for seed in range(3)])
     found = pp.hypervolume_approx(batch, 0.0, samples=1000, seed=7)
     for g, points in enumerate(batch):
-        alone = pp.hypervolume_approx(points, 0.0, samples=1000, seed=7)
-        assert alone == (found.volume[g], found.error[g])
+        of_one_set = pp.hypervolume_approx(points, 0.0, samples=1000, seed=7)
+        assert of_one_set == (found.volume[g], found.error[g])
     other = pp.hypervolume_approx(batch, 0.0, samples=1000, seed=8)
     assert (other.volume != found.volume).all()
 

@@ -140,9 +140,9 @@ def test_tensors_take_it_too():
         ours = call(tensor, 0.1, maximise=True, mask=None)
         assert type(ours) is torch.Tensor, name
         np.testing.assert_array_equal(ours.numpy(), call(points, 0.1, maximise=True, mask=None))
-    alone = pp.hypervolume(tensor[0], 0.1)
-    assert alone.shape == ()
-    assert alone.dtype == torch.float64
+    of_one_set = pp.hypervolume(tensor[0], 0.1)
+    assert of_one_set.shape == ()
+    assert of_one_set.dtype == torch.float64
     turned = torch._neg_view(tensor)
     torch.testing.assert_close(pp.pareto_rank(turned), pp.pareto_rank(-tensor))
 

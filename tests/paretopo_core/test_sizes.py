@@ -168,14 +168,14 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
     volumes = pp.hypervolume(hidden, 0.1, mask=mask)
     parts = pp.hv_contributions(hidden, 0.1, mask=mask)
     for g in range(shape[0]):
-        alone = values[g][mask[g]]
+        unpadded = values[g][mask[g]]
         there = mask[g]
-        same(ranks[g][there], pp.pareto_rank(alone, maximise=maximise))
-        same(chosen[g][there], pp.is_nondominated(alone, maximise=maximise, keep_weakly=False))
-        same(advantages[g][there], pp.pareto_advantage(alone, weights))
-        same(own_ranks[g][there], pp.pareto_rank(alone))
-        assert volumes[g] == pytest.approx(float(pp.hypervolume(alone, 0.1)), rel=1e-12)
-        np.testing.assert_allclose(parts[g][there], pp.hv_contributions(alone, 0.1), rtol=1e-9)
+        same(ranks[g][there], pp.pareto_rank(unpadded, maximise=maximise))
+        same(chosen[g][there], pp.is_nondominated(unpadded, maximise=maximise, keep_weakly=False))
+        same(advantages[g][there], pp.pareto_advantage(unpadded, weights))
+        same(own_ranks[g][there], pp.pareto_rank(unpadded))
+        assert volumes[g] == pytest.approx(float(pp.hypervolume(unpadded, 0.1)), rel=1e-12)
+        np.testing.assert_allclose(parts[g][there], pp.hv_contributions(unpadded, 0.1), rtol=1e-9)
     assert (ranks[~mask] == -1).all()
     assert (own_ranks[~mask] == -1).all()
     assert not chosen[~mask].any()
@@ -229,7 +229,7 @@ def test_threads_share_the_pass_over_one_set(threads, objectives):
     mask = np.random.default_rng(2).random(400_000) < 0.5
     for chosen in (None, mask):
         threads(1)
-        alone = pp.is_nondominated(points, mask=chosen)
+        in_one_thread = pp.is_nondominated(points, mask=chosen)
         threads(4)
-        same(pp.is_nondominated(points, mask=chosen), alone)
-        same(alone, pp.pareto_rank(points, mask=chosen) == 0)
+        same(pp.is_nondominated(points, mask=chosen), in_one_thread)
+        same(in_one_thread, pp.pareto_rank(points, mask=chosen) == 0)

@@ -111,7 +111,7 @@ def test_the_answer_is_that_on_an_array(x, name, changes, way):
     given_tensor = x
     for change in changes:
         if isinstance(given_tensor, Dispatching):
-            break  # it knows no other operators
+            break  # it has no other operators
         given_tensor = SAME[change](given_tensor)
     own = isinstance(given_tensor, Mine | Dispatching)
     assume(not (own and way == "traced"))  # torch loses sight of such classes, in its own operators

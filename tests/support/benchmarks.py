@@ -38,7 +38,7 @@ def write_worker(path, body, before=""):
 
 
 def one_line(capsys):
-    told = capsys.readouterr().err
-    assert told.startswith("bench: ")
-    assert told.count("\n") == 1
-    return told
+    printed = capsys.readouterr().err
+    assert printed.startswith("bench: ")
+    assert printed.count("\n") == 1
+    return printed

@@ -68,7 +68,7 @@ class DeviceArray:
         return DeviceArray(self.host - other.host)
 
 
-# The core knows libraries by the package of their arrays.
+# The core recognises libraries by the package of their arrays.
 _PACKAGE = "device_arrays"
 DeviceArray.__module__ = _PACKAGE
 sys.modules[_PACKAGE] = sys.modules[__name__]
