@@ -13,6 +13,8 @@ from typing import Any
 from paretopo.config import NONE, ConfigError, ParetoPOConfig, RunConfig, from_table
 from paretopo.config.backend import check_backend
 from paretopo.config.keys import keys
+from paretopo.config.methods import by_dotted_name
+from paretopo.config.toml import flatten_names
 from paretopo.run.folder import RunFolder
 
 # Keys outside of [paretopo] that act in a script, whose framework sets everything else.
@@ -52,13 +54,9 @@ class ForeignJob:
             ConfigError: As :func:`~paretopo.config.from_table`, or a key that only
                 `paretopo train` takes.
         """
-        given = {
-            f"{section}.{name}"
-            for section, values in table.items()
-            if isinstance(values, Mapping)
-            for name in values
-        }
-        config = replace(from_table(table, known), effective=_EFFECTIVE | given | known.keys())
+        config = from_table(table, known)
+        given = flatten_names(by_dotted_name(table))
+        config = replace(config, effective=_EFFECTIVE | given.keys() | known.keys())
         check_backend(config)
         if config.run.tensorboard or config.run.wandb_project != NONE:
             raise ConfigError(

@@ -19,6 +19,7 @@ from paretopo.config import (
     parse_override,
 )
 from paretopo.config.keys import keys
+from paretopo.run.foreign import ForeignJob
 
 
 def test_an_empty_file_is_the_recommended_recipe():
@@ -263,6 +264,13 @@ def test_every_number_survives_writing_and_reading(beta, gamma, share, scale):
     )
     config = RunConfig(paretopo=switches, objectives=objectives)
     assert loads(dumps(config)) == config
+
+
+def test_the_file_of_a_script_has_the_given_keys_of_inner_sections():
+    job = ForeignJob("output_dir", "resume", "report_to")
+    config = job.make_config({"model": {"lora": {"rank": 8}}}, {"optimiser.steps": 3})
+    assert loads(dumps(config)) == config
+    assert "dtype" not in dumps(config)
 
 
 def test_every_field_is_documented_and_has_a_sound_default():
