@@ -60,15 +60,10 @@ class Table:
         """
         if name in _PER_ROW:
             return self._align_rows(value, name)
-        names = list(self._frame.columns)
-        if isinstance(value, Mapping):
-            if set(value) != set(names):
-                raise ValueError(f"{name} must have a value for each of {names}, got {list(value)}")
-            return [value[key] for key in names]
-        if table_of(value) is None and not _is_series(value):
+        names, own = list(self._frame.columns), _labels_of(value)
+        if own is None or (set(own) != set(names) and not isinstance(value, Mapping)):
             return value
-        own = list(value.index if _is_series(value) else value.columns)
-        return value[names] if own != names and set(own) == set(names) else value
+        return _reorder(value, own, names, name)
 
     def _align_rows(self, value: Any, name: str) -> Any:
         if not self._is_pandas or not isinstance(
@@ -120,14 +115,7 @@ def _in_short(index: Any) -> str:
 
 def names_of(value: Any) -> list[str] | None:
     """Return the texts that name the values of a mapping or a series, or the columns of a frame."""
-    if isinstance(value, Mapping):
-        names = list(value)
-    elif table_of(value) is not None:
-        names = list(value.columns)
-    elif _is_series(value):
-        names = list(value.index)
-    else:
-        return None
+    names = _labels_of(value)
     is_named = names and all(isinstance(each, str) for each in names)
     return names if is_named and len(set(names)) == len(names) else None
 
@@ -139,13 +127,24 @@ def in_order(value: Any, names: list[str] | None, argument: str) -> Any:
         ValueError: they have other names.
     """
     own = names_of(value)
-    if own is None or names is None:
-        return value
+    return value if own is None or names is None else _reorder(value, own, names, argument)
+
+
+def _reorder(value: Any, own: list[Any], names: list[Any], argument: str) -> Any:
     if set(own) != set(names):
         raise ValueError(f"{argument} must have a value for each of {names}, got {own}")
     if isinstance(value, Mapping):
         return [value[name] for name in names]
     return value if own == names else value[names]
+
+
+def _labels_of(value: Any) -> list[Any] | None:
+    """Return the keys of a mapping, the index of a series or the columns of a frame."""
+    if isinstance(value, Mapping):
+        return list(value)
+    if _is_series(value):
+        return list(value.index)
+    return None if table_of(value) is None else list(value.columns)
 
 
 def _is_series(value: Any) -> bool:
