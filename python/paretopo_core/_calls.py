@@ -7,7 +7,6 @@ hides from ``help``, and its required arguments have the default `MISSING`.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -92,6 +91,8 @@ def _suggest(name: str, value: Any, known: list[str]) -> str:
     for right, (meaning, synonyms) in _SYNONYMS.items():
         if right in known and name.lower() in synonyms:
             return f"{meaning} is {right}="
+    import difflib
+
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}=?" if close else f"it has {', '.join(known)}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import re
@@ -12,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from paretopo_core._archive_files import path_of
 
 _SHOWN = 40  # characters of a field that an error shows
 
@@ -58,6 +55,8 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     [[1.0, 4.0], [2.0, 3.0]]
     [[0.5, 5.0]]
     """
+    from paretopo_core._archive_files import path_of
+
     source = path_of(path)
     data = source.read_bytes()
     readers = {".json": _in_json, ".npz": _in_arrays, ".npy": _in_arrays}
@@ -147,6 +146,8 @@ def _in_arrays(data: bytes) -> list[np.ndarray]:
 
 
 def _in_json(data: bytes) -> list[np.ndarray]:
+    import json
+
     try:
         held = json.loads(data.decode("utf-8-sig"))
     except RecursionError as error:
