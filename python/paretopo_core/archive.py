@@ -6,7 +6,6 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any, NamedTuple, Never, overload
 
 import numpy as np
@@ -299,8 +298,7 @@ class ParetoArchive:
         return iter(self.points)
 
     def __contains__(self, point: Vector) -> bool:
-        row = vector_of(self._ordered(point, "point"), self._width, "point", scalar=False)
-        return bool((self.points == row).all(axis=1).any())
+        return bool((self.points == self._row(point)).all(axis=1).any())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParetoArchive):
@@ -339,6 +337,8 @@ class ParetoArchive:
 
     def _repr_html_(self) -> str:
         """Describe the archive and list its first members in a table, for a notebook."""
+        from html import escape
+
         points, payloads = self._contents()
         has_payloads = any(each is not None for each in payloads)
         ways = ["more" if is_larger_better else "less" for is_larger_better in self.maximise]
@@ -381,8 +381,7 @@ class ParetoArchive:
         """
         gain = self._core.add(point, payload)
         if gain is None:  # not a plain list or array
-            row = vector_of(self._ordered(point, "point"), self._width, "point", scalar=False)
-            gain = self._core.add(row, payload)
+            gain = self._core.add(self._row(point), payload)
             self._names = self._names or names_of(point)
         return float(gain)  # type: ignore[arg-type]
 
@@ -466,7 +465,7 @@ class ParetoArchive:
 
         Cost: that of the hypervolume of the others, which is computed from scratch.
         """
-        row = vector_of(self._ordered(point, "point"), self._width, "point", scalar=False)
+        row = self._row(point)
         if not self._core.remove(row):
             raise ValueError(f"point is no member: {row.tolist()}")
 
@@ -668,6 +667,10 @@ class ParetoArchive:
         if self._ref is None:
             raise ValueError("this archive has no hypervolume: make it with ref=")
         return self._ref
+
+    def _row(self, point: Any) -> np.ndarray:
+        ordered = self._ordered(point, "point")
+        return vector_of(ordered, self._width, "point", scalar=False)
 
     def _rows(self, numbers: Any, name: str) -> np.ndarray:
         rows = numbers_of(self._ordered(numbers, name), name)
