@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from paretopo.config import ConfigError, loads
+from paretopo.evaluation.own_task import choose_folder, identify_request
 from paretopo.preference import preferences_of
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.folder import RunFolder
@@ -116,6 +117,17 @@ def test_thin_prefers_isolated_points():
 def test_settings_that_ignore_preferences_are_refused(text, message):
     with pytest.raises(ConfigError, match=message):
         loads(GIVEN + text)
+
+
+def test_evaluations_under_two_budgets_have_two_folders(tmp_path):
+    config, out = loads(BUDGETS), tmp_path / "e"
+    once, twice = (
+        identify_request(tmp_path, [preferences_of(config).find([most])]) for most in (1, 2)
+    )
+    first = choose_folder(config, once, out, is_named=False)
+    first.begin(asked=once)
+    assert choose_folder(config, once, out, is_named=False).path == first.path == out
+    assert choose_folder(config, twice, out, is_named=False).path == tmp_path / "e-2"
 
 
 def test_budgets_are_for_given_preferences():

@@ -247,8 +247,12 @@ _OF_OTHER_TOOLS = (
 def _run_task(arguments: argparse.Namespace) -> int:
     """Evaluate on the run's own task."""
     from paretopo.config import ConfigError
-    from paretopo.evaluation.folder import digest_weights
-    from paretopo.evaluation.own_task import choose_folder, format_evaluation, plan_evaluation
+    from paretopo.evaluation.own_task import (
+        choose_folder,
+        format_evaluation,
+        identify_request,
+        plan_evaluation,
+    )
     from paretopo.run.folder import RunFolder
     from paretopo.run.interrupt import terminate_as_interrupt
 
@@ -284,12 +288,7 @@ def _run_task(arguments: argparse.Namespace) -> int:
         config = replace(config, run=replace(config.run, device=device, threads=threads))
         preferences = _preferences_of(arguments, config)
         out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
-        asked = {
-            "weights": digest_weights(Path(model)),
-            "preferences": None
-            if preferences is None
-            else [list(one.weights) for one in preferences],
-        }
+        asked = identify_request(Path(model), preferences)
         folder = choose_folder(config, asked, out, is_named=arguments.out is not None)
         if folder.manifest.get("status") != "finished":
             method, evaluated = run.manifest.get("method"), str(run.path.resolve())

@@ -9,7 +9,9 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig, dumps
 from paretopo.config.python_files import hash_run_files
+from paretopo.evaluation.folder import digest_weights
 from paretopo.evaluation.tables import markdown_table
+from paretopo.preference import Preference
 from paretopo.run.folder import RunFolder, fresh_folder
 from paretopo.run.history import SOLVED, measure_objective
 
@@ -66,6 +68,17 @@ def plan_evaluation(
     )
 
 
+def identify_request(model: Path, preferences: Sequence[Preference] | None) -> dict[str, Any]:
+    """Return policy and preferences as the manifest's entry "asked" keeps them.
+
+    Args:
+        model: A folder, or one file.
+        preferences: None for all preferences of the run.
+    """
+    texts = None if preferences is None else [one.text for one in preferences]
+    return {"weights": digest_weights(model), "preferences": texts}
+
+
 def choose_folder(
     config: RunConfig, asked: Mapping[str, Any], out: Path, *, is_named: bool
 ) -> RunFolder:
@@ -75,7 +88,7 @@ def choose_folder(
 
     Args:
         config: Of :func:`plan_evaluation`.
-        asked: Policy and preferences, as the manifest's entry "asked" keeps them.
+        asked: Of :func:`identify_request`.
         out: The folder's path.
         is_named: True if the user named it. Otherwise the folder may also be ``OUT-2``, ``OUT-3``
             and so on.
