@@ -83,6 +83,7 @@ class Preferences:
     def __init__(self, config: RunConfig) -> None:
         self._seed, settings = config.seed, config.preference
         self.objectives = tuple(one.name for one in config.objectives)
+        self._weighed = [at for at, one in enumerate(config.objectives) if one.limit is None]
         if settings.kind == "weights":
             self.all = tuple(_list_weightings(config.objectives, settings.levels))
             on_grid = {one.text for one in _list_weightings(config.objectives, settings.grid)}
@@ -107,14 +108,17 @@ class Preferences:
     def find(self, numbers: Sequence[float]) -> Preference:
         """Return the preference of weights, or of budgets in the order of their objectives.
 
+        Args:
+            numbers: Those that the preference's text states: no weights of objectives with a limit.
+
         Raises:
             ConfigError: There is none; the message lists some.
         """
         for one in self.all:
-            own = one.weights or tuple(most for _, most in one.budgets)
+            own = self._list_stated(one)
             if len(own) == len(numbers) and np.allclose(own, numbers, atol=1e-6):
                 return one
-        count = len(self.all[0].weights or self.all[0].budgets)
+        count = len(self._list_stated(self.all[0]))
         known = "; ".join(one.text for one in self.grid[:_MOST_NAMED])
         more = ", ..." if len(self.grid) > _MOST_NAMED else ""
         form = f"{count} weights that sum to 1, multiples of 1 / preference.levels"
@@ -124,6 +128,11 @@ class Preferences:
             f"no preference {', '.join(f'{one:g}' for one in numbers)} is given here; expected "
             f"{form}, for instance {known}{more}"
         )
+
+    def _list_stated(self, preference: Preference) -> list[float]:
+        """Return the numbers in the text of a preference."""
+        stated = [preference.weights[at] for at in self._weighed if preference.weights]
+        return stated or [most for _, most in preference.budgets]
 
     def draw(self, group: int, thinness: ArrayLike | None = None) -> Preference:
         """Draw the preference of a group; the same for the same arguments.
