@@ -70,7 +70,7 @@ import numpy as np
 import paretopo_core as pp
 from paretopo_core import reference
 
-points = np.ones((460, 600)) + 0.5 * np.eye(460, 600)  # nobody covers anybody; 7 MB at 449 members
+points = np.ones((460, 600)) + 0.5 * np.eye(460, 600)  # none covers another; 7 MB at 449 members
 free = resource.RLIM_INFINITY
 for spare in (1, 10):  # MB: not even the first of two tables can grow, or not the second
     archive, twin = pp.ParetoArchive(np.zeros(600)), pp.ParetoArchive(np.zeros(600))

@@ -66,11 +66,11 @@ def test_large_sets_and_chunks(name):
 
 def test_printed_numbers():
     """Ishibuchi et al. (2015), example 4: IGD prefers B, which is worse."""
-    beside = np.array([[10, 0], [6, 1], [2, 2], [1, 6], [0, 10]])
+    front = np.array([[10, 0], [6, 1], [2, 2], [1, 6], [0, 10]])
     a, b = np.array([[4, 2], [3, 3], [2, 4]]), np.array([[8, 2], [4, 4], [2, 8]])
-    values = [round(float(pp.igd(each, beside, maximise=False)), 3) for each in (a, b)]
+    values = [round(float(pp.igd(each, front, maximise=False)), 3) for each in (a, b)]
     assert values == [3.707, 2.591]
-    values = [round(float(pp.igd_plus(each, beside, maximise=False)), 3) for each in (a, b)]
+    values = [round(float(pp.igd_plus(each, front, maximise=False)), 3) for each in (a, b)]
     assert values == [1.483, 2.260]
 
 
@@ -283,9 +283,9 @@ def test_epsilon_of_many_in_any_order_is_the_largest(name, objectives):
     points, others = rng.random((75, objectives)) + 0.1, rng.random((700, objectives)) + 0.1
     mask, kept = rng.random(75) < 0.7, rng.random(700) < 0.7
     for maximise in (False, True):
-        apart = points[None] - others[:, None]
+        differences = points[None] - others[:, None]
         ratio = points[None] / others[:, None]
-        gaps = (-apart if maximise else apart) if name == "epsilon_additive" else ratio
+        gaps = (-differences if maximise else differences) if name == "epsilon_additive" else ratio
         gaps = 1 / gaps if maximise and name == "epsilon_mult" else gaps
         least = np.where(mask, gaps.max(axis=-1), np.inf).min(axis=1)
         for order in (np.arange(700), least.argsort(), least.argsort()[::-1]):

@@ -49,7 +49,7 @@ def defined(name, points, reference, p, maximise):
         gaps = [sign * (x - y) for x, y in zip(a, r, strict=True)]
         return math.hypot(*[max(gap, 0.0) for gap in gaps] if name.endswith("plus") else gaps)
 
-    apart = np.array([[distance(a, r) for r in reference.tolist()] for a in points.tolist()])
+    of_pairs = np.array([[distance(a, r) for r in reference.tolist()] for a in points.tolist()])
 
     def mean(distances):
         largest = distances.max()
@@ -57,7 +57,7 @@ def defined(name, points, reference, p, maximise):
             return float(largest)
         return float(largest * ((distances / largest) ** p).mean() ** (1 / p))
 
-    forth, back = mean(apart.min(axis=1)), mean(apart.min(axis=0))
+    forth, back = mean(of_pairs.min(axis=1)), mean(of_pairs.min(axis=0))
     if name == "avg_hausdorff_dist":
         return max(forth, back)
     return forth if name.startswith("gd") else back

@@ -128,8 +128,8 @@ def test_equal_points_and_those_without_volume(method):
     assert sorted(call(points, 6, 0, method=method)) == [0, 1, 2, 3, 4, 5]
     mask = [False, True, True, True, False, True]
     assert call(points, 6, 0, method=method, mask=mask).tolist() == [1, 2, 3, 5, -1, -1]
-    nobody = call(np.ones((2, 3, 2)), 2, 0, method=method, mask=np.zeros((2, 3), bool))
-    assert nobody.tolist() == [[-1, -1], [-1, -1]]
+    without_points = call(np.ones((2, 3, 2)), 2, 0, method=method, mask=np.zeros((2, 3), bool))
+    assert without_points.tolist() == [[-1, -1], [-1, -1]]
 
 
 @pytest.mark.parametrize("method", METHODS)
