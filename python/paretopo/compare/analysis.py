@@ -210,11 +210,7 @@ def _measure(
     volume = float(paretopo_core.hypervolume(means[own], corner, maximise=maximise))
     best = own[kept[own]]
     best = best[np.argsort(-senses[0] * means[best, 0], kind="stable")]
-    chosen = _cover(means[best], corner, maximise, cover)
-    covered = 0.0
-    if volume > 0:
-        part = paretopo_core.hypervolume(means[best[chosen]], corner, maximise=maximise)
-        covered = float(part) / volume
+    chosen, found = _cover(means[best], corner, maximise, cover * volume)
     volumes: Floats = np.empty(0)
     interval, bias = _NONE, math.nan
     if len(drawn):
@@ -227,14 +223,15 @@ def _measure(
         interval,
         bias,
         tuple(map(int, best[chosen])),
-        covered,
+        found / volume if volume > 0 else 0.0,
         volumes,
     )
 
 
-def _cover(points: Floats, corner: Floats, maximise: list[bool], share: float) -> NDArray[np.int_]:
-    """Return the fewest points with a share of the volume: exactly for two objectives."""
-    wanted = share * float(paretopo_core.hypervolume(points, corner, maximise=maximise))
+def _cover(
+    points: Floats, corner: Floats, maximise: list[bool], wanted: float
+) -> tuple[NDArray[np.int_], float]:
+    """Return the fewest points with a wanted volume, and theirs: exactly for two objectives."""
     exact = points.shape[1] == 2
     count = len(points)
     greedy = paretopo_core.hypervolume_subset(points, count, corner, maximise=maximise)
@@ -246,8 +243,8 @@ def _cover(points: Floats, corner: Floats, maximise: list[bool], share: float) -
             )
         found = float(paretopo_core.hypervolume(points[chosen], corner, maximise=maximise))
         if found >= wanted * (1 - 1e-12):
-            return np.sort(chosen)
-    return np.arange(count)
+            break
+    return np.sort(chosen), found
 
 
 def _compare(first: Front, second: Front) -> Gap:

@@ -138,7 +138,7 @@ def to_plain(analysis: Analysis) -> dict[str, Any]:
     return plain
 
 
-def describe_dominance(analysis: Analysis, at: int) -> str:
+def _describe_dominance(analysis: Analysis, at: int) -> str:
     """Return the model that most likely dominates a model, with its probability; "" if unlikely."""
     column = analysis.dominance[:, at]
     best = int(column.argmax())
@@ -196,7 +196,7 @@ def _tabulate_models(analysis: Analysis) -> Table:
                 scores.models[at],
                 *([scores.fronts[at]] if several else []),
                 "yes" if analysis.is_front[at] else "",
-                describe_dominance(analysis, at),
+                _describe_dominance(analysis, at),
                 format_share(float(analysis.on_front[at])),
                 str(len(scores.values[at])),
                 *cells,

@@ -245,8 +245,8 @@ def _arrange(
     values, counts = [], []
     order = {name: at for at, name in enumerate(sorted(common, key=str))} if paired else {}
     for own in groups.values():
-        used = [one for one in own if not paired or one.question in order]
-        values.append(_average(used, order if paired else None))
+        used = [one for one in own if one.question in order] if paired else own
+        values.append(_average(used, order))
         counts.append(len(used))
     return Scores(
         objectives, tuple(groups), tuple(values), tuple(counts), paired, tuple(fronts), tuple(notes)
@@ -266,15 +266,18 @@ def _describe_overlap(asked: dict[str, set[str | None]], common: int) -> list[st
     ]
 
 
-def _average(answers: Sequence[_Answer], order: dict[str | None, int] | None) -> Floats:
-    """Return (questions, objectives): means over the answers to a question."""
+def _average(answers: Sequence[_Answer], order: Mapping[str | None, int]) -> Floats:
+    """Return (questions, objectives): means over the answers to a question.
+
+    Args:
+        answers: Of a model.
+        order: The place of each question; empty for the order of the answers.
+    """
     table = np.array([one.values for one in answers])
-    if order is None:
-        if any(one.question is None for one in answers):
-            return table
-        order = {}
-        for one in answers:
-            order.setdefault(one.question, len(order))
+    questions = dict.fromkeys(one.question for one in answers)
+    if None in questions:
+        return table
+    order = order or {name: at for at, name in enumerate(questions)}
     places = np.array([order[one.question] for one in answers])
     sums = np.zeros((len(order), table.shape[1]))
     np.add.at(sums, places, table)
