@@ -65,12 +65,12 @@ def attain_surfaces(
     return [found.points[found.percentiles == one] for one in percentiles]
 
 
-def outline_band(drawn: Floats, senses: Sequence[float], worst: ArrayLike) -> Floats:
+def outline_band(drawn: Floats, senses: Floats, worst: ArrayLike) -> Floats:
     """Return the outline of the goals that 5 to 95 % of the replicates attain, (corners, 2).
 
     Args:
         drawn: (replicates, models, 2) means.
-        senses: For each objective 1 if larger is better, -1 if smaller is.
+        senses: (2,) for each objective 1 if larger is better, -1 if smaller is.
         worst: (2,), where both surfaces end.
     """
     outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], _BAND)
@@ -78,12 +78,12 @@ def outline_band(drawn: Floats, senses: Sequence[float], worst: ArrayLike) -> Fl
     return np.concatenate([there, back[::-1]])
 
 
-def trace_stairs(points: Floats, senses: Sequence[float], worst: ArrayLike) -> Floats:
+def trace_stairs(points: Floats, senses: Floats, worst: ArrayLike) -> Floats:
     """Return the edge of the region between points and a worst one, (corners, 2).
 
     Args:
         points: (points, 2).
-        senses: For each objective 1 if larger is better, -1 if smaller is.
+        senses: (2,) for each objective 1 if larger is better, -1 if smaller is.
         worst: (2,), where the edge ends on both sides.
     """
     x, y = np.concatenate([points, [worst]]).T

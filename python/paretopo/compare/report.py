@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from paretopo.compare.analysis import Analysis, Front
-from paretopo.evaluation.tables import markdown_table
 from paretopo.run.files import to_json
 from paretopo.run.questions import COLUMNS
+from paretopo.run.tables import markdown_table
 
 _DIGITS = 4
 _LIKELY = 0.5  # a dominating model below it is not named

@@ -140,7 +140,7 @@ def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
     lines = read_cells(path)
-    _, header = next(lines, (0, []))
+    header = next(lines, (0, list[str]()))[1]
     for number, cells in lines:
         if len(cells) != len(header):
             raise DataError(f"{path}, line {number}: not as many cells as the first line")

@@ -10,10 +10,10 @@ from typing import Any
 from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig, dumps
 from paretopo.config.python_files import hash_run_files
 from paretopo.evaluation.folder import digest_weights
-from paretopo.evaluation.tables import markdown_table
 from paretopo.preference import Preference
 from paretopo.run.folder import RunFolder, fresh_folder
 from paretopo.run.history import SOLVED, measure_objective
+from paretopo.run.tables import markdown_table
 
 
 def plan_evaluation(

@@ -20,10 +20,10 @@ from paretopo.evaluation.tables import (
     format_interval,
     format_p_value,
     list_datasources,
-    markdown_table,
     paper_table,
     results_table,
 )
+from paretopo.run.tables import markdown_table
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]

@@ -167,7 +167,7 @@ def test_surfaces_are_attained_by_their_share():
 def test_the_band_follows_both_surfaces():
     # All ten replicates attain (3, 1); one also attains (2, 1.5) and (1, 1.2).
     drawn = np.array([[[3.0, 1.0], [3.0, 1.0]]] * 9 + [[[2.0, 1.5], [1.0, 1.2]]])
-    band = outline_band(drawn, (-1.0, 1.0), (5.0, 0.0))
+    band = outline_band(drawn, np.array([-1.0, 1.0]), (5.0, 0.0))
     assert band.tolist() == [
         [3.0, 0.0], [3.0, 1.0], [5.0, 1.0],
         [5.0, 1.5], [2.0, 1.5], [2.0, 1.2], [1.0, 1.2], [1.0, 0.0],
