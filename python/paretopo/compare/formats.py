@@ -230,7 +230,7 @@ def read_eval(path: Path) -> list[Placed]:
                 for name in sorted(names)
                 if name.startswith("samples/") and name.endswith(".json")
             ]
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # or encrypted
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError) as error:
         raise DataError(f"{path} must be a ZIP archive of inspect-ai: {error}") from None
     return list(convert_inspect(header, samples))
 

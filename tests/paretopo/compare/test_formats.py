@@ -214,6 +214,11 @@ def test_inspect_archive_in_zstandard(tmp_path):
     file.write_bytes(broken)
     with pytest.raises(DataError, match=r"header\.json (cannot be unpacked|has a wrong size|must)"):
         read(file)
+    at = broken.rindex(b"PK\1\2") + 42
+    broken[at : at + 4] = b"\xff\xff\xff\x7f"  # where the last file begins
+    file.write_bytes(broken)
+    with pytest.raises(DataError, match=r"log\.eval must be a ZIP archive of inspect-ai: unpack"):
+        read(file)
 
 
 def test_inspect_archive_says_that_zstandard_is_missing(tmp_path, monkeypatch):
