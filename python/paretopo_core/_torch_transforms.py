@@ -24,8 +24,14 @@ def call(operator: Any, *arguments: Any) -> Any:
 
     Raises:
         TypeError: a tensor is of a class that the operator cannot take; it is named.
+        NotImplementedError: a compiled graph takes a forward derivative.
     """
     if torch.compiler.is_compiling():
+        if forward_ad._current_level >= 0:  # its derivative would be 0; torch now leaves the graph
+            raise NotImplementedError(
+                f"{operator._name} has no forward derivative in a compiled graph: compile without "
+                "fullgraph=True, or take the derivative of the compiled function"
+            )
         return operator(*arguments)
     if is_transforming() and not _is_functionalising():
         function: Any = FUNCTIONS[operator]
@@ -65,7 +71,9 @@ def _load_inputs(ctx: Any) -> list[Any]:
 
 def _without_own_tangent(given: Any) -> Any:
     """Return an input of a derivative with the tangents of outer derivatives only."""
-    return forward_ad.unpack_dual(given).primal if isinstance(given, Tensor) else given
+    if not isinstance(given, Tensor):
+        return given
+    return forward_ad.unpack_dual(given).primal  # type: ignore[no-untyped-call]
 
 
 def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> None:

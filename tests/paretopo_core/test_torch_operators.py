@@ -162,6 +162,18 @@ def test_the_operators_keep_torchs_rules(dtype):
             torch.library.opcheck(operators[name], (wanting, "+-+", *cases[name]))
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning", "ignore:Graph break")
+def test_compiled_forward_derivatives_are_not_lost():
+    def move(x):
+        return torch.func.jvp(lambda y: pp.hypervolume(y, 0.0), (x,), (x,))[1]
+
+    x = points("float64")
+    torch.testing.assert_close(torch.compile(move, backend="eager")(x), move(x))
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="no forward derivative in a compiled graph"):
+        torch.compile(move, backend="eager", fullgraph=True)(x)
+
+
 def test_smooth_ranks_compile():
     compiled = torch.compile(
         lambda x: pp.stochastic_pareto_rank(x, 0.3), backend="aot_eager", fullgraph=True
