@@ -30,7 +30,7 @@ def call(operator: Any, *arguments: Any) -> Any:
         if forward_ad._current_level >= 0:  # its derivative would be 0; torch now leaves the graph
             raise NotImplementedError(
                 f"{operator._name} has no forward derivative in a compiled graph: compile without "
-                "fullgraph=True, or take the derivative of the compiled function"
+                "fullgraph=True"
             )
         return operator(*arguments)
     if is_transforming() and not _is_functionalising():
