@@ -116,8 +116,9 @@ def _in_short(index: Any) -> str:
 def names_of(value: Any) -> list[str] | None:
     """Return the texts that name the values of a mapping or a series, or the columns of a frame."""
     names = _labels_of(value)
-    is_named = names and all(isinstance(each, str) for each in names)
-    return names if is_named and len(set(names)) == len(names) else None
+    if not names or not all(isinstance(each, str) for each in names):
+        return None
+    return names if len(set(names)) == len(names) else None
 
 
 def in_order(value: Any, names: list[str] | None, argument: str) -> Any:
