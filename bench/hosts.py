@@ -219,7 +219,7 @@ def main() -> None:
         + f", {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, "
         "one thread, processor time:",
         "",
-        "| host | run | its own, s | accelerated, s | times | answers |",
+        "| host | run | original, s | accelerated, s | speed-up | results |",
         "|---|---|---:|---:|---:|---|",
     ]
     print("\n".join(lines), flush=True)
