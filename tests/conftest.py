@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from support import device_arrays, ptx_machine
+from support import c_library, device_arrays, ptx_machine
 from support.browsers import CHROMIUM
 
 import paretopo_core as pp
@@ -83,6 +83,10 @@ def _missing(item: pytest.Item) -> str | None:
         return "on the PTX machine: scripts/run_ptx.sh"
     if item.get_closest_marker("emulated") and not device_arrays.HAS_EMULATION:
         return "on an emulated GPU: an editable install, or PARETOPO_EMULATED=ON"
+    if item.get_closest_marker("c_library") and c_library.LIBRARY is None:
+        return "of the C library: an editable install, or PARETOPO_C_API=ON"
+    if item.get_closest_marker("r") and shutil.which("R") is None:
+        return "in R: apt-get install r-base-core"
     if item.get_closest_marker("cuda") and _without_cuda():
         return f"on a CUDA device: {_without_cuda()}"
     return None

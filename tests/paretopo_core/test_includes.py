@@ -41,6 +41,7 @@ ALLOWED = {
     "cuda": {"", "gpu/launch"},
     "no_cuda": {"", "gpu/launch"},
     "emulated": {"", "gpu/launch"},
+    "c_api": {"", "formulas", "cpu/archive"},
     "bindings": {
         *("", "formulas", "cpu/runtime", "cpu/lanes"),
         *(f"cpu/{family}" for family in ("ranking", "boxes", "quality", "subsets", "archive")),

@@ -1,0 +1,24 @@
+# libparetopo_c: the functions of csrc/c_api/paretopo.h as a shared library, with a pkg-config file.
+include(GNUInstallDirs)
+add_library(paretopo_c SHARED csrc/c_api/paretopo.cpp)
+target_link_libraries(paretopo_c PRIVATE paretopo)
+target_compile_options(paretopo_c PRIVATE ${paretopo_cxx_flags})
+set_target_properties(paretopo_c PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY ${cuda_runtime}
+                                            PUBLIC_HEADER csrc/c_api/paretopo.h)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux") # hides the templates of the C++ library, too
+  set(exported ${CMAKE_CURRENT_BINARY_DIR}/paretopo_c.map)
+  file(WRITE ${exported} "{ global: paretopo_*; local: *; };\n")
+  target_link_options(paretopo_c PRIVATE -Wl,--version-script=${exported})
+endif()
+if(SKBUILD) # a wheel does not contain it
+  return()
+endif()
+install(TARGETS paretopo_c PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/paretopo_c.pc
+"Name: paretopo_c
+Description: Pareto fronts, hypervolumes and archives
+Version: ${PROJECT_VERSION}
+Cflags: -I${CMAKE_INSTALL_FULL_INCLUDEDIR}
+Libs: -L${CMAKE_INSTALL_FULL_LIBDIR} -lparetopo_c
+")
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/paretopo_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
