@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 import paretopo_core
 from paretopo.controller.by_group import step_by_group
+from paretopo.controller.limits import judge
 from paretopo.controller.two_stages import ParetoPO, Step
 from paretopo.preference import Preference, preferences_of
 from paretopo.rewards.measures import complete_rollouts
@@ -221,7 +222,7 @@ class Session:
             **average_outcomes(self.objectives, rollouts),
             "multiplier": step.multiplier,
             "informative": float(step.informative.mean()),
-            "differs": share_differing(self.objectives, groups),
+            "differs": share_differing(self.objectives, map(self._judge, groups)),
             "response_tokens": float(np.mean([one.tokens for one in rollouts])),
             "truncated": float(np.mean([one.truncated for one in rollouts])),
             "overlong": float(punished.mean()),
@@ -374,6 +375,7 @@ class Session:
             "phase": self._phase(step),
             "stage": controller.stage,
             **average_outcomes(self.objectives, main),
+            **self._describe_shares(main),
             "measured_of_solved": average_measures(
                 self.objectives, [one for one in main if one.solved]
             ),
@@ -626,20 +628,36 @@ class Session:
 
     def _hold_limits(self, multipliers: Sequence[float]) -> Row:
         """Update the multipliers; return those of the step, and the means that they meet."""
-        means = {name: average(one) for name, one in self._limited.items()}
-        given = [means.get(name) for name in self.objectives]
-        self.controller.hold(
-            [
-                np.nan if value is None else one.to_reward(value)
-                for one, value in zip(self.config.objectives, given, strict=True)
-            ]
-        )
-        for values in self._limited.values():
+        reached = self._average_judged(self._limited)
+        self.controller.hold([np.nan if one is None else one for one in reached.values()])
+        row: Row = {}
+        for (name, values), multiplier in zip(self._limited.items(), multipliers, strict=True):
+            share = {} if self.config.objective(name).share is None else {"share": reached[name]}
+            row[name] = {"mean": average(values), **share, "multiplier": multiplier}
             values.clear()
-        return {
-            name: {"mean": mean, "multiplier": multiplier}
-            for (name, mean), multiplier in zip(means.items(), multipliers, strict=True)
-        }
+        return row
+
+    def _describe_shares(self, rollouts: Sequence[Rollout]) -> Row:
+        """Return the share of an evaluation's rollouts within each limit on a share."""
+        shares = [one.name for one in self.config.objectives if one.share is not None]
+        if not shares:
+            return {}
+        values = {name: list_values(name, rollouts) for name in self._limited}
+        reached = self._average_judged(values)
+        return {"limits": {name: {"share": reached[name]} for name in shares}}
+
+    def _judge(self, group: Sequence[Rollout]) -> NDArray[np.float64]:
+        """Return (points, objectives) rewards of a group that teach."""
+        return self.controller.judge(np.array([one.rewards for one in group], np.float64))
+
+    def _average_judged(self, values: Mapping[str, Sequence[float]]) -> dict[str, float | None]:
+        """Return the mean of each objective with a limit, as a reward; or the share within it."""
+        found: dict[str, float | None] = {}
+        for limit in self.config.paretopo.limits:
+            objective = self.config.objectives[limit.objective]
+            rewards = [objective.to_reward(one) for one in values[objective.name]]
+            found[objective.name] = average(judge(limit, rewards).tolist())
+        return found
 
     def _group_of_step(
         self, group: Sequence[Rollout], step: Step, place: slice, advantages: NDArray[np.float64]

@@ -291,6 +291,9 @@ CASES = {
         + objectives('name = "calls", weight = 1').replace("name", "weight = 1, name", 1),
     ),
     "objectives.limit": Case(records, 1.0, 2.0, estimator("rloo") + objectives('name = "calls"')),
+    "objectives.share": Case(
+        records, 0.5, 0.9, estimator("rloo") + objectives('name = "calls", limit = 2')
+    ),
     "objectives.better": Case(records, "more", "fewer", POLITE),
     "objectives.economy": Case(records, "raw", "share of the group", RAW),
     "objectives.alpha": Case(records, 0.7, 0.2, FEWEST),

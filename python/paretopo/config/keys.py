@@ -3,7 +3,8 @@
 The sections of a configuration are frozen dataclasses whose fields come from :func:`key`. One
 declaration gives the check of a value, its error and the row of ``docs/training.md``. A field from
 :func:`argument` belongs to values of another key. A file writes it in a table with the value's
-name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``.
+name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``, or with a number, ``limit = { value
+= 300, share = 0.9 }``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import math
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args, get_origin
+
+A_NUMBER = "a number"  # in place of the values that take an argument
 
 
 class ConfigError(ValueError):
@@ -117,9 +120,15 @@ def arguments(section: Any) -> dict[str, list[str]]:
 def is_named(value: Any, names: Iterable[str]) -> bool:
     """Return whether a value is one of the names, or begins with a name that ends in a colon.
 
+    The name :data:`A_NUMBER` stands for every number.
+
     >>> is_named("tiny", ("tiny", "small:")), is_named("small:Qwen", ("small:",))
     (True, True)
+    >>> is_named(300.0, (A_NUMBER,))
+    True
     """
+    if isinstance(value, float):
+        return A_NUMBER in names
     return isinstance(value, str) and any(
         value == name or (name.endswith(":") and value.startswith(name)) for name in names
     )

@@ -20,7 +20,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from paretopo.config.keys import ConfigError, argument, check_section, key, keys, nearest
+from paretopo.config.keys import (
+    A_NUMBER,
+    ConfigError,
+    argument,
+    check_section,
+    key,
+    keys,
+    nearest,
+)
 
 # Measured without user code, each in its own unit.
 MEASURES = ("correct", "calls", "failed_calls", "tokens", "turns", "seconds", "dollars")
@@ -106,6 +114,16 @@ class Objective:
         low=0.0,
         open_low=True,
         shown_default="none",
+    )
+    share: float | None = argument(
+        None,
+        "Least share of the rollouts that keep the limit; without it, the mean keeps it.",
+        low=0.0,
+        high=1.0,
+        open_low=True,
+        open_high=True,
+        shown_default="none",
+        of={"limit": (A_NUMBER,)},
     )
     better: Literal["more", "fewer"] = key(
         None,
@@ -363,7 +381,10 @@ class Objective:
             )
         if self.budgets is not None:
             self._refuse("budgets", "and limit exclude each other: remove one of them")
+        best = self.low if self.better == "fewer" else self.high
         for bound, beyond in ((self.low, "above low"), (self.high, "below high")):
+            if self.share is not None and limit == best:
+                continue  # a share of the rollouts can have the best value
             if bound is not None and (limit <= bound if bound == self.low else limit >= bound):
                 self._refuse(
                     "limit",

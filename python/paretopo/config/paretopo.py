@@ -157,15 +157,33 @@ class WeightChange(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """A limit on a mean reward.
+    """A limit on a mean reward, or on the share of rollouts that reach a reward.
 
     Attributes:
         objective: Its place.
-        bound: The mean reward to reach, not 0: for a cost, minus the most that it may be.
+        bound: The reward to reach, in the mean not 0: for a cost, minus the most that it may be.
+        share: Of the rollouts that reach the bound, between 0 and 1; None for a limit on the mean.
+
+    >>> few = Limit(1, -300.0, share=0.9)  # nine answers in ten have at most 300 tokens
+    >>> few.aim, round(few.unit, 3)
+    (0.9, 0.3)
     """
 
     objective: int
     bound: float
+    share: float | None = None
+
+    @property
+    def aim(self) -> float:
+        """Return the mean reward to reach, or the share."""
+        return self.bound if self.share is None else self.share
+
+    @property
+    def unit(self) -> float:
+        """Return the unit of a violation: the size of the bound, or one rollout's deviation."""
+        if self.share is None:
+            return abs(self.bound)
+        return math.sqrt(self.share * (1.0 - self.share))
 
 
 @dataclass(frozen=True)
@@ -365,8 +383,13 @@ class ParetoPOConfig:
                 f'"{ranks[0]}": use "mean", "none", "std" or "loo"'
             )
         for limit in self.limits:
-            if not math.isfinite(limit.bound) or limit.bound == 0.0:
+            if not math.isfinite(limit.bound) or limit.aim == 0.0:
                 raise ConfigError(f"paretopo.limits must be finite numbers, not 0, got {limit}")
+            if limit.share is not None and not 0.0 < limit.share < 1.0:
+                raise ConfigError(
+                    "paretopo.limits must have shares between 0 and 1, without the ends, got "
+                    f"{limit}"
+                )
             if self.weights[limit.objective] != 0.0:
                 raise ConfigError(
                     "an objective with a limit must have a weight of 0, got "

@@ -164,7 +164,7 @@ class RunConfig:
             "weights": weights,
             "weight_changes": self._change_weights(objectives),
             "limits": tuple(
-                Limit(at, one.to_reward(one.limit))
+                Limit(at, one.to_reward(one.limit), one.share)
                 for at, one in enumerate(objectives)
                 if one.limit is not None
             ),

@@ -20,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError, arguments, keys, nearest
+from paretopo.config.keys import A_NUMBER, ConfigError, arguments, keys, nearest
 from paretopo.config.notes import Note, note_gate, note_weights
 from paretopo.config.objectives import Objective, check_key, make_objectives, merge_objectives
 from paretopo.config.paretopo import RECIPES, fit_recipe
@@ -240,7 +240,7 @@ def dumps(config: RunConfig) -> str:
                 own = {
                     inner: declared
                     for inner, declared in keys(values).items()
-                    if declared.find_owner(values) == name
+                    if declared.find_owner(values) == name and getattr(values, inner) is not None
                 }
                 lines += [] if about.doc in explained else [f"# {about.doc}"]
                 explained.add(about.doc)
@@ -248,7 +248,8 @@ def dumps(config: RunConfig) -> str:
                 value = _toml(getattr(values, name))
                 if own:
                     parts = [f"{inner} = {_toml(getattr(values, inner))}" for inner in own]
-                    value = "{ " + ", ".join([f"name = {value}", *parts]) + " }"
+                    first = f"{_name_value(type(values), name)} = {value}"
+                    value = "{ " + ", ".join([first, *parts]) + " }"
                 lines.append(f"{name} = {value}")
     return "\n".join(lines) + "\n"
 
@@ -299,7 +300,8 @@ def _flatten(kind: type, section: str, given: Mapping[str, Any]) -> dict[str, An
         if not isinstance(value, Mapping) or name not in owners:
             inside = {name: value}
         else:
-            inside = {name if inner == "name" else inner: one for inner, one in value.items()}
+            own = _name_value(kind, name)
+            inside = {name if inner == own else inner: one for inner, one in value.items()}
             for inner in inside.keys() - {name, *owners[name]}:
                 raise ConfigError(
                     f"{section}.{name} has no argument {inner!r}; {nearest(inner, owners[name])}"
@@ -312,6 +314,16 @@ def _flatten(kind: type, section: str, given: Mapping[str, Any]) -> dict[str, An
                 )
             flat[inner] = one
     return flat
+
+
+def _name_value(kind: type, owner: str) -> str:
+    """Return how the table of a key with arguments names its value.
+
+    >>> _name_value(Objective, "economy"), _name_value(Objective, "limit")
+    ('name', 'value')
+    """
+    values = [about.of.get(owner, ()) for about in keys(kind).values()]
+    return "value" if any(A_NUMBER in one for one in values) else "name"
 
 
 def _check_arguments(

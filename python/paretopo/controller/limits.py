@@ -1,4 +1,4 @@
-"""Multipliers that keep mean rewards at their limits: a PI controller for each limit.
+"""Multipliers that keep means and shares at their limits: a PI controller for each limit.
 
 A limit on a mean cost C says C <= L. With the multiplier m, training improves the Lagrangian ``V -
 m C / L``, V the weighted sum of the other mean rewards. Where C exceeds L the multiplier rises,
@@ -7,6 +7,11 @@ otherwise it falls.
 The best mixture of policies within L needs a multiplier of at most ``(V(L) - V(c)) L / (L - c)``, c
 the least cost there is, because V is concave in L. For a V of 0 to 1, and L at least 1.11 c, that
 is at most :data:`MOST`.
+
+A limit on a share says that at least a share S of the rollouts keeps a bound. The reward is 1 for
+a rollout that keeps it, else 0. Its standard deviation at the limit, ``u = sqrt(S (1 - S))``, takes
+the place of L, so that the noise of the violation depends on the number of rollouts only. Where all
+rollouts can keep the bound, the multiplier is at most ``u / (1 - S)``, 9.95 for a share of 0.99.
 
 Source: Stooke, Achiam and Abbeel (2020), "Responsive safety in reinforcement learning by PID
 Lagrangian methods", arXiv 2007.03964, algorithm 2: the proportional term damps the oscillation of
@@ -20,21 +25,39 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from paretopo.config.paretopo import Limit
 
 # Chosen on the tuning tasks of research/tasks.py: see research/constraints.py.
-INTEGRAL = 0.02  # per step, of a violation as a share of the limit
+INTEGRAL = 0.02  # per step, of a violation in units of the limit
 PROPORTIONAL = 2.0
 SMOOTHING = 0.8  # of the violations in the proportional term
 VIOLATION = 0.25  # that counts at most: from a costly start, the multiplier would overshoot
 MOST = 10.0
 
 
+def judge(limit: Limit, rewards: ArrayLike) -> NDArray[np.float64]:
+    """Return the rewards whose mean is limited: of a share, 1 where the bound is reached, else 0.
+
+    Args:
+        limit: On a mean or a share.
+        rewards: (...) of its objective, larger is better.
+
+    >>> judge(Limit(1, -300.0, share=0.9), [-310.0, -300.0, -20.0])
+    array([0., 1., 1.])
+    """
+    given = np.asarray(rewards, np.float64)
+    return given if limit.share is None else (given >= limit.bound).astype(np.float64)
+
+
 class Multipliers:
     """The multiplier of each limit, 0 at first.
 
     Args:
-        bounds: (...) mean rewards to reach, larger is better and not 0: for a cost, minus its most.
+        bounds: (...) mean rewards to reach, larger is better: for a cost, minus its most.
+        units: (...) of the violations, above 0; None takes the sizes of the bounds, which must not
+            be 0 then.
 
     Attributes:
         values: (...) float64, from 0 to :data:`MOST`.
@@ -45,8 +68,9 @@ class Multipliers:
     array([0.202])
     """
 
-    def __init__(self, bounds: ArrayLike) -> None:
+    def __init__(self, bounds: ArrayLike, units: ArrayLike | None = None) -> None:
         self.bounds = np.asarray(bounds, np.float64)
+        self.units = np.abs(self.bounds) if units is None else np.asarray(units, np.float64)
         self._updates = np.zeros(self.bounds.shape)
         self._smoothed = np.zeros(self.bounds.shape)
         self._integral = np.zeros(self.bounds.shape)
@@ -63,7 +87,7 @@ class Multipliers:
         """
         means = np.asarray(means, np.float64)
         known = ~np.isnan(means)
-        over = np.where(known, (self.bounds - means) / np.abs(self.bounds), 0.0)
+        over = np.where(known, (self.bounds - means) / self.units, 0.0)
         over = over.clip(-1.0, VIOLATION)
         updates = self._updates + known
         # The mean of the first violations, later an exponential average.

@@ -22,7 +22,7 @@ from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
 from paretopo.controller.gate import apply_gate, find_informative, keep_least_economy
-from paretopo.controller.limits import Multipliers
+from paretopo.controller.limits import Multipliers, judge
 
 __all__ = ["Gated", "ParetoPO", "Signal", "Step"]
 
@@ -142,7 +142,9 @@ class ParetoPO:
         self._steps_taken = 0
         self._gain = HypervolumeGain(config)
         self._limited = [one.objective for one in config.limits]
-        self._limits = Multipliers([one.bound for one in config.limits])
+        self._limits = Multipliers(
+            [one.aim for one in config.limits], [one.unit for one in config.limits]
+        )
 
     # ---- the training side -------------------------------------------------------------------
 
@@ -164,7 +166,7 @@ class ParetoPO:
 
         Returns:
             Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, ranks
-            and informative groups used. Their means then update the multipliers of limits.
+            and informative groups used. They then update the multipliers of limits.
 
         Raises:
             ValueError: The shape is wrong, a reward is NaN or infinite (the message names it), or
@@ -173,21 +175,21 @@ class ParetoPO:
         groups = self.gate_groups(rewards, mask=mask, weights=weights)
         step = self.step_gated(groups, weights)
         # An objective with a limit keeps its value in the gate.
-        self.hold(groups.vectors[slice(None) if groups.mask is None else groups.mask])
+        vectors = self.judge(groups.vectors)
+        inside = vectors[slice(None) if groups.mask is None else groups.mask]
+        if self._limited and inside.size:
+            self.hold(inside.reshape(-1, self.objectives)[:, self._limited].mean(axis=0))
         return step
 
-    def hold(self, rewards: ArrayLike) -> None:
-        """Update the multipliers of limits from the mean rewards of a step, for the next step.
+    def hold(self, means: ArrayLike) -> None:
+        """Update the multipliers of limits from the rollouts of a step, for the next step.
 
         Args:
-            rewards: (..., objectives) of all rollouts of a step; NaN if an objective does not
-                apply. The multiplier of one that applies to no rollout stays.
+            means: (limits,) mean rewards of all rollouts; for a limit on a share, the share of the
+                rollouts that reach its bound. NaN, for an objective that applies to no rollout,
+                leaves a multiplier as it is.
         """
-        vectors = np.asarray(rewards, np.float64).reshape(-1, self.objectives)[:, self._limited]
-        known = ~np.isnan(vectors)
-        count = known.sum(axis=0)
-        total = np.where(known, vectors, 0.0).sum(axis=0)
-        self._limits.update(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+        self._limits.update(means)
 
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
         """Take a :meth:`step` with groups from :meth:`gate_groups`; call :meth:`hold` after it."""
@@ -234,10 +236,24 @@ class ParetoPO:
         vectors, inside = self._check(rewards, mask)
         gated = self._apply_gate(vectors, inside)
         # Objectives of weight 0 are only recorded and teach nothing.
-        seen = gated[..., self._weighted_columns(self._current_weights(weights), with_first=True)]
+        columns = self._weighted_columns(self._current_weights(weights), with_first=True)
+        seen = self.judge(gated)[..., columns]
         switches = self.config
         keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
         return Gated(gated, keep, inside)
+
+    def judge(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the rewards that teach: with a limit on a share, 1 where the bound is reached.
+
+        Args:
+            vectors: (..., objectives), larger is better; without such a limit, they are returned.
+        """
+        judges = [one for one in self.config.limits if one.share is not None]
+        if judges:
+            vectors = vectors.copy()
+        for one in judges:
+            vectors[..., one.objective] = judge(one, vectors[..., one.objective])
+        return vectors
 
     # ---- the evaluation side -----------------------------------------------------------------
 
@@ -284,7 +300,7 @@ class ParetoPO:
     def weights(self) -> tuple[float, ...]:
         """Return the share of each objective in the next step; the shares sum to 1.
 
-        A limit's is its multiplier's, for the mean reward in units of the limit.
+        A limit's is its multiplier's, for the judged reward in units of the limit.
         """
         shares = np.array(self.config.weights_at(self._steps_taken + 1))
         shares[self._limited] = self._limits.values
@@ -370,7 +386,9 @@ class ParetoPO:
     ) -> NDArray[np.float64]:
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
         estimator = ESTIMATORS[name]
-        rewards = gated * scale if self.config.multiplier_on == "reward" else gated
+        rewards = self.judge(gated)
+        if self.config.multiplier_on == "reward":
+            rewards = rewards * scale
         # An estimator without weights must also leave out objectives of weight 0.
         least = self.config.economies == "least"
         seen = self._weighted_columns(weights, with_first=least or name in OF_SUCCESS)
@@ -434,7 +452,7 @@ class ParetoPO:
         if not self._limited:
             return np.asarray(given, np.float64)
         factors = np.array(given, np.float64)
-        factors[..., self._limited] = self._limits.values / np.abs(self._limits.bounds)
+        factors[..., self._limited] = self._limits.values / self._limits.units
         factors /= 1.0 + self._limits.values.sum()
         return factors
 

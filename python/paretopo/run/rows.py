@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paretopo.rollout import Rollout
 from paretopo.run.files import Row
@@ -63,9 +64,11 @@ def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
     }
 
 
-def share_differing(names: Sequence[str], groups: Iterable[Sequence[Rollout]]) -> dict[str, float]:
-    """Return the share of the groups in which the rewards of an objective differ."""
-    spans = [np.ptp([one.rewards for one in group], axis=0) for group in groups]
+def share_differing(
+    names: Sequence[str], groups: Iterable[NDArray[np.float64]]
+) -> dict[str, float]:
+    """Return the share of groups, (points, objectives), in which an objective's rewards differ."""
+    spans = [np.ptp(group, axis=0) for group in groups]
     shares = np.mean(np.array(spans) > 0.0, axis=0)
     return dict(zip(names, shares.tolist(), strict=True))
 

@@ -1,7 +1,8 @@
-"""Limits on mean rewards: the multipliers, the advantages, the records and the refusals."""
+"""Limits on means and shares: the multipliers, the advantages, the records and the refusals."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -13,6 +14,7 @@ from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.limits import INTEGRAL, MOST, PROPORTIONAL, VIOLATION, Multipliers
+from paretopo.controller.two_stages import ParetoPO
 from paretopo.run import plots
 from paretopo.run.folder import RunFolder
 from paretopo.run.history import read_history
@@ -25,6 +27,7 @@ name = "correct"
 name = "calls"
 limit = 2
 """
+SHARE = FILE.replace("limit = 2", "limit = { value = 3, share = 0.9 }")
 VECTORS = np.array([[1.0, -3.0], [1.0, -1.0], [0.0, -4.0], [0.0, -4.0]])
 
 
@@ -102,8 +105,74 @@ def test_groups_of_equal_correctness_teach_the_cost():
     assert advantages[0] < 0.0 < advantages[1]
 
 
-def test_a_resumed_controller_continues_bit_for_bit():
-    config = loads(FILE).paretopo
+def test_a_limit_on_a_share_pays_for_rollouts_within_it():
+    config = loads(SHARE).paretopo
+    assert config.limits == (Limit(1, -3.0, 0.9),)
+    _, state = advantages_by_group(VECTORS, "aaaa", config)
+    # Two of four keep it: a violation of (0.9 - 0.5) / 0.3, more than counts.
+    [multiplier] = state["limits"]["values"]
+    assert multiplier == pytest.approx((INTEGRAL + PROPORTIONAL) * VIOLATION)
+    advantages, _ = advantages_by_group(VECTORS, "aaaa", config, state)
+    value = VECTORS[:, 0] + multiplier * np.array([1.0, 1.0, 0.0, 0.0]) / 0.3
+    alone = ESTIMATORS["rloo"](value[None, :, None], [1.0])[0]
+    assert advantages == pytest.approx(alone / (1.0 + multiplier))
+
+
+def test_a_share_follows_numbers_by_hand():
+    held = Multipliers([0.9], [0.3])
+    held.update([0.87])
+    assert held.values == pytest.approx([(INTEGRAL + PROPORTIONAL) * 0.1])
+    held.update([0.96])  # kept: the last violation counts, -0.2
+    assert held.values == pytest.approx([0.0])
+
+
+def test_costs_on_one_side_of_the_bound_are_equal_under_a_limit_on_a_share():
+    config = loads(SHARE).paretopo
+    within, apart = [[1.0, -3.0], [1.0, -1.0]], [[1.0, -4.0], [1.0, -3.0]]
+    _, state = advantages_by_group([*within, [0.0, -9.0]], "aab", config)
+    assert state["limits"]["values"][0] > 0.0
+    advantages, _ = advantages_by_group(within + apart, "aabb", config, state)
+    assert advantages[:2].tolist() == [0.0, 0.0]
+    assert advantages[2] < 0.0 < advantages[3]
+    controller = ParetoPO(config)
+    assert controller.gate_groups([within, apart]).informative.tolist() == [False, True]
+
+
+def test_a_share_to_reach_takes_the_best_value_of_a_measure():
+    text = '[[objectives]]\nname = "correct"\nlimit = { value = 1, share = 0.8 }\n'
+    config = loads(text + '[[objectives]]\nname = "polite"\nlow = 0\nhigh = 1\n').paretopo
+    vectors = np.array([[1.0, 0.5], [0.0, 0.5], [1.0, 0.5], [0.0, 0.5]])
+    states = [
+        advantages_by_group(vectors, "aaaa", one)[1]
+        for one in (config, dataclasses.replace(config, limits=(Limit(0, 0.8),)))
+    ]
+    assert [state["limits"]["values"] for state in states] == [
+        pytest.approx([(INTEGRAL + PROPORTIONAL) * VIOLATION])
+    ] * 2
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_training_on_a_table_reaches_the_best_policy_within_a_share(share):
+    # One kind of question. The dear way is right more often, and costs more than the bound, so the
+    # best policy takes it for all questions that the share leaves.
+    right, calls = np.array([0.3, 0.9]), np.array([1.0, 8.0])
+    rng, logits, late = np.random.default_rng(0), np.zeros(2), []
+    text = SHARE.replace("value = 3, share = 0.9", f"value = 3, share = {share}")
+    controller = ParetoPO(loads(text).paretopo)
+    for step in range(1500):
+        policy = np.exp(logits) / np.exp(logits).sum()
+        way = (rng.random((16, 8)) < policy[1]).astype(int)
+        rewards = np.stack([rng.random(way.shape) < right[way], -calls[way]], axis=-1)
+        advantages = controller.step(rewards.astype(float)).advantages
+        steps = (advantages[..., None] * (np.eye(2)[way] - policy)).mean(axis=(0, 1))
+        logits += 1.0 * steps
+        late += [policy[0]] if step >= 1000 else []
+    assert np.mean(late) == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize("text", [FILE, SHARE])
+def test_a_resumed_controller_continues_bit_for_bit(text):
+    config = loads(text).paretopo
     draws = np.random.default_rng(0).uniform([0.0, -5.0], [1.0, 0.0], (12, 8, 2)).round(2)
     states = [None, None]
     for number, vectors in enumerate(draws):
@@ -160,10 +229,28 @@ def test_a_picture_has_the_limit_and_its_multiplier(tmp_path, monkeypatch):
     assert [list(one.get_ydata()) for one in calls.lines if one.get_linestyle() == ":"] == [[2, 2]]
 
 
-def test_a_resumed_session_continues_exactly(tmp_path):
-    whole = RunFolder.create(tmp_path, loads(FILE))
+def test_rows_of_a_share_have_it_next_to_the_mean(tmp_path):
+    run = RunFolder.create(tmp_path, loads(SHARE))
+    session = Session(run, prompts=8, steps_per_epoch=8)
+    tracked = session.observe(0, group([3, 4], [1, 1]))
+    assert tracked["paretopo/limits/calls/share"] == 0.5
+    assert run.evaluations()[0]["limits"] == {"calls": {"share": 0.5}}
+    run_steps(session, 1, 2)
+    rows = [row["limits"]["calls"] for row in run.steps()]
+    assert rows[0]["mean"] == pytest.approx((2 * 9 + 27) / 9)
+    # Calls of 3, 5 and the step, twice; and 9, 9, 9.
+    assert [row["share"] for row in rows] == [pytest.approx(4 / 9)] * 2
+    expected = (INTEGRAL + PROPORTIONAL) * VIOLATION
+    assert [row["multiplier"] for row in rows] == pytest.approx([0.0, expected])
+    session.advantages([score(session, group([3, 4, 9, 9], [1, 1, 0, 0]))])
+    assert session.tracked()["paretopo/limits/calls/share"] == 0.25
+
+
+@pytest.mark.parametrize("text", [FILE, SHARE])
+def test_a_resumed_session_continues_exactly(tmp_path, text):
+    whole = RunFolder.create(tmp_path, loads(text))
     states = run_steps(Session(whole, prompts=8, steps_per_epoch=8), 1, 5)
-    parted = RunFolder.create(tmp_path, loads(FILE))
+    parted = RunFolder.create(tmp_path, loads(text))
     [*_, saved] = run_steps(Session(parted, prompts=8, steps_per_epoch=8), 1, 3)
     resumed = Session(parted, prompts=8, steps_per_epoch=8)
     resumed.restore(saved)
@@ -245,11 +332,43 @@ def test_preferences_share_the_weight_that_limits_leave(tmp_path):
         ('[paretopo]\ngroup_filter = "accuracy"', 'needs paretopo.group_filter = "vector"'),
         ('[optimiser]\nlearn_from = "answers"', 'limit needs optimiser.learn_from = "rewards"'),
         ('[[objectives]]\nname = "points"', "calls.limit is weighed against shares"),
+        ("share = 1", "calls.share must be a number above 0 to below 1, got 1"),
+        ("share = 0.0", "calls.share must be a number above 0 to below 1, got 0"),
+        ('share = "most"', "calls.share must be a number above 0 to below 1, got 'most'"),
     ],
 )
 def test_a_limit_refuses_keys_that_contradict_it(more, message):
     with pytest.raises(ConfigError, match=message):
         loads(FILE + more)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("{ value = 2, shares = 0.9 }", "calls.limit has no argument 'shares'; did you mean 'sha"),
+        ("{ share = 0.9 }", "calls.share = 0.9 is an argument of objectives.calls.limit = 'a num"),
+        ("{ value = 0, share = 0.9 }", "calls.limit must be a number greater than 0, got 0"),
+        ("{ value = 2, share = 0.9 }\nhigh = 2", "calls.limit must be below high, 2"),
+    ],
+)
+def test_the_table_of_a_share_is_checked(limit, message):
+    with pytest.raises(ConfigError, match=message):
+        loads(FILE.replace("limit = 2", f"limit = {limit}"))
+
+
+def test_a_share_can_be_set_without_a_table():
+    config = loads(SHARE)
+    assert loads(dumps(config)) == config
+    for overrides in (
+        {"objectives.calls.limit": {"value": 3, "share": 0.9}},
+        {"objectives.calls.limit": 3, "objectives.calls.limit.share": 0.9},
+    ):
+        assert loads(FILE, overrides).paretopo == config.paretopo
+
+
+def test_the_controller_refuses_a_share_of_nothing():
+    with pytest.raises(ConfigError, match="must have shares between 0 and 1"):
+        ParetoPOConfig(weights=(1.0, 0.0), limits=(Limit(1, -2.0, 1.0),))
 
 
 def test_a_limit_for_every_objective_is_refused():
