@@ -83,7 +83,7 @@ def run(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:
 def write_outcomes(text: str, outcomes: Sequence[tuple[Defect, Outcome]]) -> str:
     """Return the page with other outcomes in its table; peers that are missing keep theirs."""
     system = f"{sys.platform}, Python {sys.version.split()[0]}"
-    text = re.sub(r"the last time on .*", f"the last time on {system}.", text, count=1)
+    text = re.sub(r"last updated on .*", f"last updated on {system}.", text, count=1)
     for number, (defect, outcome) in enumerate(outcomes, 1):
         version = peers.find_version(defect.peer)
         if version is not None:
