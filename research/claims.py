@@ -260,7 +260,7 @@ def _find_most_calls(results: Results, task: str) -> Finding:
     most = max(calls, key=lambda method: calls[method])
     gap = max(right.values()) - right[ACCURACY]
     return Finding(
-        f"accuracy only: near the highest accuracy, most {unit}",
+        f"accuracy only has nearly the highest accuracy and the most {unit}",
         task,
         _by_means(most == ACCURACY and gap <= ACCURACY_MARGIN),
         f"{calls[ACCURACY]:.2f} {unit}, most has `{most}` with {calls[most]:.2f}; "
@@ -273,7 +273,7 @@ def _find_broadest(results: Results, task: str) -> Finding:
     best = max(volumes, key=lambda method: volumes[method])
     ahead = sum(volumes[method] < volumes[PAPER] for method in volumes)
     return Finding(
-        "the front over a run is broadest for ParetoPO",
+        "ParetoPO has the broadest front over a run",
         task,
         _by_means(best == PAPER),
         f"{volumes[PAPER]:.4f}, more than {ahead} of {len(volumes) - 1} others; most has `{best}` "
@@ -290,35 +290,37 @@ def _ablation(text: str, switch: str) -> _Claim:
 
 
 _CLAIMS: tuple[_Claim, ...] = (
-    _dominates("ParetoPO: as accurate as accuracy only, fewer {cost}", PAPER, ACCURACY),
+    _dominates("ParetoPO is as accurate as accuracy only, with fewer {cost}", PAPER, ACCURACY),
     _dominates("ParetoPO dominates fixed weights", PAPER, FIXED),
     _more_accurate("MO-GRPO is less accurate than ParetoPO", PAPER, "mo_grpo"),
-    _dominates("OTC: fewer {cost} than accuracy only, accuracy kept", "otc_grpo", ACCURACY),
+    _dominates(
+        "OTC needs fewer {cost} than accuracy only, at equal accuracy", "otc_grpo", ACCURACY
+    ),
     _ablation("removing stage 1 lowers accuracy", "without_stage_1"),
     _ablation("removing stage 2 lowers accuracy", "without_stage_2"),
     _ablation("removing ranks lowers accuracy", "without_ranking"),
     _ablation("removing dynamic weighting lowers accuracy", "without_dynamic_weighting"),
-    _ablation("weights 0.2, 0.8 lose accuracy", "weights_20_80"),
-    _ablation("weights 0.4, 0.6 lose accuracy", "weights_40_60"),
-    _ablation("weights 0.8, 0.2 lose accuracy", "weights_80_20"),
-    _leaner("a larger alpha makes fewer {cost}", "paper+alpha_14", "paper+alpha_035"),
-    _ablation("without the spread inside fronts (beta 0) accuracy falls", "beta_0"),
-    _ablation("with twice the spread inside fronts (beta 1) accuracy falls", "beta_1"),
-    _ablation("without smoothing the gain (gamma 0) accuracy falls", "gamma_0"),
-    _ablation("with more smoothing (gamma 0.9) accuracy falls", "gamma_09"),
+    _ablation("weights 0.2 and 0.8 lower accuracy", "weights_20_80"),
+    _ablation("weights 0.4 and 0.6 lower accuracy", "weights_40_60"),
+    _ablation("weights 0.8 and 0.2 lower accuracy", "weights_80_20"),
+    _leaner("a larger alpha leads to fewer {cost}", "paper+alpha_14", "paper+alpha_035"),
+    _ablation("removing the spread within fronts (beta 0) lowers accuracy", "beta_0"),
+    _ablation("doubling the spread within fronts (beta 1) lowers accuracy", "beta_1"),
+    _ablation("removing the smoothing of the gain (gamma 0) lowers accuracy", "gamma_0"),
+    _ablation("more smoothing (gamma 0.9) lowers accuracy", "gamma_09"),
     *(
         _more_accurate(
-            f"on RLOO, where it does not cancel, a smoothed gain (gamma {gamma}) raises accuracy",
+            f"on RLOO, where the gain does not cancel, smoothing (gamma {gamma}) raises accuracy",
             f"dynamic_hv_rloo+gamma_{digits}",
             "dynamic_hv_rloo",
         )
         for gamma, digits in ((0.5, "05"), (0.9, "09"))
     ),
-    _leaner_at_end("{cost} fall in the course of ParetoPO", PAPER),
-    _shorter_at_end("responses shorten in the course of ParetoPO", PAPER),
-    _settled("the fewest {cost} known to solve a question settle in the first quarter", PAPER),
+    _leaner_at_end("{cost} fall during training with ParetoPO", PAPER),
+    _shorter_at_end("responses become shorter during training with ParetoPO", PAPER),
+    _settled("the fewest {cost} that solve a question settle in the first quarter", PAPER),
     _leaner_at_end(
-        "control: {cost} fall without any reward, only by positive advantages",
+        "control: {cost} fall without rewards, only because advantages are positive",
         "constant+loss_grpo",
     ),
 )

@@ -308,8 +308,8 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 _COLUMNS = (
-    *("cost, % of the limit, median", "above the limit, mean", "the same, last policy"),
-    *("kept within 1 %", "value where kept, % of the best", "kept, and value at least 99 %"),
+    *("cost, % of the limit, median", "above the limit, mean", "above the limit, last policy"),
+    *("kept within 1 %", "value in kept runs, % of the best", "kept with a value of at least 99 %"),
 )
 
 
