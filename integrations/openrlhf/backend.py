@@ -36,28 +36,28 @@ BACKEND = Backend(
         Limit(
             "openrlhf.zero_stage",
             (0, 1, 2),
-            "with model.lora, the engines get whole matrices with the adapters added",
+            "with model.lora, the engines receive full matrices with the adapters added",
             lambda config: config.model.lora.rank > 0,
         ),
         Limit(
             "task.prompts",
             (),
-            "a step needs at least optimiser.prompts_per_step of them",
+            "a step needs at least optimiser.prompts_per_step prompts",
             _lacks_a_step,
         ),
         Limit("preference.sampling", ("dirichlet",), "its prompts are written before training"),
         Limit(
             "paretopo.preference",
             ("fixed",),
-            "a preference is written into the questions of [task]: leave openrlhf.prompts, held_out"
+            "a preference is written into the questions of [task]: keep openrlhf.prompts, held_out"
             f' and agent at "{FROM_TASK}"',
             _reads_files,
         ),
         Limit(
             "tool.search_url",
             (),
-            "with openrlhf.nodes above 1: a server that a run starts serves only its machine; give "
-            "the address of a server, paretopo serve-search --host ADDRESS",
+            "with openrlhf.nodes above 1, a server that the run starts serves only its own machine: "
+            "set the address of a server that you start, paretopo serve-search --host ADDRESS",
             lambda config: _serves_one_machine(config) and config.tool.search_url == NONE,
         ),
     ),

@@ -28,13 +28,13 @@ BACKEND = Backend(
         Limit(
             "paretopo.multiplier_on",
             ("advantage", "reward", "none"),
-            'its policy processes keep their own schedule: use "advantage"',
+            'its policy processes have their own learning-rate schedule: use "advantage"',
         ),
         Limit("preference.sampling", ("dirichlet",), "its prompts are written before training"),
         Limit(
             "paretopo.preference",
             ("fixed",),
-            "a preference is written into the questions of [task]: leave verl.prompts, held_out "
+            "a preference is written into the questions of [task]: keep verl.prompts, held_out "
             f'and reward at "{FROM_TASK}"',
             _reads_files,
         ),

@@ -60,10 +60,10 @@ def test_a_search_server_of_its_own_serves_several_machines():
 
 
 def test_the_documentation_lists_every_limit():
-    rows = ["| back end | key | takes | reason |", "|---|---|---|---|"]
+    rows = ["| trainer | key | supported values | reason |", "|---|---|---|---|"]
     for name, limit in LIMITS:
         takes = (
-            " or ".join(f"`{one!r}`".replace("'", '"') for one in limit.takes) or "by the reason"
+            " or ".join(f"`{one!r}`".replace("'", '"') for one in limit.takes) or "see the reason"
         )
         rows.append(f"| {name} | `{limit.key}` | {takes} | {limit.why} |")
     table = "\n".join(rows)
