@@ -56,8 +56,9 @@ BACKEND = Backend(
         Limit(
             "tool.search_url",
             (),
-            "with openrlhf.nodes above 1, a server that the run starts serves only its own machine: "
-            "set the address of a server that you start, paretopo serve-search --host ADDRESS",
+            "with openrlhf.nodes above 1, a server that the run starts serves only its own "
+            "machine: set the address of a server that you start, paretopo serve-search --host "
+            "ADDRESS",
             lambda config: _serves_one_machine(config) and config.tool.search_url == NONE,
         ),
     ),

@@ -1,8 +1,8 @@
 """A configuration key: one dataclass field with its meaning and its allowed values.
 
 The sections of a configuration are frozen dataclasses whose fields come from :func:`key`. One
-declaration gives the check of a value, its error and the row of ``docs/training.md``. A field from
-:func:`argument` belongs to values of another key. A file writes it in a table with the value's
+declaration gives the check of a value, its error and its row in ``docs/configuration.md``. A field
+from :func:`argument` belongs to values of another key. A file writes it in a table with the value's
 name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``, or with a number, ``limit = { value
 = 300, share = 0.9 }``.
 """
@@ -47,7 +47,7 @@ class Key:
         if self.low is None and self.high is None:
             return ""
         if self.high is None:
-            return f"{'greater than' if self.open_low else 'at least'} {_number(self.low)}"
+            return f"{'greater than' if self.open_low else 'of at least'} {_number(self.low)}"
         low = (
             ""
             if self.low is None

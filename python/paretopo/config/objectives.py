@@ -83,41 +83,42 @@ class Objective:
     name: str = key(
         "correct",
         "Name in rollouts and records: correct, calls, failed_calls, tokens (written by the "
-        "policy), turns, seconds, dollars, or the name of a reward function or of a value that an "
-        "agent or an environment reports.",
+        "policy), turns, seconds or dollars; or the name of a reward function, or of a value "
+        "that an agent or an environment reports.",
         shown_default="none",
     )
     function: str | None = key(
         None,
-        'Its reward function: another one of rewards.file, "package.module:name",'
-        ' "package.module:name(parameter=1)", or a reward model, "model:NAME". Objectives that name'
-        " the same function get its values by their names.",
+        'Reward function: the name of another one in rewards.file, "package.module:name", '
+        '"package.module:name(parameter=1)", or a reward model, "model:NAME". Several '
+        "objectives can share a function that returns their values by name.",
         shown_default="the function of rewards.file with its name",
     )
     weight: float | None = key(
         None,
-        "Share of the preference, relative to the other weights. Give a weight to all objectives "
-        "or to none.",
+        "Weight relative to those of the other objectives. Set it for all objectives or for none.",
         low=0.0,
         shown_default="all equal",
     )
     start_weight: tuple[float, ...] | None = key(
         None,
-        "[w, a, b]: weight w until step a; it then changes linearly, and is weight from step b on.",
+        "[w, a, b]: the weight is w until step a, then changes linearly, and has its final "
+        "value, weight, from step b on.",
         low=0.0,
         shown_default="none: the same weight in all steps",
     )
     limit: float | None = key(
         None,
-        "Most that the mean over all rollouts may be, or least if more is better, in the unit of "
-        "the measure. Training adapts its weight: docs/constraints.md.",
+        "Upper limit on the mean over all rollouts, in the unit of the measure; a lower limit "
+        "if more is better. Training adapts the weight to keep it: docs/constraints.md.",
         low=0.0,
         open_low=True,
         shown_default="none",
     )
     share: float | None = argument(
         None,
-        "Least share of the rollouts that keep the limit; without it, the mean keeps it.",
+        "Smallest share of the rollouts that must keep the limit. Without it, the limit applies "
+        "to the mean.",
         low=0.0,
         high=1.0,
         open_low=True,
@@ -127,7 +128,7 @@ class Objective:
     )
     better: Literal["more", "fewer"] = key(
         None,
-        "Direction: more or fewer is better.",
+        "Direction of improvement.",
         shown_default='"fewer" for calls, failed_calls, tokens, turns, seconds and dollars, else '
         '"more"',
     )
@@ -145,41 +146,42 @@ class Objective:
         "laser_d",
     ] = key(
         None,
-        "Conversion of the measure into a reward; docs/objectives.md explains the choices.",
-        shown_default='"saving" for a cost, else "raw"; with recipe = "paper" "paretopo" for calls,'
-        ' else "raw"',
+        "Formula that converts the measure into a reward; docs/objectives.md explains the choices.",
+        shown_default='"saving" for a cost, else "raw". With recipe = "paper": "paretopo" for '
+        'calls, else "raw"',
     )
     alpha: float = argument(
         0.7,
-        "Decay of the economy exp(-alpha * d).",
+        "Decay of the economy exp(-alpha * d), where d is the distance from the lowest cost of "
+        "a success.",
         low=0.0,
         open_low=True,
         of={"economy": ("paretopo",)},
     )
     most: int = argument(
         0,
-        "Largest number of calls of a rollout; 0 takes optimiser.max_tool_calls.",
+        "Largest number of calls of a rollout; 0 means optimiser.max_tool_calls.",
         low=0,
         of={"economy": ("otc",)},
     )
     price: float = key(
         1.0,
-        "Price of one unit: the measure is multiplied by it before everything else.",
+        "Price of one unit; the measure is multiplied by it before everything else.",
         low=0.0,
         open_low=True,
     )
     budget: float | None = key(
         None,
-        "For a cost: the measure becomes the rest of this budget, in units of the price, and more"
-        " is better.",
+        "Budget for a cost. The measure becomes the unspent part of it, in units of the price, "
+        "and more is better.",
         low=0.0,
         open_low=True,
         shown_default="none",
     )
     budgets: tuple[float, ...] | None = key(
         None,
-        'For a cost, with preference.kind = "budget": the most that a rollout may spend. Each '
-        "group gets one of these.",
+        'Budgets for a cost, with preference.kind = "budget": each group gets one of these as '
+        "the most that a rollout may spend.",
         low=0.0,
         shown_default="none",
     )
@@ -192,7 +194,7 @@ class Objective:
     )
     threshold: float = key(
         0.0,
-        "Threshold of the gate, in its own unit; a rollout must be above it, not at it.",
+        "Threshold of the gate, in its own unit. A value equal to the threshold does not pass.",
     )
     failure: float | Literal["worst", "keeps"] = key(
         None,
@@ -204,8 +206,8 @@ class Objective:
     high: float | None = key(None, "Largest valid value.", shown_default="1 for correct")
     reference: float | None = key(
         None,
-        "Coordinate of the hypervolume's reference point, in its own unit; a reward with an "
-        'economy of "paretopo", "otc" or "saving".',
+        "Coordinate of the hypervolume's reference point, in the unit of the measure. With an "
+        'economy of "paretopo", "otc" or "saving", it is a reward instead.',
         shown_default="by paretopo.reference",
     )
     recipe: Literal["recommended", "paper"] = key(

@@ -231,17 +231,18 @@ class ParetoPOConfig:
     )
     weighting: Literal["as given", "equal", "first alone", "second alone"] = key(
         "as given",
-        "The weights of the objectives; equal weights for all that are above 0; all weight on the"
-        " gate; or, with two objectives, all weight on the other one.",
+        "Weights in use. as given: those of the objectives. equal: equal weights for all that "
+        "are above 0. The other two give all weight to the gate, or to the other one of two "
+        "objectives.",
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
-        "One set of weights for all questions, or a preference that each group's question states:"
-        " see [preference].",
+        "fixed: one set of weights for all questions. given: a preference that each group's "
+        "question states; see [preference].",
     )
     beta: float = argument(
         0.5,
-        "Spread of the stage-2 advantages inside one front.",
+        "Spread of the stage-2 advantages within one front.",
         low=0.0,
         high=1.0,
         of=_of("pareto", "soft_pareto"),
@@ -262,22 +263,22 @@ class ParetoPOConfig:
     )
     stage1_steps: int | Literal["epoch", "all"] = key(
         None,
-        'Steps of stage 1. "epoch" is one pass over the prompts, "all" the whole run; 0 starts '
-        "with stage 2.",
+        'Number of steps of stage 1. "epoch" means one pass over the prompts, "all" the '
+        "complete run; 0 starts with stage 2.",
         low=0,
         shown_default=BY_RECIPE,
     )
-    stage1_estimator: EstimatorName = key("grpo", "Advantages of stage 1.")
+    stage1_estimator: EstimatorName = key("grpo", "Estimator of the advantages in stage 1.")
     stage2_estimator: EstimatorName = key(
         None,
-        "Advantages of stage 2.",
+        "Estimator of the advantages in stage 2.",
         shown_default=f'{BY_RECIPE}; "rloo" without a gate',
     )
     economies: Literal["each", "least"] = key(
         None,
-        "Combination of the rewards after the first: each with its own weight; or only the least "
-        "of a rollout, with the sum of the weights, so that a compromise is worth more than an "
-        "extreme.",
+        "Combination of the rewards after the first. each: every reward counts with its own "
+        "weight. least: only a rollout's lowest reward counts, with the sum of the weights, so "
+        "a compromise is worth more than an extreme.",
         shown_default='"least" with the estimator worth, else "each"',
     )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
@@ -328,8 +329,8 @@ class ParetoPOConfig:
     )
     smoothing: float = argument(
         0.0,
-        "Smoothing of the maximum over objectives, in the rewards' units; 0 takes the maximum "
-        "itself.",
+        "Smoothing of the maximum over objectives, in the rewards' units; 0 uses the exact "
+        "maximum.",
         low=0.0,
         of=_of("tchebycheff", "expected_tchebycheff"),
     )

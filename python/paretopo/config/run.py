@@ -57,14 +57,14 @@ class RunConfig:
 
     recipe: Literal["recommended", "paper"] = key(
         "recommended",
-        "Defaults of the switches: the paper's Algorithm 1 (paper), or the recipe that the study "
-        "supports.",
+        "Defaults of the switches. paper: the paper's Algorithm 1. recommended: the recipe that "
+        "the study supports.",
     )
-    backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Framework that performs the updates.")
+    backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Trainer that updates the policy.")
     seed: int = key(
         0,
-        "Seed of all random numbers. On OpenRLHF and verl two runs with one seed still differ, "
-        "because their engines answer in no fixed order.",
+        "Seed of all random numbers. On OpenRLHF and verl, two runs with the same seed still "
+        "differ, because the order in which their engines answer varies.",
         low=0,
         high=2**32 - 1,
     )

@@ -6,7 +6,7 @@ The controller's switches, the section ``[paretopo]``, are in :mod:`paretopo.con
 4
 >>> OptimiserConfig(group_size=1)
 Traceback (most recent call last):
-paretopo.config.keys.ConfigError: optimiser.group_size must be an integer at least 2, got 1
+paretopo.config.keys.ConfigError: optimiser.group_size must be an integer of at least 2, got 1
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LoraConfig:
         32, "Scale of the adapters: their product is multiplied by alpha / rank.", low=1
     )
     dropout: float = key(
-        0.0, "Share of the adapters' inputs dropped in training.", low=0.0, high=1.0, open_high=True
+        0.0, "Share of the adapters' inputs that training drops.", low=0.0, high=1.0, open_high=True
     )
     targets: Literal["all-linear"] | tuple[str, ...] = key(
         "all-linear",
@@ -53,8 +53,8 @@ class ModelConfig:
 
     path: str = key(
         TINY,
-        'A Hugging Face name, a folder or a .gguf file; "tiny" makes a small Qwen3 with random '
-        "weights.",
+        'A name on the Hugging Face Hub, a folder or a .gguf file; "tiny" creates a small Qwen3 '
+        "with random weights.",
     )
     chat_template: str = key(
         OWN,
@@ -63,12 +63,12 @@ class ModelConfig:
     )
     dtype: Literal["auto", "float32", "bfloat16"] = key(
         "auto",
-        "Number type of forward and backward passes (backend trl). auto takes bfloat16 for a "
+        "Number format of forward and backward passes (backend trl). auto uses bfloat16 for a "
         "loaded model if the device computes in it. Trained weights are always float32.",
     )
     gradient_checkpointing: bool = key(
         None,
-        "Recompute activations instead of keeping them: less memory, more time.",
+        "Recompute activations instead of storing them: less memory, more time.",
         shown_default="true for a loaded model",
     )
     frozen_embeddings: bool = key(
@@ -76,11 +76,14 @@ class ModelConfig:
         "Do not train the token embeddings, nor a head that is tied to them (backend trl).",
     )
     layers: int = argument(
-        2, "Transformer layers of the tiny model.", low=1, of={"path": (TINY, SMALL)}
+        2, "Number of transformer layers of the tiny model.", low=1, of={"path": (TINY, SMALL)}
     )
     width: int = argument(128, "Hidden size of the tiny model.", low=8, of={"path": (TINY, SMALL)})
     heads: int = argument(
-        4, "Attention heads of the tiny model; divides width.", low=1, of={"path": (TINY, SMALL)}
+        4,
+        "Number of attention heads of the tiny model; must divide width.",
+        low=1,
+        of={"path": (TINY, SMALL)},
     )
     mlp_width: int = argument(
         256,
@@ -125,30 +128,32 @@ class TaskConfig:
 
     name: Literal["calculator", "math", "multihop", "questions"] = key(
         "calculator",
-        "calculator: sums; math: mathematics with a Python interpreter; multihop: questions for a"
-        " search engine; questions: your own questions, with or without tools.",
+        "Kind of questions. calculator: sums; math: mathematics with a Python interpreter; "
+        "multihop: questions for a search engine; questions: your own, with or without tools.",
     )
     train: str = key(
         MADE_UP,
-        'Training questions: "made up", a JSONL file of `paretopo prepare` (math, multihop), or'
-        " one of your own (questions).",
+        'Training questions: "made up" for generated ones; a JSONL file from `paretopo prepare` '
+        "(math, multihop); or your own JSONL file (questions).",
     )
     held_out: str = key(MADE_UP, "Held-out questions, in the same form.")
     tools: str = key(
         NONE,
-        "questions: a Python file of functions that the policy may call, as TRL takes them; "
-        '"none".',
+        "A Python file of functions that the policy may call, in TRL's format (questions); "
+        '"none" for no tools.',
     )
-    prompts: int = argument(512, "Training questions to make up.", low=1, of={"train": (MADE_UP,)})
+    prompts: int = argument(
+        512, "Number of training questions to generate.", low=1, of={"train": (MADE_UP,)}
+    )
     facts: int = argument(
         24,
-        "Memorised facts for made-up questions that need no call.",
+        "Number of memorised facts, for generated questions that need no call.",
         low=1,
         of={"train": (MADE_UP,)},
     )
     kinds: tuple[float, ...] = argument(
         (0.34, 0.33, 0.33),
-        "Shares of made-up questions that need 0, 1 and 2 calls; the sum is 1.",
+        "Shares of generated questions that need 0, 1 and 2 calls; the sum is 1.",
         low=0.0,
         high=1.0,
         of={"train": (MADE_UP,)},
@@ -189,31 +194,35 @@ class TaskConfig:
 class ToolConfig:
     """The tools: interpreter (math), search engine (multihop), solver (calculator)."""
 
-    timeout: float = key(10.0, "Seconds a program may run.", low=0.0, open_low=True)
-    memory_mb: int = key(512, "MiB a program may use.", low=1)
+    timeout: float = key(10.0, "Time limit of a program, in seconds.", low=0.0, open_low=True)
+    memory_mb: int = key(512, "Memory limit of a program, in MiB.", low=1)
     workers: int = key(
-        8, "Programs that run at the same time, in each process that makes rollouts.", low=1
+        8,
+        "Number of programs that run at the same time in each process that generates rollouts.",
+        low=1,
     )
     isolation: Literal["bubblewrap", "process"] = key(
         "bubblewrap",
-        "Isolation of programs: a bubblewrap sandbox, or a process that has only limits.",
+        "Isolation of programs: a bubblewrap sandbox, or a process with limits only.",
     )
     sandbox_url: str = key(
-        NONE, 'A SandboxFusion server that runs the programs instead; "none" for none.'
+        NONE,
+        'Address of a SandboxFusion server that runs the programs instead; "none" for no server.',
     )
     search_url: str = key(
         NONE,
-        'Address of a search server with Search-R1\'s protocol; "none" with `corpus`.',
+        'Address of a search server with Search-R1\'s protocol; "none" if `corpus` is set.',
     )
     corpus: str = key(
         NONE,
-        "A JSONL corpus that the run serves itself with BM25; made-up questions bring their own.",
+        "A JSONL corpus that the run itself serves with BM25; generated questions have their "
+        "own corpus.",
     )
-    topk: int = key(3, "Passages per search.", low=1, high=100)
+    topk: int = key(3, "Number of passages per search.", low=1, high=100)
     solver_price: float = key(
         0.0,
-        "Dollars for a call of the solver, a second tool that does both operations at once; 0 "
-        "removes the solver.",
+        "Price of a call of the solver in dollars. The solver is a second tool that does both "
+        "operations at once; 0 removes it.",
         low=0.0,
     )
 
@@ -230,12 +239,12 @@ class ToolConfig:
 class WarmupConfig:
     """Supervised steps on written traces before reinforcement learning."""
 
-    steps: int = key(350, "Supervised steps; 0 skips the warm-up.", low=0)
-    batch_size: int = key(64, "Traces per supervised step.", low=1)
+    steps: int = key(350, "Number of supervised steps; 0 skips the warm-up.", low=0)
+    batch_size: int = key(64, "Number of traces per supervised step.", low=1)
     micro_batch: int = key(
         0,
-        "Traces per forward and backward pass, sorted by length to save memory and padding; 0 "
-        "takes all of a step.",
+        "Number of traces per forward and backward pass, sorted by length to save memory and "
+        "padding; 0 processes all traces of a step at once.",
         low=0,
     )
     learning_rate: float | None = key(
@@ -245,19 +254,19 @@ class WarmupConfig:
         open_low=True,
         shown_default=BY_MODEL,
     )
-    redundant_calls: int = key(2, "Largest number of needless calls in a trace.", low=0)
+    redundant_calls: int = key(2, "Largest number of unnecessary calls in a trace.", low=0)
     guess_rate: float = key(
         0.15, "Share of traces that guess instead of calling.", low=0.0, high=1.0
     )
     file: str = key(
         NONE,
-        "questions: a Python file with a function `demonstrate` that writes the rollouts to "
-        'imitate; "none" imitates answers.',
+        "A Python file with a function `demonstrate` that writes the rollouts to imitate "
+        '(questions); "none" to imitate the answers.',
     )
     shared: str = key(
         NONE,
-        "A folder that keeps finished warm-ups. Runs with the same model, task, warm-up and seed "
-        'share them; "none".',
+        "A folder that stores finished warm-ups. Runs with the same model, task, warm-up and "
+        'seed share them. "none" for no sharing.',
     )
 
     def __post_init__(self) -> None:
@@ -270,37 +279,37 @@ class RewardsConfig:
 
     file: str = key(
         NONE,
-        "A Python file of reward functions as TRL takes them, each with the name of its "
-        'objective; "none".',
+        "A Python file of reward functions in TRL's format, each named after its objective; "
+        '"none" for no file.',
     )
     timeout: float = key(
-        60.0, "Seconds that one call of a reward function may take.", low=0.0, open_low=True
+        60.0, "Time limit of one call of a reward function, in seconds.", low=0.0, open_low=True
     )
     retries: int = key(
         0,
-        "Number of further attempts after a call that fails or takes too long, after 1, 2, 4 "
-        "seconds and so on, at most 30.",
+        "Number of further attempts after a call that fails or takes too long. The waiting time "
+        "before an attempt is 1, 2, 4 seconds and so on, up to 30.",
         low=0,
     )
     failing: Literal["stop", "skip"] = key(
         "stop",
-        "After the last attempt, the run stops, or the objective does not apply to the rollouts of "
-        "that call. A failure of the gate always stops the run.",
+        "Effect of a call whose last attempt fails. stop: the run stops. skip: the objective "
+        "does not apply to the rollouts of that call. A failure of the gate always stops the "
+        "run.",
     )
     n_opt_scope: Literal["running", "group"] = key(
         "running",
-        "Where the fewest calls of a success are looked up (or the least of another cost with "
-        "such an economy): in all groups so far, or in the current group. Held-out questions "
-        "follow evaluation_n_opt.",
+        'Scope of the lowest cost of a success, for the economies "paretopo" and "otc": all '
+        "groups so far, or only the current group. Held-out questions follow evaluation_n_opt.",
     )
     n_opt_min_support: int = key(
-        1, "Number of successes with that few calls before they count; the paper has 1.", low=1
+        1, "Number of successes that a lowest cost needs before it counts; the paper uses 1.", low=1
     )
     evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
         None,
-        "Optimum of held-out questions. recompute: score all evaluations again when it falls. "
-        "running: score each evaluation once. frozen: keep the first optimum, which punishes "
-        "answers with fewer calls.",
+        "Lowest cost for held-out questions. recompute: score all evaluations again when it "
+        "falls. running: score each evaluation once. frozen: keep that of the first "
+        "evaluation, which punishes answers with fewer calls.",
         shown_default=BY_RECIPE,
     )
     dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
@@ -328,13 +337,13 @@ class PreferenceConfig:
 
     kind: Literal["weights", "budget"] = key(
         "weights",
-        "Weights of the objectives, or the most that a rollout may spend, from each objective's "
-        "budgets.",
+        "Contents of a preference: weights of the objectives, or the most that a rollout may "
+        "spend, from the budgets of the objectives.",
     )
     sampling: Literal["dirichlet", "thin"] = key(
         "dirichlet",
-        "How training draws preferences: from a Dirichlet distribution, or half of them where the"
-        " last evaluation's front is sparse (backend trl only).",
+        "Source of preferences in training. dirichlet: a Dirichlet distribution. thin: half of "
+        "them are drawn where the last evaluation's front is sparse (backend trl only).",
     )
     concentration: float = argument(
         1.0,
@@ -348,7 +357,7 @@ class PreferenceConfig:
     )
     grid: int = argument(
         5,
-        "An evaluation uses every weighting in multiples of 1 / grid; divides levels.",
+        "An evaluation uses every weighting in multiples of 1 / grid, which must divide levels.",
         low=1,
         of={"kind": ("weights",)},
     )
@@ -365,11 +374,13 @@ class PreferenceConfig:
 class OptimiserConfig:
     """The policy-gradient steps."""
 
-    steps: int = key(100, "Reinforcement-learning steps of both stages together.", low=1)
+    steps: int = key(
+        100, "Number of reinforcement-learning steps, for both stages together.", low=1
+    )
     learn_from: Literal["rewards", "answers"] = key(
         "rewards",
-        "Rewards of rollouts; or the right answers, without rewards: supervised fine-tuning on "
-        "prompts_per_step answers a step (backend trl only).",
+        "rewards: learn from the rewards of rollouts. answers: supervised fine-tuning on the "
+        "correct answers, prompts_per_step of them per step (backend trl only).",
     )
     method: Literal["adamw", "sgd"] = key(
         "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
@@ -379,12 +390,18 @@ class OptimiserConfig:
     )
     weight_decay: float = key(0.0, "Decoupled weight decay.", low=0.0)
     max_grad_norm: float = key(
-        1.0, "Gradients are scaled down to this norm.", low=0.0, open_low=True
+        1.0,
+        "Largest norm of the gradient; larger gradients are scaled down to it.",
+        low=0.0,
+        open_low=True,
     )
-    prompts_per_step: int = key(16, "Questions per step.", low=1)
-    group_size: int = key(8, "Rollouts per question.", low=2)
+    prompts_per_step: int = key(16, "Number of questions per step.", low=1)
+    group_size: int = key(8, "Number of rollouts per question.", low=2)
     micro_batch: int = key(
-        0, "Rollouts per forward and backward pass, to save memory; 0 takes all of a step.", low=0
+        0,
+        "Number of rollouts per forward and backward pass; small numbers save memory. 0 "
+        "processes all rollouts of a step at once.",
+        low=0,
     )
     temperature: float = key(1.0, "Sampling temperature of rollouts.", low=0.0, open_low=True)
     max_completion_tokens: int = key(
@@ -392,23 +409,25 @@ class OptimiserConfig:
     )
     max_prompt_tokens: int = key(
         0,
-        "Longest prompt in tokens, without its preference. Questions with longer ones are left "
-        "out, and their number is printed; 0 takes all, on verl those of up to 512 tokens.",
+        "Longest prompt in tokens, not counting its preference. Questions with longer prompts "
+        "are dropped, and their number is printed. 0 means no limit, but 512 tokens on verl.",
         low=0,
     )
     max_tool_calls: int = key(
         4,
-        "Largest number of turns with tool calls; a turn may have several. Later calls are not "
-        "executed.",
+        "Largest number of turns with tool calls; a turn may contain several calls. Later calls "
+        "are not executed.",
         low=0,
     )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
-        "dapo", "How token losses are averaged, in TRL's names."
+        "dapo", "Method of averaging token losses, in TRL's names."
     )
     clip_low: float = key(
-        0.2, "Lower clipping of the probability ratio, 1 - clip_low.", low=0.0, high=1.0
+        0.2, "Clipping of the probability ratio from below, at 1 - clip_low.", low=0.0, high=1.0
     )
-    clip_high: float = key(0.28, "Upper clipping of the probability ratio, 1 + clip_high.", low=0.0)
+    clip_high: float = key(
+        0.28, "Clipping of the probability ratio from above, at 1 + clip_high.", low=0.0
+    )
     kl: float = key(0.0, "Weight of the KL penalty to the initial policy.", low=0.0)
 
     def __post_init__(self) -> None:
@@ -469,13 +488,13 @@ class OptimiserConfig:
 class EvaluationConfig:
     """The held-out evaluation, which drives stage 1 and the archive."""
 
-    every: int = key(1, "Steps between evaluations; the paper has 1.", low=1)
+    every: int = key(1, "Number of steps between evaluations; the paper uses 1.", low=1)
     prompts: int = key(64, "Number of held-out questions; none of them is trained on.", low=1)
     temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
     kinds: tuple[str, ...] | None = key(
         None,
-        "Kinds of held-out questions that count: stage 1, the archive and the means go by them. "
-        "Questions of other kinds are only reported, kind by kind.",
+        "Kinds of held-out questions that count for stage 1, the archive and the means. All "
+        "other kinds are only reported, each separately.",
         shown_default="all",
     )
 
@@ -489,25 +508,25 @@ class RunFolderConfig:
 
     out: str = key("runs", "Folder in which the run creates its own folder.")
     checkpoint_every: int = key(
-        1, "Steps between checkpoints; the last two are kept, and 0 writes none.", low=0
+        1, "Number of steps between checkpoints; the last two are kept. 0 writes none.", low=0
     )
     threads: int = key(
         0,
-        "CPU threads for torch, at most the available cores. 0 takes one for the tiny model, and "
-        "one per physical core for a loaded one.",
+        "Number of CPU threads for torch, at most that of the available cores. 0 means one "
+        "thread for the tiny model, and one per physical core for a loaded model.",
         low=0,
     )
     device: Literal["auto", "cpu", "cuda"] = key("auto", "Device of the policy.")
     trajectories: int = key(
         2,
-        "Prompts of each step, and of each evaluation, whose rollouts are kept as text; 0 keeps "
-        "none.",
+        "Number of prompts, in each step and each evaluation, whose rollouts are kept as text; "
+        "0 keeps none.",
         low=0,
     )
     trajectories_mb: int = key(
         100,
-        "Megabytes of such text. When it is more, every second kept step is dropped, repeatedly "
-        "if needed.",
+        "Limit on the size of this text, in megabytes. Beyond the limit, every second kept step "
+        "is dropped, repeatedly if needed.",
         low=1,
     )
     tensorboard: bool = key(
@@ -515,8 +534,8 @@ class RunFolderConfig:
     )
     wandb_project: str = key(
         NONE,
-        'Weights & Biases project for the same curves, with the key in WANDB_API_KEY; "none" for'
-        " none; needs the extra wandb.",
+        'Weights & Biases project that receives the same curves; "none" for no project. Needs '
+        "the extra wandb, and the API key in WANDB_API_KEY.",
     )
 
     def __post_init__(self) -> None:
@@ -528,28 +547,28 @@ class OpenRLHFConfig:
     """OpenRLHF's distribution of a run over GPUs."""
 
     agent: str = key(
-        FROM_TASK, 'The environment of a rollout: "task", or a Python file with an AgentExecutor.'
+        FROM_TASK, 'Environment of a rollout: "task", or a Python file with an AgentExecutor.'
     )
     prompts: str = key(
         FROM_TASK, 'Training prompts: "task", or a JSONL or Parquet file of prompts and labels.'
     )
     held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
     chat_template: bool = key(
-        True, "Put the prompts of such a file through the chat template; tasks do this themselves."
+        True, "Apply the chat template to the prompts of a file; tasks apply it themselves."
     )
     turn_timeout: float = key(
-        600.0, "Seconds after which a turn of the agent counts as hanging.", low=0.0, open_low=True
+        600.0, "Time limit of a turn of the agent, in seconds.", low=0.0, open_low=True
     )
     max_length: int = key(
         0,
-        "Longest prompt and response together in tokens; 0 means response + 512, or + "
-        "optimiser.max_prompt_tokens if that is more.",
+        "Limit on prompt and response together, in tokens. 0 means the longest response plus "
+        "512, or plus optimiser.max_prompt_tokens if that is more.",
         low=0,
     )
-    nodes: int = key(1, "Machines for the policy.", low=1)
-    gpus_per_node: int = key(8, "GPUs of each machine for the policy.", low=1)
-    engines: int = key(8, "vLLM engines, over all machines.", low=1)
-    engine_gpus: int = key(1, "GPUs of each engine (tensor parallel).", low=1)
+    nodes: int = key(1, "Number of machines for the policy.", low=1)
+    gpus_per_node: int = key(8, "Number of GPUs for the policy on each machine.", low=1)
+    engines: int = key(8, "Number of vLLM engines, over all machines.", low=1)
+    engine_gpus: int = key(1, "Number of GPUs per engine (tensor parallelism).", low=1)
     colocate: bool = key(
         True, "Engines and policy take turns on the same GPUs; otherwise engines get separate GPUs."
     )
@@ -560,10 +579,10 @@ class OpenRLHFConfig:
     prefix_caching: bool = key(True, "Keep the keys and values of shared prefixes in the engines.")
     asynchronous: bool = key(False, "Generate the next rollouts while training on the last.")
     queue: int = key(
-        1, "Number of rollout batches that may wait for training, when asynchronous.", low=1
+        1, "Number of rollout batches that may wait for training; for asynchronous = true.", low=1
     )
     partial_rollouts: bool = key(
-        False, "Update the engines' weights in the middle of rollouts, when asynchronous."
+        False, "Update the engines' weights in the middle of rollouts; for asynchronous = true."
     )
     zero_stage: int = key(2, "DeepSpeed ZeRO stage.", low=0, high=3)
     adam_offload: bool = key(False, "Keep the optimiser's state in host memory.")
@@ -573,7 +592,7 @@ class OpenRLHFConfig:
     packing: bool = key(False, "Pack samples without padding; needs flash_attention_2.")
     max_tokens_per_gpu: int = key(
         0,
-        "Size of a micro-batch in tokens; needs packing. 0 sizes micro-batches by rollouts.",
+        "Size of a micro-batch in tokens; needs packing. 0 measures micro-batches in rollouts.",
         low=0,
     )
     correction: Literal["off", "token", "sequence"] = key(
@@ -586,14 +605,16 @@ class OpenRLHFConfig:
     )
     overlong_buffer: int = key(
         0,
-        "Number of tokens at the end of the response budget that reduce the advantage, linearly; "
-        "0 turns this off.",
+        "Number of tokens at the end of the response budget over which the advantage falls "
+        "linearly; 0 turns this off.",
         low=0,
     )
     overlong_penalty: float = key(
         1.0, "Reduction of the advantage at the end of the budget.", low=0.0
     )
-    options: str = key("none", 'More options of OpenRLHF, as on its command line; "none".')
+    options: str = key(
+        "none", 'Further options of OpenRLHF, as on its command line; "none" for no options.'
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "openrlhf")
@@ -628,38 +649,41 @@ class VerlConfig:
     held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
     reward: str = key(
         FROM_TASK,
-        'How rollouts are graded: "task", whose agent takes turns with the policy; or a Python '
-        "file with compute_score, which returns score and a number for each objective.",
+        'Grading of rollouts: "task" for that of the task; or a Python file with compute_score, '
+        "which returns score and a number for each objective.",
     )
     agent: str = key("single_turn_agent", "verl's agent loop, if reward is a file.")
     turn_timeout: float = key(
         600.0,
-        "Seconds after which a turn of the task's agent counts as hanging.",
+        "Time limit of a turn of the task's agent, in seconds.",
         low=0.0,
         open_low=True,
     )
     tools: str = key(
         NONE,
-        'A Python file of functions that the policy may call, for agent = "tool_agent"; "none".',
+        'A Python file of functions that the policy may call, for agent = "tool_agent"; "none" '
+        "for no tools.",
     )
-    nodes: int = key(1, "Machines.", low=1)
-    gpus_per_node: int = key(8, "GPUs of each machine.", low=1)
+    nodes: int = key(1, "Number of machines.", low=1)
+    gpus_per_node: int = key(8, "Number of GPUs on each machine.", low=1)
     engine: str = key("vllm", "verl's inference engine: vllm, sglang or trtllm.")
-    engine_gpus: int = key(1, "GPUs of each engine (tensor parallel).", low=1)
+    engine_gpus: int = key(1, "Number of GPUs per engine (tensor parallelism).", low=1)
     engine_memory: float = key(
         0.5, "Share of a GPU's memory for an engine.", low=0.0, high=1.0, open_low=True
     )
     asynchronous: bool = key(
-        False, "Continue rollouts that do not end in their step in the next (colocate_async)."
+        False, "Continue unfinished rollouts in the next step (colocate_async)."
     )
-    strategy: Literal["fsdp", "fsdp2"] = key("fsdp", "Sharding of the policy.")
+    strategy: Literal["fsdp", "fsdp2"] = key("fsdp", "Method of sharding the policy.")
     offload: bool = key(
         False, "Keep weights and the optimiser's state in host memory between uses."
     )
     dynamic_sampling: bool = key(
         False, "Replace the groups that paretopo.group_filter drops, until a step is full."
     )
-    options: str = key("none", 'More options of verl, as on its command line; "none".')
+    options: str = key(
+        "none", 'Further options of verl, as on its command line; "none" for no options.'
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "verl")

@@ -218,9 +218,9 @@ def test_of_two_for_one_key_the_later_wins(train):
         (["--method", "gprpo"], "unknown method 'gprpo'; did you mean 'grpo'?"),
         (["--set", "optimiser.step=3"], "unknown key optimiser.step; did you mean 'steps'?"),
         (["--set", "steps=3"], "did you mean warmup.steps or optimiser.steps?"),
-        (["--set", "paretopo.k=0"], 'paretopo.k must be "archive" or an integer at least 1'),
+        (["--set", "paretopo.k=0"], 'paretopo.k must be "archive" or an integer of at least 1'),
         (["--set", "paretopo.k"], "an override must be KEY=VALUE"),
-        (["--steps", "many"], "optimiser.steps must be an integer at least 1, got 'many'"),
+        (["--steps", "many"], "optimiser.steps must be an integer of at least 1, got 'many'"),
         (["--backend", "tlr"], 'must be "trl" or "openrlhf" or "verl", got \'tlr\''),
     ],
 )

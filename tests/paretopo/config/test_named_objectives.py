@@ -56,7 +56,7 @@ def test_one_key_of_one_objective_is_set():
         ('[[objectives]]\nname = "a"\nbetter = "less"', 'objectives.a.better must be "more" or'),
         (
             '[[objectives]]\nname = "a"\nweight = -1',
-            "objectives.a.weight must be a number at least",
+            "objectives.a.weight must be a number of at least",
         ),
         ('[[objectives]]\nname = "a"\nweight = 0', "need a weight above 0"),
         (TOKENS + "weight = 1", r"all objectives a weight, .* none for \['correct'\]"),

@@ -35,8 +35,8 @@ def shown(field: dataclasses.Field, about: Key) -> str:
 def key_table(section: type) -> str:
     """Keys, and after them the arguments of their values."""
     hints = typing.get_type_hints(section)
-    rows = ["| key | takes | default | meaning |", "|---|---|---|---|"]
-    further = ["| argument | for | takes | default | meaning |", "|---|---|---|---|---|"]
+    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    further = ["| argument | used with | values | default | meaning |", "|---|---|---|---|---|"]
     for field in dataclasses.fields(section):
         about = field.metadata.get("key")
         if about is None or not about.in_file:

@@ -110,7 +110,10 @@ def test_a_single_success_has_the_best_economy_of_its_group():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("k = 0", r'k must be "archive" or an integer at least 1 or a list of integers at least 1'),
+        (
+            "k = 0",
+            r'k must be "archive" or an integer of at least 1 or a list of integers of at least 1',
+        ),
         ("k = [4, 0]", r"paretopo.k must be .*, got \[4, 0\]"),
         ("k = [4.0]", r"paretopo.k must be .*, got \[4.0\]"),
         ("k = 9", r"paretopo.k must be at most optimiser.group_size, 8, got 9"),

@@ -208,7 +208,7 @@ def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
         ({"tasks": {"free": {}}, "stdy": {}}, r"unknown section \[stdy\]; did you mean 'study'"),
         (
             {"tasks": {"free": {}}, "study": {"seeds": 0}},
-            "study.seeds must be an integer at least 1",
+            "study.seeds must be an integer of at least 1",
         ),
         (
             {"tasks": {"free": {}}, "study": {"early": 120}},
