@@ -1,21 +1,26 @@
-"""The C library: a C program with values computed by hand, and the examples of its page."""
+"""The C library: a C program with values computed by hand, and its examples."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.c_library import HEADER, LIBRARY, ROOT
+
+import paretopo_core as pp
 
 pytestmark = pytest.mark.c_library
 
 COMPILER = [os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-PAGE = ROOT / "docs" / "c_api.md"  # not in a source distribution of the core
+EXAMPLES = ROOT / "examples" / "languages"
 
 
 def link_options() -> list[str]:
@@ -39,14 +44,12 @@ def program(tmp_path_factory):
     return path
 
 
-def write_examples(folder: Path) -> None:
-    """Write each block of the page that names its file in the first line."""
-    if not PAGE.is_file():
-        pytest.skip("the page is in a checkout only")
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```\w+\n(?:/\*|#|%) (\S+\.\w+).*?\n(.*?)^```", text, re.M | re.S)
-    for name, block in blocks:
-        (folder / name).write_text(block, encoding="utf-8")
+@pytest.fixture
+def examples(tmp_path):
+    """The examples, copied into a folder of the test."""
+    if not EXAMPLES.is_dir():
+        pytest.skip("a source distribution of the core has no examples")
+    return shutil.copytree(EXAMPLES, tmp_path / "languages")
 
 
 def test_a_c_program_gets_the_values_computed_by_hand(program):
@@ -69,6 +72,37 @@ def test_a_call_without_memory_returns_a_status(program):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_batches_get_the_answers_of_the_functions_of_the_same_name():
+    library = ctypes.CDLL(str(LIBRARY))
+    maximise = [True, False, True, False]
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 6, (7, 50, 4)).astype(float)
+    ref = np.array([-1.0, 7.0, -1.0, 7.0])
+    sizes = [ctypes.c_int64(size) for size in points.shape]
+    senses = (ctypes.c_int * 4)(*maximise)
+    corner = [ctypes.c_void_p(ref.ctypes.data), ctypes.c_int64(len(ref))]
+    calls = {
+        pp.pareto_rank: ([], {}),
+        pp.crowding_distance: ([], {}),
+        pp.hypervolume: (corner, {"ref": ref}),
+    }
+    for flag in (False, True):
+        chosen = ctypes.c_int(flag)
+        calls[partial(pp.is_nondominated, keep_weakly=flag)] = ([chosen], {})
+        calls[partial(pp.hv_contributions, ignore_dominated=flag)] = (
+            [*corner, chosen],
+            {"ref": ref},
+        )
+    for function, (others, options) in calls.items():
+        expected = np.asarray(function(points, maximise=maximise, **options))
+        result = np.full_like(expected, 99)
+        call = library[f"paretopo_{getattr(function, 'func', function).__name__}"]
+        given = ctypes.c_void_p(points.ctypes.data)
+        address = ctypes.c_void_p(result.ctypes.data)
+        assert call(given, *sizes, senses, *others, address) == 0
+        np.testing.assert_array_equal(result, expected, err_msg=call.__name__)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="lists symbols of ELF files")
 def test_the_library_exports_only_the_functions_of_the_header():
     if shutil.which("nm") is None:
@@ -79,24 +113,34 @@ def test_the_library_exports_only_the_functions_of_the_header():
     assert len(declared) == 9
 
 
-def test_the_example_in_c_prints_the_volume(tmp_path):
-    write_examples(tmp_path)
-    compile_program(tmp_path / "example.c", tmp_path / "example")
-    assert run(tmp_path / "example").stdout == "6\n"
+def test_the_example_in_c_prints_the_volume(examples):
+    compile_program(examples / "hypervolume.c", examples / "hypervolume")
+    assert run(examples / "hypervolume").stdout == "6\n"
 
 
 @pytest.mark.r
-def test_the_example_in_r_prints_the_volume_and_raises_the_reason(tmp_path):
-    write_examples(tmp_path)
-    options = {
-        "PKG_CPPFLAGS": f"-I{HEADER.parent}",
-        "PKG_LIBS": " ".join(link_options()),
-    }
-    build = run("R", "CMD", "SHLIB", "paretopo_r.c", cwd=tmp_path, env={**os.environ, **options})
+def test_the_example_in_r_prints_the_volume_and_raises_the_reason(examples):
+    options = {"PKG_CPPFLAGS": f"-I{HEADER.parent}", "PKG_LIBS": " ".join(link_options())}
+    environment = {**os.environ, **options}
+    build = run("R", "CMD", "SHLIB", "hypervolume_r.c", cwd=examples, env=environment)
     assert build.returncode == 0, build.stderr
-    assert run("Rscript", "example.R", cwd=tmp_path).stdout == "[1] 6\n"
-    with (tmp_path / "example.R").open("a", encoding="utf-8") as example:
+    assert run("Rscript", "hypervolume.R", cwd=examples).stdout == "[1] 6\n"
+    with (examples / "hypervolume.R").open("a", encoding="utf-8") as example:
         example.write("hypervolume(rbind(c(1, NaN)), ref = c(0, 0))\n")
-    refused = run("Rscript", "example.R", cwd=tmp_path)
+    refused = run("Rscript", "hypervolume.R", cwd=examples)
     assert refused.returncode != 0
     assert "points must be numbers" in refused.stderr
+
+
+@pytest.mark.octave
+def test_the_example_in_octave_returns_the_volume_and_raises_the_reason(examples):
+    options = [f"-I{HEADER.parent}", *link_options()]
+    command = ["mkoctfile", "--mex", "-o", "hypervolume.mex", "hypervolume_mex.c"]
+    build = run(*command, *options, cwd=examples)
+    assert build.returncode == 0, build.stderr
+    octave = ["octave", "--no-gui", "--quiet", "--eval"]
+    found = run(*octave, "disp(hypervolume([1 3; 2 2; 3 1]', [0 0]))", cwd=examples)
+    assert found.stdout == "6\n", found.stderr
+    refused = run(*octave, "hypervolume([1 3]', [0 0 0])", cwd=examples)
+    assert refused.returncode != 0
+    assert "n_ref must equal n_objectives" in refused.stderr
