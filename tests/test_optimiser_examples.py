@@ -10,8 +10,8 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def printed(name, tmp_path):
-    command = [sys.executable, "-W", "ignore", str(EXAMPLES / f"{name}.py")]
+def printed(name, tmp_path, *arguments):
+    command = [sys.executable, "-W", "ignore", str(EXAMPLES / f"{name}.py"), *arguments]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not [*tmp_path.iterdir()]  # it leaves nothing behind
@@ -53,3 +53,34 @@ def test_a_loop_of_botorch_improves(tmp_path):
     assert len(found) == 7
     assert found == sorted(found)
     assert found[-1] > found[0]
+
+
+def measures(text):
+    """Policies, hypervolume and expected utility by the name of the row."""
+    rows = re.findall(r"^ *(\S.*?) +(\d+) +([\d.]+) +([\d.]+)(?: +[\d.]+)?$", text, re.MULTILINE)
+    return [(name, int(count), float(hv), float(eu)) for name, count, hv, eu in rows]
+
+
+@pytest.mark.parametrize(("name", "chosen"), [("-concave", 2), ("", 10)])
+def test_one_learner_finds_all_policies_of_deep_sea_treasure(name, chosen, tmp_path):
+    pytest.importorskip("mo_gymnasium")
+    text = printed("deep_sea_treasure", tmp_path, "--env", f"deep-sea-treasure{name}-v0")
+    known, learned = measures(text)
+    assert (known[0], learned[0]) == ("the known front", "this learner")
+    assert learned[1:] == pytest.approx(known[1:], abs=2e-4)
+    assert text.endswith(f"101 weighted sums choose {chosen} of the 10 policies.\n")
+    paths = re.findall(r"^treasure +[\d.]+, time +([\d.]+): ([UDLR]+)$", text, re.MULTILINE)
+    assert len(paths) == 10
+    for discounted, path in paths:
+        assert float(discounted) == pytest.approx((1 - 0.99 ** len(path)) / 0.01, abs=0.006)
+
+
+def test_measures_of_policies_equal_those_of_morl_baselines(tmp_path):
+    for package in ("mo_gymnasium", "morl_baselines", "pymoo", "torch", "wandb"):
+        pytest.importorskip(package)
+    rows = measures(printed("deep_sea_treasure", tmp_path, "--morl-baselines", "--steps", "3000"))
+    names = ["the known front", "this learner", "PQL of morl-baselines"]
+    assert [row[0] for row in rows[::2]] == names
+    assert [row[0] for row in rows[1::2]] == ["by its indicators"] * 3
+    assert [row[1:] for row in rows[::2]] == [row[1:] for row in rows[1::2]]
+    assert 2 <= rows[2][1] < 10  # this run is too short for the whole front
