@@ -177,8 +177,8 @@ def _check_vocabulary(run: RunFolder, tokenizer: Any) -> None:
     if run.manifest.get("vocabulary", digest) != digest:
         raise ConfigError(
             'model.path = "tiny" takes its vocabulary from the questions, answers and '
-            "demonstrations, and their words have changed since the run was begun, so that its "
-            "weights do not fit: restore the files, or begin a new run"
+            "demonstrations, and their words have changed since the run was started, so its "
+            "weights do not fit: restore the files, or start a new run"
         )
     run.update_manifest(vocabulary=digest)
 

@@ -107,5 +107,8 @@ def note_weights(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tupl
         return ()
     listed = ", ".join(f"{name} {weight:g}" for name, weight in given.items())
     return (
-        Note(f"The weights of the objectives ({listed}) do not count, only which are 0: {reason}."),
+        Note(
+            f"The weights of the objectives ({listed}) have no effect, except weights of 0: "
+            f"{reason}."
+        ),
     )

@@ -240,7 +240,8 @@ class Objective:
             self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}")
         if self.economy in _OF_COSTS and self.better == "more" and self.high is None:
             self._refuse(
-                "high", f'must be given for economy = "{self.economy}": the shortfall is paid'
+                "high",
+                f'must be given for economy = "{self.economy}": its cost is the distance from high',
             )
         if self.budget is not None and self.better != "more":
             self._refuse("budget", 'measures the rest: better = "more"')
@@ -418,8 +419,8 @@ class Objective:
             if self.failure > 0.0:
                 self._refuse(
                     "failure",
-                    "must be at most 0, the least economy, or a failed rollout could be paid more "
-                    f"than a right one, got {self.failure:g}",
+                    "must be at most 0, the least economy, or a failed rollout could get more than "
+                    f"a correct one, got {self.failure:g}",
                 )
             return
         bound = "low" if self.better == "more" else "high"
@@ -427,14 +428,14 @@ class Objective:
             way = f"needs {bound}" if self.economy == "raw" else "needs economy = raw"
             self._refuse(
                 "failure",
-                f"= {self.failure:g} {way}, or a failed rollout could be paid more than a right "
-                'one: give it, or failure = "worst"',
+                f"= {self.failure:g} {way}, or a failed rollout could get more than a correct "
+                'one: set it, or failure = "worst"',
             )
         elif self.to_reward(self.failure) > self.worst:
             self._refuse(
                 "failure",
-                f"must not be better than {bound}, or a failed rollout could be paid more than a "
-                f"right one, got {self.failure:g}",
+                f"must not be better than {bound}, or a failed rollout could get more than a "
+                f"correct one, got {self.failure:g}",
             )
 
     def _check_reference(self) -> None:

@@ -274,8 +274,8 @@ class RunFolder(Folder):
         changed = [name for name, digest in (before or {}).items() if now_.get(name) != digest]
         if changed:
             raise ConfigError(
-                f"the run was begun with other contents of {', '.join(changed)}: one archive would "
-                "hold two measures; restore them, or resume with --accept-changes"
+                f"{', '.join(changed)} changed after the start of the run: one archive would "
+                "contain two measures; restore them, or resume with --accept-changes"
             )
 
     def accept_files(self) -> None:

@@ -38,7 +38,9 @@ def test_a_run_does_not_go_on_with_other_files_unless_that_is_accepted(run, tmp_
     [path] = tmp_path.glob(name)
     with path.open("a") as file:
         file.write("\n")
-    with pytest.raises(ConfigError, match=r"begun with other contents of .*--accept-changes"):
+    with pytest.raises(
+        ConfigError, match=r"changed after the start of the run: .*--accept-changes"
+    ):
         run.check_files()
     run.append_step({"step": 3})
     run.accept_files()
