@@ -1,8 +1,9 @@
 /* Pareto fronts, hypervolumes and archives of points in memory, for C and for every language that
  * calls C. The functions run on the CPU, with the same kernels as the Python package paretopo_core.
  *
- * Status. Every function but paretopo_message returns PARETOPO_OK, or the reason why it did
- * nothing. After a reason the results are unchanged, unless a function says otherwise.
+ * Status. Every function but paretopo_message returns PARETOPO_OK, or the reason why it has no
+ * result. Results are unchanged after a reason that names an argument, unless a function says
+ * otherwise. They are undefined after PARETOPO_OUT_OF_MEMORY and PARETOPO_FAILED.
  *
  * Points. `points` has shape (n_sets, n_points, n_objectives) in row-major order: the objectives of
  * one point are neighbours in memory. R, Julia and Octave store columns, so they pass the
