@@ -197,6 +197,11 @@ class History:
             return None
         return float(later[0]) - 0.5
 
+    @property
+    def limited(self) -> dict[str, Objective]:
+        """Return the objectives with a limit by name."""
+        return {one.name: one for one in self.run.config.objectives if one.limit is not None}
+
     def other_measures(self) -> tuple[Measure, ...]:
         """Return the other measures of evaluations: the share solved, and the response length.
 
@@ -395,6 +400,17 @@ def find_front(values: Series, senses: Sequence[float]) -> NDArray[np.bool_]:
 def read_column(rows: Iterable[Mapping[str, Any]], key: str) -> Series:
     """Return an entry of each row as float64 of shape (rows,), with NaN if a row lacks it."""
     return np.array([_to_number(row.get(key)) for row in rows], np.float64)
+
+
+def read_limit(rows: Iterable[Row], objective: str, column: str) -> Series:
+    """Return a column of ``limits`` in each row, NaN without it; a share in percent.
+
+    >>> rows = [{"limits": {"calls": {"share": 0.75, "multiplier": 0.5}}}, {}]
+    >>> read_limit(rows, "calls", "share"), read_limit(rows, "calls", "multiplier")
+    (array([75., nan]), array([0.5, nan]))
+    """
+    found = read_column([(row.get("limits") or {}).get(objective, {}) for row in rows], column)
+    return 100.0 * found if column == "share" else found
 
 
 def _write(measure: Measure, value: float, error: float) -> str:

@@ -21,6 +21,7 @@ from paretopo.run.history import (
     Series,
     merge_objectives,
     read_column,
+    read_limit,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     """Draw every objective, response length and hypervolume over the training steps.
 
     If a run has a stage 1, its multiplier is drawn as well. An objective with a limit has a dotted
-    line there, and a panel for its multiplier.
+    line there, and a panel for its multiplier; a limit on a share, one for the share, too.
 
     Strong lines are held-out evaluations, faint ones the rollouts of the step. A dashed line
     marks where stage 2 begins.
@@ -118,8 +119,13 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     if all(measure.key != "tokens" for measure in measures):
         measures.append(RESPONSE_LENGTH)
     has_stage_1 = any(row.get("stage") == 1 for one in histories.values() for row in one.steps)
-    limits = {label: _find_limits(one) for label, one in histories.items()}
-    held = list(dict.fromkeys(name for one in limits.values() for name in one))
+    limits = {label: one.limited for label, one in histories.items()}
+    held = [
+        (name, column)
+        for name in dict.fromkeys(name for one in limits.values() for name in one)
+        for column in ("share", "multiplier")
+        if column == "multiplier" or any(one[name].share for one in limits.values() if name in one)
+    ]
     count = len(measures) + 1 + len(held) + has_stage_1
     columns = 1 if count <= 5 else 2
     rows = math.ceil(count / columns)
@@ -148,11 +154,19 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
             axes.plot(trained, measure.read(history.steps), **faint)
             axes.plot(evaluated, measure.read(history.evaluations), **strong)
             limit = limits[label].get(measure.key)
-            if limit is not None:
-                axes.axhline(limit * measure.scale, color=style.colour, linestyle=":")
-        for axes, name in zip(pressed, held, strict=False):
-            of_limit = [(row.get("limits") or {}).get(name, {}) for row in history.steps]
-            axes.plot(trained, read_column(of_limit, "multiplier"), color=style.colour)
+            if limit is not None and limit.limit is not None:
+                axes.axhline(limit.limit * measure.scale, color=style.colour, linestyle=":")
+        for axes, (name, column) in zip(pressed, held, strict=False):
+            found = read_limit(history.steps, name, column)
+            if column == "multiplier":
+                axes.plot(trained, found, color=style.colour)
+                continue
+            axes.plot(trained, found, color=style.colour, alpha=0.3, linewidth=0.9)
+            axes.plot(evaluated, read_limit(history.evaluations, name, column), **strong)
+            if name in limits[label] and limits[label][name].share:
+                axes.axhline(
+                    100.0 * (limits[label][name].share or 0.0), color=style.colour, linestyle=":"
+                )
         volume.plot(evaluated, read_column(history.evaluations, "hypervolume"), **strong)
         if multiplier is not None:
             acting = [row for row in history.steps if row.get("stage") == 1]
@@ -167,8 +181,11 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         if measure.unit == "%":
             axes.set_ylim(0, 103)
     volume.set_ylabel("hypervolume\nof the archive")
-    for axes, name in zip(pressed, held, strict=False):
-        axes.set_ylabel(f"multiplier of\nthe limit on {name}")
+    for axes, (name, column) in zip(pressed, held, strict=False):
+        multiplied = column == "multiplier"
+        title = "multiplier of" if multiplied else "answers within (%)"
+        axes.set_ylabel(f"{title}\nthe limit on {name}")
+        axes.set_ylim(bottom=0, top=None if multiplied else 103)
     if multiplier is not None:
         multiplier.set_ylabel("stage-1\nmultiplier")
     for axes in panels:
@@ -364,12 +381,6 @@ def trace_front(x: Series, y: Series, senses: tuple[float, float]) -> tuple[Seri
 
 
 # ---- dynamics --------------------------------------------------------------------------------
-
-
-def _find_limits(history: History) -> dict[str, float]:
-    """Return the limits of a run by the names of their objectives."""
-    objectives = history.run.config.objectives
-    return {one.name: one.limit for one in objectives if one.limit is not None}
 
 
 def _mark_boundaries(histories: Mapping[str, History], panels: Sequence[Axes]) -> None:

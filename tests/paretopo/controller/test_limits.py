@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from support.pages import read_data
 from support.sessions import group, score
 
 from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
@@ -18,6 +19,7 @@ from paretopo.controller.two_stages import ParetoPO
 from paretopo.run import plots
 from paretopo.run.folder import RunFolder
 from paretopo.run.history import read_history
+from paretopo.run.viewer.report_page import render_report_page
 from paretopo.session import Session
 
 FILE = """
@@ -244,6 +246,31 @@ def test_rows_of_a_share_have_it_next_to_the_mean(tmp_path):
     assert [row["multiplier"] for row in rows] == pytest.approx([0.0, expected])
     session.advantages([score(session, group([3, 4, 9, 9], [1, 1, 0, 0]))])
     assert session.tracked()["paretopo/limits/calls/share"] == 0.25
+
+
+def test_reports_of_a_share_show_it_next_to_its_multiplier(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    run = RunFolder.create(tmp_path, loads(SHARE))
+    session = Session(run, prompts=8, steps_per_epoch=8)
+    session.observe(0, group([1, 4], [1, 0]))
+    run_steps(session, 1, 3)
+    session.observe(3, group([1, 1], [1, 1]))
+    histories, drawn = {"held": read_history(run)}, []
+    monkeypatch.setattr(plots, "save_figure", lambda figure, *_, **__: drawn.append(figure))
+    plots.draw_dynamics(histories, tmp_path / "dynamics.png")
+    panels = {axes.get_ylabel(): axes for axes in drawn[0].axes}
+    lines = [
+        list(one.get_ydata()) for one in panels["answers within (%)\nthe limit on calls"].lines
+    ]
+    of_steps = [100 * row["limits"]["calls"]["share"] for row in run.steps()]
+    assert lines == [pytest.approx(one) for one in (of_steps, [50, 100], [90, 90])]
+    assert "multiplier of\nthe limit on calls" in panels
+    [shown] = read_data(render_report_page(histories))["runs"]
+    [limit] = shown["limits"]
+    assert (limit["measure"], limit["bound"], limit["share"]) == (1, 3.0, 90.0)
+    assert limit["evaluated"] == [50.0, 100.0]
+    assert limit["kept"] == pytest.approx(of_steps)
+    assert limit["multiplier"] == [row["limits"]["calls"]["multiplier"] for row in run.steps()]
 
 
 @pytest.mark.parametrize("text", [FILE, SHARE])

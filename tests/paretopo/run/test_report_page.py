@@ -8,10 +8,14 @@ import pytest
 from support.objective_stories import measure_at, names_of, tell_hostile, tell_objectives
 from support.pages import check_self_contained, choose, read, read_data, texts
 from support.run_stories import tell
+from support.sessions import group, score
 
+from paretopo.config import loads
+from paretopo.run.folder import RunFolder
 from paretopo.run.history import read_history
 from paretopo.run.report import label_runs, write_report
 from paretopo.run.viewer.report_page import render_report_page, thin_curve, thin_evaluations
+from paretopo.session import Session
 
 
 def render(*runs):
@@ -84,8 +88,8 @@ def test_newest_answer_to_a_question_counts(tmp_path):
     run = tell_objectives(tmp_path, names_of(2))
     groups = list(run.trajectories())
     (run.path / "trajectories.jsonl").unlink()
-    for group in (groups[1], groups[0]):
-        run.append_trajectories(group)
+    for one in (groups[1], groups[0]):
+        run.append_trajectories(one)
     evaluations = read_data(render(run))["runs"][0]["evaluations"]
     assert [one["rollout"] is not None for one in evaluations] == [True, True, False, False]
     assert evaluations[0]["rollout"]["prompt"] == "How long is the Nile?"
@@ -150,6 +154,29 @@ def count(page, selector):
 
 def label(page, selector):
     return page.value(f"document.querySelector({selector!r}).getAttribute('aria-label')")
+
+
+@pytest.mark.browser
+def test_a_limit_is_a_line_and_has_curves_of_its_own(shown, tmp_path):
+    text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "calls"\n'
+    free, held = (
+        RunFolder.create(tmp_path / name, loads(text + limit))
+        for name, limit in (("free", ""), ("held", "limit = { value = 3, share = 0.8 }\n"))
+    )
+    for run in (free, held):
+        session = Session(run, prompts=8, steps_per_epoch=8)
+        session.observe(0, group([1, 5], [1, 0]))
+        session.advantages([score(session, group([1, 2, 5], [1, 0, 1]))])
+        session.record_step(1, {})
+        session.observe(1, group([1, 2], [1, 1]))
+    page = shown(free, held)
+    titles = page.value("[...document.querySelectorAll('figcaption')].map((one) => one.innerText)")
+    assert "answers within the limit on calls (%)" in titles
+    assert "multiplier of the limit on calls" in titles
+    assert count(page, ".limit.run-1") == 2  # on the calls, and on their share
+    assert count(page, ".limit.run-0") == 0
+    assert not page.value("document.getElementById('limited').hidden")
+    assert shown(free).value("document.getElementById('limited').hidden")
 
 
 @pytest.mark.browser

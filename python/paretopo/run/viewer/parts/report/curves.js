@@ -1,12 +1,34 @@
 "use strict";
 
+// The limit of a run on a measure; undefined without one.
+function limitOf(run, measure) {
+  return run.limits.find((one) => one.measure === measure);
+}
+
+// The share of answers that keep a limit, next to the share that has to; and the limit's multiplier.
+function curvesOfLimit(measure, at) {
+  if (!data.runs.some((run) => limitOf(run, at))) return [];
+  return [
+    {
+      title: `answers within the limit on ${measure.name} (%)`,
+      evaluated: (one, run) => limitOf(run, at)?.evaluated[run.evaluations.indexOf(one)] ?? null,
+      trained: (run) => limitOf(run, at)?.kept ?? [],
+      bound: (run) => limitOf(run, at)?.share ?? null,
+    },
+    { title: `multiplier of the limit on ${measure.name}`, trained: (run) => limitOf(run, at)?.multiplier ?? [], strong: true },
+  ];
+}
+
 // Every measure over the steps, then the controller's signals: a heading and a chart for each.
 function drawCurves(width) {
   const curves = data.measures.map((measure, at) => ({
     title: measure.label,
     evaluated: (one) => one.measured[at],
     trained: (run) => run.trained[at],
+    bound: (run) => limitOf(run, at)?.bound ?? null,
   }));
+  curves.push(...data.measures.flatMap(curvesOfLimit));
+  byId("limited").hidden = data.runs.every((run) => run.limits.length === 0);
   curves.push({ title: "hypervolume of the archive, as it was at the time", evaluated: (one) => one.hypervolume });
   curves.push({ title: "multiplier of stage 1", trained: (run) => run.multiplier, strong: true });
   return curves.filter(isKnown).map((curve) => {
@@ -17,7 +39,7 @@ function drawCurves(width) {
 
 function numbersOf({ evaluated, trained }) {
   return data.runs.flatMap((run) => [
-    ...(evaluated ? run.evaluations.map(evaluated) : []),
+    ...(evaluated ? run.evaluations.map((one) => evaluated(one, run)) : []),
     ...(trained ? trained(run) : []),
   ]);
 }
@@ -29,7 +51,8 @@ function isKnown(curve) {
 function drawCurve(curve, width) {
   const numbers = numbersOf(curve);
   const steps = data.runs.flatMap((run) => [...run.steps, ...run.evaluations.map((one) => one.step)]);
-  const range = rangeOf(numbers);
+  const bounds = data.runs.map((run) => curve.bound?.(run) ?? null);
+  const range = rangeOf([...numbers, ...bounds]);
   if (numbers.every((value) => value === null || value >= 0)) range[0] = Math.max(0, range[0]);
   const chart = makeChart({
     width,
@@ -49,7 +72,11 @@ function drawCurve(curve, width) {
       const line = curve.trained(run).map((value, at) => place(run.steps[at], value));
       chart.svg.append(drawing("path", { class: `${curve.strong ? "curve" : "curve thin"} ${runClass(number)}`, d: pathOf(line) }));
     }
-    const line = run.evaluations.map((one) => place(one.step, curve.evaluated ? curve.evaluated(one) : null));
+    if (bounds[number] !== null) {
+      const y = chart.y(bounds[number]);
+      chart.svg.append(drawing("line", { x1: chart.left, x2: chart.right, y1: y, y2: y, class: `limit ${runClass(number)}` }));
+    }
+    const line = run.evaluations.map((one) => place(one.step, curve.evaluated ? curve.evaluated(one, run) : null));
     chart.svg.append(drawing("path", { class: `curve ${runClass(number)}`, d: pathOf(line) }));
     run.evaluations.forEach((one, at) => places.push({ run: number, at, x: chart.x(one.step) }));
     if (line.length > 60) continue;
@@ -61,8 +88,9 @@ function drawCurve(curve, width) {
   const ring = drawing("circle", { class: "ring", r: 6 });
   chart.svg.append(here, ring);
   highlights.push(() => {
-    const evaluation = data.runs[view.run].evaluations[view.at];
-    const spot = curve.evaluated ? place(evaluation.step, curve.evaluated(evaluation)) : null;
+    const run = data.runs[view.run];
+    const evaluation = run.evaluations[view.at];
+    const spot = curve.evaluated ? place(evaluation.step, curve.evaluated(evaluation, run)) : null;
     ring.classList.toggle("hidden", !spot || !view.shown[view.run]);
     if (spot) {
       ring.setAttribute("cx", spot[0]);
