@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -62,9 +63,7 @@ def test_a_search_server_of_its_own_serves_several_machines():
 def test_the_documentation_lists_every_limit():
     rows = ["| trainer | key | supported values | reason |", "|---|---|---|---|"]
     for name, limit in LIMITS:
-        takes = (
-            " or ".join(f"`{one!r}`".replace("'", '"') for one in limit.takes) or "see the reason"
-        )
+        takes = " or ".join(f"`{json.dumps(one)}`" for one in limit.takes) or "see the reason"
         rows.append(f"| {name} | `{limit.key}` | {takes} | {limit.why} |")
     table = "\n".join(rows)
     assert table in PAGE.read_text(encoding="utf-8"), table

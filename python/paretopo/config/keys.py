@@ -169,14 +169,14 @@ def describe_values(annotation: Any, about: Key) -> str:
         if arm is bool:
             words.append("true or false")
         elif arm is str:
-            words.append("a text")
+            words.append("a string")
         elif arm is int:
             words.append(f"an integer {about.describe_range()}".rstrip())
         elif arm is float:
             words.append(f"a number {about.describe_range()}".rstrip())
         elif get_origin(arm) is tuple:
             item = get_args(arm)[0]
-            kind = "texts" if item is str else "integers" if item is int else "numbers"
+            kind = "strings" if item is str else "integers" if item is int else "numbers"
             words.append(f"a list of {kind} {about.describe_range()}".rstrip())
     return " or ".join(words)
 

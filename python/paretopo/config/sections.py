@@ -53,8 +53,8 @@ class ModelConfig:
 
     path: str = key(
         TINY,
-        'A name on the Hugging Face Hub, a folder or a .gguf file; "tiny" creates a small Qwen3 '
-        "with random weights.",
+        'A name on the Hugging Face Hub, a folder or a .gguf file. "tiny" creates a small Qwen3 '
+        'with random weights, and "small:NAME" one with the tokenizer of the model NAME.',
     )
     chat_template: str = key(
         OWN,

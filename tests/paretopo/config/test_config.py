@@ -112,7 +112,7 @@ def test_the_defaults_are_the_papers_constants():
             "[rewards]\nevaluation_n_opt = 'frozen'\nn_opt_min_support = 2",
             r"frozen\" needs rewards.n_opt_min_support = 1",
         ),
-        ("[model]\npath = ''", r"model.path must be a text, got ''"),
+        ("[model]\npath = ''", r"model.path must be a string, got ''"),
         ("[task]\nkinds = [1.0]", r"task.kinds must be 3 shares summing to 1"),
         ("seed = ", r"not valid TOML"),
         ("a = " + 3000 * "[", r"not valid TOML: nested too deeply"),
@@ -122,7 +122,7 @@ def test_the_defaults_are_the_papers_constants():
         ("[optimiser]\nlearning_rate = 1" + 400 * "0", r"learning_rate must be a number greater"),
         ("recipe = ['paper']", r"recipe must be \"recommended\" or \"paper\", got \['paper'\]"),
         ("[recipe]\nname = 'paper'", r'recipe must be "recommended" or "paper", got {'),
-        ("[run]\nout = 'a\\u0000'".replace("'", '"'), r"run.out must be a text, got 'a\\x00'"),
+        ("[run]\nout = 'a\\u0000'".replace("'", '"'), r"run.out must be a string, got 'a\\x00'"),
     ],
 )
 def test_a_bad_configuration_names_key_and_cure(text, message):
@@ -150,7 +150,7 @@ def test_overrides_win_over_the_file_and_are_checked(tmp_path):
     assert config.run.out == "elsewhere"
     with pytest.raises(ConfigError, match=r"optimiser.steps must be"):
         load(path, {"optimiser.steps": 0})
-    with pytest.raises(ConfigError, match=r"run.out must be a text"):
+    with pytest.raises(ConfigError, match=r"run.out must be a string"):
         load(path, {"run.out": "\udcff"})  # invalid UTF-8 from a shell
     path.write_text("run = 3")
     with pytest.raises(ConfigError, match=r"run must be a section, \[run\], got 3"):

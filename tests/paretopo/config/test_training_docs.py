@@ -27,6 +27,8 @@ def shown(field: dataclasses.Field, about: Key) -> str:
     if about.shown_default is not None:
         return about.shown_default
     value = field.default
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"  # as TOML writes it
     if isinstance(value, tuple):
         value = list(value)
     return f"`{value!r}`".replace("'", '"')

@@ -215,7 +215,7 @@ def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
             r"study\.early must be a multiple of study\.every, 50",
         ),
         ({"tasks": {"free": {}}, "study": {"methods": ["grpo", "grpo"]}}, "names a method twice"),
-        ({"tasks": {"free": {}}, "study": {"methods": "grpo"}}, "must be a list of texts"),
+        ({"tasks": {"free": {}}, "study": {"methods": "grpo"}}, "must be a list of strings"),
         ({"tasks": {"free": {}}, "study": {"ablation_tasks": ["x"]}}, r"no \[tasks.x\]"),
         (
             {"tasks": {"free": {}}, "study": {"methods": ["paper+gatd"]}, "switches": GATED},
