@@ -16,6 +16,8 @@ class Generated:
 
     Attributes:
         inputs: The data rows, one per rollout.
+        prompts: The prompts as the policy read them, one per rollout: an environment may have added
+            its first observation.
         completions: The responses, as texts or as messages.
         tokens: (rollouts, longest) the responses as tokens.
         mask: (rollouts, longest) 1 for a token, 0 for padding.
@@ -23,6 +25,7 @@ class Generated:
     """
 
     inputs: list[dict[str, Any]]
+    prompts: list[Any]
     completions: list[Any]
     tokens: torch.Tensor | None = None
     mask: torch.Tensor | None = None
@@ -45,7 +48,7 @@ class Generated:
         # If a text protocol answers a chat, TRL reads the whole response as one policy message.
         in_messages = not isinstance(completion, str) and (len(completion) > 1 or all(written))
         return {
-            "prompt": format_prompt(given["prompt"]),
+            "prompt": format_prompt(self.prompts[row]),
             "answer": format_answer(given.get("answer", "")),
             "segments": split_messages(completion)
             if in_messages

@@ -34,7 +34,12 @@ from paretopo.config.notes import Note, note_named, say
 from paretopo.config.objectives import find_gates
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
-from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward, split_reward
+from paretopo.integrations.trl.script_rewards import (
+    ScriptRewards,
+    check_reward,
+    find_declared,
+    split_reward,
+)
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
 from paretopo.rewards.calls import Limits
@@ -58,7 +63,8 @@ class ScriptSession:
     solved its prompt. The order of the functions does not matter. A reward of None does not apply
     to its rollout. A function may run without limit unless `rewards.timeout` sets one. Objectives
     whose key `function` names the same reward function get their values by name: it returns a
-    mapping for each rollout.
+    mapping for each rollout. A reward function, or the class of an environment, that declares the
+    names as `reward_components` needs no such key.
 
     Args:
         config: A TOML file, or its table: docs/training.md has the keys. Steps, seed, group size
@@ -112,6 +118,7 @@ class ScriptSession:
         self.updates_per_generation = 1
         self._rewards: ScriptRewards
         self._weights: dict[str, float]  # weights of the reward functions, by name
+        self._weighted: bool  # is any of them given?
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
 
@@ -295,10 +302,9 @@ class ScriptSession:
 
     def _objectives_of_functions(self) -> list[dict[str, Any]]:
         """Return a table for each reward function with a weight, and for the gate."""
-        weighted = self._trainer.args.reward_weights is not None
         return [
             {"name": name}
-            | ({"weight": abs(weight)} if weighted else {})
+            | ({"weight": abs(weight)} if self._weighted else {})
             # TRL subtracts it, so smaller is better.
             | ({"better": "fewer", "economy": "raw"} if weight < 0.0 else {})
             for name, weight in self._weights.items()
@@ -367,13 +373,29 @@ class ScriptSession:
                 )
             trainer.reward_func_names = self._names
         names = trainer.reward_func_names
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice or "<lambda>" in names:
-            raise ConfigError(
-                f"reward functions need different names, got {names}: give each one, "
-                "ScriptSession(names=[...])"
-            )
-        self._weights = dict(zip(names, given or [1.0] * len(names), strict=True))
+        _check_different(names)
+        # Environments' own rewards come last, and `GRPOConfig` has no weights for them.
+        weights = [*(given or ()), *[1.0] * (len(names) - len(given or ()))]
+        self._weights = dict(zip(names, weights, strict=True))
+        self._weighted = given is not None
+        self._split_declared()
+        _check_different(trainer.reward_func_names)
+
+    def _split_declared(self) -> None:
+        """Split each reward function that declares `reward_components`."""
+        trainer, table = self._trainer, self._table.get("objectives")
+        tables = [one for one in table or () if isinstance(one, Mapping)]
+        claimed = {one.get("function") for one in tables}
+        wanted = None if table is None else {one.get("name") for one in tables}
+        for name, declared in find_declared(trainer).items():
+            parts = {
+                part: weight
+                for part, weight in declared.items()
+                if wanted is None or part in wanted
+            }
+            if parts and name not in claimed:
+                self._split(name, parts)
+                self._weighted |= any(weight != 1.0 for weight in parts.values())
 
     def _split_functions(self) -> None:
         """Split a reward function with several objectives into one for each of them."""
@@ -388,17 +410,18 @@ class ScriptSession:
                     f"objectives.{objectives[0]}.function = {name!r} is not a reward function of "
                     f"the trainer; {nearest(name, trainer.reward_func_names)}"
                 )
-            at = trainer.reward_func_names.index(name)
-            parts = split_reward(trainer.reward_funcs[at], name, objectives)
-            count, weight = len(parts), self._weights.pop(name)
-            trainer.reward_funcs[at : at + 1] = parts
-            trainer.reward_func_names[at : at + 1] = objectives
-            trainer.reward_processing_classes[at : at + 1] = [None] * count
-            before = trainer.reward_weights
-            trainer.reward_weights = torch.cat(
-                [before[:at], before[at].repeat(count), before[at + 1 :]]
-            )
-            self._weights |= dict.fromkeys(objectives, weight)
+            self._split(name, dict.fromkeys(objectives, 1.0))
+
+    def _split(self, name: str, parts: Mapping[str, float]) -> None:
+        """Replace a reward function by one for each value, with its share of the weight."""
+        trainer, weight = self._trainer, self._weights[name]
+        weights = self._weights | {part: weight * share for part, share in parts.items()}
+        at = trainer.reward_func_names.index(name)
+        trainer.reward_funcs[at : at + 1] = split_reward(trainer.reward_funcs[at], name, [*parts])
+        trainer.reward_func_names[at : at + 1] = parts
+        trainer.reward_processing_classes[at : at + 1] = [None] * len(parts)
+        self._weights = {one: weights[one] for one in trainer.reward_func_names}
+        trainer.reward_weights = torch.tensor([*self._weights.values()], dtype=torch.float32)
 
     def _has_timeout(self) -> bool:
         given = self._table.get("rewards", {})
@@ -540,7 +563,7 @@ class _NamesOf:
         rows = self._dataset
         if hasattr(rows, "select_columns"):
             rows = rows.select_columns(
-                [one for one in ("id", "prompt") if one in rows.column_names]
+                [one for one in ("id", "prompt", "environment") if one in rows.column_names]
             )
         return map(name_prompt, rows)
 
@@ -554,6 +577,14 @@ def _warn_of_shared(trained: Any, held_out: Any) -> None:
             f"{len(shared)} of the {len(names)} prompts of eval_dataset are also trained on, so "
             f"evaluations measure memorised answers, the first: {min(shared)!r}",
             stacklevel=5,
+        )
+
+
+def _check_different(names: Sequence[str]) -> None:
+    if len({*names}) < len(names) or "<lambda>" in names:
+        raise ConfigError(
+            f"reward functions and their reward_components need different names, got {[*names]}: "
+            "give each function one, ScriptSession(names=[...])"
         )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
+from paretopo.config import ConfigError
 from paretopo.integrations.trl.rewards import HANDED_OVER, count_turns
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
 from paretopo.rewards.calls import Limits, await_again, call_again, is_async
@@ -122,7 +123,7 @@ def check_reward(
                 values = await await_again(name, call, names, limits)
             except BadRollout as error:
                 return fail(names, error)
-            return check_values(name, names, values)
+            return check_undivided(name, names, values)
 
         return waited
 
@@ -134,9 +135,68 @@ def check_reward(
             values = call_again(name, call, names, limits)
         except BadRollout as error:
             return fail(names, error)
-        return check_values(name, names, values)
+        return check_undivided(name, names, values)
 
     return called
+
+
+def check_undivided(name: str, prompts: Sequence[str], values: Any) -> list[float | None]:
+    """Return the values of a reward function with one objective, one for each rollout.
+
+    Raises:
+        BadRollout: As `check_values`, or the function returned mappings without declaring them.
+    """
+    rows = values if isinstance(values, list | tuple) else [values]
+    for row in rows:
+        if isinstance(row, Mapping):
+            names = ", ".join(map(repr, row))
+            raise BadRollout(
+                f"the reward {name!r} returned a mapping with {names}: to make each of them an "
+                f"objective, declare {name}.reward_components = [{names}]"
+            )
+    return check_values(name, prompts, values)
+
+
+def _has_failed(result: Any) -> bool:
+    """Return whether a started call failed, so that another attempt must call again."""
+    done = isinstance(result, asyncio.Future) and result.done()
+    return done and (result.cancelled() or result.exception() is not None)
+
+
+def find_declared(trainer: ParetoGRPOTrainer) -> dict[str, dict[str, float]]:
+    """Return the values that reward functions and environments declare as `reward_components`.
+
+    They declare a mapping of names to weights, or a sequence of names, whose weights are then 1.
+
+    Returns:
+        A mapping of names to weights, by the name of the reward function.
+
+    Raises:
+        ConfigError: A declaration is neither, or is empty.
+    """
+    pools = getattr(trainer, "_environment_pool", {}).values()
+    classes = {type(pool[0]).__name__: type(pool[0]) for pool in pools}
+    found = {}
+    for name, function in zip(trainer.reward_func_names, trainer.reward_funcs, strict=True):
+        # TRL names the reward of an environment by its class.
+        owner = function if hasattr(function, "reward_components") else classes.get(name)
+        declared = getattr(owner, "reward_components", None)
+        if declared is None:
+            continue
+        weights = (
+            dict(declared)
+            if isinstance(declared, Mapping)
+            else dict.fromkeys(declared, 1.0)
+            if isinstance(declared, list | tuple)
+            else {}
+        )
+        if not weights or not all(isinstance(one, str) for one in weights):
+            raise ConfigError(
+                f"{name}.reward_components must be names of objectives, or a mapping of names to "
+                f"weights, got {declared!r:.80}"
+            )
+        found[name] = weights
+    return found
 
 
 def split_reward(
@@ -154,7 +214,7 @@ def split_reward(
     seen: dict[str, Any] = {}  # the latest batch and its values
 
     def begin(given: Mapping[str, Any]) -> Any:
-        if seen.get("batch") is not given["completions"]:
+        if seen.get("batch") is not given["completions"] or _has_failed(seen["result"]):
             result = function(**given)
             if inspect.isawaitable(result):
                 result = asyncio.ensure_future(result)

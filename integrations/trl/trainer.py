@@ -86,7 +86,7 @@ class ParetoAdvantages:
         matrix = super()._calculate_rewards(  # type: ignore[misc]
             inputs, prompts, completions, *args, **kwargs
         )
-        self.generated = Generated(list(inputs), list(completions))
+        self.generated = Generated(list(inputs), list(prompts), list(completions))
         self.prompt_names = gather_object([name_prompt(row) for row in inputs])
         self.rewards = self._check_rewards(matrix, len(inputs))
         return matrix
@@ -548,12 +548,14 @@ def give_preference(session: Session, row: Mapping[str, Any]) -> Mapping[str, An
 def name_prompt(row: Mapping[str, Any]) -> str:
     """Return the prompt's name in errors and records: its column "id", or its text, shortened.
 
+    A row without either has the name of its environment.
+
     >>> name_prompt({"prompt": "why?"}), name_prompt({"prompt": "why?", "id": 17})
     ('why?', '17')
     """
     if row.get("id") is not None:
         return str(row["id"])
-    text = format_prompt(row["prompt"])
+    text = format_prompt(row.get("prompt", row.get("environment", "")))
     if len(text) <= _LONGEST_NAME:
         return text
     return f"{text[:_LONGEST_NAME]}… ({digest_prompt(text)})"

@@ -30,12 +30,14 @@ from paretopo.integrations.openrlhf.rollouts import (
 )
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
+from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward, split_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.integrations.verl.advantages import spread
 from paretopo.integrations.verl.rollouts import Rows
 from paretopo.integrations.verl.rollouts import measured as measured_by_verl
 from paretopo.integrations.verl.training import ParetoTraining
+from paretopo.rewards.calls import Limits
 from paretopo.session import choose_recorded
 from paretopo.tasks.environment import grade_each
 
@@ -171,24 +173,31 @@ class OnTRL:
             "row": list(range(first_row, first_row + len(story))),
         }
         completions = ["".join(one.pieces) for one in story]
-        written = [one.written for one in story]
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         inputs = [row | {"prompt": one.prompt} for row, one in zip(rows, story, strict=True)]
-        components = [one.components for one in story]
-        handed_over = {name: [one.pop(name) for one in components] for name in HANDED_OVER}
-        trainer.session_rewards.measure(
-            completions, **columns, **handed_over, written=written, reward_components=components
-        )
         trainer.generated = Generated(
             inputs,
+            [one.prompt for one in story],
             completions,
             tokens=padded([own for own, _ in tokens]),
             mask=padded([[1] * len(own) for own, _ in tokens]),
             written=padded([own for _, own in tokens]),
         )
+        self.measure(story, columns)
         out = {"completion_mask": trainer.generated.mask, "tool_mask": trainer.generated.written}
         trainer.response_tokens = trainer._count_written(out)
         trainer.truncated = trainer._find_truncated()
+
+    def measure(self, story, columns):
+        components = [one.components for one in story]
+        handed_over = {name: [one.pop(name) for one in components] for name in HANDED_OVER}
+        self.trainer.session_rewards.measure(
+            self.trainer.generated.completions,
+            **columns,
+            **handed_over,
+            written=[one.written for one in story],
+            reward_components=components,
+        )
 
     def train(self, step, story):
         state = SimpleNamespace(global_step=step, max_steps=STEPS)
@@ -209,6 +218,91 @@ class OnTRL:
             self.generate(story[first : first + 3], held_out=True, first_row=first)
             self.callback.on_prediction_step(None, None, None)
         self.callback.on_evaluate(None, SimpleNamespace(global_step=step), None)
+
+
+class OnEnvironments(OnTRL):
+    """The story in a script on TRL: a function asks environments, of TRL or another package."""
+
+    def __init__(self, session, ask):
+        super().__init__(session)
+        trainer, self.ask = self.trainer, ask
+        objectives = [one.name for one in session.config.objectives]
+        trainer.reward_func_names = [name for name in objectives if name in OF_ENVIRONMENTS]
+        trainer.model = SimpleNamespace(training=True)
+        trainer.eval_dataset, trainer.num_generations_eval = HELD_OUT[0], 1
+        trainer.session_rewards = ScriptRewards(trainer, objectives)
+
+    def measure(self, story, columns):
+        trainer = self.trainer
+        for row, one in zip(trainer.generated.inputs, story, strict=True):
+            row.update({name: one.components[name] for name in HANDED_OVER})
+        names = trainer.reward_func_names
+        parts = split_reward(self.ask, "environments", names)
+        checked = [
+            check_reward(part, name, Limits()) for part, name in zip(parts, names, strict=True)
+        ]
+        prompts = [one.prompt for one in story]
+        values = [part(prompts=prompts, completions=story) for part in checked]
+        trainer.model.training = not any(columns["held_out"])
+        trainer.session_rewards.take(np.array(values, dtype=float).T)
+
+    def evaluate(self, step, story):
+        self.trainer.session_rewards.await_evaluation()
+        super().evaluate(step, story)
+
+
+OF_ENVIRONMENTS = ("correct", "polite", "words")
+
+
+def ask_environments(prompts, completions):
+    """As TRL asks each environment for its reward."""
+    return [{name: one.components.get(name) for name in OF_ENVIRONMENTS} for one in completions]
+
+
+def ask_verifiers(prompts, completions):
+    """The rubric of a task for each rollout."""
+    vf = pytest.importorskip("verifiers.v1")
+    from paretopo.integrations.trl.of_verifiers import read_tasks
+
+    class Sum(vf.Task[vf.TaskData]):
+        @vf.reward
+        async def correct(self, trace) -> float:
+            return float(trace.last_reply.rstrip("?").endswith(self.data.name))
+
+    rows, rubric = read_tasks(
+        Sum(vf.TaskData(prompt=one.prompt, name=str(one.question + 1))) for one in completions
+    )
+    written = [[{"role": "assistant", "content": one.written}] for one in completions]
+    return rubric(completions=written, task=[row["task"] for row in rows])
+
+
+def ask_openenv(prompts, completions):
+    """The rubric of an environment for each rollout."""
+    rubrics = pytest.importorskip("openenv.core.rubrics")
+    from paretopo.integrations.trl.of_openenv import clear_scores, read_scores
+
+    class Value(rubrics.Rubric):
+        def __init__(self, name):
+            super().__init__()
+            self.name = name
+
+        def forward(self, action, observation):
+            return action.components.get(self.name)
+
+    class All(rubrics.Rubric):
+        def __init__(self):
+            super().__init__()
+            self.correct, self.polite, self.words = map(Value, OF_ENVIRONMENTS)
+
+        def forward(self, action, observation):
+            return sum(one(action, observation) or 0.0 for one in self.children())
+
+    rubric, values = All(), []
+    for one in completions:
+        clear_scores(rubric)
+        rubric(one, None)
+        values.append(read_scores(rubric))
+    return values
 
 
 class OnOpenRLHF:
@@ -429,15 +523,14 @@ def records(run):
 
 def compare(advantages, adapters):
     """Equal advantages, rows and states; returns the rows."""
-    theirs, ours, of_verl = advantages
-    np.testing.assert_array_equal(theirs, ours)
-    np.testing.assert_array_equal(np.float32(theirs), np.float32(of_verl))  # as they are written
-    assert (ours != 0).any()
-    trl, openrlhf, verl = (records(adapter.session.run) for adapter in adapters)
-    assert trl == openrlhf == verl
-    states = [adapter.session.state() for adapter in adapters]
-    assert states[0] == states[1] == states[2]
-    return trl
+    first, *others = advantages
+    assert (first != 0).any()
+    for theirs, adapter in zip(others, adapters[1:], strict=True):
+        written = np.float32 if isinstance(adapter, OnVerl) else np.float64
+        np.testing.assert_array_equal(written(first), written(theirs))
+        assert records(adapters[0].session.run) == records(adapter.session.run)
+        assert adapters[0].session.state() == adapter.session.state()
+    return records(adapters[0].session.run)
 
 
 # The recommended recipe's own estimator takes no objective that is no share.
@@ -445,6 +538,17 @@ RECIPES = [
     {"recipe": "recommended", "paretopo__stage2_estimator": "hypervolume_gd2po"},
     {"recipe": "paper"},
 ]
+
+
+@pytest.mark.parametrize(
+    ("ask", "count"),
+    [(ask_environments, 3), (ask_environments, 9), (ask_verifiers, 3), (ask_openenv, 9)],
+)
+def test_environments_tell_the_same_story_as_their_values(tmp_path, ask, count):
+    tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:count])
+    sessions = [new_session(tmp_path / name, SETTINGS + tables, **RECIPES[0]) for name in "ab"]
+    adapters = [OnTRL(sessions[0]), OnEnvironments(sessions[1], ask)]
+    compare([play(adapter, extra=count == 9) for adapter in adapters], adapters)
 
 
 @pytest.mark.parametrize("switches", RECIPES)

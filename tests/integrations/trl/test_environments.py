@@ -1,0 +1,261 @@
+"""Environments with several rewards, in TRL's `environment_factory`: each is an objective."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import ClassVar
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from datasets import Dataset
+from support.memorised import save_memorised
+from support.tiny_trainers import grpo_arguments
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from paretopo.config import ConfigError
+from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.rollout import BadRollout
+from paretopo.run.folder import RunFolder
+
+CAPITALS = {"Norway": "Oslo", "Peru": "Lima", "Ghana": "Accra"}
+OPENING = '<call>{"name": "look_up", "arguments": {"country": "'
+HINT = " Be brief"
+
+
+class Atlas:
+    """Answers one question, and numbers its instances, so that rollouts of a group differ."""
+
+    made = itertools.count()
+
+    def __init__(self):
+        self.number = next(self.made)
+
+    def reset(self, country, **_):
+        """Begin with a question about a country, and complete its prompt."""
+        self.looks, self.country = 0, country
+        return HINT
+
+    def look_up(self, country: str) -> str:
+        """Look up a capital.
+
+        Args:
+            country: A country.
+
+        Returns:
+            Its name.
+        """
+        self.looks += country == self.country
+        return CAPITALS[country]
+
+    def _measure(self):
+        return {"found": float(self.looks == 1), "even": float(self.number % 2 == 0)}
+
+
+class Rewarding(Atlas):
+    """Measures itself."""
+
+    reward_components = ("found", "even")
+
+    def get_reward(self):
+        """Return both values."""
+        return self._measure()
+
+
+class Asynchronous(Atlas):
+    """Measures itself, and a judge must be awaited."""
+
+    reward_components: ClassVar = {"found": 1.0, "even": 1.0}
+
+    async def get_reward(self):
+        """Return both values."""
+        return self._measure()
+
+
+def found(environments, **_):
+    return [one._measure()["found"] for one in environments]
+
+
+def even(environments, **_):
+    return [one._measure()["even"] for one in environments]
+
+
+def both(environments, **_):
+    return [one._measure() for one in environments]
+
+
+both.reward_components = ["found", "even"]
+
+
+def both_as_columns(environments, **_):
+    return {name: [one._measure()[name] for one in environments] for name in ("found", "even")}
+
+
+both_as_columns.reward_components = ["found", "even"]
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    """The folder of a policy that looks up each capital and then answers."""
+    folder = tmp_path_factory.mktemp("policy")
+    traces = [
+        (
+            [{"role": "user", "content": f"Capital of {country}?{HINT}"}],
+            f'{OPENING}{country}"}}}}</call><|end|><|tool|>{city}<|end|><|assistant|>{city}',
+        )
+        for country, city in CAPITALS.items()
+    ]
+    save_memorised(folder, traces, phrases=[OPENING, '"}}</call>'])
+    return folder
+
+
+def ask(*countries):
+    rows = [
+        {"prompt": [{"role": "user", "content": f"Capital of {one}?"}], "country": one}
+        for one in countries
+    ]
+    return Dataset.from_list(rows)
+
+
+def make_trainer(policy, out, environment, functions=(), session=None, **settings):
+    Atlas.made = itertools.count()
+    defaults = {
+        "per_device_train_batch_size": 8,
+        "per_device_eval_batch_size": 2,
+        "num_generations": 4,
+        "num_generations_eval": 2,
+        "max_completion_length": 48,
+        "temperature": 0.01,
+        "max_steps": 2,
+        "eval_strategy": "steps",
+        "eval_steps": 1,
+        "logging_steps": 1,
+    }
+    return ParetoGRPOTrainer(
+        model=AutoModelForCausalLM.from_pretrained(policy),
+        processing_class=AutoTokenizer.from_pretrained(policy),
+        args=grpo_arguments(out, **defaults | settings),
+        reward_funcs=list(functions),
+        train_dataset=ask("Norway", "Peru"),
+        eval_dataset=ask("Ghana"),
+        environment_factory=environment,
+        session=session or ScriptSession(gate="found"),
+    )
+
+
+def read_records(out):
+    rows = {}
+    for name in ("steps", "evaluations", "trajectories"):
+        lines = (out / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        rows[name] = [json.loads(line) for line in lines]
+        for row in rows[name]:
+            row.pop("seconds", None)
+    return rows
+
+
+@pytest.fixture(autouse=True)
+def _silence(monkeypatch):
+    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+
+
+def test_components_train_as_plain_reward_functions_do(policy, tmp_path):
+    ways = {
+        "plain": (Atlas, [found, even]),
+        "environment": (Rewarding, []),
+        "awaited": (Asynchronous, []),
+        "mappings": (Atlas, [both]),
+        "columns": (Atlas, [both_as_columns]),
+    }
+    for name, (environment, functions) in ways.items():
+        make_trainer(policy, tmp_path / name, environment, functions).train()
+    expected = read_records(tmp_path / "plain")
+    for name in ways:
+        assert read_records(tmp_path / name) == expected, name
+    assert [row["measured"] for row in expected["steps"]] == [{"found": 1.0, "even": 0.5}] * 2
+    [group, *_] = [one for one in expected["trajectories"] if not one["held_out"]]
+    assert group["objectives"] == ["found", "even"]
+    advantages = [one["advantage"] for one in group["rollouts"]]
+    assert advantages[0] == advantages[2] > 0 > advantages[1] == advantages[3]
+    # The tool ran, and the prompt is the one that the policy read.
+    [first, *_] = group["rollouts"]
+    assert [part["kind"] for part in first["segments"]] == ["call", "tool", "model"]
+    assert group["prompt"].endswith("?" + HINT)
+
+
+def test_weights_of_components_make_costs_and_leave_out_values(policy, tmp_path):
+    class Weighted(Rewarding):
+        reward_components: ClassVar = {"found": 0.5, "even": -0.25, "looks": 0.0}
+
+        def get_reward(self):
+            return {**self._measure(), "looks": self.looks}
+
+    trainer = make_trainer(policy, tmp_path, Weighted, max_steps=1)
+    trainer.train()
+    chosen = RunFolder.open(tmp_path).config.objectives
+    assert [(one.name, one.better) for one in chosen] == [("found", "more"), ("even", "fewer")]
+    assert [one.weight for one in chosen] == pytest.approx([2 / 3, 1 / 3])
+    assert trainer.reward_func_names == ["found", "even", "looks"]
+    assert trainer.reward_weights.tolist() == [0.5, -0.25, 0.0]
+    assert any("rewards/looks/mean" in row for row in trainer.state.log_history)  # only recorded
+
+
+def test_weights_of_functions_multiply_those_of_components(policy, tmp_path):
+    def lucky(environments, **_):
+        return [1.0 for _ in environments]
+
+    trainer = make_trainer(policy, tmp_path, Rewarding, [lucky], reward_weights=[3.0])
+    assert trainer.reward_func_names == ["lucky", "found", "even"]
+    assert trainer.reward_weights.tolist() == [3.0, 1.0, 1.0]
+
+
+def test_a_table_chooses_among_the_components(policy, tmp_path):
+    table = {"objectives": [{"name": "even"}, {"name": "tokens", "high": 48}]}
+    session = ScriptSession(table, gate="none")
+    trainer = make_trainer(policy, tmp_path, Rewarding, session=session)
+    assert trainer.reward_func_names == ["even"]
+
+
+def test_two_environments_each_measure_their_own(policy, tmp_path):
+    class Other(Atlas):
+        reward_components = ("odd",)
+
+        def get_reward(self):
+            return {"odd": float(self.number % 2)}
+
+    trainer = make_trainer(
+        policy, tmp_path, {"one": Rewarding, "two": Other}, session=ScriptSession(gate="none"),
+        max_steps=1,
+    )  # fmt: skip
+    rows = ask("Norway", "Peru").add_column("environment", ["one", "two"])
+    trainer.train_dataset, trainer.eval_dataset = rows, rows.select([0])
+    trainer.train()
+    [step] = RunFolder.open(tmp_path).steps()
+    assert step["applies"] == {"found": 4, "even": 4, "odd": 4}
+
+
+def test_undeclared_components_are_refused_with_the_line_to_add(policy, tmp_path):
+    class Undeclared(Atlas):
+        def get_reward(self):
+            return self._measure()
+
+    session = ScriptSession(gate="none")
+    trainer = make_trainer(policy, tmp_path, Undeclared, session=session, max_steps=1)
+    with pytest.raises(BadRollout, match=r"Undeclared\.reward_components = \['found', 'even'\]"):
+        trainer.train()
+
+
+@pytest.mark.parametrize("declared", [(), "found", 3, [1]])
+def test_a_declaration_that_names_nothing_is_refused(policy, tmp_path, declared):
+    class Wrong(Rewarding):
+        reward_components = declared
+
+    with pytest.raises(ConfigError, match=r"Wrong\.reward_components must be names"):
+        make_trainer(policy, tmp_path, Wrong, session=ScriptSession(gate="none"))
+
+
+def test_equal_names_of_components_are_refused(policy, tmp_path):
+    with pytest.raises(ConfigError, match=r"need different names, got .*'found', 'found', 'even'"):
+        make_trainer(policy, tmp_path, Rewarding, [found])
