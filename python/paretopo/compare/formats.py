@@ -9,6 +9,7 @@ Read from the writers of lm-eval 0.4.13, inspect-ai 0.3.285, nemo-gym 0.7.0, ver
 
 from __future__ import annotations
 
+import lzma
 import re
 import struct
 import zipfile
@@ -29,6 +30,11 @@ _USAGE = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "
 _HEAVY = ("events", "events_data", "attachments", "timelines", "store")  # of inspect-ai's samples
 _SCALAR = re.compile(r"run-(.+)-tag-(.+)\.(?:csv|json)")  # of TensorBoard's downloads
 _BY_ZIPFILE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
+# What zipfile and its decompressors raise; bz2 raises OSError.
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, OSError, RuntimeError),
+)
 _ZSTANDARD = 93  # in ZIP; zipfile reads only its first frame, or none
 _LARGEST = 2**30  # bytes of an unpacked sample; a hostile archive must not fill the memory
 
@@ -230,7 +236,7 @@ def read_eval(path: Path) -> list[Placed]:
                 for name in sorted(names)
                 if name.startswith("samples/") and name.endswith(".json")
             ]
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError) as error:
+    except _DAMAGED as error:
         raise DataError(f"{path} must be a ZIP archive of inspect-ai: {error}") from None
     return list(convert_inspect(header, samples))
 
