@@ -30,7 +30,7 @@ _USAGE = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "
 _HEAVY = ("events", "events_data", "attachments", "timelines", "store")  # of inspect-ai's samples
 _SCALAR = re.compile(r"run-(.+)-tag-(.+)\.(?:csv|json)")  # of TensorBoard's downloads
 _BY_ZIPFILE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
-# What zipfile and its decompressors raise; bz2 raises OSError.
+# Errors of zipfile and its decompressors; that of bz2 is OSError.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, OSError, RuntimeError),
