@@ -92,7 +92,7 @@ class Objective:
         'Reward function: the name of another one in rewards.file, "package.module:name", '
         '"package.module:name(parameter=1)", or a reward model, "model:NAME". Several '
         "objectives can share a function that returns their values by name.",
-        shown_default="the function of rewards.file with its name",
+        shown_default="the function in rewards.file with the objective's name",
     )
     weight: float | None = key(
         None,
@@ -199,7 +199,7 @@ class Objective:
     failure: float | Literal["worst", "keeps"] = key(
         None,
         'Reward of a failed rollout, with paretopo.gate = "success": the worst of its group; a '
-        'number that is not better than any possible value; or "keeps", its own reward.',
+        'number that is no better than the worst possible value; or "keeps", its own reward.',
         shown_default='0 with an economy of "paretopo" or "otc", else "worst"',
     )
     low: float | None = key(None, "Smallest valid value.", shown_default="0 for built-in measures")
