@@ -22,11 +22,21 @@ INSTRUCTIONS = {  # the worth of each to the made-up model, in log-odds of a rig
 }
 
 
+def chance(prompt):
+    """The made-up model's probability of a right answer."""
+    helped = sum(INSTRUCTIONS[line] * 0.9**i for i, line in enumerate(prompt))
+    return 1 / (1 + np.exp(1.0 - helped))
+
+
+def length(prompt):
+    """Tokens of the prompt."""
+    return sum(len(line.split()) for line in prompt)
+
+
 def grade(prompt):
     """Share of 500 questions answered right, and tokens of the prompt."""
-    helped = sum(INSTRUCTIONS[line] * 0.9**i for i, line in enumerate(prompt))
-    right = rng.random(500) < 1 / (1 + np.exp(1.0 - helped))
-    return right.mean(), sum(len(line.split()) for line in prompt)
+    right = rng.random(500) < chance(prompt)
+    return right.mean(), length(prompt)
 
 
 def mutate(prompt):
@@ -43,16 +53,17 @@ def mutate(prompt):
     return tuple(lines)
 
 
-archive = ParetoArchive(ref=[0.0, 80], maximise=[True, False])  # right: more; tokens: fewer
-seen = {()}
-archive.add(grade(()), ())  # a prompt is the payload of its grades
-for _ in range(1000):
-    parent = archive.payloads[rng.integers(len(archive))]
-    child = mutate(parent)
-    if child not in seen:
-        seen.add(child)
-        archive.add(grade(child), child)
+if __name__ == "__main__":
+    archive = ParetoArchive(ref=[0.0, 80], maximise=[True, False])  # right: more; tokens: fewer
+    seen = {()}
+    archive.add(grade(()), ())  # a prompt is the payload of its grades
+    for _ in range(1000):
+        parent = archive.payloads[rng.integers(len(archive))]
+        child = mutate(parent)
+        if child not in seen:
+            seen.add(child)
+            archive.add(grade(child), child)
 
-print(f"{archive.additions} prompts graded, {len(archive)} of them kept:")
-for (right, tokens), prompt in sorted(archive.items(), key=lambda one: tuple(one[0])):
-    print(f"{right:6.1%} right, {tokens:2.0f} tokens: {' '.join(prompt) or '(no prompt)'}")
+    print(f"{archive.additions} prompts graded, {len(archive)} of them kept:")
+    for (right, tokens), prompt in sorted(archive.items(), key=lambda one: tuple(one[0])):
+        print(f"{right:6.1%} right, {tokens:2.0f} tokens: {' '.join(prompt) or '(no prompt)'}")

@@ -84,3 +84,35 @@ def test_measures_of_policies_equal_those_of_morl_baselines(tmp_path):
     assert [row[0] for row in rows[1::2]] == ["by its indicators"] * 3
     assert [row[1:] for row in rows[::2]] == [row[1:] for row in rows[1::2]]
     assert 2 <= rows[2][1] < 10  # this run is too short for the whole front
+
+
+def trade_offs(text):
+    rows = re.findall(r"^ *([\d.]+)% right, +(\d+) tokens$", text, re.MULTILINE)
+    return [(float(right), int(tokens)) for right, tokens in rows]
+
+
+def check_front(found):
+    """Every prompt has more right answers than all shorter ones."""
+    assert len({tokens for _, tokens in found}) == len(found)
+    assert found == sorted(found, key=lambda one: one[1])
+
+
+def test_gepa_keeps_more_trade_offs_with_the_selector(tmp_path):
+    pytest.importorskip("gepa")
+    text = printed("gepa_selector", tmp_path)
+    row = r"^(.+): (\d+) prompts, (\d+) on the front, hypervolume ([\d.]+)$"
+    (default, *theirs), (selector, *ours) = re.findall(row, text, re.MULTILINE)
+    assert (default, selector) == ("GEPA's default", "ParetoSelector")
+    assert float(ours[2]) > float(theirs[2])
+    assert int(ours[0]) > int(theirs[0])
+    assert len(trade_offs(text)) == int(ours[1]) >= 5
+    check_front(trade_offs(text))
+
+
+def test_openevolve_archives_a_front_with_the_strategy(tmp_path):
+    pytest.importorskip("openevolve")
+    text = printed("openevolve_strategy", tmp_path)
+    [(kept, front)] = re.findall(r"^(\d+) programs in the archive, (\d+) of them on", text)
+    assert 20 >= int(kept) >= int(front) == len(trade_offs(text)) >= 6
+    check_front(trade_offs(text))
+    assert trade_offs(text)[-1][0] > 60
