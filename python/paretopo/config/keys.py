@@ -44,16 +44,15 @@ class Key:
 
     def describe_range(self) -> str:
         """Return the allowed interval in words, or an empty string."""
-        if self.low is None and self.high is None:
-            return ""
-        if self.high is None:
-            return f"{'greater than' if self.open_low else 'of at least'} {_number(self.low)}"
-        low = (
-            ""
-            if self.low is None
-            else f"{'above' if self.open_low else 'from'} {_number(self.low)} "
-        )
-        return f"{low}{'to below' if self.open_high else 'to'} {_number(self.high)}"
+        is_open = self.open_low or self.open_high
+        if self.low is not None and self.high is not None and not is_open:
+            return f"from {_number(self.low)} to {_number(self.high)}"
+        ends = []
+        if self.low is not None:
+            ends.append(f"{'greater than' if self.open_low else 'of at least'} {_number(self.low)}")
+        if self.high is not None:
+            ends.append(f"{'less than' if self.open_high else 'at most'} {_number(self.high)}")
+        return " and ".join(ends)
 
     def contains(self, value: float) -> bool:
         """Return whether the number is in the interval; NaN, infinities and overflows never are."""

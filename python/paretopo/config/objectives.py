@@ -82,14 +82,14 @@ class Objective:
 
     name: str = key(
         "correct",
-        "Name in rollouts and records: correct, calls, failed_calls, tokens (written by the "
-        "policy), turns, seconds or dollars; or the name of a reward function, or of a value "
-        "that an agent or an environment reports.",
+        "Name in rollouts and records: a built-in measure (correct, calls, failed_calls, turns, "
+        "seconds, dollars, or tokens, which counts the policy's own), a reward function, or a "
+        "value that an agent or an environment reports.",
         shown_default="none",
     )
     function: str | None = key(
         None,
-        'Reward function: the name of another one in rewards.file, "package.module:name", '
+        'Reward function, if its name differs: a name in rewards.file, "package.module:name", '
         '"package.module:name(parameter=1)", or a reward model, "model:NAME". Several '
         "objectives can share a function that returns their values by name.",
         shown_default="the function in rewards.file with the objective's name",
@@ -110,15 +110,15 @@ class Objective:
     limit: float | None = key(
         None,
         "Upper limit on the mean over all rollouts, in the unit of the measure; a lower limit "
-        "if more is better. Training adapts the weight to keep it: docs/constraints.md.",
+        "if more is better. Training adapts the weight to stay within it: docs/constraints.md.",
         low=0.0,
         open_low=True,
         shown_default="none",
     )
     share: float | None = argument(
         None,
-        "Smallest share of the rollouts that must keep the limit. Without it, the limit applies "
-        "to the mean.",
+        "Smallest share of the rollouts that must stay within the limit. Without it, the limit "
+        "applies to the mean.",
         low=0.0,
         high=1.0,
         open_low=True,
@@ -187,9 +187,9 @@ class Objective:
     )
     gate: bool | None = key(
         None,
-        "A rollout has solved its prompt if this objective is above its threshold. Without gate ="
-        " true, an objective with a name such as correct or accuracy is the gate; otherwise there"
-        " is none.",
+        "true makes this objective the gate: a rollout has solved its prompt if the objective is "
+        "above its threshold. If no objective has gate = true, one named correct, accuracy or "
+        "similar is the gate; otherwise there is none.",
         shown_default="by its name",
     )
     threshold: float = key(

@@ -232,8 +232,8 @@ class ParetoPOConfig:
     weighting: Literal["as given", "equal", "first alone", "second alone"] = key(
         "as given",
         "Weights in use. as given: those of the objectives. equal: equal weights for all that "
-        "are above 0. The other two give all weight to the gate, or to the other one of two "
-        "objectives.",
+        "are above 0. The third value gives all weight to the gate, and the fourth gives all "
+        "weight to the other of two objectives.",
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
@@ -276,7 +276,7 @@ class ParetoPOConfig:
     )
     economies: Literal["each", "least"] = key(
         None,
-        "Combination of the rewards after the first. each: every reward counts with its own "
+        "How all rewards but the first are combined. each: every reward counts with its own "
         "weight. least: only a rollout's lowest reward counts, with the sum of the weights, so "
         "a compromise is worth more than an extreme.",
         shown_default='"least" with the estimator worth, else "each"',
@@ -291,13 +291,14 @@ class ParetoPOConfig:
         None,
         "Baseline of the stage-2 advantages in each group. mean: the mean; std: the mean, divided"
         " by the standard deviation; loo: the mean of the others; none: 0; exact, for "
-        "hypervolume: the volume that one more of the others would add.",
+        "hypervolume: the mean volume that another rollout would add in its place (docs/hvk.md).",
         shown_default=BY_RECIPE,
     )
     k: int | tuple[int, ...] | Literal["archive"] = argument(
         1,
-        "Number of rollouts that count together. A list splits the estimator's steps into equal "
-        'parts; "archive" follows the smoothed gain of the archive from 4 down to 1.',
+        "Number of rollouts whose joint hypervolume counts (docs/hvk.md). A list splits the "
+        'estimator\'s steps into equal parts. With "archive", k falls from 4 to 1 as the smoothed '
+        "gain of the archive falls.",
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
@@ -309,8 +310,8 @@ class ParetoPOConfig:
     )
     hypervolume_unit: Literal["raw", "range"] = argument(
         "raw",
-        "Rewards after the first: unchanged, or from 0 to 1 between the worst and the best of the"
-        " group's successes.",
+        "Scale of all rewards but the first. raw: unchanged. range: the worst of the group's "
+        "successes becomes 0, and the best becomes 1.",
         of=_of("hypervolume"),
     )
     sigma: float = argument(
@@ -322,8 +323,8 @@ class ParetoPOConfig:
     )
     margin: float = argument(
         0.0,
-        "Margin by which a dominator must win, in the rewards' units. With sqrt(sigma), ties do "
-        "not count as wins.",
+        "Margin by which a dominator must win, in the rewards' units. If it is the square "
+        "root of sigma, ties do not count as wins.",
         low=0.0,
         of=_of("soft_pareto"),
     )

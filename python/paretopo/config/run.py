@@ -57,8 +57,8 @@ class RunConfig:
 
     recipe: Literal["recommended", "paper"] = key(
         "recommended",
-        "Defaults of the switches. paper: the paper's Algorithm 1. recommended: the recipe that "
-        "the study supports.",
+        "Set of defaults for the keys whose default is by recipe. paper: the paper's Algorithm 1. "
+        "recommended: the recipe that the study supports.",
     )
     backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Trainer that updates the policy.")
     seed: int = key(

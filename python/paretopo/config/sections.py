@@ -260,8 +260,8 @@ class WarmupConfig:
     )
     file: str = key(
         NONE,
-        "A Python file with a function `demonstrate` that writes the rollouts to imitate "
-        '(questions); "none" to imitate the answers.',
+        "For the task questions: a Python file with a function `demonstrate` that writes the "
+        'rollouts to imitate; "none" to imitate the answers.',
     )
     shared: str = key(
         NONE,
@@ -309,7 +309,7 @@ class RewardsConfig:
         None,
         "Lowest cost for held-out questions. recompute: score all evaluations again when it "
         "falls. running: score each evaluation once. frozen: keep that of the first "
-        "evaluation, which punishes answers with fewer calls.",
+        "evaluation. Later answers with fewer calls then lose reward.",
         shown_default=BY_RECIPE,
     )
     dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
@@ -489,7 +489,7 @@ class EvaluationConfig:
     """The held-out evaluation, which drives stage 1 and the archive."""
 
     every: int = key(1, "Number of steps between evaluations; the paper uses 1.", low=1)
-    prompts: int = key(64, "Number of held-out questions; none of them is trained on.", low=1)
+    prompts: int = key(64, "Number of held-out questions, which training never uses.", low=1)
     temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
     kinds: tuple[str, ...] | None = key(
         None,
@@ -512,8 +512,8 @@ class RunFolderConfig:
     )
     threads: int = key(
         0,
-        "Number of CPU threads for torch, at most that of the available cores. 0 means one "
-        "thread for the tiny model, and one per physical core for a loaded model.",
+        "Number of CPU threads for torch, at most one per available core. 0 means one thread for "
+        "the tiny model, and one per physical core for a loaded model.",
         low=0,
     )
     device: Literal["auto", "cpu", "cuda"] = key("auto", "Device of the policy.")

@@ -84,7 +84,10 @@ def test_the_defaults_are_the_papers_constants():
         ("[optimiser]\nlearning_rate = inf", r"learning_rate must be .*, got inf"),
         ("[paretopo]\nbeta = 1.5", r"paretopo.beta must be a number from 0 to 1, got 1.5"),
         ("[paretopo]\nbeta = nan", r"paretopo.beta must be a number from 0 to 1, got nan"),
-        ("[paretopo]\ngamma = 1", r"paretopo.gamma must be a number from 0 to below 1, got 1"),
+        (
+            "[paretopo]\ngamma = 1",
+            r"paretopo.gamma must be a number of at least 0 and less than 1, got 1",
+        ),
         ("[paretopo]\nweights = [0.5, 0.6]", r"did you mean objectives.NAME.weight\?"),
         ("[rewards]\neconomy = 'otc'", r"did you mean objectives.NAME.economy\?"),
         ("[paretopo]\nreference = 'intial'", r'reference must be "initial" or "zero", got'),

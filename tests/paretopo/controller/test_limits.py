@@ -359,9 +359,12 @@ def test_preferences_share_the_weight_that_limits_leave(tmp_path):
         ('[paretopo]\ngroup_filter = "accuracy"', 'needs paretopo.group_filter = "vector"'),
         ('[optimiser]\nlearn_from = "answers"', 'limit needs optimiser.learn_from = "rewards"'),
         ('[[objectives]]\nname = "points"', "calls.limit is weighed against shares"),
-        ("share = 1", "calls.share must be a number above 0 to below 1, got 1"),
-        ("share = 0.0", "calls.share must be a number above 0 to below 1, got 0"),
-        ('share = "most"', "calls.share must be a number above 0 to below 1, got 'most'"),
+        ("share = 1", "calls.share must be a number greater than 0 and less than 1, got 1"),
+        ("share = 0.0", "calls.share must be a number greater than 0 and less than 1, got 0"),
+        (
+            'share = "most"',
+            "calls.share must be a number greater than 0 and less than 1, got 'most'",
+        ),
     ],
 )
 def test_a_limit_refuses_keys_that_contradict_it(more, message):
