@@ -20,6 +20,7 @@ pytest.importorskip("trl")
 
 from support.sessions import new_session
 
+from paretopo.controller.limits import Multipliers
 from paretopo.integrations.openrlhf.rollouts import (
     components_of,
     measured,
@@ -584,3 +585,39 @@ def test_all_adapters_tell_the_same_story(tmp_path, count, switches):
         assert first[1]["rewards"][4] == pytest.approx((0.1 - 0.5) / 2)
         polite = [one for one in (0.1, None, -0.5, None, 0.1, -0.5) if one is not None]
         assert steps[0]["measured"]["polite"] == pytest.approx(np.mean(polite))
+
+
+def test_all_adapters_keep_limits_alike(tmp_path):
+    tables = """
+    [[objectives]]
+    name = "correct"
+    [[objectives]]
+    name = "calls"
+    limit = 0.8
+    [[objectives]]
+    name = "tokens"
+    limit = { value = 20, share = 0.9 }
+    """
+    adapters = [
+        kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, paretopo__stage1_steps=0))
+        for kind in (OnTRL, OnOpenRLHF, OnVerl)
+    ]
+    advantages = [play(adapter) for adapter in adapters]
+    steps, evaluations, _ = compare(advantages, adapters).values()
+    calls, tokens = ([row["limits"][name] for row in steps] for name in ("calls", "tokens"))
+    written = [[sum(one.tokens[1]) for one in story] for story in TRAINING]
+    assert [one["mean"] for one in calls] == pytest.approx([1.0, 8 / 6])
+    assert [one["share"] for one in tokens] == [np.mean(np.array(one) <= 20) for one in written]
+    held = [Multipliers([-0.8]), Multipliers([0.9], [0.3])]
+    held[0].update([-1.0])
+    held[1].update([tokens[0]["share"]])
+    assert [calls[0]["multiplier"], calls[1]["multiplier"]] == [0.0, held[0].values[0]]
+    assert [tokens[0]["multiplier"], tokens[1]["multiplier"]] == [0.0, held[1].values[0]]
+    assert held[0].values[0] > 0.0 < held[1].values[0]
+    # In the second step all rewards of a group are equal, and only the limits teach.
+    assert (np.array(advantages[0])[0] != 0.0).any()
+    assert (np.array(advantages[0])[1] != 0.0).any()
+    written = [[sum(one.tokens[1]) for one in story] for story in HELD_OUT]
+    assert [row["limits"]["tokens"]["share"] for row in evaluations] == [
+        np.mean(np.array(one) <= 20) for one in written
+    ]
