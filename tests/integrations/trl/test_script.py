@@ -390,7 +390,7 @@ def test_only_the_same_run_is_resumed(tmp_path):
             "function 'even' is not an objective, so nothing would be learnt from it",
         ),
         (TABLE, (digits, even, even), {}, r"different names, got \['digits', 'even', 'even'\]"),
-        (TABLE, (digits, lambda **_: [0.0]), {}, r"<lambda>.*: give each one, .*names=\["),
+        (TABLE, (digits, lambda **_: [0.0]), {}, r"<lambda>.*: give each function one, .*names=\["),
         (
             TABLE,
             (digits, even),
