@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import combinations, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,14 +55,31 @@ def _sweep_order(surface: np.ndarray) -> list[int]:
     return order + staying
 
 
-def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> dict[str, object]:
+class VorobtResult(NamedTuple):
+    """Result of :func:`vorob_t`: a named tuple, as of moocore 0.4, and readable like 0.3.2's dict.
+
+    Attributes:
+        threshold: Vorob'ev's threshold, a percentile.
+        ve: (n, objectives), the surface.
+        avg_hyp: Mean hypervolume of the runs.
+    """
+
+    threshold: float
+    ve: np.ndarray
+    avg_hyp: float
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, key) if key in self._fields else tuple.__getitem__(self, key)
+
+
+def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> VorobtResult:
     """Find the attainment surface whose hypervolume is nearest to the mean of the runs.
 
     Its percentile is Vorob'ev's threshold. Like moocore, it halves 0..100 until the volume stays
     the same. Source: Binois, Ginsbourger and Roustant (2015), Eur. J. Oper. Res. 243(2).
 
     >>> answer = vorob_t([[1, 3], [3, 1], [2, 2]], [0, 0, 1], ref=[4, 4])
-    >>> answer["threshold"], answer["avg_hyp"], answer["ve"].tolist()
+    >>> answer.threshold, answer["avg_hyp"], answer.ve.tolist()
     (62.5, 4.5, [[2.0, 3.0], [3.0, 2.0]])
     """
     rows = rows_of(points)
@@ -79,7 +97,7 @@ def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> dict[st
         else:
             high = threshold
         if volume == before:
-            return {"threshold": threshold, "ve": surfaces[runs - 1], "avg_hyp": mean}
+            return VorobtResult(threshold, surfaces[runs - 1], mean)
         before = volume
 
 
@@ -93,7 +111,7 @@ def vorob_dev(
     """
     rows = rows_of(points)
     corner = corner_of(ref, rows)
-    middle = rows_of(vorob_t(rows, sets, ref=ref)["ve"] if ve is None else ve)  # type: ignore[arg-type]
+    middle = rows_of(vorob_t(rows, sets, ref=ref).ve if ve is None else ve)
 
     def measure_difference(run: np.ndarray) -> float:
         both, own = (

@@ -1,4 +1,4 @@
-"""moocore 0.3.2's names, signatures and minimising conventions on this core.
+"""Names, signatures and minimising conventions of moocore 0.3.2 and its main branch, on this core.
 
 Use ``from paretopo_core.compat import moocore`` instead of ``import moocore``. Functions take lists
 and NumPy arrays of shape (points, objectives), **minimise** by default, and return the same results
