@@ -34,7 +34,8 @@ def find_commands() -> dict[str, str]:
     for path in PAGES + HELP:
         text = re.sub(r" *\\{1,2}\n *", " ", path.read_text(encoding="utf-8"))
         if path.suffix == ".md":
-            blocks = re.findall(r"^```(?:|sh|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+            fenced = re.findall(r"^```(\S*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+            blocks = [block for language, block in fenced if language in {"", "sh", "bash"}]
             lines = "\n".join(blocks).splitlines() + re.findall(r"`([^`\n]+)`", text)
         else:
             lines = re.findall(r"^  (\S.*)$", text, re.MULTILINE)
@@ -51,7 +52,7 @@ COMMANDS = find_commands()
 def words_of(command: str) -> tuple[str, list[str]]:
     """The program, and its words with one of the choices where several are offered."""
     program, words = OWN.fullmatch(command).groups(default="")
-    words = re.sub(r"\[[^\]]*\]|\.\.\.", "", words)
+    words = re.sub(r"(?<!=)\[[^\]]*\]|\.\.\.", "", words)
     words = re.sub(r"(\w+)(?:\|\w+)+", r"\1", words)  # none|python|search
     words = re.sub(r"\{(\w+),[^}]*\}", r"\1", words)  # {nq,hotpotqa}
     return program, [STAND_INS.get(word, word) for word in shlex.split(words)]

@@ -52,7 +52,7 @@ class StandIn:
 
     def _generate_and_score_completions(self, inputs):
         if "skip rewards" not in self._change:
-            self._calculate_rewards(inputs, None, [None] * len(inputs))
+            self._calculate_rewards(inputs, [row["prompt"] for row in inputs], [None] * len(inputs))
         theirs = torch.full((len(inputs),), 9.0)
         self._logs["advantages"].extend([9.0] * self._change.get("logged", len(self._all)))
         return {

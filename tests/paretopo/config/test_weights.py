@@ -37,7 +37,7 @@ def test_given_weight_overrides_equal_weights_of_a_method(name):
     assert config.paretopo.weights == (1.0, 0.0)
     held = with_method(file(3, 1), name, {"paretopo.weighting": "equal"})
     assert held.paretopo.weights == (0.5, 0.5)
-    assert "do not count" in held.notes[0].text
+    assert "have no effect" in held.notes[0].text
 
 
 def test_equal_weights_skip_watched_objectives():
@@ -57,7 +57,7 @@ def test_methods_keep_watched_objectives_at_zero(name, weights):
 def test_a_method_that_does_not_use_weights_says_so_once(name):
     [note] = with_method(file(3, 1), name).notes
     assert note.warns
-    assert "(correct 3, calls 1) do not count" in note.text
+    assert "(correct 3, calls 1) have no effect" in note.text
     assert with_method(file(1, 1), name).notes == () == with_method({}, name).notes
 
 

@@ -212,7 +212,7 @@ def test_configuration_of_savings():
     [
         ({"name": "left"}, r"objectives.left.high must be given for economy = \"saving\""),
         ({"name": "calls", "low": -1.0}, "objectives.calls.low must be at least 0 for a cost"),
-        ({"name": "calls", "failure": 0.0}, "needs economy = raw, or a failed rollout could be"),
+        ({"name": "calls", "failure": 0.0}, "needs economy = raw, or a failed rollout could get"),
         ({"name": "calls", "reference": 1.0}, "must be worse than the best value there can be"),
         ({"name": "left", "high": 1.0, "gate": True}, 'left.gate is for economy = "raw", got "sav'),
     ],

@@ -91,7 +91,7 @@ def test_the_command_takes_more_steps_and_accepted_changes(run, trained, tmp_pat
     with (tmp_path / "train.jsonl").open("a") as file:
         file.write("\n")
     assert cli.main(command) == 2
-    assert "other contents of task.train" in capsys.readouterr().err
+    assert "task.train changed after the start" in capsys.readouterr().err
     assert cli.main([*command, "--accept-changes"]) == 0
     assert len(trained) == 2
     assert cli.main([*command, "--set", "optimiser.kl=0.1"]) == 2
