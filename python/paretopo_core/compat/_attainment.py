@@ -56,7 +56,7 @@ def _sweep_order(surface: np.ndarray) -> list[int]:
 
 
 class VorobtResult(NamedTuple):
-    """Result of :func:`vorob_t`: a named tuple, as of moocore 0.4, and readable like 0.3.2's dict.
+    """Result of ``vorob_t``: a named tuple, as of moocore 0.4, and readable like the dict of 0.3.2.
 
     Attributes:
         threshold: Vorob'ev's threshold, a percentile.
