@@ -161,7 +161,7 @@ class Limit(NamedTuple):
 
     Attributes:
         objective: Its place.
-        bound: The reward to reach, in the mean not 0: for a cost, minus the most that it may be.
+        bound: The reward to reach; for a cost, minus the most that it may be. Not 0 for a mean.
         share: Of the rollouts that reach the bound, between 0 and 1; None for a limit on the mean.
 
     >>> few = Limit(1, -300.0, share=0.9)  # nine answers in ten have at most 300 tokens

@@ -175,10 +175,10 @@ class ParetoPO:
         groups = self.gate_groups(rewards, mask=mask, weights=weights)
         step = self.step_gated(groups, weights)
         # An objective with a limit keeps its value in the gate.
-        vectors = self.judge(groups.vectors)
-        inside = vectors[slice(None) if groups.mask is None else groups.mask]
+        inside = groups.vectors[slice(None) if groups.mask is None else groups.mask]
         if self._limited and inside.size:
-            self.hold(inside.reshape(-1, self.objectives)[:, self._limited].mean(axis=0))
+            judged = self.judge(inside).reshape(-1, self.objectives)
+            self.hold(judged[:, self._limited].mean(axis=0))
         return step
 
     def hold(self, means: ArrayLike) -> None:
@@ -246,14 +246,12 @@ class ParetoPO:
         """Return the rewards that teach: with a limit on a share, 1 where the bound is reached.
 
         Args:
-            vectors: (..., objectives), larger is better; without such a limit, they are returned.
+            vectors: (..., objectives), larger is better; the result is a copy.
         """
-        judges = [one for one in self.config.limits if one.share is not None]
-        if judges:
-            vectors = vectors.copy()
-        for one in judges:
-            vectors[..., one.objective] = judge(one, vectors[..., one.objective])
-        return vectors
+        judged = vectors.copy()
+        for limit in self.config.limits:
+            judged[..., limit.objective] = judge(limit, vectors[..., limit.objective])
+        return judged
 
     # ---- the evaluation side -----------------------------------------------------------------
 
