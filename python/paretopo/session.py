@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
+from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import step_by_group
 from paretopo.controller.limits import judge
 from paretopo.controller.two_stages import ParetoPO, Step
@@ -628,36 +629,36 @@ class Session:
 
     def _hold_limits(self, multipliers: Sequence[float]) -> Row:
         """Update the multipliers; return those of the step, and the means that they meet."""
-        reached = self._average_judged(self._limited)
-        self.controller.hold([np.nan if one is None else one for one in reached.values()])
         row: Row = {}
-        for (name, values), multiplier in zip(self._limited.items(), multipliers, strict=True):
-            share = {} if self.config.objective(name).share is None else {"share": reached[name]}
+        means: list[float] = []
+        for limit, multiplier in zip(self.config.paretopo.limits, multipliers, strict=True):
+            name = self.objectives[limit.objective]
+            values = self._limited[name]
+            reached = self._average_judged(limit, values)
+            means.append(np.nan if reached is None else reached)
+            share = {} if limit.share is None else {"share": reached}
             row[name] = {"mean": average(values), **share, "multiplier": multiplier}
             values.clear()
+        self.controller.hold(means)
         return row
 
     def _describe_shares(self, rollouts: Sequence[Rollout]) -> Row:
         """Return the share of an evaluation's rollouts within each limit on a share."""
-        shares = [one.name for one in self.config.objectives if one.share is not None]
-        if not shares:
-            return {}
-        values = {name: list_values(name, rollouts) for name in self._limited}
-        reached = self._average_judged(values)
-        return {"limits": {name: {"share": reached[name]} for name in shares}}
+        limits: Row = {}
+        for limit in self.config.paretopo.limits:
+            name = self.objectives[limit.objective]
+            if limit.share is not None:
+                limits[name] = {"share": self._average_judged(limit, list_values(name, rollouts))}
+        return {"limits": limits} if limits else {}
 
     def _judge(self, group: Sequence[Rollout]) -> NDArray[np.float64]:
         """Return (points, objectives) rewards of a group that teach."""
         return self.controller.judge(np.array([one.rewards for one in group], np.float64))
 
-    def _average_judged(self, values: Mapping[str, Sequence[float]]) -> dict[str, float | None]:
-        """Return the mean of each objective with a limit, as a reward; or the share within it."""
-        found: dict[str, float | None] = {}
-        for limit in self.config.paretopo.limits:
-            objective = self.config.objectives[limit.objective]
-            rewards = [objective.to_reward(one) for one in values[objective.name]]
-            found[objective.name] = average(judge(limit, rewards).tolist())
-        return found
+    def _average_judged(self, limit: Limit, values: Sequence[float]) -> float | None:
+        """Return the mean of a limited objective's values, as a reward; or the share within it."""
+        objective = self.config.objectives[limit.objective]
+        return average(judge(limit, [objective.to_reward(one) for one in values]).tolist())
 
     def _group_of_step(
         self, group: Sequence[Rollout], step: Step, place: slice, advantages: NDArray[np.float64]
