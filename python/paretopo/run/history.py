@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +141,18 @@ RESPONSE_LENGTH = Measure(
 SOLVED = Measure("solved", "solved", "%", "more", 100.0, 1, of_objective=False)
 
 
+class ShownLimit(NamedTuple):
+    """A limit on an objective, as reports show it.
+
+    Attributes:
+        bound: In the unit of the objective, not yet scaled by its measure.
+        share: Of the rollouts that must stay within it, in percent; None for a limit on the mean.
+    """
+
+    bound: float
+    share: float | None
+
+
 @dataclass(frozen=True)
 class History:
     """The records of one run.
@@ -198,9 +210,13 @@ class History:
         return float(later[0]) - 0.5
 
     @property
-    def limited(self) -> dict[str, Objective]:
-        """Return the objectives with a limit by name."""
-        return {one.name: one for one in self.run.config.objectives if one.limit is not None}
+    def limits(self) -> dict[str, ShownLimit]:
+        """Return the limits by the names of their objectives."""
+        return {
+            one.name: ShownLimit(one.limit, None if one.share is None else 100.0 * one.share)
+            for one in self.run.config.objectives
+            if one.limit is not None
+        }
 
     def other_measures(self) -> tuple[Measure, ...]:
         """Return the other measures of evaluations: the share solved, and the response length.

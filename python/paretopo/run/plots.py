@@ -119,12 +119,14 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     if all(measure.key != "tokens" for measure in measures):
         measures.append(RESPONSE_LENGTH)
     has_stage_1 = any(row.get("stage") == 1 for one in histories.values() for row in one.steps)
-    limits = {label: one.limited for label, one in histories.items()}
+    limits = {label: one.limits for label, one in histories.items()}
+    every = [held for one in limits.values() for held in one.items()]
+    on_share = {name for name, limit in every if limit.share is not None}
     held = [
         (name, column)
-        for name in dict.fromkeys(name for one in limits.values() for name in one)
+        for name in dict.fromkeys(name for name, _ in every)
         for column in ("share", "multiplier")
-        if column == "multiplier" or any(one[name].share for one in limits.values() if name in one)
+        if column == "multiplier" or name in on_share
     ]
     count = len(measures) + 1 + len(held) + has_stage_1
     columns = 1 if count <= 5 else 2
@@ -154,8 +156,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
             axes.plot(trained, measure.read(history.steps), **faint)
             axes.plot(evaluated, measure.read(history.evaluations), **strong)
             limit = limits[label].get(measure.key)
-            if limit is not None and limit.limit is not None:
-                axes.axhline(limit.limit * measure.scale, color=style.colour, linestyle=":")
+            if limit is not None:
+                axes.axhline(limit.bound * measure.scale, color=style.colour, linestyle=":")
         for axes, (name, column) in zip(pressed, held, strict=False):
             found = read_limit(history.steps, name, column)
             if column == "multiplier":
@@ -163,10 +165,9 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
                 continue
             axes.plot(trained, found, color=style.colour, alpha=0.3, linewidth=0.9)
             axes.plot(evaluated, read_limit(history.evaluations, name, column), **strong)
-            if name in limits[label] and limits[label][name].share:
-                axes.axhline(
-                    100.0 * (limits[label][name].share or 0.0), color=style.colour, linestyle=":"
-                )
+            limit = limits[label].get(name)
+            if limit is not None and limit.share is not None:
+                axes.axhline(limit.share, color=style.colour, linestyle=":")
         volume.plot(evaluated, read_column(history.evaluations, "hypervolume"), **strong)
         if multiplier is not None:
             acting = [row for row in history.steps if row.get("stage") == 1]

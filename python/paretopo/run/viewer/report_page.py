@@ -126,15 +126,7 @@ def _describe_run(
     rows = [history.evaluations[at] for at in kept]
     rollouts, trouble = _find_rollouts(history, {row["step"] for row in rows})
     steps = [read_column(history.steps, "step"), *(one.read(history.steps) for one in measures)]
-    limited = history.limited
-    limits = [(at, limited[one.key]) for at, one in enumerate(measures) if one.key in limited]
-    of_limits = [
-        read_limit(history.steps, one.name, column)
-        for _, one in limits
-        for column in ("multiplier", "share")
-    ]
-    curves = thin_curve(np.array([*steps, _read_multiplier(history), *of_limits]).T).T.tolist()
-    of_limits = curves[len(steps) + 1 :]
+    curves = thin_curve(np.array([*steps, _read_multiplier(history)]).T).T.tolist()
     sweep = describe_sweep(history)
     return {
         "label": label,
@@ -156,25 +148,40 @@ def _describe_run(
             for at, row in zip(kept, rows, strict=True)
         ],
         "steps": curves[0],
-        "trained": curves[1 : len(steps)],
-        "multiplier": curves[len(steps)],
-        "limits": [
-            {
-                "measure": at,
-                "bound": (one.limit or 0.0) * measures[at].scale,
-                "share": None if one.share is None else 100.0 * one.share,
-                "multiplier": multiplier,
-                "kept": kept_in_step,
-                "evaluated": read_limit(rows, one.name, "share").tolist(),
-            }
-            for (at, one), multiplier, kept_in_step in zip(
-                limits, of_limits[::2], of_limits[1::2], strict=True
-            )
-        ],
+        "trained": curves[1:-1],
+        "multiplier": curves[-1],
+        "limits": _describe_limits(history, measures, rows),
         "moments": history.moments,
         "table": [_describe_comparison(one) for one in compare_ends(history)],
         "sweep": None if sweep is None else asdict(sweep),
     }
+
+
+def _describe_limits(
+    history: History, measures: Sequence[Measure], evaluations: Sequence[Row]
+) -> list[Row]:
+    """Describe the limits of a run, with a curve of each number, thinned like those of steps."""
+    limits = history.limits
+    described: list[Row] = []
+    for at, measure in enumerate(measures):
+        if measure.key not in limits:
+            continue
+        bound, share = limits[measure.key]
+        columns = [
+            read_limit(history.steps, measure.key, column) for column in ("multiplier", "share")
+        ]
+        multiplier, kept = thin_curve(np.array(columns).T).T.tolist()
+        described.append(
+            {
+                "measure": at,
+                "bound": bound * measure.scale,
+                "share": share,
+                "multiplier": multiplier,
+                "kept": kept,
+                "evaluated": read_limit(evaluations, measure.key, "share").tolist(),
+            }
+        )
+    return described
 
 
 def _describe_comparison(one: Comparison) -> Row:
