@@ -384,10 +384,9 @@ class Objective:
             )
         if self.budgets is not None:
             self._refuse("budgets", "and limit exclude each other: remove one of them")
-        best = self.low if self.better == "fewer" else self.high
+        if self.share is not None and limit == (self.low if self.better == "fewer" else self.high):
+            return  # a share of the rollouts can have the best value
         for bound, beyond in ((self.low, "above low"), (self.high, "below high")):
-            if self.share is not None and limit == best:
-                continue  # a share of the rollouts can have the best value
             if bound is not None and (limit <= bound if bound == self.low else limit >= bound):
                 self._refuse(
                     "limit",
