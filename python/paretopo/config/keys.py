@@ -205,8 +205,8 @@ def check_section(section: Any, where: str) -> None:
         object.__setattr__(section, name, fitted)
 
 
-def _number(bound: float | None) -> str:
-    return "" if bound is None else str(bound) if isinstance(bound, int) else f"{bound:g}"
+def _number(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def _list_alternatives(annotation: Any) -> tuple[Any, ...]:
