@@ -131,8 +131,9 @@ class Preferences:
 
     def _list_stated(self, preference: Preference) -> list[float]:
         """Return the numbers in the text of a preference."""
-        stated = [preference.weights[at] for at in self._weighed if preference.weights]
-        return stated or [most for _, most in preference.budgets]
+        if preference.weights:
+            return [preference.weights[at] for at in self._weighed]
+        return [most for _, most in preference.budgets]
 
     def draw(self, group: int, thinness: ArrayLike | None = None) -> Preference:
         """Draw the preference of a group; the same for the same arguments.
