@@ -18,9 +18,7 @@ records::
 
 from __future__ import annotations
 
-import logging
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +49,12 @@ from paretopo.run.rows import (
     share_differing,
     tabulate_questions,
 )
+from paretopo.run.start_checks import (
+    warn_of_absence,
+    warn_of_equal_rewards,
+    warn_of_gate,
+    warn_of_reference,
+)
 from paretopo.run.sweeps import average_sweep
 from paretopo.run.trackers import (
     Trackers,
@@ -60,7 +64,6 @@ from paretopo.run.trackers import (
 )
 from paretopo.run.trajectories import Group
 
-_LOGGER = logging.getLogger("paretopo")
 _NO_STEP = -1  # before every record
 
 
@@ -233,7 +236,8 @@ class Session:
             self._pending["weight"] = dict(zip(self.objectives, shares, strict=True))
         if self._limited:
             self._pending["limits"] = self._hold_limits(multipliers)
-        self._warn_of_equal_rewards(groups)
+        if self.controller.steps_taken == 1 and self._writes:
+            warn_of_equal_rewards(self.config.objectives, self._pending["differs"], len(groups))
         if self.preferences is not None:
             self._pending["preferences"] = [group[0].preference for group in groups]
         bounds = np.cumsum([0, *map(len, groups)])
@@ -362,9 +366,11 @@ class Session:
             lambda vectors: self._outcome_of(vectors[counted]),
         )
         main = [ordered[at] for at in counted]
-        self._warn_of_reference(outcome)
-        self._warn_of_gate(main)
-        self._warn_of_absence(main)
+        if len(self._scores.outcomes()) == 1:
+            warn_of_reference(self.config.objectives, outcome, controller.reference)
+            warn_of_gate(self.config, main)
+            if self._writes:
+                warn_of_absence(self.config.objectives, main)
         signal = controller.observe(outcome, earlier=earlier)
         vectors = fill_missing(vectors, self._fill_for_evaluation())
         rewarded = _with_rewards(ordered, vectors)
@@ -549,75 +555,6 @@ class Session:
             fill_missing(vectors, self._fill_for_evaluation())
         ).mean(axis=0)
         return outcome
-
-    def _warn_of_equal_rewards(self, groups: Sequence[Sequence[Rollout]]) -> None:
-        """Warn in the first step of objectives that teach nothing: equal within every group."""
-        if self.controller.steps_taken != 1 or not self._writes:
-            return
-        shares = self._pending["differs"]
-        equal = [one.name for one in self.config.objectives if one.teaches and not shares[one.name]]
-        if equal:
-            listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
-            _LOGGER.warning(
-                "in the first step, the rewards for %s are equal within every group (%d), so "
-                "nothing is learnt from them; groups with different rewards: %s",
-                " and ".join(map(repr, equal)),
-                len(groups),
-                listed,
-            )
-
-    def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
-        """Warn at the start if no reward gains hypervolume, which nothing else would show."""
-        # The price of a saving is the price in this evaluation.
-        learnt = [
-            one.economy == "saving" and one.reference is None for one in self.config.objectives
-        ]
-        behind = np.flatnonzero((outcome < self.controller.reference) & ~np.array(learnt))
-        if len(self._scores.outcomes()) > 1 or not len(behind):
-            return
-        listed = ", ".join(
-            f"{self.objectives[at]!r} ({outcome[at]:g} against {self.controller.reference[at]:g})"
-            for at in behind
-        )
-        warnings.warn(
-            "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
-            f"{listed}: nothing is gained until it does; give these objectives another reference",
-            stacklevel=4,
-        )
-
-    def _warn_of_gate(self, rollouts: Sequence[Rollout]) -> None:
-        """Warn at the start of a gate that nothing passes, such as a penalty."""
-        first = self.config.objectives[0]
-        if len(self._scores.outcomes()) > 1 or any(one.solved is not False for one in rollouts):
-            return
-        values = [one.reward_components[first.name] for one in rollouts]
-        known = [value for value in values if value is not None]
-        # Rewards of all 0 come from a hard task; a reward below the threshold may be a penalty.
-        if self.config.paretopo.gate == "none" or min(known, default=first.threshold) >= (
-            first.threshold
-        ):
-            return
-        warnings.warn(
-            f"no held-out rollout passes the gate {first.name!r}, which is above "
-            f"{first.threshold:g} if a rollout solved its prompt: values are from "
-            f"{min(known):g} to {max(known):g}. A penalty cannot be a gate: choose another, or a "
-            "threshold in its range",
-            stacklevel=4,
-        )
-
-    def _warn_of_absence(self, rollouts: Sequence[Rollout]) -> None:
-        """At the first evaluation: an objective that applies to no question never gains."""
-        if len(self._scores.outcomes()) > 1 or not rollouts or not self._writes:
-            return
-        names = [one.name for one in self.config.objectives if one.teaches]
-        absent = [name for name in names if not list_values(name, rollouts)]
-        if absent:
-            _LOGGER.warning(
-                "%s: applies to none of the %d held-out questions, so that no evaluation measures "
-                "it",
-                " and ".join(map(repr, absent)),
-                len(rollouts),
-            )
 
     def _punish_overlong(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
         tokens = np.array([one.tokens for one in rollouts])

@@ -1,0 +1,99 @@
+"""Warnings at the start of a run, of objectives that teach nothing or gain nothing.
+
+A run whose objectives cannot teach goes on without an error, and its curves are flat. The first
+step and the first held-out evaluation show the cause.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paretopo.config import Objective, RunConfig
+from paretopo.rollout import Rollout
+from paretopo.run.rows import list_values
+
+_LOGGER = logging.getLogger("paretopo")
+_CALLER = 4  # the call of Session.observe, which a warning shows
+
+
+def warn_of_equal_rewards(
+    objectives: Sequence[Objective], shares: Mapping[str, float], groups: int
+) -> None:
+    """Warn of objectives whose rewards are equal within every group of the first step.
+
+    Args:
+        objectives: Of the run.
+        shares: The share of the groups in which the rewards differ, by objective.
+        groups: Number of groups of the step.
+    """
+    equal = [one.name for one in objectives if one.teaches and not shares[one.name]]
+    if equal:
+        listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
+        _LOGGER.warning(
+            "in the first step, the rewards for %s are equal within every group (%d), so "
+            "nothing is learnt from them; groups with different rewards: %s",
+            " and ".join(map(repr, equal)),
+            groups,
+            listed,
+        )
+
+
+def warn_of_reference(
+    objectives: Sequence[Objective], outcome: NDArray[np.float64], reference: NDArray[np.float64]
+) -> None:
+    """Warn if a reward of the first evaluation gains no hypervolume, which nothing else would show.
+
+    Args:
+        objectives: Of the run.
+        outcome: (objectives,) of the first evaluation.
+        reference: (objectives,) of the hypervolume; NaN before it is known.
+    """
+    # The price of a saving is the price in this evaluation.
+    learnt = [one.economy == "saving" and one.reference is None for one in objectives]
+    behind = np.flatnonzero((outcome < reference) & ~np.array(learnt))
+    if not len(behind):
+        return
+    listed = ", ".join(
+        f"{objectives[at].name!r} ({outcome[at]:g} against {reference[at]:g})" for at in behind
+    )
+    warnings.warn(
+        "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
+        f"{listed}: nothing is gained until it does; give these objectives another reference",
+        stacklevel=_CALLER,
+    )
+
+
+def warn_of_gate(config: RunConfig, rollouts: Sequence[Rollout]) -> None:
+    """Warn of a gate that no held-out rollout passes, such as a penalty."""
+    first = config.objectives[0]
+    if any(one.solved is not False for one in rollouts):
+        return
+    values = [one.reward_components[first.name] for one in rollouts]
+    known = [value for value in values if value is not None]
+    # Rewards of all 0 come from a hard task; a reward below the threshold may be a penalty.
+    if config.paretopo.gate == "none" or min(known, default=first.threshold) >= first.threshold:
+        return
+    warnings.warn(
+        f"no held-out rollout passes the gate {first.name!r}, which is above "
+        f"{first.threshold:g} if a rollout solved its prompt: values are from "
+        f"{min(known):g} to {max(known):g}. A penalty cannot be a gate: choose another, or a "
+        "threshold in its range",
+        stacklevel=_CALLER,
+    )
+
+
+def warn_of_absence(objectives: Sequence[Objective], rollouts: Sequence[Rollout]) -> None:
+    """Warn of objectives that apply to no held-out question, and so never gain."""
+    names = [one.name for one in objectives if one.teaches]
+    absent = [name for name in names if not list_values(name, rollouts)]
+    if absent and rollouts:
+        _LOGGER.warning(
+            "%s: applies to none of the %d held-out questions, so that no evaluation measures it",
+            " and ".join(map(repr, absent)),
+            len(rollouts),
+        )
