@@ -14,11 +14,14 @@ if(SKBUILD) # a wheel does not contain it
   return()
 endif()
 install(TARGETS paretopo_c PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Relative paths: cmake --install takes another --prefix.
+file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/paretopo_c.pc
-"Name: paretopo_c
+"prefix=\${pcfiledir}/${to_prefix}
+Name: paretopo_c
 Description: Pareto fronts, hypervolumes and archives
 Version: ${PROJECT_VERSION}
-Cflags: -I${CMAKE_INSTALL_FULL_INCLUDEDIR}
-Libs: -L${CMAKE_INSTALL_FULL_LIBDIR} -lparetopo_c
+Cflags: -I\${prefix}${CMAKE_INSTALL_INCLUDEDIR}
+Libs: -L\${prefix}${CMAKE_INSTALL_LIBDIR} -lparetopo_c
 ")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/paretopo_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
