@@ -101,29 +101,25 @@ def _name_values(task: Any) -> dict[str, float]:
 
 
 def _make_row(at: int, task: Any) -> Row:
-    data = task.data
-    if data.prompt is None:
+    if task.data.prompt is None:
         raise ValueError(f"task {at} has no prompt, because a simulated user begins it")
-    messages = [] if data.system_prompt is None else [("system", data.system_prompt)]
-    if isinstance(data.prompt, str):
-        messages.append(("user", data.prompt))
-    else:
-        messages += [(one.role, one.content) for one in data.prompt]
-    if not all(isinstance(content, str) for _, content in messages):
+    prompt = [{"role": one.role, "content": one.content} for one in _list_messages(task.data)]
+    if not all(isinstance(one["content"], str) for one in prompt):
         raise ValueError(f"task {at} has a prompt with parts other than text")
-    prompt = [{"role": role, "content": content} for role, content in messages]
-    return {"prompt": prompt, "id": str(data.id or at), "task": at}
+    return {"prompt": prompt, "id": str(task.data.id or at), "task": at}
+
+
+def _list_messages(data: Any) -> list[Any]:
+    """Return the messages of a prompt, which may be a text, after the system's."""
+    system = [] if data.system_prompt is None else [vf.SystemMessage(content=data.system_prompt)]
+    texts = [vf.UserMessage(content=data.prompt)] if isinstance(data.prompt, str) else data.prompt
+    return [*system, *texts]
 
 
 async def _score(task: Any, completion: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Return the values of one answer; a value is None if verifiers did not compute it."""
     [answer] = completion
-    asked = [vf.UserMessage(content=task.data.prompt_text)]
-    if not isinstance(task.data.prompt, str):
-        asked = list(task.data.prompt)
-    if task.data.system_prompt is not None:
-        asked.insert(0, vf.SystemMessage(content=task.data.system_prompt))
-    told = [*asked, vf.AssistantMessage(content=answer["content"])]
+    told = [*_list_messages(task.data), vf.AssistantMessage(content=answer["content"])]
     trace = vf.Trace(
         task=vf.TraceTask(type=type(task).__name__, data=task.data, key=task.key, hash=task.hash),
         agent=vf.AgentInfo(config=WireAgentConfig()),
