@@ -10,24 +10,20 @@ from openevolve.database import Program, ProgramDatabase
 from openevolve.population import ArchiveDecision, PopulationStrategy
 from prompt_evolution import chance, length, mutate
 
-from paretopo_core import crowding_distance, is_nondominated, pareto_rank
+from paretopo_core import is_nondominated, select
 
 
 def pareto_strategy(**maximise):
     """Make a strategy that keeps the best fronts, and of the last front the least crowded programs.
 
-    `maximise` says for the name of each metric whether larger is better.
+    `maximise` says for the name of each metric whether larger is better. The population needs
+    places for at least three programs.
     """
 
-    def points_of(programs):
-        return np.array([[one.metrics[name] for name in maximise] for one in programs])
-
     def worst(programs, count):
-        sense = {"maximise": [*maximise.values()]}
-        points = points_of(programs)
-        crowding = crowding_distance(points, **sense)
-        best_first = np.lexsort((-crowding, pareto_rank(points, **sense)))
-        return [programs[place].id for place in best_first[len(programs) - count :]]
+        points = np.array([[one.metrics[name] for name in maximise] for one in programs])
+        kept = select(points, len(programs) - count, maximise=[*maximise.values()])
+        return np.delete([one.id for one in programs], kept).tolist()
 
     def admit(_, candidate, __):
         return all(name in candidate.metrics for name in maximise)  # else it failed
