@@ -18,7 +18,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from support.sessions import new_session
+from support.sessions import new_session, read_records
 
 from paretopo.controller.limits import Multipliers
 from paretopo.integrations.openrlhf.rollouts import (
@@ -512,26 +512,17 @@ def play(adapter, *, extra=False):
     return np.array(advantages)
 
 
-def records(run):
-    rows = {}
-    for name in ("steps", "evaluations", "trajectories"):
-        lines = (run.path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        rows[name] = [json.loads(line) for line in lines]
-        for row in rows[name]:
-            row.pop("seconds", None)  # the clock's
-    return rows
-
-
 def compare(advantages, adapters):
     """Equal advantages, rows and states; returns the rows."""
     first, *others = advantages
+    records = read_records(adapters[0].session.run.path)
     assert (first != 0).any()
     for theirs, adapter in zip(others, adapters[1:], strict=True):
         written = np.float32 if isinstance(adapter, OnVerl) else np.float64
         np.testing.assert_array_equal(written(first), written(theirs))
-        assert records(adapters[0].session.run) == records(adapter.session.run)
+        assert records == read_records(adapter.session.run.path)
         assert adapters[0].session.state() == adapter.session.state()
-    return records(adapters[0].session.run)
+    return records
 
 
 # The recommended recipe's own estimator takes no objective that is no share.

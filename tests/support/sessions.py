@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from paretopo.config import loads
 from paretopo.rollout import Rollout
 from paretopo.run.folder import RunFolder
@@ -41,3 +43,14 @@ def score(session, rollouts) -> list[Rollout]:
     """The rollouts of one group with their rewards."""
     [scored] = session.score([rollouts])
     return list(scored.rollouts)
+
+
+def read_records(folder) -> dict[str, list[dict]]:
+    """The rows of a run's three files, without the seconds of the clock."""
+    rows = {}
+    for name in ("steps", "evaluations", "trajectories"):
+        lines = (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        rows[name] = [json.loads(line) for line in lines]
+        for row in rows[name]:
+            row.pop("seconds", None)
+    return rows

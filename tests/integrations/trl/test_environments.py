@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from typing import ClassVar
 
 import pytest
@@ -13,6 +12,7 @@ pytest.importorskip("trl")
 
 from datasets import Dataset
 from support.memorised import save_memorised
+from support.sessions import read_records
 from support.tiny_trainers import grpo_arguments
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -144,16 +144,6 @@ def make_trainer(policy, out, environment, functions=(), session=None, **setting
         environment_factory=environment,
         session=session or ScriptSession(gate="found"),
     )
-
-
-def read_records(out):
-    rows = {}
-    for name in ("steps", "evaluations", "trajectories"):
-        lines = (out / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        rows[name] = [json.loads(line) for line in lines]
-        for row in rows[name]:
-            row.pop("seconds", None)
-    return rows
 
 
 @pytest.fixture(autouse=True)

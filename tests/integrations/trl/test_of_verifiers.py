@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import ClassVar
 
 import pytest
@@ -11,6 +10,7 @@ pytest.importorskip("trl")
 vf = pytest.importorskip("verifiers.v1")
 
 from datasets import Dataset
+from support.sessions import read_records
 from support.tiny_trainers import grpo_arguments, tiny_policy
 
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
@@ -194,14 +194,8 @@ def test_a_rubric_trains_as_plain_reward_functions_do(tmp_path):
             **tiny_policy("Add a b"),
         )
         trainer.train()
-        records[name] = []
-        for file in ("steps", "evaluations", "trajectories"):
-            lines = (tmp_path / name / f"{file}.jsonl").read_text(encoding="utf-8").splitlines()
-            records[name] += [{**json.loads(line), "seconds": None} for line in lines]
+        records[name] = read_records(tmp_path / name)
     assert records["rubric"] == records["plain"]
     assert {0.0, 1.0} == {
-        one["rewards"][1]
-        for row in records["plain"]
-        if "rollouts" in row and isinstance(row["rollouts"], list)
-        for one in row["rollouts"]
+        one["rewards"][1] for group in records["plain"]["trajectories"] for one in group["rollouts"]
     }
