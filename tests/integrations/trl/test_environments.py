@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from typing import ClassVar
 
@@ -18,6 +19,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from paretopo.config import ConfigError
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.integrations.trl.script_rewards import check_reward, split_reward
+from paretopo.rewards.calls import Limits
 from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
 
@@ -249,3 +252,25 @@ def test_a_declaration_that_names_nothing_is_refused(policy, tmp_path, declared)
 def test_equal_names_of_components_are_refused(policy, tmp_path):
     with pytest.raises(ConfigError, match=r"need different names, got .*'found', 'found', 'even'"):
         make_trainer(policy, tmp_path, Rewarding, [found])
+
+
+def test_a_retry_calls_an_asynchronous_function_with_several_values_again(monkeypatch):
+    monkeypatch.setattr(Limits, "wait_before", lambda *_: 0.0)
+    attempts = []
+
+    async def judged(prompts, completions):
+        attempts.append(completions)
+        await asyncio.sleep(0)
+        if len(attempts) == 1:
+            raise ConnectionError("503")
+        return [{"kind": 0.25, "short": 1.0}]
+
+    parts = split_reward(judged, "judged", ["kind", "short"])
+    checked = [check_reward(part, "judged", Limits(retries=1)) for part in parts]
+    batch = ["yes"]
+
+    async def measure():
+        return await asyncio.gather(*(one(prompts=["?"], completions=batch) for one in checked))
+
+    assert asyncio.run(measure()) == [[0.25], [1.0]]
+    assert len(attempts) == 2  # both values come from one more call
