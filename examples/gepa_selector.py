@@ -22,7 +22,8 @@ class ParetoSelector:
 
     def select_candidate_idx(self, state):
         points = points_of(state.prog_candidate_objective_scores)
-        best_first = np.lexsort((-crowding_distance(points), pareto_rank(points)))
+        ranks = pareto_rank(points)
+        best_first = np.lexsort((-crowding_distance(points, ranks=ranks), ranks))
         return int(best_first[self.rng.integers(len(points), size=2).min()])
 
 

@@ -119,16 +119,16 @@ def _list_messages(data: Any) -> list[Any]:
 async def _score(task: Any, completion: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Return the values of one answer; a value is None if verifiers did not compute it."""
     [answer] = completion
-    told = [*_list_messages(task.data), vf.AssistantMessage(content=answer["content"])]
+    messages = [*_list_messages(task.data), vf.AssistantMessage(content=answer["content"])]
     trace = vf.Trace(
         task=vf.TraceTask(type=type(task).__name__, data=task.data, key=task.key, hash=task.hash),
         agent=vf.AgentInfo(config=WireAgentConfig()),
         state=state_cls(type(task))(),
         nodes=[
             vf.MessageNode(
-                parent=at - 1 if at else None, message=message, sampled=at == len(told) - 1
+                parent=at - 1 if at else None, message=message, sampled=at == len(messages) - 1
             )
-            for at, message in enumerate(told)
+            for at, message in enumerate(messages)
         ],
     )
     await task.score(trace)
