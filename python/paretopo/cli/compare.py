@@ -32,8 +32,8 @@ the length of a text or list, and NAME=COLUMN gives it a name.
 
 These logs need no --by and no --question: samples_*.jsonl of lm-eval, .eval, .json of inspect-ai,
 rollouts of NeMo-Gym, results.jsonl and traces.jsonl of verifiers, trajectories.jsonl of paretopo.
-Charts that were exported from W&B and scalars from TensorBoard count with their last values. To see
-the columns of a file, name one that it does not have.
+TensorBoard's event files and downloaded scalars, and exported charts of W&B, count with their last
+values. To see the columns of a file, name one that it does not have.
 """
 
 
@@ -48,7 +48,10 @@ def add_compare(subcommands: Subcommands) -> None:
         _EXAMPLES,
     )
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="logs: CSV, TSV, JSON, JSONL or .eval"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="logs: CSV, TSV, JSON, JSONL, .eval or event files of TensorBoard",
     )
     parser.add_argument(
         "--objective",

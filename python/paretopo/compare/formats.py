@@ -3,8 +3,9 @@
 Each reader adds the columns ``model`` and ``question`` where the format knows them, and keeps all
 others. Nothing is executed or unpickled.
 
-Read from the writers of lm-eval 0.4.13, inspect-ai 0.3.285, nemo-gym 0.7.0, verifiers 0.1.14 and
-0.4.0, and tensorboard 2.21.0.
+Tried with files that lm-eval 0.4.13, inspect-ai 0.3.285, verifiers 0.4.0, tensorboard 2.21.0,
+tensorboardX 2.6.5 and torch 2.13.0 wrote, and with the rollouts in nemo-gym 0.7.0. The format of
+verifiers 0.1.14 is from its source code, and that of W&B's charts from its website.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}  # of 
 _USAGE = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "total_cost")
 _HEAVY = ("events", "events_data", "attachments", "timelines", "store")  # of inspect-ai's samples
 _SCALAR = re.compile(r"run-(.+)-tag-(.+)\.(?:csv|json)")  # of TensorBoard's downloads
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")  # as TensorBoard writes them in JSON
 _BY_ZIPFILE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 # Errors of zipfile and its decompressors; that of bz2 is OSError.
 _DAMAGED = (
@@ -306,7 +308,7 @@ def read_curves(path: Path, content: Any) -> dict[str, Row] | None:
     if header == ["Wall time", "Step", "Value"]:
         return _read_scalar(path, rows)
     if all(isinstance(row, list) and len(row) == 3 for row in content) and not any(
-        isinstance(cell, str) for row in content for cell in row
+        isinstance(cell, str) and cell not in _NO_NUMBERS for row in content for cell in row
     ):
         return _read_scalar(path, content)
     names = [str(name) for name in header]
@@ -326,8 +328,34 @@ def _read_scalar(path: Path, rows: Sequence[Sequence[Any]]) -> dict[str, Row]:
     named = _SCALAR.fullmatch(path.name)
     if named is None:
         raise DataError(
-            f"{path} is a scalar of TensorBoard: name it run-RUN-tag-TAG{path.suffix}, as the "
-            "download does, so that run and tag are known"
+            f"{path} is a scalar of TensorBoard: name it run-RUN-tag-TAG{path.suffix}, as the tab "
+            "Scalars does, so that run and tag are known; or name the run's event file"
         )
     last = max(rows, key=lambda row: float(row[1]), default=None)
     return {named[1]: {named[2]: None if last is None else last[2]}}
+
+
+def read_events(path: Path) -> dict[str, Row]:
+    """Return the last value of each scalar of a TensorBoard event file; the run is its folder.
+
+    Raises:
+        DataError: tensorboard is missing, or the file has no scalar.
+        OSError: the file is missing.
+    """
+    try:
+        from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+        from tensorboard.util.tensor_util import make_ndarray
+    except ImportError:
+        raise DataError(
+            f"{path} is an event file of TensorBoard; run: pip install tensorboard"
+        ) from None
+    path.stat()  # the loader's error for a missing file is not OSError
+    found: Row = {}
+    for event in EventFileLoader(str(path)).Load():
+        for value in event.summary.value:
+            cell = make_ndarray(value.tensor) if value.HasField("tensor") else None
+            if cell is not None and cell.ndim == 0 and cell.dtype.kind in "fiu":
+                found[value.tag] = cell.item()
+    if not found:
+        raise DataError(f"{path} must be an event file of TensorBoard with scalars, but has none")
+    return {str(path.parent): found}

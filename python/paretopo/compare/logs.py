@@ -15,6 +15,7 @@ from paretopo.compare.formats import (
     is_inspect,
     read_curves,
     read_eval,
+    read_events,
 )
 from paretopo.data.loading import read_cells
 from paretopo.data.schema import DataError
@@ -92,6 +93,8 @@ def _open(path: Path) -> Log | dict[str, Row]:
 
 def _read_any(path: Path) -> Log | dict[str, Row]:
     suffix = path.suffix.lower()
+    if ".tfevents." in path.name:
+        return read_events(path)
     if suffix == ".eval":
         return _name_columns(path, "inspect-ai", read_eval(path))
     if suffix in (".csv", ".tsv"):
@@ -139,7 +142,7 @@ def _parse(line: str, place: str) -> Row:
 
 
 def _read_json(path: Path) -> Log | dict[str, Row]:
-    """Read a JSON file: a log of inspect-ai, a scalar of TensorBoard, or a list of objects."""
+    """Read a JSON file: a log of inspect-ai, a scalar of TensorBoard, or one or more objects."""
     text = path.read_text(encoding="utf-8")
     try:
         content = json.loads(text)
@@ -152,9 +155,12 @@ def _read_json(path: Path) -> Log | dict[str, Row]:
     curves = read_curves(path, content)
     if curves is not None:
         return curves
-    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-        raise DataError(f"{path} must hold a list of objects, got {text.strip()[:_SHOWN]!r}")
-    objects = enumerate(content, start=1)
+    found = content if isinstance(content, list) else [content]
+    if not all(isinstance(row, dict) for row in found):
+        raise DataError(
+            f"{path} must hold an object or a list of objects, got {text.strip()[:_SHOWN]!r}"
+        )
+    objects = enumerate(found, start=1)
     return _name_columns(path, "JSON", [(row, f"object {number}") for number, row in objects])
 
 

@@ -273,7 +273,7 @@ def test_wrong_options_are_explained(tmp_path, capsys, arguments, message):
         ("a.jsonl", '{"accuracy": 1}\n[1]\n', "a.jsonl line 2 must be a JSON object, got '[1]'"),
         ("a.jsonl", '{"accuracy": 1}\n{"acc\n', "line 2 must be a JSON object, got '{\"acc'"),
         ("a.jsonl", "[" * 100_000 + "\n", "it is nested too deeply"),
-        ("a.json", "[1, 2]", "a.json must hold a list of objects, got '[1, 2]'"),
+        ("a.json", "[1, 2]", "a.json must hold an object or a list of objects, got '[1, 2]'"),
         ("a.csv", "model,accuracy,tokens\n,1,2\n", "column model must hold a name or a number"),
     ],
 )  # fmt: skip

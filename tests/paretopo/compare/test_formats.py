@@ -1,7 +1,7 @@
 """Logs of other programs, in the schema that their writers have.
 
 The records are shortened from those that lm-eval 0.4.13, inspect-ai 0.3.285, nemo-gym 0.7.0,
-verifiers 0.1.14 and 0.4.0, and tensorboard 2.21.0 write.
+verifiers 0.1.14 and 0.4.0, tensorboard 2.21.0 and wandb 0.31.0 write.
 """
 
 import csv
@@ -436,22 +436,78 @@ def test_the_table_of_runs_of_wandb_names_models_by_run(tmp_path):
     assert log.by == "Name"
 
 
+def test_local_runs_of_wandb_are_files_of_one_object(tmp_path, capsys):
+    """``wandb leet inspect --summary --json RUN`` prints such an object on several lines."""
+    files = []
+    for name, accuracy in (("calm-sun-1", 0.5), ("b - run", 0.6)):
+        summary = {"_runtime": 1, "_step": 2, "eval/acc": accuracy, "eval/tokens": 298}
+        run = {"config": {"lr": 0.1}, "console": [], "name": name, "state": "finished", "step": 2}
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps({**run, "summary": summary, "tags": []}, indent=2) + "\n")
+    objectives = ("--objective=summary.eval/acc:max", "--objective=summary.eval/tokens:min")
+    found = compare(capsys, *files, "--by", "name", *objectives)
+    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
+        "calm-sun-1": [0.5, 298.0],
+        "b - run": [0.6, 298.0],
+    }
+
+
 def test_scalars_of_tensorboard_are_joined_by_run(tmp_path, capsys):
     files = []
-    for run, accuracy, tokens in (("a", 0.5, 300), ("b", 0.6, 400)):
-        files.append(
-            write_csv(
-                tmp_path / f"run-{run}-tag-eval_acc.csv",
-                [["Wall time", "Step", "Value"], [1.5, 20, accuracy], [1.0, 10, 0.0]],
-            )
+    for run, accuracy, tokens in (("a", 0.5, 300), ("b run-tag-c", 0.6, 400)):
+        files.append(tmp_path / f"run-{run}-tag-eval_acc.csv")
+        files[-1].write_bytes(
+            f"Wall time,Step,Value\r\n1.5,20,{accuracy}\r\n1.0,10,nan\r\n".encode()
         )
         files.append(tmp_path / f"run-{run}-tag-eval_tokens.json")
-        files[-1].write_text(json.dumps([[1.0, 10, 5.0], [1.5, 20, tokens]]))
+        files[-1].write_text(json.dumps([[1.0, 10, "NaN"], [1.5, 20, tokens]]))
     found = compare(capsys, *files, "--objective", "eval_acc:max", "--objective", "eval_tokens:min")
     assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
         "a": [0.5, 300.0],
-        "b": [0.6, 400.0],
+        "b run-tag-c": [0.6, 400.0],
     }
     files[0].rename(tmp_path / "renamed.csv")
-    with pytest.raises(DataError, match=r"name it run-RUN-tag-TAG\.csv, as the download does"):
+    with pytest.raises(DataError, match=r"name it run-RUN-tag-TAG\.csv, as the tab Scalars does"):
         read(tmp_path / "renamed.csv")
+
+
+def write_events(folder, tag, values):
+    """Write scalars as the SummaryWriter of torch and of tensorboardX does."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(str(folder), filename_suffix=f".{tag}")
+    for step, value in enumerate(values):
+        summary = Summary(value=[Summary.Value(tag=tag, simple_value=value)])
+        writer.add_event(Event(step=step, summary=summary))
+    writer.close()
+
+
+def test_event_files_of_tensorboard_are_joined_by_folder(tmp_path, capsys):
+    summary = pytest.importorskip("tensorboard.summary")
+    for run, accuracy in (("a", 0.5), ("b", 0.75)):
+        write_events(tmp_path / run / "logs", "acc", [0.0, accuracy])
+        writer = summary.Writer(str(tmp_path / run / "logs"))  # writes tensors, as TensorFlow does
+        writer.add_scalar("tokens", 300, 2)
+        writer.close()
+    files = sorted(tmp_path.glob("*/logs/events.out.tfevents.*"))
+    assert len(files) == 4
+    found = compare(capsys, *files, "--objective", "acc:max", "--objective", "tokens:min")
+    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
+        str(tmp_path / "a" / "logs"): [0.5, 300.0],
+        str(tmp_path / "b" / "logs"): [0.75, 300.0],
+    }
+
+
+def test_other_event_files_are_refused(tmp_path, monkeypatch):
+    pytest.importorskip("tensorboard")
+    file = tmp_path / "events.out.tfevents.1"
+    with pytest.raises(DataError, match=r"tfevents\.1 cannot be read: No such file"):
+        read(file)
+    file.write_bytes(b"no events, but long enough for a header")
+    with pytest.raises(DataError, match=r"tfevents\.1 must be an event file .* but has none"):
+        read(file)
+    monkeypatch.setitem(sys.modules, "tensorboard.backend.event_processing.event_file_loader", None)
+    with pytest.raises(DataError, match=r"event file of TensorBoard; run: pip install tensorboard"):
+        read(file)
