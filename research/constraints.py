@@ -1,10 +1,12 @@
-"""The study of limits: mean costs and values on the tables, next to the best that a limit allows.
+"""The study of limits: costs and values on the tables, next to the best that a limit allows.
 
-The best policy within a limit is the solution of a linear program. A task gets five limits, between
-the cheapest policy and an expensive one; all runs of a task train as one array.
+The best policy within a limit is the solution of a linear program. A task gets five limits on the
+mean, between the cheapest policy and an expensive one, and a value that up to three shares of the
+answers must keep. A share is the mean of an indicator, so the same program solves it. All runs of a
+task train as one array.
 
 ``python -m research.constraints`` prints the tables of docs/constraints.md from the records.
-``--train`` makes the records first: it needs SciPy, and a few minutes of one core.
+``--train`` first makes the records of methods that have none: it needs SciPy, and minutes.
 
 >>> charge = expected_charges(TASKS["trade_off"], seed=0)
 >>> charge.shape  # kinds, ways, costs
@@ -30,11 +32,13 @@ from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.limits import MOST, Multipliers
 from paretopo.rewards.economy import pass_rate_economy
 from research.agent import QUESTIONS, Adam
-from research.tables import TabularTask, Unit
+from research.tables import TabularTask
 from research.tasks import TASKS
 
 Floats = NDArray[np.float64]
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # from the cheapest policy to an expensive one
+SHARES = (0.5, 0.9, 0.95)
+PLACES = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25)  # of a share's value, from the lowest cost to the mean
 STEPS = 1200
 LATE = 100  # steps at the end over which the records average
 RECORDS = Path(__file__).with_suffix("") / "records.jsonl.xz"
@@ -51,6 +55,15 @@ METHODS = {
     "prime_rl 0.1": 3,
     "prime_rl 0.3": 3,
     "prime_rl 1": 3,
+    "LACONIC": 3,
+}
+SHARE_METHODS = {
+    "limit": 12,
+    "limit on the mean": 3,
+    "exact penalty": 3,
+    "penalty 0.1": 3,
+    "penalty 0.3": 3,
+    "penalty 1": 3,
 }
 # The other judged tasks vary starts, group sizes and units.
 JUDGED = tuple(TASKS)[:17]
@@ -70,9 +83,25 @@ def expected_charges(task: TabularTask, seed: int) -> Floats:
     spread = np.broadcast_to(slope * unit.sigma, charge.shape)
     z = charge / spread
     density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
-    below = 0.5 * (1.0 + np.vectorize(math.erf)(z / math.sqrt(2.0)))
-    rectified: Floats = charge * below + spread * density
+    rectified: Floats = charge * _normal_below(z) + spread * density
     return rectified
+
+
+def exceeding_shares(task: TabularTask, seed: int, value: Floats) -> Floats:
+    """(kinds, ways, costs) share of the answers whose charge exceeds a value above 0."""
+    unit = task.units[seed % len(task.units)]
+    slope = np.array(unit.slope)
+    charge: Floats = unit.base + slope * task.costs
+    if unit.noise == "none":
+        return (charge > value).astype(np.float64)
+    if unit.noise == "normal":
+        return _normal_below((charge - value) / (slope * unit.sigma))
+    return _normal_below(np.log(charge / value) / unit.sigma - unit.sigma / 2.0)
+
+
+def _normal_below(z: Floats) -> Floats:
+    below: Floats = 0.5 * (1.0 + np.vectorize(math.erf)(z / math.sqrt(2.0)))
+    return below
 
 
 @dataclass(frozen=True)
@@ -129,7 +158,58 @@ def place_limits(task: TabularTask, charge: Floats) -> Floats:
     return np.array([cheap + level * (dear - cheap) for level in LEVELS])
 
 
+@dataclass(frozen=True)
+class Goal:
+    """The limits of a run, in the unit of its task.
+
+    Attributes:
+        seed: Of the run.
+        at: The level of a mean, or the share.
+        bound: (costs,) limits on the means, or values that the share of the answers must keep.
+        measured: (kinds, ways, costs) expected charges, or shares of answers above the values.
+        best: The solution of the linear program.
+    """
+
+    seed: int
+    at: float
+    bound: Floats
+    measured: Floats
+    best: Best
+
+
+def place_goals(task: TabularTask, seed: int, shares: bool) -> list[Goal]:
+    """Return the goals of a seed: limits on means at all levels, or on the shares that count.
+
+    All shares have one value, between the lowest expected charges and 1.5 times as far as those of
+    a policy that chooses every way equally often. It is at the place where most shares count; of
+    several, at the highest. A share counts if it lowers the best accuracy by at least a thousandth,
+    and if the cheapest policy exceeds the value in at most half of the answers that may exceed it.
+    """
+    charge = expected_charges(task, seed)
+    if not shares:
+        limits = place_limits(task, charge)
+        return [
+            Goal(seed, level, limit, charge, solve(task, charge, limit))
+            for level, limit in zip(LEVELS, limits, strict=True)
+        ]
+    free, least = solve(task, charge, None).value, charge.min(axis=1).mean(axis=0)
+    tried = []
+    for place in PLACES:
+        value = least + place * (charge.mean(axis=(0, 1)) - least)
+        above = exceeding_shares(task, seed, value)
+        lowest = solve(task, above, None, price=1e3).costs.max()
+        goals = [
+            Goal(seed, share, value, above, solve(task, above, np.full(len(value), 1.0 - share)))
+            for share in SHARES
+            if lowest <= (1.0 - share) / 2.0
+        ]
+        tried.append([goal for goal in goals if goal.best.value <= 0.999 * free])
+    return max(tried, key=len)
+
+
 # ---- the methods --------------------------------------------------------------------------------
+
+_LACONIC = (0.002, 0.1, 0.4)  # step, most of the multiplier, most of an answer's penalty
 
 # Maps a step's mean charges, (runs, costs), to the multipliers of the next step.
 Update = Callable[[Floats], Floats]
@@ -142,7 +222,7 @@ class Method:
     Attributes:
         first: (runs, costs) multipliers of the first step.
         update: Returns those of the next step.
-        reward: Maps charges, (runs, kinds, questions, group, costs), correctness and limits to
+        reward: Maps charges, (runs, kinds, questions, group, costs), correctness and units to
             rewards of the costs.
     """
 
@@ -151,15 +231,10 @@ class Method:
     reward: Callable[[Floats, Floats, Floats], Floats]
 
 
-def _in_limits(charges: Floats, right: Floats, limits: Floats) -> Floats:
+def _in_units(charges: Floats, right: Floats, units: Floats) -> Floats:
     del right
-    paid: Floats = -charges / limits[:, None, None, None]
+    paid: Floats = -charges / units[:, None, None, None]
     return paid
-
-
-def _above_limit(charges: Floats, right: Floats, limits: Floats) -> Floats:
-    del right
-    return -np.maximum(charges / limits[:, None, None, None] - 1.0, 0.0)
 
 
 def _by_pass_rate(charges: Floats, right: Floats, limits: Floats) -> Floats:
@@ -168,62 +243,72 @@ def _by_pass_rate(charges: Floats, right: Floats, limits: Floats) -> Floats:
     return np.stack([pass_rate_economy(charges[..., one], right) for one in columns], axis=-1)
 
 
-def make_method(name: str, limits: Floats, multipliers: Floats) -> Method:
+def make_method(name: str, limits: Floats, units: Floats, multipliers: Floats) -> Method:
     """Return a method for runs with these limits, (runs, costs).
 
     Args:
-        name: "limit"; "penalty X", a fixed multiplier X; "exact penalty", that of the linear
-            program; "prime_rl X", prime-rl's penalty with coefficient X; or "clipped dual X", an
-            integral with step X on the cost above the limit, after the abstract of LACONIC (Liu et
-            al., 2026, arXiv 2602.14468).
-        limits: In the unit of the charges.
+        name: "limit" or "limit on the mean"; "penalty X", a fixed multiplier X; "exact penalty",
+            that of the program; "prime_rl X", prime-rl's penalty with coefficient X; "LACONIC", of
+            Liu et al. (2026), arXiv 2602.14468, with the settings of their Qwen3-32B; or "clipped
+            dual X", the same with step X, and bounds that never matter.
+        limits: On the mean charges; for a share, the charge is 1 where an answer exceeds the value.
+        units: (runs, costs) of the charges in the reward and of the violations.
         multipliers: (runs, costs) of the linear programs.
     """
     kind, _, number = name.partition(" ")
     if kind == "limit":
-        held = Multipliers(-limits)
+        held = Multipliers(-limits, units)
 
         def update(means: Floats) -> Floats:
             held.update(-means)
             return held.values
 
-        return Method(np.zeros(limits.shape), update, _in_limits)
-    if kind == "clipped":
-        integral, rate = np.zeros(limits.shape), float(number.split()[-1])
+        return Method(np.zeros(limits.shape), update, _in_units)
+    if kind in ("LACONIC", "clipped"):
+        step, most, cap = (
+            _LACONIC if kind == "LACONIC" else (float(number.split()[-1]), MOST, math.inf)
+        )
+        integral = np.zeros(limits.shape)
 
         def integrate(means: Floats) -> Floats:
-            integral[...] = (integral + rate * (means / limits - 1.0)).clip(0.0, MOST)
+            integral[...] = (integral + step * (means / limits - 1.0)).clip(0.0, most)
             return integral
 
-        return Method(np.zeros(limits.shape), integrate, _above_limit)
+        def above_limit(charges: Floats, right: Floats, units: Floats) -> Floats:
+            paid = _in_units(charges, right, units)
+            excess: Floats = np.maximum(-paid - 1.0, 0.0)
+            return -np.minimum(excess, (cap / np.maximum(integral, 1e-9))[:, None, None, None])
+
+        return Method(np.zeros(limits.shape), integrate, above_limit)
     fixed = multipliers if name == "exact penalty" else np.full(limits.shape, float(number or 0.0))
-    reward = _by_pass_rate if kind == "prime_rl" else _in_limits
+    reward = _by_pass_rate if kind == "prime_rl" else _in_units
     return Method(fixed, lambda _: fixed, reward)
 
 
 # ---- the trainings ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Seed:
-    unit: Unit
-    scale: float
-
-
-def train(task: TabularTask, name: str, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Train a policy for each seed and limit, and yield a record for each."""
-    drawn, charges, limits, best = [], [], [], []
-    for seed in seeds:
-        scale = float(10.0 ** np.random.default_rng([seed, 1]).uniform(-3.0, 3.0))
-        drawn.append(_Seed(task.units[seed % len(task.units)], scale if task.scaled else 1.0))
-        charge = expected_charges(task, seed)
-        for limit in place_limits(task, charge):
-            charges.append(drawn[-1].scale * charge)
-            limits.append(drawn[-1].scale * limit)
-            best.append(solve(task, charge, limit))
-    bounds, expected = np.array(limits), np.array(charges)
-    method = make_method(name, bounds, np.array([one.multipliers for one in best]))
-    estimator = "grpo" if name.startswith("clipped") else "rloo"
+def train(
+    task: TabularTask, name: str, seeds: Sequence[int], shares: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Train a policy for each seed and level or share, and yield a record for each."""
+    goals = [goal for seed in seeds for goal in place_goals(task, seed, shares)]
+    if not goals:
+        return
+    drawn = [np.random.default_rng([goal.seed, 1]).uniform(-3.0, 3.0) for goal in goals]
+    scales = np.array([[10.0**one if task.scaled else 1.0] for one in drawn])
+    bounds = scales * np.array([goal.bound for goal in goals])
+    expected = np.array([goal.measured for goal in goals])
+    judged = shares and name != "limit on the mean"
+    limits = units = bounds
+    if judged:
+        asked = np.broadcast_to([[goal.at] for goal in goals], bounds.shape)
+        limits, units = 1.0 - asked, np.ones(bounds.shape)
+        if name == "limit":
+            units = np.sqrt(asked * (1.0 - asked))
+    exact = np.array([goal.best.multipliers for goal in goals]) * (units / limits)
+    method = make_method(name, limits, units, exact)
+    estimator = "grpo" if name.startswith(("LACONIC", "clipped")) else "rloo"
     rng = np.random.default_rng([*name.encode(), *task.name.encode(), *seeds])
     rows, kinds, runs = task.policy_rows, len(task.success), len(bounds)
     start = np.zeros(task.ways) if task.start is None else task.start
@@ -236,12 +321,16 @@ def train(task: TabularTask, name: str, seeds: Sequence[int]) -> Iterator[dict[s
         chosen = (draws > policy.cumsum(axis=-1)[:, :, None, None, :-1]).sum(axis=-1)
         at = np.arange(kinds)[:, None, None]
         right = (rng.random(chosen.shape) < task.success_at(step)[at, chosen]).astype(np.float64)
-        cost = np.split(task.costs[at, chosen], len(drawn))
-        paid = np.concatenate(
-            [one.scale * one.unit.draw(part, rng) for one, part in zip(drawn, cost, strict=True)]
+        paid = np.array(
+            [
+                scale * task.units[goal.seed % len(task.units)].draw(cost, rng)
+                for goal, scale, cost in zip(goals, scales, task.costs[at, chosen], strict=True)
+            ]
         )
+        if judged:
+            paid = (paid > bounds[:, None, None, None]).astype(np.float64)
         vectors = np.concatenate(
-            [right[..., None], method.reward(paid, right, bounds)], axis=-1
+            [right[..., None], method.reward(paid, right, units)], axis=-1
         ).reshape(-1, task.group, task.objectives)
         weights = np.concatenate([np.ones((runs, 1)), multipliers], axis=1)
         weights /= weights.sum(axis=1, keepdims=True)
@@ -256,21 +345,19 @@ def train(task: TabularTask, name: str, seeds: Sequence[int]) -> Iterator[dict[s
         logits += adam.step(gradient)
         if step > STEPS - LATE:
             late.append(_measure(task, _softmax(logits)[:, rows], expected))
-    value, costs = late[-1]
-    values, means = (np.mean(part, axis=0) for part in zip(*late, strict=True))
-    for run, one in enumerate(best):
-        yield {
-            "task": task.name,
-            "method": name,
-            "seed": seeds[run // len(LEVELS)],
-            "level": LEVELS[run % len(LEVELS)],
-            "cost": round(float((costs[run] / bounds[run]).max()), 4),
-            "value": round(float(value[run] / one.value), 4),
-            "late_cost": round(float((means[run] / bounds[run]).max()), 4),
-            "late_value": round(float(values[run] / one.value), 4),
-            "multipliers": np.round(multipliers[run], 3).tolist(),
-            "best_multipliers": np.round(one.multipliers, 3).tolist(),
-        }
+    averages = tuple(np.mean(part, axis=0) for part in zip(*late, strict=True))
+    for run, goal in enumerate(goals):
+        row: dict[str, Any] = {"task": task.name, "method": name, "seed": goal.seed}
+        row["share" if shares else "level"] = goal.at
+        for prefix, (values, costs) in (("", late[-1]), ("late_", averages)):
+            if shares:
+                row[f"{prefix}kept"] = round(float(1.0 - costs[run].max()), 4)
+            else:
+                cost = (scales[run] * costs[run] / bounds[run]).max()
+                row[f"{prefix}cost"] = round(float(cost), 4)
+            row[f"{prefix}value"] = round(float(values[run] / goal.best.value), 4)
+        found = {"multipliers": multipliers, "best_multipliers": exact}
+        yield row | {key: np.round(part[run], 3).tolist() for key, part in found.items()}
 
 
 def _softmax(logits: Floats) -> Floats:
@@ -291,17 +378,22 @@ def _measure(task: TabularTask, policy: Floats, charge: Floats) -> tuple[Floats,
 
 def summarise(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return numbers on runs: costs over limits, values over the best, and shares, in percent."""
-    cost, value = (np.array([row[name] for row in rows]) for name in ("late_cost", "late_value"))
-    kept, good = cost <= 1.01, value >= 0.99
-    last = np.array([row["cost"] for row in rows])
+    shares, value = "share" in rows[0], np.array([row["late_value"] for row in rows])
+    over, last = (
+        np.array(
+            [
+                row["share"] - row[f"{one}kept"] if shares else row[f"{one}cost"] - 1.0
+                for row in rows
+            ]
+        )
+        for one in ("late_", "")
+    )
+    kept, good = over <= 0.01 + 1e-9, value >= 0.99
     return [
         f"{100.0 * number:.1f}"
         for number in (
-            *(
-                np.median(cost),
-                np.maximum(cost - 1.0, 0.0).mean(),
-                np.maximum(last - 1.0, 0.0).mean(),
-            ),
+            np.median(-over if shares else over + 1.0),
+            *(np.maximum(one, 0.0).mean() for one in (over, last)),
             *(kept.mean(), value[kept].mean() if kept.any() else np.nan, (kept & good).mean()),
         )
     ]
@@ -311,12 +403,17 @@ _COLUMNS = (
     *("cost, % of the limit, median", "above the limit, mean", "above the limit, last policy"),
     *("kept within 1 %", "value in kept runs, % of the best", "kept with a value of at least 99 %"),
 )
+_SHARE_COLUMNS = (
+    *("above the share, points, median", "below the share, mean", "below the share, last policy"),
+    *("kept within 1 point", *_COLUMNS[4:]),
+)
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     """Return a Markdown table with a row for each value of a key."""
     names = list(dict.fromkeys(row[key] for row in rows))
-    lines = [f"| {key} | {' | '.join(_COLUMNS)} |", "|---|" + "---:|" * len(_COLUMNS)]
+    columns = _SHARE_COLUMNS if "share" in rows[0] else _COLUMNS
+    lines = [f"| {key} | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     for name in names:
         cells = summarise([row for row in rows if row[key] == name])
         lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -324,9 +421,13 @@ def tabulate(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
 
 
 def make_tables(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the tables of methods, and of a limit's tasks and levels."""
-    own = [row for row in rows if row["method"] == "limit"]
-    return [tabulate(rows, "method"), tabulate(own, "task"), tabulate(own, "level")]
+    """Return the tables of methods, and of a limit's tasks and levels; then those of shares."""
+    tables = []
+    for key in ("level", "share"):
+        both = [row for row in rows if key in row]
+        own = [row for row in both if row["method"] == "limit"]
+        tables += [tabulate(both, "method"), tabulate(own, "task"), tabulate(own, key)]
+    return tables
 
 
 def read_records() -> list[dict[str, Any]]:
@@ -340,15 +441,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m research.constraints", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--train", action="store_true", help="make the records first")
+    parser.add_argument("--train", action="store_true", help="first train methods without records")
     if parser.parse_args().train:
         RECORDS.parent.mkdir(exist_ok=True)
-        with lzma.open(RECORDS, "wt", encoding="utf-8") as file:
-            for (name, seeds), task in itertools.product(METHODS.items(), JUDGED):
+        rows = read_records() if RECORDS.exists() else []
+        done = {("share" in row, row["method"]) for row in rows}
+        for shares, methods in ((False, METHODS), (True, SHARE_METHODS)):
+            for (name, seeds), task in itertools.product(methods.items(), JUDGED):
+                if (shares, name) in done:
+                    continue
                 for first in range(0, seeds, BLOCK):
-                    for row in train(TASKS[task], name, range(first, first + BLOCK)):
-                        file.write(json.dumps(row) + "\n")
+                    rows += train(TASKS[task], name, range(first, first + BLOCK), shares)
                 print(name, task, flush=True)
+        with lzma.open(RECORDS, "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
     for table in make_tables(read_records()):
         print("\n".join(table), end="\n\n")
 
