@@ -249,8 +249,9 @@ def make_method(name: str, limits: Floats, units: Floats, multipliers: Floats) -
     Args:
         name: "limit" or "limit on the mean"; "penalty X", a fixed multiplier X; "exact penalty",
             that of the program; "prime_rl X", prime-rl's penalty with coefficient X; "LACONIC", of
-            Liu et al. (2026), arXiv 2602.14468, with the settings of their Qwen3-32B; or "clipped
-            dual X", the same with step X, and bounds that never matter.
+            Liu et al. (2026), arXiv 2602.14468, with the settings of their Qwen3-32B but without
+            its penalty for truncated answers; or "clipped dual X", the same with step X, a
+            multiplier of up to 10, and any penalty.
         limits: On the mean charges; for a share, the charge is 1 where an answer exceeds the value.
         units: (runs, costs) of the charges in the reward and of the violations.
         multipliers: (runs, costs) of the linear programs.
