@@ -33,6 +33,19 @@ def test_example_algorithms_find_the_front(name, least, tmp_path):
     assert len([line for line in lines if line.strip()]) <= 35
 
 
+def test_newton_steps_on_a_hypervolume_converge_quadratically(tmp_path):
+    pytest.importorskip("torch")
+    text = printed("newton_front", tmp_path)
+    found = volumes(text)
+    assert found[0] < 0.65
+    assert found[-1] > 0.71
+    slopes = [float(slope) for slope in re.findall(r"slope (\S+),", text)]
+    steps = [float(step) for step in re.findall(r"step (\S+)$", text, re.MULTILINE)]
+    assert len(slopes) == len(steps) == len(found)
+    assert max(slopes[-1], steps[-1]) < 1e-12
+    assert slopes[-2] < slopes[-3] ** 1.5
+
+
 def test_prompts_that_evolve_are_better_than_none(tmp_path):
     text = printed("prompt_evolution", tmp_path)
     found = re.findall(r"^ *([\d.]+)% right, +(\d+) tokens: (.+)$", text, re.MULTILINE)

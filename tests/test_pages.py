@@ -120,6 +120,7 @@ def test_links_resolve(page):
 WITH_DOCTESTS = [path for path in PAGES if ">>> " in path.read_text(encoding="utf-8")]
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
 @pytest.mark.parametrize("page", WITH_DOCTESTS, ids=lambda path: path.stem)
 def test_examples_with_their_output_run(page):
     if page.stem == "gradients":

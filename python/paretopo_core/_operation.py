@@ -40,6 +40,13 @@ class Composed(NamedTuple):
         """Accept no plain arguments."""
 
 
+class Derivative(NamedTuple):
+    """The derivative of an operator with respect to its points, as products with vectors."""
+
+    forward: Callable[..., Any]  # (motion of the points, *arguments) to the change of the result
+    backward: Callable[..., Any]  # (gradient of the result, *arguments) to that of the points
+
+
 class Refused(NamedTuple):
     """A refusal by the compiled core, and the call that it refused."""
 
@@ -93,8 +100,10 @@ class Operation:
         compute: replaces all of these: returns the result for arguments that are not plain.
         compose: the same, from other operations. Torch sees those, and no operator of this one.
         broadcast: returns the leading dimensions of the result from the shapes of points and sets.
-        slopes: the derivative with respect to the arguments of the torch operator, see
-            ``_torch_transforms.add_slopes``. None: no derivative, for the reason ``no_slopes``.
+        slopes: the derivative as an array, a function of the torch operator's arguments, see
+            ``_torch_transforms.products_of``.
+        derivative: the same as products, for results with one number for each value. Without
+            either, there is no derivative, for the reason ``no_slopes``.
         moves_with_ref: True if the first other argument is a reference point with a derivative.
     """
 
@@ -112,6 +121,7 @@ class Operation:
         compose: Callable[..., Any] | None = None,
         broadcast: Callable[..., tuple[int, ...]] | None = None,
         slopes: Callable[..., Any] | None = None,
+        derivative: Derivative | None = None,
         no_slopes: str = "",
         moves_with_ref: bool = True,
     ) -> None:
@@ -128,6 +138,7 @@ class Operation:
         self.compute = compute or compose or self._compute
         self.broadcast = broadcast
         self.slopes = slopes
+        self.derivative = derivative
         self.no_slopes = no_slopes
         self.moves_with_ref = moves_with_ref
         self.operator: Any = None  # torch's, from its first use on

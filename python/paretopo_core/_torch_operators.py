@@ -21,7 +21,13 @@ from paretopo_core._arrays import vector_of
 from paretopo_core._numbers import numbers_of, per_point_array
 from paretopo_core._registry import OPERATIONS
 from paretopo_core._senses import Maximise, senses_of
-from paretopo_core._torch_transforms import add_batch_rule, add_slopes, call, refuse_slopes
+from paretopo_core._torch_transforms import (
+    add_batch_rule,
+    add_derivative,
+    call,
+    products_of,
+    refuse_slopes,
+)
 
 # The types of arguments in torch's schema, by the kind that the core gives them.
 _TYPES = {
@@ -108,8 +114,9 @@ def _register(operation: Any) -> Any:
     name = f"paretopo::{operation.core.name}"
     operator: Any = torch.library.custom_op(name, compute, mutates_args=(), schema=schema)
     operator.register_fake(fake)
-    if operation.slopes:
-        add_slopes(operator, operation.slopes, _FIRST if operation.moves_with_ref else None)
+    derivative = operation.derivative or (operation.slopes and products_of(operation.slopes))
+    if derivative:
+        add_derivative(operator, derivative, _FIRST if operation.moves_with_ref else None)
     else:
         refuse_slopes(operator, operation.no_slopes)
     places = {kind: [_FIRST + i for i, each in enumerate(kinds) if each == kind] for kind in kinds}

@@ -1,7 +1,7 @@
 """Derivatives of torch operators, rules for vmap, and the call that picks the form of an operator.
 
 torch needs the derivative twice: on the operator, for graphs, and as an ``autograd.Function``, for
-torch.func and forward mode. Both are made from the same slopes.
+torch.func and forward mode. Both use the same products.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from paretopo_core._operation import Derivative
 from paretopo_core._torch_calls import is_transforming
 
 # The autograd function of every operator, for transformations that cannot differentiate operators.
@@ -76,13 +77,33 @@ def _without_own_tangent(given: Any) -> Any:
     return forward_ad.unpack_dual(given).primal  # type: ignore[no-untyped-call]
 
 
-def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> None:
-    """Make a measure of (points, senses, mask, ...) differentiable, once.
+def products_of(slopes: Callable[..., Any]) -> Derivative:
+    """Return the derivative of a measure of each set or point, from all of its slopes.
 
-    ``slopes`` takes the same arguments and returns the shape of the result followed by (points,
-    objectives). ``ref`` is the index of the reference point. Moving points and reference together
-    changes no volume, so that the reference's derivative is minus the sum of the points'
-    derivatives. None: only the points have a derivative.
+    ``slopes`` takes the operator's arguments and returns the shape of the result followed by
+    (points, objectives).
+    """
+
+    def forward(motion: Tensor, points: Tensor, *others: Any) -> Tensor:
+        parts = slopes(points, *others)
+        is_per_point = parts.dim() > points.dim()
+        moves = motion[..., None, :, :] if is_per_point else motion
+        change: Tensor = (parts * moves).sum((-2, -1))
+        return change
+
+    def backward(gradient: Tensor, points: Tensor, *others: Any) -> Tensor:
+        parts: Tensor = gradient[..., None, None] * slopes(points, *others)
+        return parts.sum(-3) if parts.dim() > points.dim() else parts
+
+    return Derivative(forward, backward)
+
+
+def add_derivative(operator: Any, derivative: Derivative, ref: int | None) -> None:
+    """Make an operator of (points, senses, mask, ...) differentiable, once.
+
+    ``ref`` is the index of the reference point. Moving points and reference together changes no
+    result, so that the reference's derivative is minus the sum of the points' derivatives. None:
+    only the points have a derivative.
     """
 
     def refuse_others(are_wanted: Iterable[bool]) -> None:
@@ -111,9 +132,7 @@ def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> No
             refuse_others(ctx.needs_input_grad[1:])
             inputs = _load_inputs(ctx)
             points = inputs[0]
-            parts = gradient[..., None, None] * slopes(*inputs)
-            if parts.dim() > points.dim():  # one result for each point
-                parts = parts.sum(-3)
+            parts = derivative.backward(gradient, *inputs)
             needed: list[Tensor | None] = [None] * len(inputs)
             if ctx.needs_input_grad[0]:
                 needed[0] = parts.to(points.dtype)
@@ -129,15 +148,13 @@ def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> No
             with forward_ad._set_fwd_grad_enabled(True):
                 inputs = [_without_own_tangent(each) for each in _load_inputs(ctx)]
                 points = inputs[0]
-                parts = slopes(*inputs)
-                is_per_point = parts.dim() > points.dim()
-                motion = torch.zeros_like(points, dtype=parts.dtype) if along is None else along
+                motion = torch.zeros_like(points) if along is None else along
+                motion = motion.double()
                 along_ref = None if ref is None else others[ref - 1]
                 if along_ref is not None:
-                    away = along_ref.to(parts.device, parts.dtype)
+                    away = along_ref.to(motion.device, motion.dtype)
                     motion = motion - (away[..., None, :] if away.dim() > 1 else away)
-                moves = motion[..., None, :, :] if is_per_point else motion
-                result: Tensor = (parts * moves).sum((-2, -1))
+                result: Tensor = derivative.forward(motion, *inputs)
             return result
 
     operator.register_autograd(Differentiable.backward, setup_context=Differentiable.setup_context)

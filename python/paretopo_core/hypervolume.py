@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from typing import Any, Never
@@ -13,9 +14,12 @@ from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._numbers import flag_of
-from paretopo_core._operation import Operation
+from paretopo_core._operation import Derivative, Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._torch_arrays import turn_towards
 from paretopo_core._types import Mask, PerPoint, PerSet, PerValue, Points, Vector
+
+_MOST_VALUES = 2**22  # in the sets that one call measures for a second derivative: 32 MB
 
 
 @explain_calls
@@ -32,8 +36,8 @@ def hypervolume(
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, a torch
             tensor on CPU or CUDA, or another array on a GPU. Units are the objectives' own. The
-            result for tensors has a derivative in ``points`` and ``ref``, the first one, see
-            :func:`hypervolume_gradient`.
+            result for tensors has derivatives of every order in ``points`` and ``ref``, see
+            :func:`hypervolume_gradient` and docs/gradients.md.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one to each set. A point that is not better than it in *every*
             objective adds nothing.
@@ -102,11 +106,13 @@ def hypervolume_gradient(
         where it is minimised; same library and device as ``points``.
 
     Raises:
-        ValueError, TypeError: as :func:`hypervolume`. A derivative of this result raises
-            NotImplementedError: hypervolumes have first derivatives only.
+        ValueError, TypeError: as :func:`hypervolume`.
 
     Cost: O(n log n) up to 3 objectives; from 4 on, for each wanted point and objective a
-    contribution with one objective less: for small sets, or for few wanted points.
+    contribution with one objective less: for small sets, or for few wanted points. For tensors the
+    result has derivatives. A product of the Hessian and a vector costs O(n log n) for 2 objectives;
+    from 3 on, two gradients with one objective less for each point and for all objectives but the
+    last: O(n² log n) for 3.
 
     Source: Emmerich and Deutz (2014), "Time complexity and zeros of the hypervolume indicator
     gradient field", EVOLVE III; ties: docs/mathematics.md.
@@ -149,8 +155,8 @@ def hv_contributions(
 
     Returns:
         shape (..., points), float64; same library and device as ``points``. Equal points get
-        0.0 each: removing one of them loses nothing. For tensors it has a first derivative in
-        ``points`` and ``ref``, at the cost of one :func:`hypervolume_gradient` for each point.
+        0.0 each: removing one of them loses nothing. For tensors it has derivatives of every
+        order in ``points`` and ``ref``, at the cost of those of n hypervolumes.
 
     Raises:
         ValueError, TypeError: as :func:`hypervolume`.
@@ -205,10 +211,105 @@ def slopes_of_contributions(
     return whole[..., None, :, :] - without
 
 
+def _multiply_by_hessian(direction: Any, points: Any, senses: str, mask: Any, ref: Any) -> Any:
+    """Return the product of each set's Hessian and a direction of its points.
+
+    In a tie the order of the points is that of the gradient, which keeps the Hessian symmetric.
+    """
+    torch = sys.modules["torch"]
+    turned, corners, signs = turn_towards(senses, ref, points)
+    sides = turned - corners
+    is_inside = (sides > 0).all(-1)
+    is_refused = ~(sides < torch.inf).all(-1)  # only on a GPU: the CPU has raised an error
+    if mask is not None:
+        present = mask.to(points.device)
+        is_inside, is_refused = is_inside & present, is_refused & present
+    turned_direction = direction.double() * signs
+    if points.shape[-1] == 2:
+        product = _multiply_2d(turned_direction, sides, is_inside)
+    else:
+        product = _multiply_by_facets(turned_direction, turned, corners, sides, is_inside)
+    return (product * signs).masked_fill(is_refused.any(-1)[..., None, None], torch.nan)
+
+
+def _multiply_2d(direction: Any, sides: Any, is_inside: Any) -> Any:
+    """Multiply by the Hessian for two objectives, which consists of 1 and -1.
+
+    The slope of a point in one objective is a length in the other one. It extends from the best
+    point before it to the point itself.
+    """
+    torch = sys.modules["torch"]
+    count = sides.shape[-2]
+    order = sides.argsort(dim=-2, descending=True, stable=True)  # of equal ones the earlier first
+    place = order.argsort(dim=-2)
+    columns = []
+    for m, other in ((0, 1), (1, 0)):
+        own = torch.where(is_inside, place[..., other], count)  # 0 for the best point
+        best = own.gather(-1, order[..., m]).cummin(-1).values
+        before = torch.nn.functional.pad(best[..., :-1], (1, 0), value=count)
+        before = before.gather(-1, place[..., m])
+        start = order[..., other].gather(-1, before.clamp(max=count - 1))
+        along = direction[..., other]
+        change = along - torch.where(before < count, along.gather(-1, start), 0.0)
+        columns.append(torch.where(own < before, change, 0.0))
+    return torch.stack(columns, -1)
+
+
+def _multiply_by_facets(
+    direction: Any, turned: Any, corners: Any, sides: Any, is_inside: Any
+) -> Any:
+    """Multiply by the Hessian for any other number of objectives.
+
+    The slope of a point in objective m is the volume, in the other objectives, that it adds to the
+    points before it in m. The slopes of this volume are a difference of two gradients.
+    """
+    torch = sys.modules["torch"]
+    *leading, count, objectives = turned.shape
+    product = torch.zeros_like(direction)
+    index = torch.arange(count, device=turned.device)
+    step = max(1, _MOST_VALUES // max(1, math.prod(leading) * count * (objectives - 1)))
+    for m in range(objectives - 1):  # pairs of m and a later objective: the rest is symmetric
+        others = [k for k in range(objectives) if k != m]
+        rest, corner = turned[..., None, :, others], corners[..., others]
+        in_m, in_later = [], torch.zeros_like(direction[..., m + 1 :])
+        for first in range(0, max(count, 1), step):
+            here = slice(first, first + step)
+            own, other = sides[..., here, None, m], sides[..., None, :, m]
+            is_self = index == index[here, None]
+            is_before = (other > own) | ((other == own) & (index < index[here, None]))
+            is_pair = is_inside[..., here, None] & is_inside[..., None, :]
+            repeated = rest.expand(*leading, is_self.shape[0], count, objectives - 1)
+            upper, lower = (
+                GRADIENT.operate(repeated, "+" * (objectives - 1), is_pair & kept, corner, None)
+                for kept in (is_before | is_self, is_before)
+            )
+            slopes = (upper - lower)[..., m:]
+            along_m, along_later = direction[..., here, m], direction[..., m + 1 :]
+            in_m.append(torch.einsum("...ijk,...jk->...i", slopes, along_later))
+            in_later = in_later + torch.einsum("...ijk,...i->...jk", slopes, along_m)
+        parts = (torch.zeros_like(direction[..., :m]), torch.cat(in_m, -1)[..., None], in_later)
+        product = product + torch.cat(parts, -1)
+    return product
+
+
+def _change_of_gradient(motion: Any, *arguments: Any) -> Any:
+    *given, wanted = arguments
+    return _select(wanted, _multiply_by_hessian(motion, *given))
+
+
+def _gradient_of_gradient(gradient: Any, *arguments: Any) -> Any:
+    *given, wanted = arguments
+    return _multiply_by_hessian(_select(wanted, gradient), *given)
+
+
+def _select(wanted: Any, slopes: Any) -> Any:
+    return slopes if wanted is None else slopes * wanted.to(slopes.device)[..., None]
+
+
 GRADIENT = Operation(
     _core.hypervolume_gradient,
     finish=turn_slopes,
-    no_slopes=" (hypervolumes have first derivatives only)",
+    derivative=Derivative(_change_of_gradient, _gradient_of_gradient),
 )
 HYPERVOLUME = Operation(
     _core.hypervolume,

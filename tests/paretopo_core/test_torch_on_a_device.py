@@ -103,3 +103,19 @@ def test_the_current_stream_is_asked_of_torch(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream)
     assert _torch_arrays.place_of(Tensor) == (3, STREAM)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_second_derivatives_match_differences_and_are_nan_for_a_refused_set(places, objectives):
+    rng = np.random.default_rng(0)
+    x, along = rng.random((2, 3, 5, objectives))
+    step = 1e-4 * along  # the gradient is a polynomial of degree 2, so that only rounding remains
+    above, below = (pp.hypervolume_gradient(x + way * step, 0.0) for way in (1, -1))
+    expected = (above - below) / 2e-4
+    assert not places
+    x[1, 2, 0], expected[1] = np.nan, np.nan
+    slope = torch.func.grad(lambda y: pp.hypervolume(y, 0.0).sum())
+    found = torch.func.jvp(slope, (torch.from_numpy(x),), (torch.from_numpy(along),))[1]
+    assert places
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-10)
