@@ -56,6 +56,7 @@ METHODS = {
     "prime_rl 0.3": 3,
     "prime_rl 1": 3,
     "LACONIC": 3,
+    "limit with more answers": 3,
 }
 SHARE_METHODS = {
     "limit": 12,
@@ -64,7 +65,9 @@ SHARE_METHODS = {
     "penalty 0.1": 3,
     "penalty 0.3": 3,
     "penalty 1": 3,
+    "limit with more answers": 3,
 }
+MORE = 4  # times as many questions of each kind per step
 # The other judged tasks vary starts, group sizes and units.
 JUDGED = tuple(TASKS)[:17]
 
@@ -247,11 +250,11 @@ def make_method(name: str, limits: Floats, units: Floats, multipliers: Floats) -
     """Return a method for runs with these limits, (runs, costs).
 
     Args:
-        name: "limit" or "limit on the mean"; "penalty X", a fixed multiplier X; "exact penalty",
-            that of the program; "prime_rl X", prime-rl's penalty with coefficient X; "LACONIC", of
-            Liu et al. (2026), arXiv 2602.14468, with the settings of their Qwen3-32B but without
-            its penalty for truncated answers; or "clipped dual X", the same with step X, a
-            multiplier of up to 10, and any penalty.
+        name: "limit", "limit on the mean" or "limit with more answers"; "penalty X", a fixed
+            multiplier X; "exact penalty", that of the program; "prime_rl X", prime-rl's penalty
+            with coefficient X; "LACONIC", of Liu et al. (2026), arXiv 2602.14468, with the settings
+            of their Qwen3-32B but without its penalty for truncated answers; or "clipped dual X",
+            the same with step X, a multiplier of up to 10, and any penalty.
         limits: On the mean charges; for a share, the charge is 1 where an answer exceeds the value.
         units: (runs, costs) of the charges in the reward and of the violations.
         multipliers: (runs, costs) of the linear programs.
@@ -305,20 +308,21 @@ def train(
     if judged:
         asked = np.broadcast_to([[goal.at] for goal in goals], bounds.shape)
         limits, units = 1.0 - asked, np.ones(bounds.shape)
-        if name == "limit":
+        if name.startswith("limit"):
             units = np.sqrt(asked * (1.0 - asked))
     exact = np.array([goal.best.multipliers for goal in goals]) * (units / limits)
     method = make_method(name, limits, units, exact)
     estimator = "grpo" if name.startswith(("LACONIC", "clipped")) else "rloo"
     rng = np.random.default_rng([*name.encode(), *task.name.encode(), *seeds])
     rows, kinds, runs = task.policy_rows, len(task.success), len(bounds)
+    questions = QUESTIONS * (MORE if name.endswith("more answers") else 1)
     start = np.zeros(task.ways) if task.start is None else task.start
     logits = start + 0.3 * rng.standard_normal((runs, int(rows.max()) + 1, task.ways))
     adam, multipliers = Adam(logits.shape), method.first
     late: list[tuple[Floats, Floats]] = []
     for step in range(1, STEPS + 1):
         policy = _softmax(logits)[:, rows]
-        draws = rng.random((runs, kinds, QUESTIONS, task.group, 1))
+        draws = rng.random((runs, kinds, questions, task.group, 1))
         chosen = (draws > policy.cumsum(axis=-1)[:, :, None, None, :-1]).sum(axis=-1)
         at = np.arange(kinds)[:, None, None]
         right = (rng.random(chosen.shape) < task.success_at(step)[at, chosen]).astype(np.float64)
@@ -335,10 +339,10 @@ def train(
         ).reshape(-1, task.group, task.objectives)
         weights = np.concatenate([np.ones((runs, 1)), multipliers], axis=1)
         weights /= weights.sum(axis=1, keepdims=True)
-        each = np.repeat(weights, kinds * QUESTIONS, axis=0)
+        each = np.repeat(weights, kinds * questions, axis=0)
         advantages = ESTIMATORS[estimator](vectors, each).reshape(chosen.shape)
         taken = (advantages[..., None] * np.eye(task.ways)[chosen]).sum(axis=(2, 3))
-        moves = (taken - policy * advantages.sum(axis=(2, 3))[..., None]) / (QUESTIONS * task.group)
+        moves = (taken - policy * advantages.sum(axis=(2, 3))[..., None]) / (questions * task.group)
         gradient = np.zeros_like(logits)
         for kind, row in enumerate(rows):
             gradient[:, row] += moves[:, kind]
