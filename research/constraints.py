@@ -352,17 +352,17 @@ def train(
             late.append(_measure(task, _softmax(logits)[:, rows], expected))
     averages = tuple(np.mean(part, axis=0) for part in zip(*late, strict=True))
     for run, goal in enumerate(goals):
-        row: dict[str, Any] = {"task": task.name, "method": name, "seed": goal.seed}
-        row["share" if shares else "level"] = goal.at
+        record: dict[str, Any] = {"task": task.name, "method": name, "seed": goal.seed}
+        record["share" if shares else "level"] = goal.at
         for prefix, (values, costs) in (("", late[-1]), ("late_", averages)):
             if shares:
-                row[f"{prefix}kept"] = round(float(1.0 - costs[run].max()), 4)
+                record[f"{prefix}kept"] = round(float(1.0 - costs[run].max()), 4)
             else:
                 cost = (scales[run] * costs[run] / bounds[run]).max()
-                row[f"{prefix}cost"] = round(float(cost), 4)
-            row[f"{prefix}value"] = round(float(values[run] / goal.best.value), 4)
+                record[f"{prefix}cost"] = round(float(cost), 4)
+            record[f"{prefix}value"] = round(float(values[run] / goal.best.value), 4)
         found = {"multipliers": multipliers, "best_multipliers": exact}
-        yield row | {key: np.round(part[run], 3).tolist() for key, part in found.items()}
+        yield record | {key: np.round(part[run], 3).tolist() for key, part in found.items()}
 
 
 def _softmax(logits: Floats) -> Floats:
