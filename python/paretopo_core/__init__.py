@@ -18,6 +18,7 @@ from paretopo_core.eaf import AttainmentSurfaces, eaf
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
 from paretopo_core.front_files import read_fronts
 from paretopo_core.fronts import is_nondominated, pareto_rank
+from paretopo_core.hessian import SparseHessian, hypervolume_hessian
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
 from paretopo_core.hypervolume_approx import (
     ContributionsEstimate,
@@ -54,6 +55,7 @@ __all__ = [
     "ContributionsEstimate",
     "HypervolumeEstimate",
     "ParetoArchive",
+    "SparseHessian",
     "__version__",
     "accelerate",
     "avg_hausdorff_dist",
@@ -73,6 +75,7 @@ __all__ = [
     "hypervolume_advantage",
     "hypervolume_approx",
     "hypervolume_gradient",
+    "hypervolume_hessian",
     "hypervolume_improvement",
     "hypervolume_subset",
     "ideal_point",

@@ -46,6 +46,7 @@ CALLS = {
     "pareto_advantage": "pp.pareto_advantage(large.reshape(-1, 20, 4), [1, 1, 1, 1])",
     "hypervolume": "pp.hypervolume(some, 0)",
     "hypervolume_gradient": "pp.hypervolume_gradient(some, 0)",
+    "hypervolume_hessian": "pp.hypervolume_hessian(large[:, :3], 0)",
     "hv_contributions": "pp.hv_contributions(some, 0)",
     "uncrowded_contributions": "pp.uncrowded_contributions(some, 0)",
     "expected_hypervolume": "pp.expected_hypervolume(few, 0, 3)",
@@ -84,7 +85,7 @@ CALLS = {
 }
 NO_WORK = {  # settings and types
     *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
-    *("__version__", "accelerate"),
+    *("SparseHessian", "__version__", "accelerate"),
     *("plot_front", "read_fronts"),
     *("get_isa", "set_isa", "get_num_threads", "set_num_threads"),
 }

@@ -29,6 +29,13 @@ def points(shape, seed=0):
     return torch.from_numpy(np.random.default_rng(seed).random(shape))
 
 
+def dense(sparse, x):
+    """The same as an array, of the shape of the points twice."""
+    result = np.zeros((x.size, x.size))
+    result[tuple(sparse.indices)] = sparse.values
+    return result.reshape(*x.shape, *x.shape)
+
+
 def volume_of(sides):
     """Exact volume of a union of boxes between 0 and these sides."""
     if not sides:
@@ -79,11 +86,17 @@ def test_it_equals_differences_of_exact_volumes_also_at_ties(batch, data):
     ref = np.where(is_up, 0.0, 4.0)
     tensor = torch.from_numpy(x).double()
     found = hessian(tensor, ref, mask=torch.from_numpy(mask), maximise=maximise)
+    blocks = found.numpy().copy()
+    if x.shape[-1] in (2, 3):
+        blocks = dense(pp.hypervolume_hessian(x, ref, mask=mask, maximise=maximise), x)
     for g, (one, keep) in enumerate(zip(x, mask, strict=True)):
         expected = hessian_by_fractions(one, ref, keep, is_up)
         np.testing.assert_allclose(found[g, :, :, g], expected, rtol=1e-12, atol=1e-12)
         found[g, :, :, g] = 0
+        np.testing.assert_allclose(blocks[g, :, :, g], expected, rtol=1e-12, atol=1e-12)
+        blocks[g, :, :, g] = 0
     assert (found == 0).all()  # sets do not depend on each other
+    assert (blocks == 0).all()
 
 
 def test_golden_values():
@@ -208,3 +221,45 @@ def test_a_compiled_gradient_has_a_backward_pass(backend):
     assert eager.grad.abs().sum() > 0
     torch.testing.assert_close(compiled.grad, eager.grad)
     torch._dynamo.reset()
+
+
+def test_the_sparse_hessian_of_a_large_set_is_the_dense_one():
+    x = points((2, 60, 3))
+    x = (x / x.norm(dim=-1, keepdim=True)).float()
+    sparse = pp.hypervolume_hessian(x, 0.0)
+    assert sparse.values.dtype == torch.float64
+    assert (sparse.values != 0).all()
+    assert 12 * 120 < len(sparse.values) <= 18 * 120
+    rows, columns = sparse.indices
+    assert (rows * x.numel() + columns).diff().min() > 0  # in order, and each place once
+    shape = (x.numel(), x.numel())
+    found = torch.sparse_coo_tensor(*sparse, shape, check_invariants=True).to_dense()
+    torch.testing.assert_close(found, hessian(x.double()).reshape(shape))
+
+
+def test_references_to_each_set_and_frames_have_sparse_hessians():
+    x, refs = points((3, 6, 3)).numpy(), points((3, 3), seed=1).numpy() / 4
+    blocks = dense(pp.hypervolume_hessian(x, refs), x)
+    for g in range(3):
+        own = dense(pp.hypervolume_hessian(x[g], refs[g]), x[g])
+        np.testing.assert_allclose(blocks[g, :, :, g], own)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(x[0], columns=list("abc"))
+    found = pp.hypervolume_hessian(frame, dict(zip("cab", refs[0, [2, 0, 1]], strict=True)))
+    np.testing.assert_array_equal(dense(found, x[0]), blocks[0, :, :, 0])
+
+
+def test_a_sparse_hessian_of_wrong_points_raises_an_error_that_names_them():
+    for objectives in (1, 4):
+        message = f"points must have 2 or 3 objectives, got {objectives}.*torch.func.hessian"
+        with pytest.raises(ValueError, match=message):
+            pp.hypervolume_hessian(np.ones((2, objectives)), 0)
+    with pytest.raises(ValueError, match=r"points\[0, 1\] is NaN"):
+        pp.hypervolume_hessian([[1.0, np.nan]], 0)
+    with pytest.raises(ValueError, match=r"points\[0, 1\] is inf, an infinite volume"):
+        pp.hypervolume_hessian([[1.0, np.inf]], 0)
+    with pytest.raises(TypeError, match=r"points requires a gradient.*points\.detach\(\)"):
+        pp.hypervolume_hessian(torch.ones(2, 3, requires_grad=True), 0)
+    worse = pp.hypervolume_hessian([[-np.inf, np.inf], [1.0, 1.0]], 0, maximise=[True, False])
+    assert worse.values.tolist() == []
+    assert pp.hypervolume_hessian(np.empty((2, 0, 3)), 0).indices.shape == (2, 0)

@@ -25,6 +25,7 @@ CALLS = {
     "pareto_advantage": {"weights": [1, 2], "beta": 0.5},
     "hypervolume": {"ref": 0},
     "hypervolume_gradient": {"ref": 0, "wanted": [True, False, True]},
+    "hypervolume_hessian": {"ref": 0},
     "hv_contributions": {"ref": 0},
     "uncrowded_contributions": {"ref": 0},
     "expected_hypervolume": {"ref": 0, "k": 2},
@@ -72,7 +73,10 @@ NO_NUMBERS = {
     "get_num_threads",
     "__version__",
 }
-TYPES = {"AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"}
+TYPES = {
+    *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
+    "SparseHessian",
+}
 
 _KINDS = {
     "points": ("points", "candidates", "rewards", "reference"),

@@ -104,6 +104,8 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
     for name in ("epsilon_additive", "epsilon_mult"):
         yield name, getattr(pp, name)(values + 1.0, reference + 1.0, mask=mask)
     yield "hypervolume_approx", pp.hypervolume_approx(values, _REF, samples=256, mask=mask)
+    if objectives in (2, 3):
+        yield "hypervolume_hessian", tuple(pp.hypervolume_hessian(values, _REF, mask=mask))
     yield "uncrowded_contributions", pp.uncrowded_contributions(values, _REF, mask=mask)
     for method in ("greedy", "greedy_removal", *(["exact"] if objectives == 2 else [])):
         subset = pp.hypervolume_subset(values, k, _REF, method=method)

@@ -49,6 +49,7 @@ assert_type(pp.hypervolume_improvement(boxes, points), torch.Tensor)
 assert_type(pp.weighted_hypervolume(points, boxes, [1.0, 1.0, 1.0], 0), torch.Tensor)
 assert_type(pp.hypervolume_approx(points, 0, samples=32).error, torch.Tensor)
 assert_type(pp.hv_contributions_approx(points, 0, samples=32).error, torch.Tensor)
+assert_type(pp.hypervolume_hessian(points, 0).indices, torch.Tensor)
 assert_type(pp.eaf(points, [0, 1]).percentiles, torch.Tensor)
 print(pp.ParetoArchive([0.0, 0.0]).extend(points).gains)
 
