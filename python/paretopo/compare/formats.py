@@ -328,8 +328,8 @@ def _read_scalar(path: Path, rows: Sequence[Sequence[Any]]) -> dict[str, Row]:
     named = _SCALAR.fullmatch(path.name)
     if named is None:
         raise DataError(
-            f"{path} is a scalar of TensorBoard: name it run-RUN-tag-TAG{path.suffix}, as the tab "
-            "Scalars does, so that run and tag are known; or name the run's event file"
+            f"{path} is a scalar of TensorBoard: name it run-RUN-tag-TAG{path.suffix}, as its "
+            "Scalars tab does, so that run and tag are known; or pass the run's event file"
         )
     last = max(rows, key=lambda row: float(row[1]), default=None)
     return {named[1]: {named[2]: None if last is None else last[2]}}

@@ -467,7 +467,7 @@ def test_scalars_of_tensorboard_are_joined_by_run(tmp_path, capsys):
         "b run-tag-c": [0.6, 400.0],
     }
     files[0].rename(tmp_path / "renamed.csv")
-    with pytest.raises(DataError, match=r"name it run-RUN-tag-TAG\.csv, as the tab Scalars does"):
+    with pytest.raises(DataError, match=r"name it run-RUN-tag-TAG\.csv, as its Scalars tab does"):
         read(tmp_path / "renamed.csv")
 
 
