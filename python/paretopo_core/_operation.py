@@ -21,7 +21,7 @@ from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._dlpack import convert_results, namespace_of
 from paretopo_core._numbers import plain_array, whole_number
-from paretopo_core._registry import OPERATIONS
+from paretopo_core._registry import OPERATIONS, Derivative
 from paretopo_core._tables import Table, table_of
 from paretopo_core._torch_arrays import is_tensor
 
@@ -38,13 +38,6 @@ class Composed(NamedTuple):
 
     def call(self, *_: Any) -> None:
         """Accept no plain arguments."""
-
-
-class Derivative(NamedTuple):
-    """The derivative of an operator with respect to its points, as products with vectors."""
-
-    forward: Callable[..., Any]  # (motion of the points, *arguments) to the change of the result
-    backward: Callable[..., Any]  # (gradient of the result, *arguments) to that of the points
 
 
 class Refused(NamedTuple):

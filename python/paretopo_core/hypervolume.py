@@ -14,7 +14,8 @@ from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._numbers import flag_of
-from paretopo_core._operation import Derivative, Operation
+from paretopo_core._operation import Operation
+from paretopo_core._registry import Derivative
 from paretopo_core._senses import Maximise
 from paretopo_core._torch_arrays import turn_towards
 from paretopo_core._types import Mask, PerPoint, PerSet, PerValue, Points, Vector
