@@ -48,6 +48,7 @@ _Double = (
 """
 KINDS = ("PerPoint", "PerValue", "PerSet", "PerPair", "Array")
 OWN = "np.floating[Any]"  # float32 for points of at most 32 bits, else float64
+FLAGS = ("return_ranks", "return_gradient")  # which add to the result
 FRAME = "PandasFrame[Any] | PolarsFrame[Any]"
 
 
@@ -83,8 +84,8 @@ def list_cases(returns: str) -> Iterator[tuple[str, str, dict[str, str]]]:
     either = {**array, "PerSet": "{0} | NDArray[{0}]", "PerPair": "{0} | NDArray[{0}]"}
     if "PerPoint" in kinds:
         points = "PandasFrame[_SeriesT] | PolarsFrame[_SeriesT]"
-        yield points, OWN, {**array, "PerPoint": "_SeriesT"}
-    if "PerValue" in kinds:
+        yield points, OWN, {**array, "PerPoint": "_SeriesT", "PerValue": "Any"}
+    elif "PerValue" in kinds:
         yield "_FrameT", OWN, {**array, "PerValue": "_FrameT"}
     if "PerSet" in kinds:
         yield f"OneSet | {FRAME}", OWN, {**array, "PerSet": "{}"}
@@ -106,8 +107,8 @@ def expand(returns: str, own: str, types: dict[str, str]) -> str:
 
 
 def list_flags(function: ast.FunctionDef, returns: str) -> Iterator[tuple[str, str]]:
-    """Yield the type of ``return_ranks`` and that of the result, where a function has it."""
-    if not any(each.arg == "return_ranks" for each in function.args.kwonlyargs):
+    """Yield the type of a flag of ``FLAGS`` and that of the result, where a function has one."""
+    if not any(each.arg in FLAGS for each in function.args.kwonlyargs):
         yield "", returns
         return
     plain, both = returns.split(" | ", 1)
@@ -118,7 +119,7 @@ def write_signature(function: ast.FunctionDef, points: str, flag: str, returns: 
     """Return one signature."""
     one = copy.deepcopy(function)
     for place, each in enumerate(one.args.kwonlyargs):
-        if each.arg == "return_ranks":
+        if each.arg in FLAGS:
             each.annotation = ast.parse(flag, mode="eval").body
             if flag != "Literal[False]":  # the default
                 one.args.kw_defaults[place] = None

@@ -98,19 +98,19 @@ const auto run_select = [](auto batch, const double* ref, bool per_group, std::i
     return refusal_of(cpu::select(batch, cutting, k, survivors));
 };
 
-// Returns the index of a refused candidate, or of a refused corner.
-template <bool kIsGradient>
-const auto run_improvement = [](auto batch, const Doubles& lower, const Doubles& upper,
-                                const Doubles& weights, const std::int64_t* boxes_of_group,
-                                double* results) -> Refusal {
-    if (lower.shape != upper.shape || lower.shape.back() != batch.objectives) return kUnfit;
-    const py::ssize_t count = lower.shape[lower.shape.size() - 2];
-    if (weights.data && weights.shape.back() != count) return kUnfit;
-    const cpu::BoxSets sets{lower.data, upper.data, count, boxes_of_group, weights.data};
-    const auto refused = kIsGradient ? cpu::hypervolume_improvement_gradient(batch, sets, results)
-                                     : cpu::hypervolume_improvement(batch, sets, results);
-    if (refused.corner != kNoneRefused) return {1, refused.corner};
-    return refusal_of(refused.candidate);
+// A measure of candidates in boxes. Returns the index of a refused candidate, or of a refused
+// corner.
+const auto run_in_boxes = [](auto measure) {
+    return [measure](auto batch, const Doubles& lower, const Doubles& upper, const Doubles& weights,
+                     const std::int64_t* boxes_of_group, double* results) -> Refusal {
+        if (lower.shape != upper.shape || lower.shape.back() != batch.objectives) return kUnfit;
+        const py::ssize_t count = lower.shape[lower.shape.size() - 2];
+        if (weights.data && weights.shape.back() != count) return kUnfit;
+        const cpu::BoxSets sets{lower.data, upper.data, count, boxes_of_group, weights.data};
+        const auto refused = measure(batch, sets, results);
+        if (refused.corner != kNoneRefused) return {1, refused.corner};
+        return refusal_of(refused.candidate);
+    };
 };
 
 // The ends of boxes, clipped at the corner.
@@ -290,10 +290,24 @@ void bind_operations(py::module_& m) {
     m.attr("dominated_boxes") = boxes_operation<cpu::Region::kDominated>("dominated_boxes");
     const auto in_boxes = takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
                                 Array{"weights", "numbers", 1, true}, Places{"boxes_of_group"});
-    define_on_cpu(m, "hypervolume_improvement", run_improvement<false>, in_boxes,
+    const auto gain = [](auto... given) { return cpu::hypervolume_improvement(given...); };
+    const auto slopes = [](auto... given) {
+        return cpu::hypervolume_improvement_gradient(given...);
+    };
+    const auto expected = [](auto... given) {
+        return cpu::expected_hypervolume_improvement(given...);
+    };
+    const auto expected_slopes = [](auto... given) {
+        return cpu::expected_hypervolume_improvement_gradient(given...);
+    };
+    define_on_cpu(m, "hypervolume_improvement", run_in_boxes(gain), in_boxes,
                   gives(Output<double>{kPerSet}));
-    define_on_cpu(m, "hypervolume_improvement_gradient", run_improvement<true>, in_boxes,
+    define_on_cpu(m, "hypervolume_improvement_gradient", run_in_boxes(slopes), in_boxes,
                   gives(Output<double>{kPerValue}));
+    define_on_cpu(m, "expected_hypervolume_improvement", run_in_boxes(expected), in_boxes,
+                  gives(Output<double>{kPerSet}));
+    define_on_cpu(m, "expected_hypervolume_improvement_gradient", run_in_boxes(expected_slopes),
+                  in_boxes, gives(Output<double>{kPerValue}));
     define_on_cpu(m, "weighted_hypervolume", run_weighted,
                   takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
                         Array{"weights", "numbers", 1}, Corner{"ref"}),

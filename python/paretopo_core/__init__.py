@@ -8,6 +8,7 @@ from paretopo_core.archive import ParetoArchive
 from paretopo_core.boxes import (
     Boxes,
     dominated_boxes,
+    expected_hypervolume_improvement,
     hypervolume_improvement,
     nondominated_boxes,
     uncrowded_contributions,
@@ -65,6 +66,7 @@ __all__ = [
     "epsilon_additive",
     "epsilon_mult",
     "expected_hypervolume",
+    "expected_hypervolume_improvement",
     "gd",
     "gd_plus",
     "get_isa",

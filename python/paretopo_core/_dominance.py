@@ -41,7 +41,7 @@ _MAX_SQUARED = 2**26  # points, so that a double holds the square of their numbe
 class Frame:
     """Points, mask and other numbers per point, in one array library."""
 
-    def __init__(self, points: Any, maximise: Maximise, mask: Any) -> None:
+    def __init__(self, points: Any, maximise: Maximise, mask: Any, *, name: str = "points") -> None:
         self.is_tensor = is_tensor(points)
         self.maximise = maximise
         self.mask = mask  # (..., points), bool, or None
@@ -50,7 +50,7 @@ class Frame:
         else:
             if not self.is_tensor:
                 ask_for_tensor(points)
-            batch = Batch.of(points, maximise=maximise, mask=mask)
+            batch = Batch.of(points, name=name, maximise=maximise, mask=mask)
             self.points = batch.values
             if batch.signs is not None:  # of more than 64 objectives they are turned
                 self.points = batch.library.apply_signs(batch.values, batch.signs)

@@ -60,6 +60,8 @@ class Table:
         """
         if name in _PER_ROW:
             return self._align_rows(value, name)
+        if name == "deviations" and table_of(value) is not None:
+            value = self._align_rows(value, name)
         names, own = list(self._frame.columns), _labels_of(value)
         if own is None or (set(own) != set(names) and not isinstance(value, Mapping)):
             return value

@@ -30,6 +30,14 @@ def are_plain(points: Tensor, others: tuple[Any, ...]) -> bool:
     return is_plain
 
 
+def hide_values(*arguments: Any) -> bool:
+    """Return True if values must not be read: torch traces, or a tensor is of another class."""
+    tensors = [each for each in arguments if isinstance(each, Tensor)]
+    return is_tracing() or any(
+        type(each) not in (Tensor, torch.nn.Parameter) or _is_functional(each) for each in tensors
+    )
+
+
 def call_plain(call: Callable[..., Any], points: Tensor, others: tuple[Any, ...]) -> Any:
     """Return the result of the compiled core for a tensor in host memory; None for others."""
     result = None

@@ -57,7 +57,7 @@ def apply(operation: Any, points: Tensor, maximise: Maximise, mask: Any, *others
         if kind == "wanted":
             wants_all = value
         elif kind != "internal":
-            given.append(_converted(kind, name, value, points))
+            given.append(convert(kind, name, value, points))
     if operation.broadcast:
         sets = [each for each, kind in zip(given, _kinds(operation), strict=True) if kind == "sets"]
         shapes = _shapes(points, *sets)
@@ -65,13 +65,13 @@ def apply(operation: Any, points: Tensor, maximise: Maximise, mask: Any, *others
         *own, count, objectives = shapes[0]
         if leading != tuple(own):
             points = points.expand(*leading, count, objectives)
-    senses, over = _senses(maximise, points), _converted("bools", "mask", mask, points)
+    senses, over = _senses(maximise, points), convert("bools", "mask", mask, points)
     results = call(operation.operator, points, senses, over, *given)
     return results if wants_all else results[0]
 
 
-def _converted(kind: str, name: str, value: Any, points: Tensor) -> Any:
-    """An argument as the operator takes it."""
+def convert(kind: str, name: str, value: Any, points: Tensor) -> Any:
+    """Return an argument as the operator takes it."""
     if value is None or isinstance(value, Tensor) or not _TYPES[kind].startswith("Tensor"):
         return value
     is_per_point = kind in ("bools", "ranks")

@@ -326,6 +326,47 @@ def hypervolume_improvement(
     return result
 
 
+def expected_hypervolume_improvement(
+    boxes: tuple[Array, ...],
+    means: Array,
+    deviations: Array,
+    *,
+    maximise: Maximise = True,
+    mask: Mask = None,
+) -> Array:
+    """Integrate the probability that a candidate dominates a place, over the boxes."""
+    leading = np.broadcast_shapes(boxes[0].shape[:-2], means.shape[:-2])
+    lower, upper = (np.broadcast_to(each, leading + each.shape[-2:]) for each in boxes[:2])
+    own = np.broadcast_to(means, leading + means.shape[-2:]).astype(np.float64)
+    spread = np.broadcast_to(deviations, own.shape)
+    keep = np.broadcast_to(True if mask is None else mask, own.shape[:-1])
+    turns = ~np.broadcast_to(maximise, own.shape[-1:])
+    result = np.zeros(own.shape[:-1])
+    for at in np.ndindex(result.shape):
+        candidate = np.where(turns, -own[at], own[at])
+        for low, high in zip(lower[at[:-1]], upper[at[:-1]], strict=True):
+            worse, better = np.where(turns, -high, low), np.where(turns, -low, high)
+            sides = map(_exceeded, worse, better, candidate, spread[at])
+            result[at] += math.prod(sides) if keep[at] else 0.0
+    return result
+
+
+def _exceeded(worse: float, better: float, mean: float, deviation: float) -> float:
+    """Integrate the probability that a Gaussian variable exceeds t, over t, by quadrature."""
+    if not (worse < better and mean > -math.inf):
+        return 0.0
+    sure = min(max(mean - 10.0 * deviation, worse), better)  # it is 1 up to there
+    if deviation == 0.0:
+        return float(sure - worse)
+    end = min(better, max(sure, mean) + 10.0 * deviation)  # and almost 0 from there on
+    edges = np.linspace(sure, end, 81)
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    half = np.diff(edges)[:, None] / 2.0
+    places = edges[:-1, None] + half * (1.0 + nodes)
+    above = [math.erfc((t - mean) / (deviation * math.sqrt(2.0))) / 2.0 for t in places.flat]
+    return float(sure - worse + (half * weights).ravel() @ above)
+
+
 def uncrowded_contributions(
     points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:

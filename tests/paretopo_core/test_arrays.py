@@ -22,7 +22,7 @@ NAMES = (
     *("pareto_rank", "is_nondominated", "hypervolume", "hv_contributions", "hypervolume_gradient"),
     *("dominated_boxes", "hypervolume_improvement", "igd_plus", "r2", "hypervolume_approx"),
     *("hypervolume_subset", "select", "uncrowded_contributions", "crowding_distance"),
-    "pareto_advantage",
+    *("pareto_advantage", "expected_hypervolume_improvement"),
 )
 FOR_EACH_SET = {name for name in NAMES if CALLS[name].shape in ("set", "chosen")}
 
@@ -240,9 +240,8 @@ class TestErrors:
             with pytest.raises(TypeError, match="s is a masked array") as caught:
                 operation(masked)
             advice = str(caught.value).partition("mask=")[2]
-            mask = eval(
-                advice, dict.fromkeys(("points", "rewards", "candidates"), masked) | {"np": np}
-            )
+            names = ("points", "rewards", "candidates", "means")
+            mask = eval(advice, dict.fromkeys(names, masked) | {"np": np})
             assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
 
     def test_integers_beyond_float64(self, operation):

@@ -103,3 +103,64 @@ def test_vmap():
         rtol=0,
         atol=0,
     )
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_expected_improvements_pass_gradcheck(objectives):
+    rng = np.random.default_rng(objectives)
+    maximise = [m != 1 for m in range(objectives)]
+    signs = np.where(maximise, 1.0, -1.0)
+    boxes = pp.nondominated_boxes(
+        large_set("sphere", 6, objectives) * signs, -0.05 * signs, maximise=maximise
+    )
+    means = torch.from_numpy(rng.random((3, 4, objectives)) * signs).requires_grad_()
+    deviations = torch.from_numpy(rng.random((4, objectives)) + 0.1).requires_grad_()
+    mask = torch.from_numpy(rng.random((3, 4)) < 0.8)
+    assert torch.autograd.gradcheck(
+        lambda mean, deviation: pp.expected_hypervolume_improvement(
+            boxes, mean, deviation, maximise=maximise, mask=mask
+        ),
+        (means, deviations),
+        check_forward_ad=True,
+    )
+
+
+def test_expected_improvements_of_tensors():
+    boxes = pp.nondominated_boxes(torch.from_numpy(large_set("sphere", 9, 3)), 0.0)
+    means, deviations = torch.rand(2, 5, 7, 3)  # float32
+    found = pp.expected_hypervolume_improvement(boxes, means, deviations, return_gradient=True)
+    expected = pp.expected_hypervolume_improvement(
+        boxes, means.numpy(), deviations.numpy(), return_gradient=True
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+    leaves = means.requires_grad_(), deviations.requires_grad_()
+    pp.expected_hypervolume_improvement(boxes, *leaves).sum().backward()
+    for leaf, slopes in zip(leaves, expected[1:], strict=True):
+        assert leaf.grad.dtype == torch.float32
+        np.testing.assert_allclose(leaf.grad.numpy(), slopes, rtol=1e-6, atol=1e-30)
+    with pytest.raises(NotImplementedError, match="first derivatives only"):
+        torch.autograd.functional.hessian(
+            lambda mean: pp.expected_hypervolume_improvement(boxes, mean, 0.5).sum(),
+            means.detach().double(),
+        )
+
+
+def test_expected_improvements_under_transformations():
+    points = torch.rand(3, 6, 3, dtype=torch.float64)
+    means, deviations = torch.rand(2, 3, 4, 3, dtype=torch.float64)
+    boxes = pp.nondominated_boxes(points, 0.1)
+    expected = pp.expected_hypervolume_improvement(boxes, means, deviations)
+    mapped = torch.func.vmap(
+        lambda lower, upper, mean, deviation: pp.expected_hypervolume_improvement(
+            (lower, upper), mean, deviation
+        )
+    )(boxes.lower, boxes.upper, means, deviations)
+    torch.testing.assert_close(mapped, expected, rtol=0, atol=0)
+    _, *slopes = pp.expected_hypervolume_improvement(boxes, means, deviations, return_gradient=True)
+    found = torch.func.grad(
+        lambda mean, deviation: pp.expected_hypervolume_improvement(boxes, mean, deviation).sum(),
+        argnums=(0, 1),
+    )(means, deviations)
+    torch.testing.assert_close(found, tuple(slopes), rtol=0, atol=0)

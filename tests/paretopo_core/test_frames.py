@@ -66,6 +66,22 @@ def test_both_results_of_an_advantage_are_labelled(pandas):
         assert one.index.tolist() == ROWS
 
 
+def test_deviations_go_by_row_and_column(pandas):
+    frame = pandas.DataFrame(VALUES, index=ROWS)
+    deviations = np.arange(1.0, POINTS.size + 1).reshape(POINTS.shape)
+    boxes = pp.nondominated_boxes(POINTS[:1], [0, 9], maximise=LIST)
+    expected = pp.expected_hypervolume_improvement(
+        boxes, POINTS, deviations, maximise=LIST, return_gradient=True
+    )
+    shuffled = pandas.DataFrame(deviations, index=ROWS, columns=list(VALUES)).iloc[::-1, ::-1]
+    found = pp.expected_hypervolume_improvement(
+        boxes, frame, shuffled, maximise=SENSES, return_gradient=True
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.index.tolist() == ROWS
+        np.testing.assert_array_equal(ours.to_numpy(), theirs)
+
+
 def test_other_results_are_those_of_an_array(pandas):
     frame = pandas.DataFrame(VALUES)
     volume = pp.hypervolume(frame, [0, 6], maximise=SENSES)

@@ -42,6 +42,12 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
             pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0), x.reshape(-1, 20, 5)
         ),
     ),
+    "expected improvements": (
+        ("uniform", 200_000, 5),
+        lambda x: pp.expected_hypervolume_improvement(
+            pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0), x, 0.1
+        ),
+    ),
     "indicators": (("sphere", 100_000, 5), lambda x: pp.igd(x[:50_000], x[50_000:])),
     "estimates": (
         ("sphere", 2_000, 8),

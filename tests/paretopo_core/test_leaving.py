@@ -56,6 +56,7 @@ CALLS = {
     "nondominated_boxes": "pp.nondominated_boxes(some, 0)",
     "dominated_boxes": "pp.dominated_boxes(some, 0)",
     "hypervolume_improvement": "pp.hypervolume_improvement(boxes, large.reshape(-1, 4, 4))",
+    "expected_hypervolume_improvement": "pp.expected_hypervolume_improvement(boxes, large, 0.1)",
     "weighted_hypervolume": "pp.weighted_hypervolume(some, boxes, np.ones(len(boxes.lower)), 0)",
     "igd": "pp.igd(large[:10_000], large[10_000:])",
     "igd_plus": "pp.igd_plus(large[:10_000], large[10_000:])",

@@ -32,6 +32,9 @@ OPERATIONS = calls(
     ),
     "hypervolume, point": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
     "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(BOXES, x, mask=mask),
+    "expected_hypervolume_improvement": lambda x, mask: pp.expected_hypervolume_improvement(
+        BOXES, x, [0.5, 0.1, 0.3], mask=mask
+    ),
 }
 SHARED = dict.fromkeys(("igd", "epsilon_additive"), "indicator")  # several functions, one operator
 
@@ -146,6 +149,8 @@ def test_the_operators_keep_torchs_rules(dtype):
         "select": (over, None, 2, 3, torch.eye(3), 5),
         "hypervolume_improvement": (over, *boxes, weights),
         "hypervolume_improvement_gradient": (None, *boxes, None),
+        "expected_hypervolume_improvement": (None, *boxes, weights),
+        "expected_hypervolume_improvement_gradient": (None, *boxes, None),
         "indicator": (over, boxes[0].clamp(-9, 9), 3, 1.0, None),
         "r2": (over, vector, torch.eye(3), None),
         "hypervolume_approx": (over, vector, 32, 0),
@@ -155,7 +160,9 @@ def test_the_operators_keep_torchs_rules(dtype):
     assert cases.keys() == operators.keys()
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
     for name, arguments in cases.items():
-        torch.library.opcheck(operators[name], (x, "+-+", *arguments), test_utils=tests)
+        # A candidate of an expected improvement has two rows: means and deviations.
+        given = x.abs()[:, :2] if name.startswith("expected_hypervolume_improvement") else x
+        torch.library.opcheck(operators[name], (given, "+-+", *arguments), test_utils=tests)
     if x.is_floating_point():
         wanting = x.double().requires_grad_()
         for name in ("hypervolume", "hypervolume_improvement", "uncrowded_contributions"):

@@ -33,6 +33,7 @@ CALLS = {
     "nondominated_boxes": {"ref": 0},
     "dominated_boxes": {"ref": 0},
     "hypervolume_improvement": {"boxes": SIDES},
+    "expected_hypervolume_improvement": {"boxes": SIDES, "deviations": 0.5},
     "weighted_hypervolume": {"boxes": SIDES, "weights": [1.0], "ref": 0},
     **{
         name: {"reference": [[1, 1]], "p": 1.0}
@@ -79,8 +80,8 @@ TYPES = {
 }
 
 _KINDS = {
-    "points": ("points", "candidates", "rewards", "reference"),
-    "numbers": ("ref", "weights", "directions"),
+    "points": ("points", "candidates", "means", "rewards", "reference"),
+    "numbers": ("ref", "weights", "directions", "deviations"),
     "numbers or None": (
         "violation",
         "epsilon",
@@ -96,7 +97,10 @@ _KINDS = {
     "whole": ("k", "samples", "seed", "objectives", "partitions", "threads"),
     "whole or None": ("n_below", "capacity"),
     "number": ("beta", "p", "sigma", "margin", "scale"),
-    "flag": ("strict", "keep_weakly", "ignore_dominated", "return_ranks", "keep_history"),
+    "flag": (
+        *("strict", "keep_weakly", "ignore_dominated", "keep_history"),
+        *("return_ranks", "return_gradient"),
+    ),
     "choice": ("method", "centre"),
     "choice or None": ("keep",),
     "labels": ("sets",),

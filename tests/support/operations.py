@@ -120,6 +120,10 @@ CALLS: dict[str, Call] = {
     "hypervolume_improvement": Call(
         lambda x, ref, **more: pp.hypervolume_improvement(_box(x), x, **more), "set"
     ),
+    "expected_hypervolume_improvement": Call(
+        lambda x, ref, **more: pp.expected_hypervolume_improvement(_box(x), x, 0.5, **more),
+        "point",
+    ),
     **{
         name: Call(lambda x, ref, name=name, **more: getattr(pp, name)(x, _ones(x), **more), "set")
         for name in (

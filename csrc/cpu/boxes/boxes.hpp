@@ -65,4 +65,17 @@ template <typename Scalar>
 RefusedImprovement hypervolume_improvement_gradient(Batch<Scalar> candidates, BoxSets boxes,
                                                     double* gradient);
 
+// The same in expectation, for one candidate in each group: its first point has the means of
+// independent Gaussian objectives, and its second point their standard deviations. A deviation that
+// is negative or not finite is refused, too.
+template <typename Scalar>
+RefusedImprovement expected_hypervolume_improvement(Batch<Scalar> candidates, BoxSets boxes,
+                                                    double* improvements);
+
+// gradient: (groups, 2, objectives), the derivative with respect to each mean and deviation. With a
+// deviation of 0 it is the limit of smaller and smaller ones.
+template <typename Scalar>
+RefusedImprovement expected_hypervolume_improvement_gradient(Batch<Scalar> candidates,
+                                                             BoxSets boxes, double* gradient);
+
 }  // namespace paretopo::cpu

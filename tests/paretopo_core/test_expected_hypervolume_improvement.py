@@ -1,0 +1,235 @@
+"""expected_hypervolume_improvement: exact means over Gaussian candidates, and their derivatives."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import few_values, large_set, masked_batches, senses
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+DEVIATIONS = st.sampled_from([0.0, 0.01, 0.3, 1.0, 20.0])
+
+
+def exceeding(mean, deviation, start):
+    """Return E[max(Y - start, 0)] by its closed form."""
+    z = (mean - start) / deviation
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return deviation * density + (mean - start) * math.erfc(-z / math.sqrt(2)) / 2
+
+
+def example(objectives, candidates=7, points=12):
+    """Return boxes, means and deviations."""
+    rng = np.random.default_rng(objectives)
+    boxes = pp.nondominated_boxes(large_set("sphere", points, objectives), -0.05)
+    shape = (candidates, objectives)
+    return boxes, rng.random(shape) * 1.2 - 0.1, 0.02 + rng.random(shape) * 0.5
+
+
+@settings(max_examples=30)
+@given(batch=masked_batches(elements=few_values, max_points=3, max_objectives=3), data=st.data())
+def test_it_equals_its_definition(batch, data):
+    means, mask = batch
+    objectives = means.shape[-1]
+    maximise = data.draw(senses(objectives))
+    row = st.lists(few_values, min_size=objectives, max_size=objectives)
+    front = np.array(data.draw(st.lists(row, max_size=4))).reshape(-1, objectives)
+    deviations = np.array(data.draw(st.lists(DEVIATIONS, min_size=objectives, max_size=objectives)))
+    boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
+    keywords = {"maximise": maximise, "mask": mask}
+    ours = pp.expected_hypervolume_improvement(boxes, means, deviations, **keywords)
+    defined = reference.expected_hypervolume_improvement(boxes, means, deviations, **keywords)
+    np.testing.assert_allclose(ours, defined, rtol=1e-11, atol=1e-13)
+
+
+def test_one_point_and_two_objectives_by_hand():
+    mean, deviation, point = (0.4, 1.3), (0.5, 0.8), (1.0, 0.7)
+    above, whole = (
+        [exceeding(m, s, t) for m, s, t in zip(mean, deviation, corner, strict=True)]
+        for corner in (point, (0.0, 0.0))
+    )
+    by_hand = above[0] * whole[1] + (whole[0] - above[0]) * above[1]
+    boxes = pp.nondominated_boxes([point], 0.0)
+    found = pp.expected_hypervolume_improvement(boxes, [mean], [deviation])
+    assert found == pytest.approx(by_hand, rel=1e-14)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
+def test_samples_agree_within_their_error(objectives):
+    boxes, means, _ = example(objectives, candidates=3)
+    deviations = np.linspace(0.2, 0.5, objectives)
+    exact = pp.expected_hypervolume_improvement(boxes, means, deviations)
+    noise = np.random.default_rng(0).standard_normal((20_000, 3, 1, objectives))
+    samples = means[:, None] + deviations * noise
+    gains = pp.hypervolume_improvement(boxes, samples)
+    errors = gains.std(axis=0) / math.sqrt(len(noise))
+    assert (np.abs(gains.mean(axis=0) - exact) < 4.5 * errors).all()
+    assert (errors < 0.08 * exact).all()
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 5])
+def test_without_noise_it_is_the_improvement(objectives):
+    boxes, means, _ = example(objectives)
+    gains = pp.hypervolume_improvement(boxes, means[:, None])
+    assert gains.max() > 0
+    sure = pp.expected_hypervolume_improvement(boxes, means, 0)
+    np.testing.assert_allclose(sure, gains, rtol=1e-14)
+    almost = pp.expected_hypervolume_improvement(boxes, means, 1e-12)
+    np.testing.assert_allclose(almost, gains, rtol=1e-9, atol=1e-11)
+
+
+# E[max(Z - t, 0)] of a standard normal Z: npdf(t) - t * ncdf(-t) of mpmath 1.3 with 60 digits.
+TAILS = {
+    0.0: 0.39894228040143267794,
+    1.0: 0.083315470587686298383,
+    10.0: 7.4745602545893280366e-25,
+    20.0: 1.3700124947295799431e-90,
+    30.0: 1.6319567340914011894e-199,
+    37.0: 1.5451991905122024593e-301,
+}
+
+
+@pytest.mark.parametrize("far", TAILS)
+@pytest.mark.parametrize("length", [1e-9, 1e-3, 1.0])
+def test_unlikely_improvements_keep_their_digits(far, length):
+    edges = far + np.linspace(0.0, length, 50)
+    boxes = edges[:, None], np.append(edges[1:], np.inf)[:, None]
+    found = pp.expected_hypervolume_improvement(boxes, [[0.0]], 1.0)
+    assert found == pytest.approx(TAILS[far], rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 6])
+def test_the_gradient_is_that_of_differences(objectives):
+    boxes, means, deviations = example(objectives)
+    gains, *slopes = pp.expected_hypervolume_improvement(
+        boxes, means, deviations, return_gradient=True
+    )
+    np.testing.assert_array_equal(
+        gains, pp.expected_hypervolume_improvement(boxes, means, deviations)
+    )
+    step = 1e-5
+    for found, moves in zip(slopes, [(step, 0.0), (0.0, step)], strict=True):
+        for m in range(objectives):
+            unit = np.eye(objectives)[m]
+            ahead, back = (
+                pp.expected_hypervolume_improvement(
+                    boxes, means + way * moves[0] * unit, deviations + way * moves[1] * unit
+                )
+                for way in (1, -1)
+            )
+            np.testing.assert_allclose(
+                found[:, m], (ahead - back) / (2 * step), rtol=1e-6, atol=1e-9
+            )
+
+
+def test_slopes_follow_the_senses():
+    boxes, means, deviations = example(3)
+    signs = np.array([1.0, -1.0, -1.0])
+    turned = pp.nondominated_boxes(
+        large_set("sphere", 12, 3) * signs, -0.05 * signs, maximise=(signs > 0).tolist()
+    )
+    ours = pp.expected_hypervolume_improvement(
+        turned, means * signs, deviations, maximise=(signs > 0).tolist(), return_gradient=True
+    )
+    gains, in_means, in_deviations = pp.expected_hypervolume_improvement(
+        boxes, means, deviations, return_gradient=True
+    )
+    np.testing.assert_allclose(ours[0], gains, rtol=1e-12)
+    np.testing.assert_allclose(ours[1], in_means * signs, rtol=1e-11)
+    np.testing.assert_allclose(ours[2], in_deviations, rtol=1e-11)
+
+
+def test_slopes_without_noise_are_limits():
+    boxes = pp.nondominated_boxes([[1.0, 2.0], [2.0, 1.0]], 0.0)
+    candidates = [[2.0, 2.0], [1.5, 1.5], [0.5, 3.0]]
+    _, *limit = pp.expected_hypervolume_improvement(boxes, candidates, 0, return_gradient=True)
+    _, *near = pp.expected_hypervolume_improvement(boxes, candidates, 1e-9, return_gradient=True)
+    for ours, theirs in zip(limit, near, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-8)
+
+
+def test_a_batch_is_a_loop():
+    rng = np.random.default_rng(0)
+    fronts, means = rng.random((4, 6, 3)), rng.random((5, 4, 7, 3))
+    deviations, mask = rng.random((4, 7, 3)), rng.random((5, 4, 7)) < 0.7
+    means[~mask] = np.nan
+    boxes = pp.nondominated_boxes(fronts, 0.0)
+    together = pp.expected_hypervolume_improvement(
+        boxes, means, deviations, mask=mask, return_gradient=True
+    )
+    assert [each.shape for each in together] == [(5, 4, 7), (5, 4, 7, 3), (5, 4, 7, 3)]
+    for h, g, i in np.ndindex(5, 4, 7):
+        alone = pp.expected_hypervolume_improvement(
+            pp.nondominated_boxes(fronts[g], 0.0),
+            means[h, g, i : i + 1],
+            deviations[g, i],
+            mask=mask[h, g, i : i + 1],
+            return_gradient=True,
+        )
+        for ours, theirs in zip(together, alone, strict=True):
+            np.testing.assert_allclose(ours[h, g, i], theirs[0], rtol=1e-13)
+    shared = pp.expected_hypervolume_improvement(boxes, np.ones((7, 3)), 0.5)
+    assert shared.shape == (4, 7)
+
+
+def test_scales_beyond_products():
+    boxes = pp.nondominated_boxes([[1e200, 1e-200, 1.0]], 0.0)
+    unit = pp.nondominated_boxes([[1.0, 1.0, 1.0]], 0.0)
+    scale = np.array([1e200, 1e-200, 1.0])
+    for boxed, factor in ((boxes, scale), (unit, np.ones(3))):
+        gain, in_means, in_deviations = pp.expected_hypervolume_improvement(
+            boxed, [[1.5, 0.8, 1.2] * factor], 0.5 * factor, return_gradient=True
+        )
+        found = gain[0], *(in_means[0] * factor), *(in_deviations[0] * factor)
+        if factor is scale:
+            first = found
+    np.testing.assert_allclose(first, found, rtol=1e-12)
+    huge = pp.nondominated_boxes(np.full((1, 3), 1e150), 0.0)
+    assert pp.expected_hypervolume_improvement(huge, np.full((1, 3), 2e150), 1e150) == np.inf
+
+
+def test_nothing_to_improve_with():
+    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
+    ours = pp.expected_hypervolume_improvement
+    assert ours(boxes, np.zeros((0, 2)), 1.0).shape == (0,)
+    assert ours(boxes, np.zeros((3, 0, 2)), 1.0).shape == (3, 0)
+    assert ours(boxes, [[9.0, -np.inf]], 1.0).tolist() == [0.0]
+    assert ours(boxes, [[np.nan, 9.0]], 1.0, mask=[False]).tolist() == [0.0]
+    empty = pp.dominated_boxes(np.zeros((0, 2)), 0)
+    assert ours(empty, [[1.0, 1.0]], 1.0).tolist() == [0.0]
+    none = pp.nondominated_boxes(np.zeros((0, 3, 2)), 0)
+    assert ours(none, np.zeros((0, 1, 2)), 1.0).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("means", "deviations", "message"),
+    [
+        ([[1, 1], [1, np.nan]], 1, r"means must be numbers, .* but means\[1, 1\] is nan"),
+        ([[1, np.inf]], 1, r"finite on the better side, but means\[0, 1\] is inf"),
+        ([[1, 1]], [[1, -0.5]], r"deviations must be finite and 0 or more, but .*\[0, 1\] is -0.5"),
+        ([[1, 1]], np.nan, r"deviations\[0, 0\] is nan"),
+        ([[1, 1]], [np.inf, 1], r"deviations\[0, 0\] is inf"),
+        ([[1, 1]], np.ones(3), r"broadcasts to that of means, \(1, 2\), got shape \(3,\)"),
+        ([[1, 1]], np.ones((2, 2)), r"broadcasts to that of means, \(1, 2\), got shape \(2, 2\)"),
+        ([[1, 1]], np.ones((1, 1, 2)), r"broadcasts to that of means"),
+        ([1, 1], 1, r"means must have shape \(\.\.\., points, objectives\), got \(2,\)"),
+        (
+            [[1, 1, 1]],
+            1,
+            r"boxes must have lower and upper corners of one shape \(\.\.\., boxes, 3",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(means, deviations, message):
+    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
+    with pytest.raises(ValueError, match=message):
+        pp.expected_hypervolume_improvement(boxes, means, deviations)
+
+
+def test_boxes_of_another_sense_are_named():
+    boxes = pp.nondominated_boxes(np.ones((3, 1, 2)), 0.0)
+    with pytest.raises(ValueError, match=r"corners of \[0, 0, 0\] are 1.0 and inf"):
+        pp.expected_hypervolume_improvement(boxes, np.ones((3, 4, 2)), 1.0, maximise=False)
