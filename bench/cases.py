@@ -20,6 +20,8 @@ ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
 VALID = 4  # points of a padded group that count
 CANDIDATES = 1_000  # points whose improvements are asked for, one by one
+UNCERTAIN = 100  # points whose expected improvements are asked for
+DEVIATION = 0.1  # of each objective of these
 REFERENCE_POINTS = 1_000  # of the set that indicators compare a front with
 RUNS = 10  # whose attainment surfaces are asked for
 SAMPLES = 65_536  # directions that a hypervolume is estimated from
@@ -56,6 +58,7 @@ TASKS = (
     "archive_bounded",
     *BOXED,
     "hypervolume_improvement",
+    "expected_hypervolume_improvement",
     *REFERENCE_INDICATORS,
     "r2",
     "hypervolume_approx",
@@ -156,6 +159,7 @@ class Case:
             return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
         more = dict.fromkeys(("archive_add", "archive_bounded"), NEWCOMERS)
         more["hypervolume_improvement"] = CANDIDATES
+        more["expected_hypervolume_improvement"] = UNCERTAIN
         more |= dict.fromkeys(REFERENCE_INDICATORS, REFERENCE_POINTS)
         count = self.points + more.get(self.task, 0)
         points = workloads.make_points(self.workload, count, self.objectives, self.draw)
@@ -326,7 +330,7 @@ def boxes(*, quick: bool = False) -> Sequence[Case]:
     sizes: dict[int, tuple[int, ...]] = {2: (50, 300), 3: (50, 200), 4: (50, 100), 5: (20, 50)}
     return [
         case(task, points=20 if quick else points, objectives=m)
-        for task in (*BOXED, "hypervolume_improvement")
+        for task in (*BOXED, "hypervolume_improvement", "expected_hypervolume_improvement")
         for m in ((2, 3) if quick else sizes)
         for points in (sizes[m][:1] if quick or task not in BOXED else sizes[m])
     ]

@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+import paretopo_core as pp
 from bench.cases import (
     BETA,
     BOXED,
+    DEVIATION,
     DIVISIONS,
     DRAWN,
     EPSILON,
@@ -65,15 +67,15 @@ def solve(case: Case) -> Array:
 def find_error(case: Case, answer: Any, right: Array) -> str | None:
     """Compare an answer with the right one; return how they differ, or None.
 
-    Ranks and filters must agree exactly. Hypervolumes may differ by 1e-9 of their size, gradients
-    and crowding distances by 1e-9 of their largest possible value. Contributions may differ by
-    1e-6 of their own size and by 2e-8 of the largest possible contribution, because several peers
-    compute them as differences or truncate them there. Gains of an archive may differ by 1e-12 of
-    the largest possible gain, advantages by float32 rounding. Boxes must have the correct volume
-    to 1e-9 and contain each of some test points the correct number of times. Subsets must have the
-    correct volume to 1e-9, and survivors must be the correct ones. Indicators may differ by 1e-6,
-    the error of distances by scalar products; attainment surfaces by rounding; estimated
-    hypervolumes by 1 in 50.
+    Ranks and filters must agree exactly. Hypervolumes may differ by 1e-9 of their size, gradients,
+    crowding distances and expected improvements by 1e-9 of their largest possible value.
+    Contributions may differ by 1e-6 of their own size and by 2e-8 of the largest possible
+    contribution, because several peers compute them as differences or truncate them there. Gains of
+    an archive may differ by 1e-12 of the largest possible gain, advantages by float32 rounding.
+    Boxes must have the correct volume to 1e-9 and contain each of some test points the correct
+    number of times. Subsets must have the correct volume to 1e-9, and survivors must be the correct
+    ones. Indicators may differ by 1e-6, the error of distances by scalar products; attainment
+    surfaces by rounding; estimated hypervolumes by 1 in 50.
     """
     got = np.asarray(answer)
     if case.task in BOXED:
@@ -93,6 +95,7 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
     elif case.task.startswith("hypervolume_gradient") or case.task in (
         *BOXED,
         "crowding_distance",
+        "expected_hypervolume_improvement",
         "normalise",
     ):
         with np.errstate(invalid="ignore"):  # the ends of a front are infinitely far apart
@@ -320,6 +323,21 @@ def _solve_improvement(case: Case) -> Any:
     return [measure(np.vstack([front, each])) - measure(front) for each in candidates]
 
 
+def _solve_expected_improvement(case: Case) -> Any:
+    """Add up differences of expectations; the task ``nondominated_boxes`` judges the boxes."""
+    front, means = -case.doubles[: case.points], -case.doubles[case.points :, None]
+    lower, upper, _ = pp.nondominated_boxes(front, -case.ref)
+
+    def exceed(start: Array) -> Array:
+        gap = means - np.where(np.isinf(start), 0.0, start)
+        z = gap / DEVIATION
+        above = np.vectorize(math.erfc)(-z / math.sqrt(2.0)) / 2.0
+        mean = DEVIATION * np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi) + gap * above
+        return np.where(np.isinf(start), 0.0, mean)
+
+    return (exceed(lower) - exceed(upper)).prod(axis=-1).sum(axis=-1)
+
+
 def _solve_indicator(case: Case) -> Any:
     return reference.indicator(case.task, case.front, case.reference_set, maximise=False)
 
@@ -528,6 +546,7 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "nondominated_boxes": _solve_nondominated_boxes,
     "dominated_boxes": _solve_dominated_boxes,
     "hypervolume_improvement": _solve_improvement,
+    "expected_hypervolume_improvement": _solve_expected_improvement,
     **dict.fromkeys(REFERENCE_INDICATORS, _solve_indicator),
     "r2": _solve_r2,
     "hypervolume_approx": _solve_hypervolume,

@@ -1,5 +1,5 @@
-// Box decompositions of both regions, and hypervolume_improvement with its gradient, against
-// hypervolumes by their definition; wild values for crashes only.
+// Box decompositions of both regions, and improvements with their gradients, against hypervolumes
+// by their definition; wild values for crashes only.
 #include <algorithm>
 #include <cmath>
 
@@ -58,6 +58,26 @@ void run(Bytes& bytes) {
         std::vector<double> slopes(chosen.size());
         const auto result = cpu::hypervolume_improvement(candidates, sets, &gain);
         cpu::hypervolume_improvement_gradient(candidates, sets, slopes.data());
+        for (int i = 0; i < q; ++i) {
+            const auto first = chosen.begin() + static_cast<std::ptrdiff_t>(i * width);
+            std::vector<Scalar> rows(first, first + static_cast<std::ptrdiff_t>(width));
+            Batch<Scalar> one{rows.data(), nullptr, 1, 1, in.batch.objectives, in.batch.minimised};
+            double own = 0.0;
+            double expected = 0.0;
+            const auto refused_one = cpu::hypervolume_improvement(one, sets, &own);
+            rows.resize(2 * width);  // a deviation of 0 in each objective
+            one.values = rows.data();
+            one.points = 2;
+            cpu::expected_hypervolume_improvement(one, sets, &expected);
+            if (!is_wild && refused_one.candidate == kNoneRefused &&
+                !near(expected, own, 1.0 + own)) {
+                mismatch(in, "expected improvement", g, i, expected, own);
+            }
+            for (std::size_t m = width; m < 2 * width; ++m) rows[m] = bytes.value<Scalar>(!is_wild);
+            std::vector<double> in_rows(2 * width);
+            cpu::expected_hypervolume_improvement(one, sets, &expected);
+            cpu::expected_hypervolume_improvement_gradient(one, sets, in_rows.data());
+        }
         if (is_wild || result.candidate != kNoneRefused) continue;
         Rows rows;
         for (int i = 0; i < in.batch.points; ++i) {

@@ -221,6 +221,13 @@ MUTANTS = (
         "tests/paretopo_core/test_hypervolume_improvement.py",
     ),
     Mutant(
+        "an expected improvement ignores noise above the box",
+        "csrc/cpu/boxes/expected_hypervolume_improvement.cpp",
+        "(from.noise - to.noise)",
+        "from.noise",
+        "tests/paretopo_core/test_expected_hypervolume_improvement.py",
+    ),
+    Mutant(
         "indicators ignore the mask",
         "csrc/cpu/quality/indicators.cpp",
         "if (mask[static_cast<std::size_t>(first) + i] == 0) continue;",

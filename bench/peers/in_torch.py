@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
-from bench.cases import BETA, Case
+from bench.cases import BETA, DEVIATION, Case
 
 _DENSE = 3_000  # points whose pairs fit in memory as tensors
 _PAIRS = 300_000_000  # pairs of points in a batch that fit in memory
@@ -73,6 +74,23 @@ class Botorch:
             partitioning=self._boxes.FastNondominatedPartitioning(ref_point=ref, Y=front),
         )
         return lambda: expected._compute_qehvi(candidates)
+
+    def expected_hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
+        """Compute the analytic EHVI of a model that returns its inputs as means."""
+        points, ref = -to_tensor(case), -to_tensor(case).new_tensor(case.ref)
+        front, means = points[: case.points], points[case.points :, None]
+        variance = points.new_full((1,), DEVIATION**2)
+        acquisition = importlib.import_module("botorch.acquisition.multi_objective.analytic")
+        model = SimpleNamespace(
+            num_outputs=case.objectives,
+            posterior=lambda x, **_: SimpleNamespace(mean=x, variance=variance.expand_as(x)),
+        )
+        expected = acquisition.ExpectedHypervolumeImprovement(
+            model=model,
+            ref_point=ref,
+            partitioning=self._boxes.FastNondominatedPartitioning(ref_point=ref, Y=front),
+        )
+        return lambda: expected(means)
 
 
 class BotorchBinary:

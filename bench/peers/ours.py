@@ -11,7 +11,16 @@ import numpy as np
 
 import paretopo_core as pp
 from bench import judge
-from bench.cases import BETA, DIVISIONS, DRAWN, EPSILON, REFERENCE_INDICATORS, SAMPLES, Case
+from bench.cases import (
+    BETA,
+    DEVIATION,
+    DIVISIONS,
+    DRAWN,
+    EPSILON,
+    REFERENCE_INDICATORS,
+    SAMPLES,
+    Case,
+)
 from bench.peers.in_torch import to_tensor
 from bench.timing import Work
 from bench.workloads import FRONTS
@@ -96,6 +105,13 @@ class Paretopo:
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         candidates = points[case.points :, None]
         return partial(pp.hypervolume_improvement, boxes, candidates, maximise=False)
+
+    def expected_hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
+        """Take the points after the front as means of independent Gaussian objectives."""
+        points = self._place(case)
+        boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
+        means = points[case.points :]
+        return partial(pp.expected_hypervolume_improvement, boxes, means, DEVIATION, maximise=False)
 
     def hypervolume_approx(self, case: Case) -> Callable[[], Any]:
         """Estimate with a standard error, which no peer returns."""

@@ -246,8 +246,8 @@ def expected_hypervolume_improvement(
         TypeError: ``means``, ``deviations`` or ``boxes`` are not real numbers, ``mask`` or
             ``maximise`` not bool.
 
-    Cost: for each candidate O(boxes · objectives), and two exponentials for each different corner
-    of an objective. The relative error is a few roundings, also for improvements that are unlikely,
+    Cost: for each candidate O(boxes · objectives), and a short series for each different corner of
+    an objective. The relative error is a few roundings, also for improvements that are unlikely,
     if the boxes are those of :func:`nondominated_boxes`.
 
     Source: Emmerich, Deutz and Klinkenberg (2011), "Hypervolume-based expected improvement:
