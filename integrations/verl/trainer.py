@@ -10,7 +10,7 @@ from verl.trainer.ppo.core_algos import register_adv_est
 from verl.trainer.ppo.v1 import PPOTrainerColocateAsync, PPOTrainerSync, register_trainer
 
 from paretopo.controller.estimators import ESTIMATORS
-from paretopo.integrations.verl.advantages import spread
+from paretopo.integrations.advantages import spread
 from paretopo.integrations.verl.options import ESTIMATOR
 from paretopo.integrations.verl.training import ParetoTraining
 

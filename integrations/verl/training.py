@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo.config import ConfigError
-from paretopo.integrations.verl.advantages import hand_over
+from paretopo.integrations.advantages import hand_over
 from paretopo.integrations.verl.options import INFORMATIVE
 from paretopo.integrations.verl.rollouts import (
     FIELDS,

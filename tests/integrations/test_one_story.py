@@ -20,7 +20,10 @@ pytest.importorskip("trl")
 
 from support.sessions import new_session, read_records
 
+from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.limits import Multipliers
+from paretopo.integrations.advantages import spread
+from paretopo.integrations.nemo_rl import ParetoAdvantageEstimator
 from paretopo.integrations.openrlhf.rollouts import (
     components_of,
     measured,
@@ -34,7 +37,6 @@ from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
 from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward, split_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo.integrations.verl.advantages import spread
 from paretopo.integrations.verl.rollouts import Rows
 from paretopo.integrations.verl.rollouts import measured as measured_by_verl
 from paretopo.integrations.verl.training import ParetoTraining
@@ -612,3 +614,27 @@ def test_all_adapters_keep_limits_alike(tmp_path):
     assert [row["limits"]["tokens"]["share"] for row in evaluations] == [
         np.mean(np.array(one) <= 20) for one in written
     ]
+
+
+def test_hooks_for_other_trainers_give_the_same_advantages(tmp_path):
+    """SkyRL's hook is compared with `advantages_by_group` in its own test."""
+    tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:3])
+    switches = RECIPES[0] | {"paretopo__multiplier_on": "none"}
+    session = new_session(tmp_path, SETTINGS + tables, **switches)
+    steps, compute = [], session.advantages
+    session.advantages = lambda groups: steps.append(groups) or compute(groups)
+    advantages = play(OnTRL(session))
+    names, config, state = ["a", "b", "c"], session.config.paretopo, None
+    estimator = ParetoAdvantageEstimator(names, config)
+    for groups, expected in zip(steps, advantages.reshape(STEPS, -1), strict=True):
+        vectors = np.array([one.rewards for group in groups for one in group])
+        ids = [one.prompt_id for group in groups for one in group]
+        found, state = advantages_by_group(vectors, ids, config, state)
+        np.testing.assert_array_equal(found, expected)
+        columns = torch.tensor(vectors.T)
+        batch = {f"reward/{name}": column for name, column in zip(names, columns, strict=True)}
+        prompts = padded([[ord(letter) for letter in one] for one in ids])
+        given = estimator.compute_advantage(prompts, columns[0], torch.ones(len(ids), 2), batch)
+        np.testing.assert_array_equal(given.numpy(), expected[:, None].repeat(2, axis=1))
+    assert estimator.controller.state_dict() == state
+    assert np.count_nonzero(advantages) > STEPS * POINTS

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from support.sessions import new_session
 
 from paretopo.config import ConfigError
-from paretopo.integrations.verl.advantages import hand_over, spread
+from paretopo.integrations.advantages import hand_over, spread
 from paretopo.integrations.verl.rollouts import Rows, UnexpectedVerl, column, group_rows
 from paretopo.integrations.verl.settings import VerlRun
 from paretopo.integrations.verl.training import ParetoTraining

@@ -1,7 +1,7 @@
-"""Pass the session's advantages to verl as the result of an advantage estimator.
+"""Pass advantages to a trainer as the result of an advantage estimator of its own.
 
-verl gives an estimator no reward vectors, and each output of a rollout is a row. Our trainer
-therefore asks the session before it calls verl's computation, which then calls this module.
+verl and SkyRL give an estimator no reward vectors. Our trainers for both therefore compute the
+advantages first, and then call the trainer's computation, which calls this module.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import torch
 from numpy.typing import NDArray
 
 from paretopo.config import ConfigError
-from paretopo.integrations.verl.options import TRAINERS
 
 _given: ContextVar[NDArray[np.float64] | None] = ContextVar("advantages", default=None)
 
 
 @contextmanager
 def hand_over(advantages: NDArray[np.float64]) -> Iterator[None]:
-    """Set the advantages of verl's batch inside the context: (rows,) in the order of its rows."""
+    """Set the advantages of a batch inside the context: (rows,) in the order of its rows."""
     token = _given.set(advantages)
     try:
         yield
@@ -34,7 +33,7 @@ def hand_over(advantages: NDArray[np.float64]) -> Iterator[None]:
 def spread(
     token_level_rewards: Any, response_mask: Any, **_: Any
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Spread the session's advantages over the tokens that the policy wrote.
+    """Spread the advantages of the context over the tokens that the policy wrote.
 
     Args:
         token_level_rewards: (rows, tokens); the result has its device and dtype.
@@ -49,10 +48,10 @@ def spread(
     given = _given.get()
     if given is None:
         raise ConfigError(
-            "algorithm.adv_estimator is one of paretopo's, and the trainer is not: use "
-            f"trainer.use_v1=true and trainer.v1.trainer_mode={' or '.join(TRAINERS)}; the "
-            "deprecated RayPPOTrainer (trainer.use_v1=false) passes no reward vectors and is "
-            "not supported"
+            "the advantage estimator is one of paretopo's, and the trainer is not. verl needs "
+            "trainer.use_v1=true and trainer.v1.trainer_mode=paretopo_sync or "
+            "paretopo_colocate_async; its deprecated RayPPOTrainer (trainer.use_v1=false) is not "
+            "supported. SkyRL needs a trainer with paretopo.integrations.skyrl.ParetoTraining"
         )
     values = torch.as_tensor(given).to(token_level_rewards)
     advantages = values[:, None] * response_mask.to(token_level_rewards)
