@@ -94,7 +94,7 @@ def make_trainer(kind=Trainer, **options):
 
 
 def take_step(trainer):
-    """Do what SkyRL's `train` does before it updates the policy."""
+    """Take the steps of SkyRL's `train` up to the advantages."""
     prompts = [
         {
             "prompt": [{"role": "user", "content": question}],
