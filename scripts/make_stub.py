@@ -84,8 +84,8 @@ def list_cases(returns: str) -> Iterator[tuple[str, str, dict[str, str]]]:
     either = {**array, "PerSet": "{0} | NDArray[{0}]", "PerPair": "{0} | NDArray[{0}]"}
     if "PerPoint" in kinds:
         points = "PandasFrame[_SeriesT] | PolarsFrame[_SeriesT]"
-        yield points, OWN, {**array, "PerPoint": "_SeriesT", "PerValue": "Any"}
-    elif "PerValue" in kinds:
+        yield points, OWN, {**array, "PerPoint": "_SeriesT"}
+    if "PerValue" in kinds:
         yield "_FrameT", OWN, {**array, "PerValue": "_FrameT"}
     if "PerSet" in kinds:
         yield f"OneSet | {FRAME}", OWN, {**array, "PerSet": "{}"}

@@ -25,7 +25,7 @@ from paretopo_core._torch_arrays import (
     is_tensor,
     turn_towards,
 )
-from paretopo_core._types import Array, Mask, PerPair, PerPoint, PerValue, Points, Vector
+from paretopo_core._types import Array, Mask, PerPair, PerPoint, Points, Vector
 from paretopo_core.hypervolume import CONTRIBUTIONS, slopes_of_contributions, turn_slopes
 
 CornersT = TypeVar("CornersT")
@@ -212,7 +212,7 @@ def expected_hypervolume_improvement(
     mask: Mask = None,
     return_gradient: bool = False,
     **wrong: Never,
-) -> PerPoint[np.float64] | tuple[PerPoint[np.float64], PerValue[np.float64], PerValue[np.float64]]:
+) -> PerPoint[np.float64] | tuple[PerPoint[np.float64], Array[np.float64], Array[np.float64]]:
     """Compute the exact expected hypervolume improvement (EHVI) of Gaussian candidates.
 
     A model predicts each objective of a candidate as an independent Gaussian variable. The result
@@ -236,8 +236,8 @@ def expected_hypervolume_improvement(
         shape (..., candidates), float64, in the product of the objectives' units. For tensors it
         has a first derivative in ``means`` and ``deviations``. With ``return_gradient`` a tuple of
         the result, its derivatives in the means and those in the deviations; the last two have
-        shape (..., candidates, objectives). Derivatives at a deviation of 0 are limits of positive
-        deviations.
+        shape (..., candidates, objectives), and are arrays for a frame. Derivatives at a deviation
+        of 0 are limits of positive deviations.
 
     Raises:
         ValueError: wrong shape of an argument; a mean that is NaN, or infinite on the better side;
@@ -733,7 +733,7 @@ _EXPECTED = Operation(
             *(("boxes.lower", "sets"), ("boxes.upper", "sets")),
             *(("deviations", "numbers"), ("return_gradient", "bool")),
         ),
-        (("point", "float64"), ("value", "float64"), ("value", "float64")),
+        (("point", "float64"), ("array", "float64"), ("array", "float64")),
     ),
     compose=_compose_expected,
 )

@@ -15,8 +15,6 @@
 namespace paretopo::cpu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Step {
     double x, y;
     double z;  // attained from here on
@@ -33,6 +31,7 @@ class Staircase {
     }
     // The lower end of the attained region at x.
     double floor_before(std::size_t behind) const {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
         return behind == 0 ? kInfinity : steps_[behind - 1].y;
     }
     double floor_at(double x) const { return floor_before(behind(x)); }
