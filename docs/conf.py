@@ -55,7 +55,7 @@ html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 # Mock the packages that only training needs, so that the core is enough to build the site.
 autodoc_mock_imports = [
     *("accelerate", "datasets", "httpx", "openrlhf"),
-    *("safetensors", "torch", "tqdm", "transformers", "trl"),
+    *("safetensors", "skyrl", "torch", "tqdm", "transformers", "trl"),
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -97,8 +97,8 @@ def _respond(messages: Sequence[Mapping[str, Any]]) -> Row:
             output.append(message | {"id": f"message_{at}", "status": "completed"})
         for number, function in enumerate(call["function"] for call in one.get("tool_calls") or ()):
             unanswered.append(f"call_{at}_{number}")
-            call = {"type": "function_call", "call_id": unanswered[-1], "name": function["name"]}
-            output.append(call | {"arguments": json.dumps(function["arguments"])})
+            called = {"type": "function_call", "call_id": unanswered[-1], "name": function["name"]}
+            output.append(called | {"arguments": json.dumps(function["arguments"])})
     about = {"id": "response", "created_at": 0, "model": "policy", "object": "response"}
     tools = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     return about | tools | {"output": output}
