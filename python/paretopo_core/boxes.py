@@ -320,10 +320,10 @@ def _compose_expected(
 
 def _expect_in_numpy(means: Any, maximise: Maximise, *others: Any) -> Any:
     names = "mask", "boxes", "boxes", "deviations", "return_gradient"
-    given = (
+    given: list[Any] = [
         host_array(each, name) if is_tensor(each) else each
         for each, name in zip(others, names, strict=True)
-    )
+    ]
     result = _compose_expected(host_array(means, "means"), maximise, *given)
     if isinstance(result, tuple):
         return tuple(from_host(part, means) for part in result)
