@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ _FLAGS = (
     "--remote-debugging-pipe",
 )
 _PATIENCE = 60.0  # seconds
+
+
+class PageChanged(Exception):
+    """The page changed while a command ran."""
 
 
 class Browser:
@@ -45,6 +49,8 @@ class Browser:
         while True:
             answer = self._next()
             if answer.get("id") == self._last:
+                if "navigated" in answer.get("error", {}).get("message", ""):
+                    raise PageChanged(answer["error"])
                 assert "error" not in answer, answer["error"]
                 return answer["result"]
             self.events.append(answer)
@@ -69,9 +75,12 @@ class Browser:
         return answer["result"].get("value")
 
     def wait(self, expression: str) -> None:
-        """Until an expression is true."""
+        """Until an expression is true, also on the next page."""
         end = time.monotonic() + _PATIENCE
-        while not self.value(expression):
+        while True:
+            with contextlib.suppress(PageChanged):
+                if self.value(expression):
+                    return
             assert time.monotonic() < end, f"never true: {expression}"
             time.sleep(0.05)
 
@@ -106,7 +115,7 @@ class Browser:
         return found
 
 
-@contextmanager
+@contextlib.contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
     """A browser that keeps its profile in a folder."""
     commands, send = os.pipe()
