@@ -5,15 +5,7 @@ from paretopo_core._core import __version__
 from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
-from paretopo_core.boxes import (
-    Boxes,
-    dominated_boxes,
-    expected_hypervolume_improvement,
-    hypervolume_improvement,
-    nondominated_boxes,
-    uncrowded_contributions,
-    weighted_hypervolume,
-)
+from paretopo_core.boxes import Boxes, dominated_boxes, nondominated_boxes
 from paretopo_core.crowding import crowding_distance
 from paretopo_core.eaf import AttainmentSurfaces, eaf
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
@@ -26,6 +18,11 @@ from paretopo_core.hypervolume_approx import (
     HypervolumeEstimate,
     hv_contributions_approx,
     hypervolume_approx,
+)
+from paretopo_core.improvement import (
+    expected_hypervolume_improvement,
+    hypervolume_improvement,
+    weighted_hypervolume,
 )
 from paretopo_core.indicators import (
     avg_hausdorff_dist,
@@ -49,6 +46,7 @@ from paretopo_core.plotting import plot_front
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.subsets import hypervolume_subset, reference_directions, select
 from paretopo_core.threads import get_num_threads, set_num_threads
+from paretopo_core.uncrowded import uncrowded_contributions
 
 __all__ = [
     "AttainmentSurfaces",
