@@ -249,15 +249,22 @@ void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominate
 template <typename Scalar, typename Read, typename Seen>
 void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
                                  std::uint8_t* nondominated, const Read& read, Seen& seen) {
+    // A test of is_strict for each point costs 3 %.
+    if (set.filter.is_strict) return enter<true>(set, first, stop, nondominated, read, seen);
+    return enter<false>(set, first, stop, nondominated, read, seen);
+}
+
+template <bool is_strict, typename Scalar, typename Read, typename Seen>
+void FilterSweep::enter(const Points<Scalar>& set, std::size_t first, std::size_t stop,
+                        std::uint8_t* nondominated, const Read& read, Seen& seen) {
     const SortedKeys order = order_->sorted();
-    const Filter filter = set.filter;
     const auto enters = [&seen](const Keyed& item) {
         if (seen.covers(item.y, item.z)) return false;
         seen.insert(item.y, item.z);
         return true;
     };
     const auto stays = [&](const Keyed& item) {
-        return filter.is_strict ? !seen.covers(item.y - 1, item.z - 1) : enters(item);
+        return is_strict ? !seen.covers(item.y - 1, item.z - 1) : enters(item);
     };
     std::vector<Keyed> column;  // points with the same first value
     Poller poller;
@@ -267,7 +274,7 @@ void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, s
         if (end - first == 1) {
             const Keyed item = read(first);
             nondominated[set.place(item.k)] = stays(item);
-            if (filter.is_strict) enters(item);
+            if (is_strict) enters(item);
             continue;
         }
         column.clear();
@@ -278,11 +285,11 @@ void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, s
         const Keyed* kept = nullptr;
         for (const Keyed& item : column) {
             const bool is_copy = kept && kept->y == item.y && kept->z == item.z;
-            const bool is_kept = is_copy ? filter.keep_weakly : stays(item);
+            const bool is_kept = is_copy ? set.filter.keep_weakly : stays(item);
             if (is_kept) nondominated[set.place(item.k)] = 1;
             if (is_kept && !is_copy) kept = &item;
         }
-        if (!filter.is_strict) continue;
+        if (!is_strict) continue;
         for (const Keyed& item : column) enters(item);
     }
 }

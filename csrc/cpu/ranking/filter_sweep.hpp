@@ -79,6 +79,9 @@ class FilterSweep {
     template <typename Scalar, typename Read, typename Seen>
     void enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
                         std::uint8_t* nondominated, const Read& read, Seen& seen);
+    template <bool is_strict, typename Scalar, typename Read, typename Seen>
+    void enter(const Points<Scalar>& set, std::size_t first, std::size_t stop,
+               std::uint8_t* nondominated, const Read& read, Seen& seen);
 
     struct Keyed {
         std::uint64_t y, z;
