@@ -109,10 +109,12 @@ EstimatorName: TypeAlias = Literal[
     "gr3",
     "mo_grpo",
     "gdpo",
+    "sa_mrpo",
     "gd2po",
     "dvao",
     "saw",
     "saw_grpo",
+    "d3po",
     "constant",
 ]
 
@@ -341,6 +343,13 @@ class ParetoPOConfig:
         low=0.0,
         high=1.0,
         of=_of("gd2po", "hypervolume_gd2po"),
+    )
+    saturation: float = argument(
+        0.5,
+        "Exponent on 1 minus the objective's mean reward, a factor on its weight; 0 leaves the "
+        "weights unchanged.",
+        low=0.0,
+        of=_of("sa_mrpo"),
     )
     gate: Literal["success", "none"] = key(
         None,

@@ -28,7 +28,7 @@ CALCULATOR = str(EXAMPLES[0])
 # Methods that go by weights from the first step, and by no others than are given.
 STEERABLE = {
     *("recommended", "grpo", "dr_grpo", "rloo", "soft_pareto", "hypervolume_gd2po"),
-    *("gdpo", "gdpo_conditioned", "gd2po", "gd2po_hard", "saw", "saw_grpo"),
+    *("gdpo", "gdpo_conditioned", "gd2po", "gd2po_hard", "saw", "saw_grpo", "d3po"),
     *("without_stage_1", "without_dynamic_weighting", "without_ranking"),
 }
 
@@ -58,7 +58,7 @@ def test_every_method_fits_every_example(example, name):
         return
     given = load(example).paretopo.preference == "given"
     if (
-        (name == "worth" or "tchebycheff" in name)
+        (name in ("worth", "sa_mrpo") or "tchebycheff" in name)
         and not given
         and not all(one.is_share for one in load(example).objectives[1:])
     ):
@@ -129,7 +129,7 @@ def test_derived_method_inherits_and_overrides():
 def test_the_table_is_tidy():
     assert ABOUT.keys() == METHODS.keys()
     assert len(set(ABOUT.values())) == len(ABOUT)
-    assert len({tuple(sorted(map(str, values.items()))) for values in METHODS.values()}) == 41
+    assert len({tuple(sorted(map(str, values.items()))) for values in METHODS.values()}) == 43
     for name, values in METHODS.items():
         assert values, name
         assert "+" not in name

@@ -18,7 +18,10 @@ WEIGHTS = (0.6, 0.4)
 
 
 # They look at the batch as a whole.
-WHITENED = {"gdpo", "gd2po", "saw", "saw_grpo", "hypervolume_gd2po", "expected_tchebycheff"}
+WHITENED = {
+    *("gdpo", "sa_mrpo", "gd2po", "saw", "saw_grpo", "d3po"),
+    *("hypervolume_gd2po", "expected_tchebycheff"),
+}
 
 
 def test_the_configuration_knows_every_estimator():

@@ -1,4 +1,4 @@
-"""MO-GRPO, GDPO, GD2PO, SAW: methods that normalise each objective by itself."""
+"""Methods that normalise each objective by itself."""
 
 import math
 
@@ -79,6 +79,79 @@ def test_gdpo_is_its_formula(seed, weights):
     np.testing.assert_allclose(values.ravel(), whitened(sums, sums), atol=1e-12)
 
 
+# ---- SA-MRPO ------------------------------------------------------------------------------------
+
+
+def test_sa_mrpo_by_hand():
+    """A solved objective loses weight: the sign of a rollout that has only this one turns.
+
+    Correctness is right in 1 of 4 rollouts, the format in 3 of 4. The z-scores are (1.5, -0.5,
+    -0.5, -0.5) and (0.5, 0.5, 0.5, -1.5), and the weights 0.4 * 0.75 and 0.6 * 0.25.
+    """
+    group = np.array([[[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]])
+    weights = (0.4, 0.6)
+    np.testing.assert_allclose(
+        ESTIMATORS["sa_mrpo"](group, weights, saturation=1.0),
+        [[1.390759, -0.198680, -0.198680, -0.993399]],  # (0.525, -0.075, -0.075, -0.375) / 0.377492
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        ESTIMATORS["gdpo"](group, weights),
+        [[1.091410, 0.121268, 0.121268, -1.333946]],  # (0.9, 0.1, 0.1, -1.1) / 0.824621
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("saturation", [0.0, 0.5, 2.0])
+def test_sa_mrpo_is_its_formula(saturation):
+    """A mean beyond 0 or 1 counts as 0 or 1."""
+    batch = some_batch(0, objectives=3) * [0.4, 1.0, 0.1] - [0.0, 3.0, 0.0]
+    weights = (0.5, 0.3, 0.2)
+    means = [mean(column) for column in batch.reshape(-1, 3).T.tolist()]
+    assert means[1] < 0.0 < means[0] < 1.0
+    factors = [
+        w * (1.0 - min(max(m, 0.0), 1.0)) ** saturation for w, m in zip(weights, means, strict=True)
+    ]
+    sums = [
+        sum(f * one for f, one in zip(factors, point, strict=True))
+        for group in scores(batch.tolist())
+        for point in group
+    ]
+    values = ESTIMATORS["sa_mrpo"](batch, weights, saturation=saturation)
+    np.testing.assert_allclose(values.ravel(), whitened(sums, sums), atol=1e-9)
+
+
+def test_sa_mrpo_without_a_rest_to_gain_is_zero():
+    perfect = np.ones((2, 4, 2))
+    perfect[0, 0, 1] = 1.5  # the mean counts as 1
+    np.testing.assert_array_equal(ESTIMATORS["sa_mrpo"](perfect, EQUAL), np.zeros((2, 4)))
+
+
+# ---- D3PO ---------------------------------------------------------------------------------------
+
+
+def test_d3po_by_hand():
+    """Two groups with a preference each: the weights come after the unit of the batch.
+
+    The deviations are (1/2, -1/2 | 0, 0) and (-2, 2 | -1, 1), in units of sqrt(1/6) and
+    sqrt(10/3).
+    """
+    batch = np.array([[[1.0, 0.0], [0.0, 4.0]], [[1.0, 0.0], [1.0, 2.0]]])
+    weights = np.array([[0.5, 0.5], [0.25, 0.75]])
+    np.testing.assert_allclose(
+        ESTIMATORS["d3po"](batch, weights),
+        [[0.064650, -0.064650], [-0.410792, 0.410792]],
+        atol=1e-6,
+    )
+
+
+def test_d3po_does_not_depend_on_units():
+    batch = some_batch(0)
+    values = ESTIMATORS["d3po"](batch, EQUAL)
+    other = ESTIMATORS["d3po"](batch * [1.0, 1000.0] + [0.0, 7.0], EQUAL)
+    np.testing.assert_allclose(other, values, atol=1e-6)
+
+
 # ---- GD2PO --------------------------------------------------------------------------------------
 
 
@@ -130,9 +203,6 @@ def test_saw_drops_learnt_objectives(name):
     learnt[..., 0] = 1.0
     alone = ESTIMATORS[name](learnt, EQUAL)
     np.testing.assert_allclose(alone, ESTIMATORS[name](batch[..., 1:], [1.0]), atol=1e-3)
-
-
-# ---- methods without an estimator of their own --------------------------------------------------
 
 
 # ---- DVAO ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from paretopo.controller.estimators.groups import (
 # An objective that varies by less than this share of its size in a group is rounding noise.
 _NOISE = 1e-12
 _CV_EPSILON = 1e-8  # as in SAW's code
+_D3PO_EPSILON = 1e-8  # as in the early code of D3PO's authors
 
 
 def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -52,6 +53,42 @@ def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     tokens, so long responses have more weight there.
     """
     return whiten(_weighted(_scores(rewards, mask), weights).sum(axis=0), mask)
+
+
+def sa_mrpo(rewards: Array, weights: np.ndarray, mask: Array, *, saturation: float = 0.5) -> Array:
+    """Compute GDPO's advantages with less weight on objectives that are nearly perfect.
+
+    The weight of objective k is ``w_k (1 - s_k) ** saturation``, where s_k is its mean reward in
+    the batch, at least 0 and at most 1. The best reward must be 1. With a saturation of 0, this is
+    :func:`gdpo`.
+
+    Source: Wang et al. (2026), "Saturation aware advantage reweighting for multi-reward policy
+    optimization", SA-MRPO, arXiv 2608.16072. We did not read the paper. The formula, and 0.5 as the
+    best exponent, come from three accounts that agree; one of them is a simulation. In the paper,
+    s_k counts from the worst value of a reward, not from 0.
+    """
+    mean, _ = batch_moments(split_objectives(rewards), mask)
+    left = (1.0 - mean.clip(0.0, 1.0)) ** saturation
+    return whiten((_weighted(_scores(rewards, mask), weights) * left).sum(axis=0), mask)
+
+
+def d3po(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Sum of deviations from the group's mean, each objective in units of its spread in the batch.
+
+    ``sum_k w_k (r_k - mean_k) / (std_k + 1e-8)``. The mean is that of the group. The standard
+    deviation is that of these differences over the batch, with n - 1. The weights come last, so a
+    preference for each group does not change the unit of any other group's advantages.
+
+    Source: Ambadkar et al. (2026), "Preference conditioned multi-objective reinforcement learning",
+    D3PO, arXiv 2602.07764. We read the loss on the authors' project page. An early version of their
+    code (TanmayAmbadkar/reward-decomposition at 1ba24c5, ``ppo/ppo.py``) standardises each
+    objective over the batch. There, a critic takes the place of the group's mean. On the page, each
+    objective is clipped before it is weighted, and a second term makes the policies of two
+    preferences differ: see docs/estimators.md.
+    """
+    off = deviation(split_objectives(rewards), mask)
+    _, spread = batch_moments(off, mask)
+    return _weighted(off / (spread + _D3PO_EPSILON), weights).sum(axis=0)
 
 
 def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float = 0.8) -> Array:
