@@ -24,10 +24,12 @@ from paretopo.preference import Preference, Preferences
 from paretopo.study.fronts import preference_grid, score_front
 from paretopo.study.plan import with_economy
 from research.agent import QUESTIONS, Adam, TabularRewards, TabularRun, make_controller
+from research.diversity import measure_diversity
 from research.tables import TabularTask
 
 Floats = NDArray[np.float64]
 _WEIGHTINGS = 1000  # whose best policies are the corners of the best front
+DIVERSITY = (0.1, 1.0)  # of D3PO; its authors tried 0.01 to 1, and 0 to 10
 
 
 def train_tabular_front(
@@ -38,6 +40,7 @@ def train_tabular_front(
     seed: int,
     steps: int,
     every: int,
+    diversity: tuple[float, float] = DIVERSITY,
 ) -> list[dict[str, Any]]:
     """Train for every preference, and evaluate the front along the way.
 
@@ -49,6 +52,8 @@ def train_tabular_front(
         seed: Of everything random.
         steps: Policy-gradient steps in all.
         every: Steps in all between evaluations; a multiple of ``preferences``.
+        diversity: Factor and scale of D3PO's regulariser, which a policy that is given preferences
+            has with the estimator "d3po".
 
     Returns:
         A row per evaluation: step (in all), hypervolume of the front, and preference, the mean
@@ -60,7 +65,11 @@ def train_tabular_front(
     grid = Preferences(from_table({}, given)).grid
     if method.get("paretopo.preference") == "given":
         config = from_table({}, {**method, **given})
-        runs: list[TabularRun] = [_SteerableRun(task, config, Preferences(config), seed, steps)]
+        if config.paretopo.stage2_estimator != "d3po":
+            diversity = (0.0, 0.0)
+        runs: list[TabularRun] = [
+            _SteerableRun(task, config, Preferences(config), seed, steps, diversity)
+        ]
     else:
         runs = [_fixed_run(task, method, one, seed, steps // preferences) for one in grid]
     optimisers = [Adam(run.logits.shape) for run in runs]
@@ -148,6 +157,7 @@ class _SteerableRun(TabularRun):
         preferences: Drawn from, for each question of each step.
         seed: Of everything random.
         steps: Of the run.
+        diversity: Factor and scale of D3PO's regulariser; a factor of 0 leaves it out.
     """
 
     def __init__(
@@ -157,12 +167,15 @@ class _SteerableRun(TabularRun):
         preferences: Preferences,
         seed: int,
         steps: int,
+        diversity: tuple[float, float],
     ) -> None:
         rng = np.random.default_rng([seed, *task.name.encode()])
         rewards = TabularRewards(task, config, seed)
         super().__init__(task, make_controller(task, config, steps), rewards, config.optimiser, rng)
         self.logits = np.repeat(self.logits[..., None], 2, axis=-1)  # as fixed weights begin
         self._preferences = preferences
+        self._drawn = steps * len(self._rows) * QUESTIONS  # in a run; later draws are the others
+        self._diversity = diversity
 
     def policy(self, weights: Sequence[float] = (0.5, 0.5)) -> Floats:
         """(rows, ways) for a preference."""
@@ -172,13 +185,22 @@ class _SteerableRun(TabularRun):
         """As with fixed weights, but each question has weights of its own."""
         kinds = len(self._rows)
         first = (number - 1) * kinds * QUESTIONS
-        drawn = [self._preferences.draw(first + at) for at in range(kinds * QUESTIONS)]
-        weights = np.array([one.weights for one in drawn]).reshape(kinds, QUESTIONS, -1)
+        weights = self._draw(first, kinds)
         logits = np.einsum("kwo,kqo->kqw", self.logits[self._rows], weights)
         moves = self.answer(_softmax(logits), number, weights).mean(axis=2)
         gradient = np.zeros_like(self.logits)
         np.add.at(gradient, self._rows, np.einsum("kqw,kqo->kwo", moves, weights) / QUESTIONS)
+        factor, scale = self._diversity
+        if factor > 0.0:
+            others = self._draw(self._drawn + first, kinds)
+            _, slope = measure_diversity(self.logits[self._rows], weights, others, scale)
+            np.add.at(gradient, self._rows, -factor * slope)
         return self.controller.learning_rate_factor, gradient
+
+    def _draw(self, first: int, kinds: int) -> Floats:
+        """Return the preferences of a step's questions, (kinds, questions, objectives)."""
+        drawn = [self._preferences.draw(first + at) for at in range(kinds * QUESTIONS)]
+        return np.array([one.weights for one in drawn]).reshape(kinds, QUESTIONS, -1)
 
 
 def _softmax(logits: Floats) -> Floats:
