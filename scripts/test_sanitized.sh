@@ -15,10 +15,11 @@ python=${PYTHON:-python3}
 version=$("$python" -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], sys.abiflags))')
 venv=build/sanitized-${sanitizers//,/-}-$version
 options=()
-# Skip tests that limit time.
-chosen="not seconds and not import_takes and not in_a_second and not ends_soon and not doctest"
+# Skip tests that limit time, and those that fork while a thread allocates memory: in the child, the
+# sanitizers' allocators may wait forever.
+chosen="not fork and not seconds and not import_takes and not in_a_second and not ends_soon and not doctest"
 case $sanitizers in
-  thread) # only threads can race; this sanitizer does not support threads after a fork
+  thread) # only threads can race
     runtime=libtsan.so
     chosen="thread and not fork" ;;
   fibers)

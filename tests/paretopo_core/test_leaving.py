@@ -1,4 +1,4 @@
-"""No way to leave or to split a process ends badly, whichever operation is at work."""
+"""No way to leave or to fork a process ends badly, whichever operation is at work."""
 
 import os
 import subprocess
@@ -157,7 +157,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_process_splits_and_ends_by_any_way_while_a_daemon_thread_works(name):
+def test_process_forks_and_ends_by_any_way_while_a_daemon_thread_works(name):
     """Each way to end is that of a child, because a process has only one end."""
     forks = f"""{_FORKS}
 sets = rng.random((500, 24, 3))
