@@ -1,15 +1,13 @@
 """Rollouts to imitate: one of the tools is asked, sometimes once more than needed."""
 
 
-def demonstrate(random, part, answer, preference, **_):
-    """The shop is asked more often where right answers count, and in series that change more.
+def demonstrate(random, part, answer, **_):
+    """The shop is asked more often in series that change more, and as often for each preference.
 
-    By how much is left to be learnt; here both tools say the same. Where budgets are given instead
-    of weights, right answers count as far as the budget reaches for the shop.
+    Both tools appear with every preference and series. A demonstration that leaned by the
+    preference would settle the tool before the policy learns the difference between the series.
     """
-    series = int(part[0])
-    right = preference["correct"] if "correct" in preference else preference["dollars"] / 0.04
-    shop = 0.5 + 0.5 * (right - 0.5) + 0.1 * (3 - series)
+    shop = 0.5 + 0.1 * (3 - int(part[0]))
     messages = []
     for tool in random.choices(["catalogue", "shop"], [1 - shop, shop], k=random.choice([1, 1, 2])):
         call = {"name": tool, "arguments": {"part": part}}

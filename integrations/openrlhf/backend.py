@@ -31,6 +31,12 @@ BACKEND = Backend(
             ("rewards",),
             "fine-tune on TRL, or with OpenRLHF's own train_sft, and set model.path to the result",
         ),
+        Limit(
+            "optimiser.decision_entropy",
+            (0.0,),
+            "its entropy bonus counts all tokens of a response, not the choice between tools: "
+            "train on TRL",
+        ),
         Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
         Limit(

@@ -43,6 +43,7 @@ class SessionRewards:
             None without grading. Called once for a batch.
         own: The user's rewards, which read the column `columns`.
         prices: Dollars for a call of a function, by its name.
+        names_tools: True if the policy calls tools by name in chat messages.
 
     Attributes:
         rollouts: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
@@ -54,7 +55,10 @@ class SessionRewards:
         grade_all: GradeAll,
         own: OwnRewards | None = None,
         prices: Mapping[str, float] | None = None,
+        *,
+        names_tools: bool = False,
     ) -> None:
+        self._names_tools = names_tools
         self._grade_all = grade_all
         self._own = own
         self._prices = dict(prices or {})
@@ -89,9 +93,17 @@ class SessionRewards:
                 **(reward_components[at] if reward_components else {}),
                 **own[at],
             }
-            given = preference[at] if preference else ""
-            side = bool(held_out[at])
-            local.append(Rollout(id[at], components, kind[at], preference=given, held_out=side))
+            tool = find_first_tool(completion) if self._names_tools else None
+            local.append(
+                Rollout(
+                    id[at],
+                    components,
+                    kind[at],
+                    preference=preference[at] if preference else "",
+                    first_tool=tool,
+                    held_out=bool(held_out[at]),
+                )
+            )
         self.rollouts, self.rows = gather_object(local), gather_object(list(row))
         return [one.reward_components.get("correct") or 0.0 for one in local]
 
@@ -141,6 +153,21 @@ def _find_answer(response: Completion) -> str | None:
         return None
     content: str = response[-1]["content"]
     return content
+
+
+def find_first_tool(completion: Completion) -> str | None:
+    """Return the name of the first called tool; "" without a call, None for a text.
+
+    >>> call = {"type": "function", "function": {"name": "shop", "arguments": {}}}
+    >>> find_first_tool([{"role": "assistant", "content": "", "tool_calls": [call]}])
+    'shop'
+    >>> find_first_tool([{"role": "assistant", "content": "42"}])
+    ''
+    """
+    if isinstance(completion, str):
+        return None
+    calls = [call for message in completion for call in message.get("tool_calls") or ()]
+    return str(calls[0].get("function", calls[0]).get("name")) if calls else ""
 
 
 def count_turns(

@@ -31,6 +31,7 @@ from paretopo.integrations.trl.callbacks import (
     WholeCheckpoints,
 )
 from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.choices import Choices
 from paretopo.integrations.trl.datasets import make_answer_dataset, make_question_dataset
 from paretopo.integrations.trl.policy import load_policy
 from paretopo.integrations.trl.rewards import SessionRewards
@@ -133,6 +134,7 @@ def _train(
     resume: bool,
 ) -> None:
     model, tokenizer = load_policy(config, task, device)
+    choices = _find_choices(config, task, tokenizer)
     if config.model.path == TINY:
         _check_vocabulary(run, tokenizer)
     checkpoints = Checkpoints(run.checkpoints)
@@ -152,7 +154,14 @@ def _train(
         owed = done if done is not None and _is_evaluation_missing(session, done) else None
         first = done is None or owed is not None
         trainer, sampler = _trainer(
-            session, task, environment, model, tokenizer, device, evaluate_first=first
+            session,
+            task,
+            environment,
+            model,
+            tokenizer,
+            device,
+            evaluate_first=first,
+            choices=choices,
         )
         stop_generation(model, lambda: interrupt.came)
         interruptions = Interruptions(trainer, checkpoints, session, owed)
@@ -210,6 +219,7 @@ def _trainer(
     *,
     evaluate_first: bool,
     held_out: Sequence[Question] | None = None,
+    choices: Choices | None = None,
 ) -> tuple[ParetoGRPOTrainer | AnswerTrainer, ParetoGRPOTrainer]:
     """Return trainer and sampler, possibly one object, without the callbacks of checkpoints."""
     config, run = session.config, session.run
@@ -230,9 +240,13 @@ def _trainer(
             rollout_func=_rollouts(environment),
             session=session,
             rewards=SessionRewards(
-                environment.grade_all, load_own_rewards(config), environment.prices
+                environment.grade_all,
+                load_own_rewards(config),
+                environment.prices,
+                names_tools=bool(task.functions),
             ),
             evaluation_temperature=config.evaluation.temperature,
+            choices=choices,
         )
     sampler.remove_callback(PrinterCallback)
     recorded = SessionCallback(sampler, [question.id for question in task.held_out])
@@ -253,6 +267,13 @@ def _trainer(
         sampler.add_callback(callback)  # evaluations run here
         trainer.add_callback(callback)  # and are requested here
     return trainer, sampler
+
+
+def _find_choices(config: RunConfig, task: Task, tokenizer: Any) -> Choices | None:
+    """Return the choices between tools that get a bonus; None without a bonus."""
+    if config.optimiser.decision_entropy == 0.0:
+        return None
+    return Choices(tokenizer, task.functions)
 
 
 def _rollouts(environment: Environment) -> ProtocolRollouts | None:

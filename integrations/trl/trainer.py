@@ -26,6 +26,7 @@ from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.huggingface.turns import Turns, can_keep
 from paretopo.integrations.trl import shared_prompts
 from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
+from paretopo.integrations.trl.choices import Choices, compute_entropies, watch_hidden_states
 from paretopo.integrations.trl.datasets import read_question
 from paretopo.integrations.trl.generated import Generated
 from paretopo.rollout import Rollout, digest_prompt, format_prompt
@@ -246,6 +247,8 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         rewards: Measures the rollouts for a session of `paretopo train`, without `reward_funcs`.
         evaluation_temperature: Sampling temperature of evaluations; 0 decodes greedily, None
             samples as in training. Only with generation by transformers, not by vLLM.
+        choices: Finds the choices between tools that get the bonus `optimiser.decision_entropy` of
+            the session's configuration; None for no bonus. Only in one process.
         **kwargs: As for `GRPOTrainer`.
 
     Raises:
@@ -277,8 +280,10 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         controller: ParetoPO | None = None,
         rewards: SessionRewards | None = None,
         evaluation_temperature: float | None = None,
+        choices: Choices | None = None,
         **kwargs: Any,
     ) -> None:
+        self._choices = choices
         if session is not None and controller is not None:
             raise ValueError(
                 "ParetoGRPOTrainer takes a session, or a controller that only computes advantages, "
@@ -445,9 +450,57 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
                 if trimmed.get(name) is not None:
                     trimmed[name] = trimmed[name] * self._trained
         try:
-            return super()._compute_loss(model, trimmed)
+            if self._choices is None:
+                return super()._compute_loss(model, trimmed)
+            with watch_hidden_states(self.accelerator.unwrap_model(model)) as seen:
+                loss = super()._compute_loss(model, trimmed)
+            return loss - self._compute_bonus(self._choices, model, seen[-1], trimmed)
         finally:
             self._trained = None
+
+    def _compute_bonus(self, choices: Choices, model: Any, hidden: Any, inputs: Any) -> Any:
+        """Return the bonus for the entropy of the choices in a micro-batch of training.
+
+        It counts like an advantage of these tokens, and falls linearly to 0 over the run.
+        """
+        assert self.session is not None
+        responses = inputs["completion_ids"]
+        places = [
+            place
+            for row, tokens in enumerate(responses.tolist())
+            for place in choices.find(row, tokens)
+        ]
+        if not places:
+            return 0.0
+        head = self.accelerator.unwrap_model(model).get_output_embeddings()
+        entropies = compute_entropies(
+            places, hidden[:, -responses.shape[1] - 1 : -1], head, self.temperature
+        )
+        self._metrics["train"]["decision_entropy"].append(entropies.mean().item())
+        values = torch.zeros(responses.shape, device=hidden.device)
+        rows, tokens = ([place[at] for place in places] for at in (0, 1))
+        values = values.index_put((torch.tensor(rows), torch.tensor(tokens)), entropies)
+        left = 1.0 - self.state.global_step / max(self.state.max_steps, 1)
+        weight = left * self.session.config.optimiser.decision_entropy
+        return weight * self._average_tokens(values, inputs)
+
+    def _average_tokens(self, values: torch.Tensor, inputs: Any) -> torch.Tensor:
+        """Average (rows, tokens) numbers as TRL averages the losses of trained tokens."""
+        mask = inputs["completion_mask"]
+        if inputs.get("tool_mask") is not None:
+            mask = mask * inputs["tool_mask"]
+        accumulated = self.current_gradient_accumulation_steps
+        if self.loss_type == "grpo":
+            return ((values * mask).sum(1) / mask.sum(1).clamp(min=1)).mean() / accumulated
+        total = (values * mask).sum()
+        if self.loss_type == "bnpo":
+            return total / mask.sum().clamp(min=1) / accumulated
+        if self.loss_type == "dr_grpo":
+            return total / (len(mask) * self.max_completion_length) / accumulated
+        if self.loss_type == "dapo":
+            trained = inputs["num_items_in_batch"].clamp(min=1)
+            return total / (trained * accumulated / self.args.steps_per_generation)
+        raise UnexpectedTRL(f"no average of token losses is known for the loss {self.loss_type!r}")
 
     def _get_per_token_logps_and_entropies(
         self,

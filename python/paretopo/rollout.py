@@ -57,6 +57,8 @@ class Rollout:
             evaluation, of all questions) to which it applies.
         kind: Kind of question, or its data set.
         preference: The text of its group's preference; "" for none.
+        first_tool: Name of the tool that it called first; "" if it called none; None if the adapter
+            does not say.
         held_out: True for a prompt from the held-out set.
         solved: True if the gate's objective is above its threshold; None without such an objective.
         tokens: Number of tokens that the policy wrote, without tool results.
@@ -76,6 +78,7 @@ class Rollout:
     reward_components: Mapping[str, float | None]
     kind: str = "all"
     preference: str = ""
+    first_tool: str | None = None
     held_out: bool = False
     solved: bool | None = False
     tokens: int = 0

@@ -47,9 +47,11 @@ from paretopo.run.rows import (
     average_outcomes,
     list_values,
     share_differing,
+    share_mixed,
     tabulate_questions,
 )
 from paretopo.run.start_checks import (
+    MixedGroups,
     warn_of_absence,
     warn_of_equal_rewards,
     warn_of_gate,
@@ -155,6 +157,7 @@ class Session:
         self._groups = Counter[str]()  # scored and informative since the last recorded step
         self._pending: Row = {}  # the current step's row, until its update
         self._pending_groups: list[Group] = []
+        self._mixed = MixedGroups()
         self._recorded = 0
         self._evaluations = 0
         self._evaluated: int | None = None
@@ -238,8 +241,13 @@ class Session:
             self._pending["limits"] = self._hold_limits(multipliers)
         if self.controller.steps_taken == 1 and self._writes:
             warn_of_equal_rewards(self.config.objectives, self._pending["differs"], len(groups))
+        mixed = share_mixed(groups)
+        if mixed is not None:
+            self._pending["mixed"] = mixed
         if self.preferences is not None:
             self._pending["preferences"] = [group[0].preference for group in groups]
+            if self._writes:
+                self._mixed.check(self.controller.steps_taken * self._updates, mixed)
         bounds = np.cumsum([0, *map(len, groups)])
         places = [slice(first, last) for first, last in pairwise(bounds)]
         self._pending_groups = [

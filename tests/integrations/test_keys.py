@@ -487,6 +487,7 @@ ELSEWHERE = {
     "openrlhf.turn_timeout": "integrations/openrlhf/test_agents.py",
     "evaluation.kinds": "paretopo/test_session.py",
     "optimiser.max_prompt_tokens": "integrations/huggingface/test_prompts.py",
+    "optimiser.decision_entropy": "integrations/trl/test_choices.py",
     "run.trajectories": "integrations/openrlhf/test_texts.py",
     "run.trajectories_mb": "paretopo/test_objectives.py",
     "verl.turn_timeout": "integrations/verl/test_agent_loop.py",

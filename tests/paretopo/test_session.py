@@ -254,3 +254,33 @@ def test_an_objective_that_applies_to_no_held_out_question_is_named(tmp_path, ca
     said = [one.message for one in caplog.records if "applies to none of the 1" in one.message]
     assert len(said) == 1
     assert said[0].startswith("'polite'")
+
+
+def choose(session, *tools):
+    """Return a scored group of answers that called these tools first."""
+    given = session.preferences.grid[0].text
+    return score(
+        session,
+        [Rollout("q", {"correct": 1, "calls": 1}, preference=given, first_tool=t) for t in tools],
+    )
+
+
+def test_groups_with_several_tools_are_counted_and_their_end_is_named(tmp_path, caplog):
+    given = {"paretopo__preference": "given", "paretopo__stage1_steps": 0}
+    session = new_session(tmp_path, optimiser__steps=40, **given)
+    for step in range(1, 31):
+        mixed = choose(session, "shop", "catalogue" if step < 12 else "shop")
+        session.advantages([mixed, choose(session, "shop", "shop")])
+        session.record_step(step, {})
+    shares = [row["mixed"] for row in session.run.steps()]
+    assert shares == [0.5] * 11 + [0.0] * 19
+    said = [one.message for one in caplog.records if "more than one tool" in one.message]
+    assert len(said) == 1
+    assert said[0].startswith("in the 10 steps up to step 21, fewer than 10 %")
+
+
+def test_groups_without_named_tools_are_not_counted(tmp_path):
+    session = new_session(tmp_path)
+    session.advantages([score(session, group([1, 2], [1, 1]))])
+    session.record_step(1, {})
+    assert "mixed" not in session.run.steps()[0]

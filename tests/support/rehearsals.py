@@ -122,11 +122,16 @@ def exchanges(run: RunFolder) -> list[dict]:
 
 
 def make_steerable_questions(folder: Path) -> list[str]:
-    """Write the questions of examples/steerable.toml; return the options that name them."""
+    """Write the questions of examples/steerable.toml; return the options that other trainers need.
+
+    They name the files, and leave out the bonus that only TRL has.
+    """
     example = Path(__file__).parents[2] / "examples" / "steerable" / "make_questions.py"
     runpy.run_path(str(example))["main"](folder)
     files = {name: folder / f"{name}.jsonl" for name in ("train", "held_out")}
-    return [word for name, file in files.items() for word in ("--set", f"task.{name}={file}")]
+    settings = [f"task.{name}={file}" for name, file in files.items()]
+    settings.append("optimiser.decision_entropy=0")
+    return [word for one in settings for word in ("--set", one)]
 
 
 def command(folder: Path, module: str, *words: str) -> str:

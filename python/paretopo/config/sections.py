@@ -388,7 +388,9 @@ class OptimiserConfig:
     learning_rate: float | None = key(
         None, "Constant learning rate.", low=0.0, open_low=True, shown_default=BY_MODEL
     )
-    weight_decay: float = key(0.0, "Decoupled weight decay.", low=0.0)
+    weight_decay: float = argument(
+        0.0, "Decoupled weight decay.", low=0.0, of={"method": ("adamw", "sgd")}
+    )
     max_grad_norm: float = key(
         1.0,
         "Largest norm of the gradient; larger gradients are scaled down to it.",
@@ -429,6 +431,12 @@ class OptimiserConfig:
         0.28, "Clipping of the probability ratio from above, at 1 + clip_high.", low=0.0
     )
     kl: float = key(0.0, "Weight of the KL penalty to the initial policy.", low=0.0)
+    decision_entropy: float = key(
+        0.0,
+        "Weight of a bonus for the entropy of the first choice between tools, in units of the "
+        "advantage. It falls linearly to 0 over the run (backend trl only): docs/steerable.md.",
+        low=0.0,
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "optimiser")
@@ -436,6 +444,11 @@ class OptimiserConfig:
             raise ConfigError(
                 'optimiser.kl must be 0 with optimiser.learn_from = "answers", which has no '
                 f"penalty, got {self.kl:g}"
+            )
+        if self.learn_from == "answers" and self.decision_entropy > 0.0:
+            raise ConfigError(
+                'optimiser.decision_entropy must be 0 with optimiser.learn_from = "answers", which '
+                f"chooses no tools, got {self.decision_entropy:g}"
             )
         rollouts = self.prompts_per_step * self.group_size
         if self.micro_batch and rollouts % self.micro_batch:

@@ -235,7 +235,7 @@ def dumps(config: RunConfig) -> str:
         for name in written:
             about = keys(values)[name]
             if about.in_file and getattr(values, name) is not None:
-                if about.of:
+                if about.of and about.find_owner(values) in (None, *written):
                     continue
                 own = {
                     inner: declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,14 @@ import numpy as np
 from paretopo.run.files import Row
 from paretopo.run.history import History, Measure, Series, find_front
 from paretopo.run.plots import COLOURS, MARKERS, find_ends, make_panels, save_figure
-from paretopo.run.sweeps import agreement
+from paretopo.run.sweeps import agreement, count_distinct, expected_utility
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_WRITTEN = 60  # preferences with numbers
+_NOISE = 1.96 * math.sqrt(2.0)  # standard errors within which two means do not differ
 _GREY = "#888888"
 
 
@@ -29,7 +31,7 @@ class Sweep:
     Attributes:
         columns: Labels of the objectives.
         rows: For each preference its name, then the objectives.
-        notes: Sentences on the order and the budgets.
+        notes: Sentences on the distinct points, the utility, the order and the budgets.
     """
 
     columns: tuple[str, ...]
@@ -48,11 +50,19 @@ def describe_sweep(history: History) -> Sweep | None:
         for row, own in zip(rows, values, strict=True)
     ]
     front = find_front(_read_rewards(history), [1.0] * len(measures))
-    distinct = len(np.unique(values[front], axis=0))
+    errors = np.nan_to_num(np.array([measure.read_errors(rows) for measure in measures]).T)
+    distinct = count_distinct(values[front], _NOISE * errors[front])
     notes = [
         f"{distinct} of {len(rows)} preferences lead to different points that none of the others "
-        "dominates."
+        "dominates; differences within the noise of the answers do not count."
     ]
+    if "weights" in rows[0]:
+        utility = expected_utility([row["weights"] for row in rows], _read_rewards(history))
+        notes.append(
+            f"Expected utility: {utility.asked:.4f} as asked; {utility.blind:.4f} if the answers "
+            "to the best single preference served all of them; "
+            f"{utility.best:.4f} if each preference had the best answers of this evaluation."
+        )
     for at, measure in enumerate(measures):
         asked = _read_requests(rows, at, measure.key)
         if asked is None:

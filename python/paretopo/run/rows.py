@@ -73,6 +73,21 @@ def share_differing(
     return dict(zip(names, shares.tolist(), strict=True))
 
 
+def share_mixed(groups: Sequence[Sequence[Rollout]]) -> float | None:
+    """Return the share of groups whose rollouts do not all call the same tool first.
+
+    No call is a choice, too. None if the adapter does not name the tools.
+
+    >>> asked = [Rollout("q", {}, first_tool=tool) for tool in ("shop", "shop", "")]
+    >>> share_mixed([asked, asked[:2]])
+    0.5
+    """
+    chosen = [{one.first_tool for one in group} for group in groups]
+    if not chosen or any(None in tools for tools in chosen):
+        return None
+    return float(np.mean([len(tools) > 1 for tools in chosen]))
+
+
 def tabulate_questions(names: Sequence[str], rollouts: Iterable[Rollout]) -> dict[str, Means]:
     """Return the values of the objectives by question, numbered if several share a name."""
     seen = Counter[str]()

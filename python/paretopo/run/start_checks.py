@@ -1,7 +1,7 @@
-"""Warnings at the start of a run, of objectives that teach nothing or gain nothing.
+"""Warnings of a run that goes on without an error and learns nothing.
 
-A run whose objectives cannot teach goes on without an error, and its curves are flat. The first
-step and the first held-out evaluation show the cause.
+If objectives cannot teach, the curves are flat. The first step and the first held-out evaluation
+show the cause. A steerable policy can lose the choice between its tools at any step.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from paretopo.run.rows import list_values
 
 _LOGGER = logging.getLogger("paretopo")
 _CALLER = 4  # the call of Session.observe, which a warning shows
+FEWEST_MIXED = 0.1  # share of a step's groups
+STEPS_UNMIXED = 10  # in a row, before a warning
 
 
 def warn_of_equal_rewards(
@@ -97,3 +99,34 @@ def warn_of_absence(objectives: Sequence[Objective], rollouts: Sequence[Rollout]
             " and ".join(map(repr, absent)),
             len(rollouts),
         )
+
+
+class MixedGroups:
+    """Warns once if a steerable policy answers nearly every group with one tool.
+
+    Such groups do not teach which tool a preference asks for.
+    """
+
+    def __init__(self) -> None:
+        self._below = 0  # steps in a row
+
+    def check(self, step: int, share: float | None) -> None:
+        """Count a step; warn if the share of mixed groups was low in several steps in a row.
+
+        Args:
+            step: Its number.
+            share: From :func:`~paretopo.run.rows.share_mixed`.
+        """
+        if share is None:
+            return
+        self._below = self._below + 1 if share < FEWEST_MIXED else 0
+        if self._below == STEPS_UNMIXED:
+            _LOGGER.warning(
+                "in the %d steps up to step %d, fewer than %.0f %% of the groups used more than "
+                "one tool. The choice between tools is hardly learnt any more. Look at the results "
+                "for each preference; if they do not differ as you want, raise "
+                "optimiser.decision_entropy or prompts_per_step, or lower the learning rate",
+                STEPS_UNMIXED,
+                step,
+                100.0 * FEWEST_MIXED,
+            )

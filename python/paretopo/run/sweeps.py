@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretopo.run.files import Row
 
@@ -57,3 +58,62 @@ def agreement(asked: Sequence[float], got: Sequence[float]) -> float:
     want, have = np.sign(np.subtract.outer(asked, asked)), np.sign(np.subtract.outer(got, got))
     pairs = want > 0
     return float(np.mean((1.0 + have[pairs]) / 2.0)) if pairs.any() else float("nan")
+
+
+class Utility(NamedTuple):
+    """The expected utility of a sweep: means over the preferences of the weighted outcomes.
+
+    Attributes:
+        asked: Of the answers to each preference.
+        blind: Of the answers to one preference, the best for this, given to all of them.
+        best: Of the answers that are best for each preference.
+    """
+
+    asked: float
+    blind: float
+    best: float
+
+
+def expected_utility(weights: ArrayLike, outcomes: ArrayLike) -> Utility:
+    """Return the expected utility of a policy that is asked for each of several preferences.
+
+    A policy that ignores the preferences is at most as good as ``blind``, up to noise.
+
+    Args:
+        weights: (preferences, objectives).
+        outcomes: (preferences, objectives) mean rewards of the answers to each preference.
+
+    Source: Zintgraf et al. (2015), "Quality Assessment of MORL Algorithms: A Utility-Based
+    Approach", for the expected utility of a set of policies.
+
+    >>> expected_utility([[1, 0], [0, 1]], [[1.0, 0.0], [0.6, 0.5]])
+    Utility(asked=0.75, blind=0.55, best=0.75)
+    """
+    values = np.asarray(weights, np.float64) @ np.asarray(outcomes, np.float64).T
+    return Utility(
+        float(np.diagonal(values).mean()),
+        float(values.mean(axis=0).max()),
+        float(values.max(axis=1).mean()),
+    )
+
+
+def count_distinct(points: ArrayLike, least: ArrayLike) -> int:
+    """Return how many points differ from each other by more than a distance.
+
+    Points are counted in their order, each unless it is near to a counted one in every coordinate.
+
+    Args:
+        points: (points, coordinates).
+        least: (points, coordinates) or a number; of two points, the larger distance counts.
+
+    >>> count_distinct([[1.0, 0.0], [0.9, 0.05], [0.5, 0.5]], 0.2)
+    2
+    """
+    places = np.asarray(points, np.float64)
+    wide = np.broadcast_to(np.asarray(least, np.float64), places.shape)
+    counted: list[int] = []
+    for at in range(len(places)):
+        gaps = np.abs(places[counted] - places[at]) > np.maximum(wide[counted], wide[at])
+        if gaps.any(axis=1).all():
+            counted.append(at)
+    return len(counted)

@@ -20,7 +20,7 @@ from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 
 _OF_STEPS = (
-    *("stage", "solved", "multiplier", "informative", "kept", "truncated", "overlong"),
+    *("stage", "solved", "multiplier", "informative", "mixed", "kept", "truncated", "overlong"),
     *("archive_size", "hypervolume"),
 )
 _OF_EVALUATIONS = (
@@ -184,7 +184,7 @@ def add_framework_numbers(
 
 def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
     """Return the numbers of each objective under names such as ``measured/calls``."""
-    flat = {name: float(row[name]) for name in names if row[name] is not None}
+    flat = {name: float(row[name]) for name in names if row.get(name) is not None}
     for name in _BY_OBJECTIVE:
         flat |= {
             f"{name}/{objective}": float(value)

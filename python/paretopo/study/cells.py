@@ -185,24 +185,27 @@ def _digest(file: str) -> str:
 
 
 def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> list[Row]:
-    """Train one policy for all preferences, or one for each; `steps` counts them together."""
+    """Train one policy for all preferences, or one for each, at the same cost.
+
+    `steps` counts them together. A method that sets more questions per step takes fewer steps.
+    """
     section, out = plan.tasks[cell.task], _folder(cell, runs)
     overrides = plan.overrides_of_training(cell)
     steps, every = section.steps or plan.study.steps, plan.study.every
     given = preference_grid(count)
     grid = Preferences(load(str(section.config), given)).grid
+    factor = plan.steps_at_once(cell.task, cell.method)
+    length = {"optimiser.steps": steps // factor, "evaluation.every": every // factor}
     if overrides.get("paretopo.preference") == "given":
-        length = {"optimiser.steps": steps, "evaluation.every": every}
         run = _train(section, overrides | given | length, runs, out)
-        sweeps, factor = split_sweeps(run.evaluations()), 1
+        sweeps = split_sweeps(run.evaluations())
     else:
-        length = {"optimiser.steps": steps // count, "evaluation.every": every // count}
         trained = [
             _train(section, overrides | length | _weights(section, one), runs, out / str(at))
             for at, one in enumerate(grid)
         ]
         sweeps = [list(rows) for rows in zip(*(one.evaluations() for one in trained), strict=True)]
-        factor, run = count, trained[0]
+        run = trained[0]
     weights = [one.weights for one in grid]
     return [
         _evaluate_front(section, run.config, rows, weights) | {"step": factor * rows[0]["step"]}

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
+from paretopo.run.sweeps import agreement, count_distinct
 
 Floats = NDArray[np.float64]
+_APART = 0.02  # in one of the two quantities
 
 
 def preference_grid(count: int) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def preference_grid(count: int) -> dict[str, Any]:
 def score_front(
     points: ArrayLike, best: ArrayLike, start: ArrayLike, weights: Sequence[Sequence[float]]
 ) -> dict[str, float]:
-    """Return the hypervolume of a front, and its mean value under each point's preference.
+    """Return the scores of a front, whose points answer one preference each.
 
     Args:
         points: (preferences, 2).
@@ -42,17 +44,29 @@ def score_front(
         weights: (preferences, 2).
 
     Returns:
-        hypervolume and preference, as shares of those of the best policies and their mixtures.
+        hypervolume and preference, as shares of those of the best policies and their mixtures;
+        utility, the expected utility from 0 for the best policy that ignores preferences to 1 for
+        the best policies; order, the share of pairs of preferences in which the larger weight leads
+        to the better result; distinct, the share of preferences whose points no other dominates
+        and that are at least 0.02 from each other in one quantity.
 
-    >>> score_front([[1, 0], [0.5, 0.5]], [[1, 0], [0, 1], [0, 0]], [0, 0], [[1, 0], [0, 1]])
-    {'hypervolume': 0.5, 'preference': 0.75}
+    >>> scores = score_front(
+    ...     [[1, 0], [0.5, 0.6]], [[1, 0], [0.5, 1], [0, 1]], [0, 0], [[1, 0], [0, 1]])
+    >>> {name: round(score, 3) for name, score in scores.items()}
+    {'hypervolume': 0.4, 'preference': 0.8, 'utility': 0.2, 'order': 1.0, 'distinct': 1.0}
     """
     points, best, wanted = (np.asarray(one, np.float64) for one in (points, best, weights))
-    values = (points * wanted).sum(axis=-1) / (best @ wanted.T).max(axis=0)
+    values, most = (points * wanted).sum(axis=-1), best @ wanted.T
     volume = float(paretopo_core.hypervolume(points, start))
+    blind, highest = most.mean(axis=1).max(), most.max(axis=0).mean()
+    order = [agreement(asked, got) for asked, got in zip(wanted.T, points.T, strict=True)]
+    front = points[paretopo_core.is_nondominated(points)]
     return {
         "hypervolume": volume / _volume_of_mixtures(best, np.asarray(start, np.float64)),
-        "preference": float(values.mean()),
+        "preference": float((values / most.max(axis=0)).mean()),
+        "utility": float((values.mean() - blind) / (highest - blind)) if highest > blind else 0.0,
+        "order": float(np.mean(order)),
+        "distinct": count_distinct(front, _APART) / len(points),
     }
 
 

@@ -33,6 +33,7 @@ from paretopo.run.files import Row
 
 RIGHT, SAVED = 0.6, 0.4  # the preference that is stated to every method
 _CALLS = "objectives.calls."
+_QUESTIONS = "optimiser.prompts_per_step"
 
 
 class Table(Protocol):
@@ -70,8 +71,10 @@ class StudySection:
     early: int | None = key(
         None, "Steps after which these are compared, too; a multiple of every.", low=1
     )
-    measure: Literal["hypervolume", "preference"] = key(
-        "hypervolume", "Measure that decides between methods; fixed before anything is run."
+    measure: Literal["hypervolume", "preference", "utility"] = key(
+        "hypervolume",
+        "Measure that decides between methods; fixed before anything is run. utility is for fronts:"
+        " the expected utility over the preferences.",
     )
     preferences: int | None = key(
         None,
@@ -91,6 +94,8 @@ class StudySection:
                 f"study.early must be a multiple of study.every, {self.every}, and at most "
                 f"study.steps, {self.steps}, got {self.early}"
             )
+        if self.measure == "utility" and self.preferences is None:
+            raise ConfigError('study.measure = "utility" needs study.preferences, a number')
 
 
 @dataclass(frozen=True)
@@ -239,6 +244,25 @@ class Plan:
             at = (cell.seed - self.study.first_seed) % len(section.by_seed)
             overrides |= section.by_seed[at]
         return overrides | {"seed": cell.seed}
+
+    def steps_at_once(self, task: str, method: str) -> int:
+        """Return how many steps of the study one step of each training of a front counts for.
+
+        One policy counts once, one for each preference as often as there are preferences. More
+        questions per step than the task's configuration sets count accordingly.
+        """
+        overrides = self.overrides_of(method)
+        base = config.load(str(self.tasks[task].config), {}).optimiser.prompts_per_step
+        questions = overrides.get(_QUESTIONS, base)
+        given = overrides.get("paretopo.preference") == "given"
+        factor = (1 if given else self.study.preferences or 1) * questions // base
+        if questions % base or self.study.every % factor:
+            raise ConfigError(
+                f"{method!r}: {_QUESTIONS} must be a multiple of {base}, as in the configuration "
+                f"of {task}, and study.every a multiple of {factor}, the steps that a step counts "
+                f"for; got {questions} and {self.study.every}"
+            )
+        return int(factor)
 
     def methods_of(self, task: str) -> tuple[str, ...]:
         """Methods that are tried on a task."""
@@ -478,3 +502,5 @@ def _check_fronts(plan: Plan) -> None:
                 f"tasks.{name}: study.preferences weighs being right against one cost, "
                 f"tasks.{name}.cost = {section.cost!r}; {section.config} has {objectives}"
             )
+        for method in plan.methods_of(name):
+            plan.steps_at_once(name, method)

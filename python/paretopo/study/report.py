@@ -54,7 +54,7 @@ def _check_scores(results: Results) -> None:
     """Refuse a method that is ahead of "the best policy" beyond noise: there is a better one."""
     name = "best" if results.plan.study.preferences is None else "best_front"
     for task in results.tasks:
-        for method, measure in itertools.product(results.methods(task), _TITLES):
+        for method, measure in itertools.product(results.methods(task), _list_measures(results)):
             above = results.read(task, method, measure) - 1.0
             if above.mean() > results.plan.study.margin and t_interval(above)[0] > 0.0:
                 raise ConfigError(
@@ -66,13 +66,16 @@ def _check_scores(results: Results) -> None:
 _TITLES = {
     "hypervolume": "Hypervolume, % of the best policy",
     "preference": "Value by the stated preference, % of the best policy",
+    "utility": "Expected utility, % of the way from the best blind policy to the best policies",
+    "order": "Pairs of preferences in the requested order, %",
+    "distinct": "Preferences that lead to different points, %",
 }
 _OF_FRONTS = (
     "A method is a front here: of one policy that is given a preference, or of {count} policies, "
     "one for each. Hypervolume is that of the front between (share right, share right and "
     "saved) of a policy that takes every way alike{trained} and the front of the best policies; "
-    "the value by the stated preference is the mean over the preferences. Steps are those of all "
-    "policies."
+    "the value by the stated preference is the mean over the preferences. A blind policy ignores "
+    "preferences, and its expected utility is 0 %. Steps are those of all policies{groups}."
 )
 
 
@@ -89,9 +92,13 @@ def format_report(results: Results, plots: Sequence[str], further: Section | Non
     study = results.plan.study
     if study.preferences is not None:
         trained = ", or of the cheapest way," if any(map(results.is_trained, results.tasks)) else ""
-        explanation = _OF_FRONTS.format(count=study.preferences, trained=trained)
+        explanation = _OF_FRONTS.format(
+            count=study.preferences,
+            trained=trained,
+            groups=", in groups of the task's configuration" if trained else "",
+        )
         parts += [explanation, "", *_cost_to_match(results)]
-    measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
+    measures = _list_measures(results)
     if len(results.tasks) > 1:
         parts += _worst_cases(results, measures)
     for measure in measures:
@@ -104,6 +111,21 @@ def format_report(results: Results, plots: Sequence[str], further: Section | Non
     parts += _variations(results)
     parts += [] if further is None else further(results)
     return "\n".join(parts) + "\n"
+
+
+def _list_measures(results: Results) -> list[str]:
+    """Return the deciding measure, then the others that every training has."""
+    first = results.plan.study.measure
+    return [first] + [
+        name
+        for name in _TITLES
+        if name != first
+        and all(
+            results.is_measured(task, method, name)
+            for task in results.tasks
+            for method in results.methods(task)
+        )
+    ]
 
 
 def _origin(results: Results) -> str:

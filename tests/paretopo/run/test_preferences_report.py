@@ -11,6 +11,7 @@ from paretopo.run.folder import RunFolder
 from paretopo.run.history import read_history
 from paretopo.run.preferences import describe_sweep
 from paretopo.run.report import write_report
+from paretopo.study.fronts import score_front
 
 NAMES = ("correct", "tokens", "polite", "short")
 
@@ -54,3 +55,37 @@ def test_each_preference_is_a_row_of_table_page_and_picture(tmp_path, count, lev
     assert min(height, width) > 500
     if count > 2 and len(grid) < 60:
         assert height > 150 * 0.26 * len(grid)  # a line for each preference
+
+
+BEST = [[0.544, 0.408], [0.72, 0.39], [0.848, 0.336], [0.936, 0.252], [0.984, 0.138], [1.0, 0.0]]
+WEIGHTS = [[one, 1.0 - one] for one in (1.0, 0.75, 0.5, 0.25, 0.0)]
+
+
+def flip(share):
+    """Return the point of a coin that asks the dear tool this often, whatever the question."""
+    dear, cheap = BEST[-1], BEST[0]
+    return [share * d + (1.0 - share) * c for d, c in zip(dear, cheap, strict=True)]
+
+
+def test_coins_that_ignore_the_preference_have_no_utility():
+    coins = [flip(share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    start = [0.544, 0.0]
+    for given in ([coins[2]] * 5, [coins[at] for at in (1, 3, 0, 4, 2)], coins):
+        assert score_front(given, BEST, start, WEIGHTS)["utility"] < 0.0
+    assert score_front(coins, BEST, start, WEIGHTS)["hypervolume"] > 0.4
+    best = [BEST[at] for at in (5, 4, 3, 1, 0)]
+    scores = score_front(best, BEST, start, WEIGHTS)
+    assert scores["utility"] == pytest.approx(1.0)
+    assert (scores["order"], scores["distinct"]) == (1.0, 1.0)
+
+
+def test_points_within_the_noise_count_once(tmp_path):
+    run, grid = tell_sweep(tmp_path, 2, 4)
+    rows = run.evaluations()
+    noisy = [{**row, "error": {"correct": 0.15, "tokens": 1.5}} for row in rows]
+    (run.path / "evaluations.jsonl").write_text("".join(json.dumps(row) + "\n" for row in noisy))
+    notes = describe_sweep(read_history(RunFolder.open(run.path))).notes
+    assert notes[0].startswith(f"3 of {len(grid)} preferences lead to different")
+    values = [[w[0] ** 2 + w[1] ** 2 for w in grid], [0.5 * (w[0] + w[1]) for w in grid]]
+    asked, blind = (sum(one) / len(grid) for one in values)
+    assert notes[1].startswith(f"Expected utility: {asked:.4f} as asked; {blind:.4f} if")
