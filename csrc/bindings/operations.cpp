@@ -102,14 +102,25 @@ const auto run_select = [](auto batch, const double* ref, bool per_group, std::i
 // corner.
 const auto run_in_boxes = [](auto measure) {
     return [measure](auto batch, const Doubles& lower, const Doubles& upper, const Doubles& weights,
-                     const std::int64_t* boxes_of_group, double* results) -> Refusal {
+                     const std::int64_t* boxes_of_group, double shortest_side,
+                     double* results) -> Refusal {
         if (lower.shape != upper.shape || lower.shape.back() != batch.objectives) return kUnfit;
         const py::ssize_t count = lower.shape[lower.shape.size() - 2];
         if (weights.data && weights.shape.back() != count) return kUnfit;
-        const cpu::BoxSets sets{lower.data, upper.data, count, boxes_of_group, weights.data};
+        const cpu::BoxSets sets{lower.data,     upper.data,   count,
+                                boxes_of_group, weights.data, shortest_side};
         const auto refused = measure(batch, sets, results);
         if (refused.corner != kNoneRefused) return {1, refused.corner};
         return refusal_of(refused.candidate);
+    };
+};
+
+// The same for measures without a shortest side.
+const auto run_expected_in_boxes = [](auto measure) {
+    return [run = run_in_boxes(measure)](auto batch, const Doubles& lower, const Doubles& upper,
+                                         const Doubles& weights, const std::int64_t* boxes_of_group,
+                                         double* results) {
+        return run(batch, lower, upper, weights, boxes_of_group, 0.0, results);
     };
 };
 
@@ -290,6 +301,7 @@ void bind_operations(py::module_& m) {
     m.attr("dominated_boxes") = boxes_operation<cpu::Region::kDominated>("dominated_boxes");
     const auto in_boxes = takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
                                 Array{"weights", "numbers", 1, true}, Places{"boxes_of_group"});
+    const auto in_long_boxes = std::tuple_cat(in_boxes, takes(Given<double>{"shortest_side"}));
     const auto gain = [](auto... given) { return cpu::hypervolume_improvement(given...); };
     const auto slopes = [](auto... given) {
         return cpu::hypervolume_improvement_gradient(given...);
@@ -300,14 +312,15 @@ void bind_operations(py::module_& m) {
     const auto expected_slopes = [](auto... given) {
         return cpu::expected_hypervolume_improvement_gradient(given...);
     };
-    define_on_cpu(m, "hypervolume_improvement", run_in_boxes(gain), in_boxes,
+    define_on_cpu(m, "hypervolume_improvement", run_in_boxes(gain), in_long_boxes,
                   gives(Output<double>{kPerSet}));
-    define_on_cpu(m, "hypervolume_improvement_gradient", run_in_boxes(slopes), in_boxes,
+    define_on_cpu(m, "hypervolume_improvement_gradient", run_in_boxes(slopes), in_long_boxes,
                   gives(Output<double>{kPerValue}));
-    define_on_cpu(m, "expected_hypervolume_improvement", run_in_boxes(expected), in_boxes,
+    define_on_cpu(m, "expected_hypervolume_improvement", run_expected_in_boxes(expected), in_boxes,
                   gives(Output<double>{kPerSet}));
-    define_on_cpu(m, "expected_hypervolume_improvement_gradient", run_in_boxes(expected_slopes),
-                  in_boxes, gives(Output<double>{kPerValue}));
+    define_on_cpu(m, "expected_hypervolume_improvement_gradient",
+                  run_expected_in_boxes(expected_slopes), in_boxes,
+                  gives(Output<double>{kPerValue}));
     define_on_cpu(m, "weighted_hypervolume", run_weighted,
                   takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
                         Array{"weights", "numbers", 1}, Corner{"ref"}),

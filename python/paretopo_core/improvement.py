@@ -80,7 +80,16 @@ def hypervolume_improvement(
     if extra or wrong or candidates is MISSING:
         refuse_call(extra, wrong)
     lower, upper = _corners_of(boxes)
-    return _IMPROVEMENT.answer(candidates, maximise, mask, lower, upper, None, None)
+    return _IMPROVEMENT.answer(candidates, maximise, mask, lower, upper, None, None, 0.0)
+
+
+def positive_improvement(boxes: tuple[Any, Any], candidates: Any, shortest_side: float) -> Any:
+    """Compute the improvement of single candidates, with every side at least ``shortest_side``.
+
+    The result is not quite a volume, but never 0: its logarithm is finite and has a derivative.
+    Candidates have shape (..., 1, objectives); larger is better.
+    """
+    return _IMPROVEMENT.answer(candidates, True, None, *boxes, None, None, shortest_side)
 
 
 @explain_calls
@@ -333,7 +342,7 @@ def _compose_weighted(
             ) from None
         lower, upper = (np.broadcast_to(end, leading + end.shape[-2:]) for end in (lower, upper))
         numbers = np.ascontiguousarray(np.broadcast_to(numbers, lower.shape[:-1]))
-    return _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None)
+    return _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None, 0.0)
 
 
 def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> np.ndarray:
@@ -346,14 +355,20 @@ def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> 
 
 
 def _prepare_boxes(
-    _: Batch, given: Batch, lower: np.ndarray, upper: np.ndarray, weights: Any, __: None
+    _: Batch,
+    given: Batch,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    weights: Any,
+    __: None,
+    *shortest_side: float,
 ) -> tuple[Batch, tuple[Any, ...]]:
     own = lower.shape[:-2]
     if weights is not None and not np.isfinite(weights).all():
         raise ValueError(f"weights must be finite, got {weights[~np.isfinite(weights)][0]}")
     if given.signs is not None:
         lower, upper = map(np.ascontiguousarray, turn_corners(lower, upper, given.signs))
-    return given, (lower, upper, weights, places_of(own, given.leading))
+    return given, (lower, upper, weights, places_of(own, given.leading), *shortest_side)
 
 
 def _broadcast(

@@ -6,6 +6,7 @@ from hypothesis import given
 from support.strategies import few_values, large_set, point_batches
 
 import paretopo_core as pp
+from paretopo_core.improvement import positive_improvement
 
 torch = pytest.importorskip("torch")
 
@@ -164,3 +165,28 @@ def test_expected_improvements_under_transformations():
         argnums=(0, 1),
     )(means, deviations)
     torch.testing.assert_close(found, tuple(slopes), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 6])
+@pytest.mark.parametrize("q", [1, 3])
+@pytest.mark.parametrize("scale", [1.0, 1e49])
+def test_improvements_with_a_shortest_side(objectives, q, scale):
+    """As the plain formula, with a derivative, for the logarithms of other libraries."""
+    generator = torch.Generator().manual_seed(objectives)
+    lower = torch.rand(150, objectives, generator=generator, dtype=torch.float64) * scale
+    upper = lower + torch.rand(150, objectives, generator=generator, dtype=torch.float64) * scale
+    upper[::7] = torch.inf
+    upper[::5] = lower[::5]
+    boxes = lower, torch.maximum(lower, upper)
+    x = torch.rand(40, 1, objectives, generator=generator, dtype=torch.float64) * 1.5 * scale
+    x[:4] = -scale
+    x = x.expand(40, q, objectives).clone().requires_grad_()  # equal candidates count once
+    sides = (torch.minimum(x[:, :1], boxes[1]) - boxes[0]).clamp_min(0.01 * scale)
+    plain = sides.prod(dim=-1).sum(dim=-1)
+    ours = positive_improvement(boxes, x, 0.01 * scale)
+    assert (ours > 0).all()
+    slopes = torch.autograd.grad(plain.log().sum(), x, retain_graph=True)[0]
+    torch.testing.assert_close(ours, plain, rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours.log().sum(), x)[0], slopes, rtol=1e-9, atol=1e-12 / scale
+    )

@@ -45,6 +45,9 @@ struct BoxSets {
     std::int64_t count;
     const std::int64_t* of_group;  // (groups,), the index of each group's set; null: all share one
     const double* weights = nullptr;  // (sets, count); null: 1
+    // Shorter sides of a candidate's part of a box count as this long. Above 0, the sum is never 0,
+    // and its logarithm has a derivative.
+    double shortest_side = 0.0;
 };
 
 // Flat indices of values that an improvement refuses, or kNoneRefused.

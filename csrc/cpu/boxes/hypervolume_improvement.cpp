@@ -26,6 +26,8 @@
 namespace paretopo::cpu {
 namespace {
 
+constexpr std::size_t kBoxesAtOnce = 64;  // for one candidate
+
 // The boxes of one set in columns, larger is better, in units in which no product of sides leaves
 // the range of doubles. The candidates use the same units.
 class OrientedBoxes {
@@ -136,10 +138,15 @@ class GroupImprovement {
         bool is_inside = true;
         for (std::size_t m = 0; m < width_; ++m) {
             const double reached = std::min(values_[i * width_ + m], boxes_.better(m)[box]);
-            sides[m] = reached - boxes_.worse(m)[box];
+            sides[m] = std::max(reached - boxes_.worse(m)[box], shortest_[m]);
             is_inside = is_inside && sides[m] > 0.0;
         }
         return is_inside;
+    }
+
+    // True if the derivative of a side is 1, and not 0.
+    bool ends_in(std::size_t m, double value, std::size_t box) const {
+        return value <= boxes_.better(m)[box] && value - boxes_.worse(m)[box] > shortest_[m];
     }
 
     double weight(std::size_t box) const { return weights_ ? weights_[box] : 1.0; }
@@ -157,6 +164,7 @@ class GroupImprovement {
     std::vector<double> values_;       // (count, objectives), larger is better
     std::vector<std::int32_t> index_;  // the index of each candidate in its group
     std::vector<double> signs_, own_;
+    std::vector<double> shortest_;  // (objectives,), in the units of the boxes
     std::vector<int> powers_;
     int exponent_ = 0;  // volumes are multiplied by 2^exponent, sides by 2^powers
     std::int64_t taken_ = -1;
@@ -168,6 +176,7 @@ class GroupImprovement {
   private:
     void scale() {
         powers_.assign(width_, 0);
+        shortest_.assign(width_, sets_.shortest_side);
         exponent_ = 0;
         for (std::size_t m = 0; m < width_ && boxes_.count() > 0; ++m) {
             double reach = 0.0;
@@ -179,6 +188,7 @@ class GroupImprovement {
             if (powers_[m] == 0) continue;
             exponent_ += powers_[m];
             boxes_.scale(m, -powers_[m]);
+            shortest_[m] = std::ldexp(shortest_[m], -powers_[m]);
             for (std::size_t i = 0; i < count_; ++i) {
                 double& value = values_[i * width_ + m];
                 value = std::ldexp(value, -powers_[m]);
@@ -203,25 +213,27 @@ class Improvement : GroupImprovement<Scalar> {
     }
 
   private:
-    static constexpr std::size_t kBlock = 64;
     static constexpr std::size_t kFewSteps = 8;  // for fewer, clipping at every box beats sorting
 
-    bool is_flat() const { return this->width_ == 2 && this->count_ > kFewSteps; }
+    bool is_flat() const {
+        return this->width_ == 2 && this->count_ > kFewSteps && this->sets_.shortest_side == 0.0;
+    }
 
     double of_one() {
         double sum = 0.0;
-        std::array<double, kBlock> volumes;
-        for (std::size_t first = 0; first < this->boxes_.count(); first += kBlock) {
+        std::array<double, kBoxesAtOnce> volumes;
+        for (std::size_t first = 0; first < this->boxes_.count(); first += kBoxesAtOnce) {
             this->poller_.step();
-            const std::size_t size = std::min(kBlock, this->boxes_.count() - first);
+            const std::size_t size = std::min(kBoxesAtOnce, this->boxes_.count() - first);
             volumes.fill(1.0);
             for (std::size_t m = 0; m < this->width_; ++m) {
                 const double value = this->values_[m];
+                const double shortest = this->shortest_[m];
                 const double* worse = this->boxes_.worse(m) + first;
                 const double* better = this->boxes_.better(m) + first;
                 for (std::size_t b = 0; b < size; ++b) {
                     const double side = (value < better[b] ? value : better[b]) - worse[b];
-                    volumes[b] *= side > 0.0 ? side : 0.0;
+                    volumes[b] *= side > shortest ? side : shortest;
                 }
             }
             for (std::size_t b = 0; b < size; ++b) sum += this->weight(first + b) * volumes[b];
@@ -335,17 +347,7 @@ class ImprovementGradient : GroupImprovement<Scalar> {
         std::fill_n(out, static_cast<std::size_t>(this->batch_.points) * width, 0.0);
         if (!this->take(g)) return;
         slopes_.assign(this->count_ * width, 0.0);
-        this->own_.resize(this->count_ * width);
-        is_inside_.resize(this->count_);
-        for (std::size_t box = 0; box < this->boxes_.count(); ++box) {
-            this->poller_.step();
-            bool any = false;
-            for (std::size_t i = 0; i < this->count_; ++i) {
-                is_inside_[i] = this->cut(box, i, this->own_.data() + i * width);
-                any = any || is_inside_[i];
-            }
-            if (any) add_facets(box);
-        }
+        this->count_ == 1 ? of_one() : of_many();
         for (std::size_t i = 0; i < this->count_; ++i) {
             for (std::size_t m = 0; m < width; ++m) {
                 out[static_cast<std::size_t>(this->index_[i]) * width + m] =
@@ -356,13 +358,67 @@ class ImprovementGradient : GroupImprovement<Scalar> {
     }
 
   private:
+    // In each objective the product of the other sides, over columns of boxes.
+    void of_one() {
+        const std::size_t width = this->width_;
+        constexpr std::size_t block = kBoxesAtOnce;
+        auto& sides = this->own_;
+        sides.resize(width * block);
+        others_.resize(width * block);
+        for (std::size_t first = 0; first < this->boxes_.count(); first += block) {
+            this->poller_.step();
+            const std::size_t size = std::min(block, this->boxes_.count() - first);
+            for (std::size_t m = 0; m < width; ++m) {
+                const double value = this->values_[m];
+                const double shortest = this->shortest_[m];
+                const double* worse = this->boxes_.worse(m) + first;
+                const double* better = this->boxes_.better(m) + first;
+                double* own = sides.data() + m * block;
+                double* product = others_.data() + m * block;
+                for (std::size_t b = 0; b < size; ++b) {
+                    const double side = (value < better[b] ? value : better[b]) - worse[b];
+                    own[b] = side > shortest ? side : shortest;
+                    product[b] = value <= better[b] && side > shortest ? 1.0 : 0.0;
+                }
+            }
+            for (std::size_t m = 0; m < width; ++m) {
+                double* product = others_.data() + m * block;
+                for (std::size_t k = 0; k < width; ++k) {
+                    if (k == m) continue;
+                    const double* own = sides.data() + k * block;
+                    for (std::size_t b = 0; b < size; ++b) product[b] *= own[b];
+                }
+            }
+            for (std::size_t b = 0; b < size; ++b) {
+                const double weight = this->weight(first + b);
+                for (std::size_t m = 0; m < width; ++m) {
+                    slopes_[m] += weight * others_[m * block + b];
+                }
+            }
+        }
+    }
+
+    void of_many() {
+        this->own_.resize(this->count_ * this->width_);
+        is_inside_.resize(this->count_);
+        for (std::size_t box = 0; box < this->boxes_.count(); ++box) {
+            this->poller_.step();
+            bool any = false;
+            for (std::size_t i = 0; i < this->count_; ++i) {
+                is_inside_[i] = this->cut(box, i, this->own_.data() + i * this->width_);
+                any = any || is_inside_[i];
+            }
+            if (any) add_facets(box);
+        }
+    }
+
     // A candidate beyond the box does not end in it: its facet is in another box, or in none.
     void add_facets(std::size_t box) {
         const std::size_t width = this->width_;
         for (std::size_t i = 0; i < this->count_; ++i) {
             if (!is_inside_[i]) continue;
             for (std::size_t m = 0; m < width; ++m) {
-                if (this->values_[i * width + m] > this->boxes_.better(m)[box]) continue;
+                if (!this->ends_in(m, this->values_[i * width + m], box)) continue;
                 slopes_[i * width + m] += this->weight(box) * facet(i, m);
             }
         }
