@@ -8,10 +8,12 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import paretopo_core
 from paretopo_core import accelerate
 
 MODULE = sys.modules["paretopo_core.accelerate"]
@@ -101,6 +103,18 @@ def both(host, compute):
         ours = compute()
     np.testing.assert_equal(compute(), own)  # nothing is left of it
     return own, ours
+
+
+def count_calls(monkeypatch, name):
+    """A list that grows by one with each call of a function of the package."""
+    function, calls = getattr(paretopo_core, name), []
+
+    def counted(*given, **keywords):
+        calls.append(name)
+        return function(*given, **keywords)
+
+    monkeypatch.setattr(paretopo_core, name, counted)
+    return calls
 
 
 def assert_same(host, compute):
@@ -282,6 +296,73 @@ def test_boxes_of_optuna_cover_the_same_region(objectives):
     assert inside(ours).max() == 1
 
 
+def boxes_of_optuna(objectives):
+    """Outcomes, larger is better, boxes above them, and candidates; some improve nothing."""
+    need("optuna")
+    import torch
+    from optuna._gp import acqf
+
+    outcomes = -torch.from_numpy(front(12, objectives, objectives))
+    lower, upper = acqf._get_non_dominated_box_bounds(outcomes, np.full(objectives, 1.1))
+    rng = np.random.default_rng(0)
+    candidates = torch.from_numpy(rng.uniform(-1.2, 0, (9, 16, objectives)))
+    candidates[0] = -2.0
+    return acqf, outcomes, (lower, (upper - lower).clamp_min(acqf._EPS)), candidates
+
+
+def value_and_slopes(function, points):
+    import torch
+
+    points = points.clone().requires_grad_()
+    values = function(points)
+    return values.detach().numpy(), torch.autograd.grad(values.sum(), points)[0].numpy()
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5, 21])
+def test_acquisition_of_optuna_has_the_same_values(objectives):
+    """Also where no sample improves anything: Optuna then measures sides of 1e-12."""
+    acqf, _, boxes, candidates = boxes_of_optuna(min(objectives, 5))
+    if objectives > 5:  # more than a product of sides can have in float64
+        boxes = [one[:20].repeat(1, 5)[:, :objectives] for one in boxes]
+        candidates = candidates.repeat(1, 1, 5)[..., :objectives]
+    own, ours = both(
+        "optuna", lambda: value_and_slopes(lambda at: acqf.logehvi(at, *boxes), candidates)
+    )
+    for mine, theirs in zip(ours, own, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+    one, single = both("optuna", lambda: acqf.logehvi(candidates[1], *boxes).item())
+    assert single == pytest.approx(one, rel=1e-12)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_samples_of_optuna_have_the_same_values(objectives):
+    """Each sample has its own guesses for the running trials; infeasible ones are left out."""
+    acqf, outcomes, _, candidates = boxes_of_optuna(objectives)
+    import torch
+
+    guesses = torch.from_numpy(-front(16 * 3, objectives, 5)).reshape(16, 3, objectives)
+    ragged = [own[: i % 4] for i, own in enumerate(guesses)]
+    made = acqf._PerSampleParetoBaseline(outcomes, ragged)
+
+    def value(samples):
+        return value_and_slopes(samples.compute_per_sample_log_hvi, candidates[1:])
+
+    for mine, theirs in zip(*both("optuna", lambda: value(made)), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+    own, ours = both("optuna", lambda: value(acqf._PerSampleParetoBaseline(outcomes, ragged))[0])
+    improves = own > np.log(1e-6)  # elsewhere the sides of 1e-12 count, one for each box
+    assert improves.mean() > 0.2
+    np.testing.assert_allclose(ours[improves], own[improves], rtol=1e-5)
+
+
+def test_boxes_of_all_samples_of_optuna_are_one_call(monkeypatch):
+    acqf, outcomes, _, candidates = boxes_of_optuna(3)
+    counted = count_calls(monkeypatch, "nondominated_boxes")
+    with accelerate("optuna"):
+        acqf._PerSampleParetoBaseline(outcomes, list(candidates))
+    assert len(counted) == 1
+
+
 @pytest.mark.parametrize("objectives", [2, 4])
 def test_a_study_of_optuna_is_the_same_study(objectives):
     optuna = load("optuna")
@@ -408,11 +489,11 @@ def model():
     return SingleTaskGP(x, y, outcome_transform=Standardize(m=3)), x, y
 
 
-@pytest.mark.parametrize("name", ["EHVI", "NEHVI", "LogEHVI", "LogNEHVI"])
+@pytest.mark.parametrize("name", ["analytic", "EHVI", "NEHVI", "LogEHVI", "LogNEHVI"])
 def test_acquisition_of_botorch_has_the_same_values(model, name):
     """The logarithms smooth each box on its own: their values depend a little on the division."""
     import torch
-    from botorch.acquisition.multi_objective import logei, monte_carlo
+    from botorch.acquisition.multi_objective import analytic, logei, monte_carlo
     from botorch.sampling import SobolQMCNormalSampler
 
     gp, x, y = model
@@ -425,21 +506,129 @@ def test_acquisition_of_botorch_has_the_same_values(model, name):
         "LogNEHVI": logei.qLogNoisyExpectedHypervolumeImprovement,
     }
 
+    def expect():
+        partitioning = partitions("nondominated", y, ref)
+        acquisition = analytic.ExpectedHypervolumeImprovement(gp, ref.tolist(), partitioning)
+        return value_and_slopes(acquisition, at[:, :1])
+
     def value():
         given = {"sampler": SobolQMCNormalSampler(torch.Size([16]), seed=5)}
         if "NEHVI" in name:
             given["X_baseline"] = x
         else:
             given["partitioning"] = partitions("nondominated", y, ref)
-        acquisition = kinds[name](model=gp, ref_point=ref, **given)
-        points = at.clone().requires_grad_()
-        values = acquisition(points)
-        return values.detach().numpy(), torch.autograd.grad(values.sum(), points)[0].numpy()
+        return value_and_slopes(kinds[name](model=gp, ref_point=ref, **given), at)
 
-    own, ours = both("botorch", value)
+    own, ours = both("botorch", expect if name == "analytic" else value)
     for mine, theirs in zip(ours, own, strict=True):
         tolerance = 1e-2 if "Log" in name else 1e-9
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_analytic_expected_improvement_of_botorch_is_the_same(objectives, dtype):
+    need("botorch")
+    import torch
+    from botorch.acquisition.multi_objective.analytic import ExpectedHypervolumeImprovement
+
+    rng = np.random.default_rng(objectives)
+    outcomes = (front(8, objectives, 1) - 1.1).astype(dtype)
+    means = torch.as_tensor(rng.uniform(-1.5, 0.5, (2, 6, 1, objectives)).astype(dtype))
+    scales = torch.as_tensor(rng.uniform(0.05, 1, (objectives,)).astype(dtype))
+    ref = np.full(objectives, -1.2, dtype)
+
+    model = SimpleNamespace(
+        num_outputs=objectives,
+        batch_shape=torch.Size([]),
+        posterior=lambda x, **_: SimpleNamespace(mean=x, variance=(scales**2).expand_as(x)),
+    )
+
+    def value():
+        acquisition = ExpectedHypervolumeImprovement(
+            model, ref.tolist(), partitions("nondominated", outcomes, ref)
+        )
+        values, slopes = value_and_slopes(acquisition, means)
+        assert acquisition(means[0]).shape == (6,)
+        assert values.dtype == slopes.dtype == dtype
+        with pytest.raises(ValueError, match=r"Expected value|means must be"):
+            acquisition(means * torch.nan)
+        return values, slopes
+
+    tolerance = 1e-9 if dtype == "float64" else 1e-3
+    own, ours = both("botorch", value)
+    for mine, theirs in zip(ours, own, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+
+
+def noisy(model, **given):
+    """Make a qNEHVI of 16 samples."""
+    import torch
+    from botorch.acquisition.multi_objective.monte_carlo import (
+        qNoisyExpectedHypervolumeImprovement,
+    )
+    from botorch.sampling import SobolQMCNormalSampler
+
+    gp, x, y = model
+    given = {"X_baseline": x, "ref_point": y.min(dim=0).values} | given
+    sampler = SobolQMCNormalSampler(torch.Size([16]), seed=5)
+    return qNoisyExpectedHypervolumeImprovement(model=gp, sampler=sampler, **given)
+
+
+def test_boxes_of_all_samples_of_botorch_are_one_call(model, monkeypatch):
+    calls = count_calls(monkeypatch, "nondominated_boxes")
+    with accelerate("botorch"):
+        noisy(model)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("constraint", [None, lambda samples: samples[..., 0] + 0.3])
+def test_samples_of_botorch_have_the_same_fronts(model, constraint):
+    """Constraints leave some outcomes of each sample out; pending points come later."""
+    need("botorch")
+    import torch
+
+    given = {"constraints": constraint and [constraint], "incremental_nehvi": False}
+    pending = torch.rand(3, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+
+    def state():
+        acquisition = noisy(model, **given)
+        found = []
+        for step in (None, pending):
+            if step is not None:
+                acquisition.set_X_pending(step)
+            fronts = acquisition.partitioning.pareto_Y
+            assert len(fronts) == 16
+            found += [[one.tolist() for one in fronts]]
+            for volumes in (acquisition._initial_hvs, acquisition._hypervolumes):
+                assert volumes.shape == (16,)
+                found += [volumes.numpy().round(9)]
+            lower, upper = acquisition.cell_lower_bounds, acquisition.cell_upper_bounds
+            inside = (upper.clamp_max(0.1) - lower).clamp_min(0).prod(-1).sum(-1)
+            found += [inside.numpy().round(9)]
+        return [*found, acquisition._prev_nehvi.numpy().round(9)]
+
+    assert_same("botorch", state)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_odd_samples_are_botorchs_own_matter(model, value):
+    need("botorch")
+    from botorch.acquisition.multi_objective.objective import GenericMCMultiOutputObjective
+
+    def spoil(samples, X=None):
+        samples = samples.clone()
+        samples[3, 0, 1] = value
+        return samples
+
+    def state():
+        try:
+            acquisition = noisy(model, objective=GenericMCMultiOutputObjective(spoil))
+        except ValueError as error:
+            return str(error)
+        return [front.tolist() for front in acquisition.partitioning.pareto_Y]
+
+    assert_same("botorch", state)
 
 
 # DEAP
