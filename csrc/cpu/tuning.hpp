@@ -31,6 +31,11 @@ inline constexpr std::int64_t kMinMeasuredOf4 = 4;
 // 96 x 3: 0.9.
 inline constexpr std::size_t kMaxCountedInSweep = 96;
 
+// The members of an archive from 3 objectives on, in the order of arrival, against their index.
+inline constexpr std::size_t kMinIndexed = 256;
+// The sides of these members, sorted by the last one, against their index.
+inline constexpr std::size_t kMaxSortedInArchive = 512;
+
 // Groups with a mask are copied without their padding before the lanes see them, within these
 // numbers of points, if at most half of the points are present in the fullest group.
 inline constexpr std::int32_t kMinCompacted = 8;

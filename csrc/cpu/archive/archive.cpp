@@ -38,9 +38,9 @@ Archive::Addition Archive::weigh(const double* given) {
     return {gain(), true};
 }
 
-void Archive::add_weighed(std::int64_t arrival) {
+void Archive::add_weighed(std::int64_t arrival, ArchiveMembers::Departures departures) {
     const IeeeArithmetic scope;
-    members_->add(point_.data(), is_inside_ ? side_.data() : nullptr, arrival);
+    members_->add(point_.data(), is_inside_ ? side_.data() : nullptr, arrival, departures);
     if (!is_inside_) return;
     for (const double side : side_) is_wide_ = is_wide_ || side > most_;
 }
@@ -75,7 +75,7 @@ void Archive::load(const Members& members) {
         check_interrupt();
         turn(&members.rows[i * width_]);
         measure();
-        add_weighed(members.arrivals[i]);
+        add_weighed(members.arrivals[i], {[](void*, std::int64_t) {}, nullptr});
     }
 }
 

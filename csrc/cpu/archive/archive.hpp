@@ -33,7 +33,7 @@ class Archive {
     Addition weigh(const double* point);
     // Adds the last weighed point, which must join, and removes the members that it dominates.
     // `arrival` exceeds all earlier ones. Changes nothing if it throws.
-    void add_weighed(std::int64_t arrival);
+    void add_weighed(std::int64_t arrival, ArchiveMembers::Departures departures);
 
     std::size_t size() const;
     Members members() const;

@@ -27,14 +27,17 @@ double ArchiveStaircase::gain(const double* point, const double*) {
     return area + (edge - end) * (y - floor);
 }
 
-void ArchiveStaircase::add(const double* point, const double*, std::int64_t arrival) {
+void ArchiveStaircase::add(const double* point, const double*, std::int64_t arrival,
+                           Departures departures) {
     if (gone_ > size() + 64) forget_gone();
     steps_.reserve_one();
     const auto place = static_cast<std::uint32_t>(arrived_.size());
     arrived_.push_back({point[0], point[1], arrival});
     steps_.insert(steps_.first_not_left_of(point[0]), {point[0], point[1], place},
-                  [this](const StaircaseOfMaxima::Step& covered) {
-                      arrived_[covered.id].arrival = kGone;
+                  [&](const StaircaseOfMaxima::Step& covered) {
+                      std::int64_t& gone = arrived_[covered.id].arrival;
+                      departures.leave(departures.owner, gone);
+                      gone = kGone;
                       ++gone_;
                   });
 }

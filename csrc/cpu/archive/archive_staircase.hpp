@@ -19,7 +19,8 @@ class ArchiveStaircase final : public ArchiveMembers {
     std::size_t size() const override { return arrived_.size() - gone_; }
     bool covers(const double* point) const override;
     double gain(const double* point, const double* side) override;
-    void add(const double* point, const double* side, std::int64_t arrival) override;
+    void add(const double* point, const double* side, std::int64_t arrival,
+             Departures departures) override;
     void copy(double* rows, std::int64_t* arrivals) const override;
 
   private:

@@ -45,7 +45,14 @@ Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
         next = new_archive();
         next->load(outcome.next);
     }
-    const std::size_t before = archive_->size();
+    // Adds those who leave to `released`.
+    std::pair<RecordedArchive*, Payloads*> leaving{this, &released};
+    const ArchiveMembers::Departures departures{
+        [](void* owner, std::int64_t arrival) {
+            const auto& [archive, payloads] = *static_cast<decltype(leaving)*>(owner);
+            archive->release(arrival, *payloads);
+        },
+        &leaving};
     {
         const Turns::Change change(turns_);
         if (keeps_history_) history_.insert(history_.end(), row, row + width_);
@@ -54,8 +61,9 @@ Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
             if (next) {
                 archive_.swap(next);
                 volume_ = outcome.volume;
+                for (const std::int64_t arrival : outcome.left) release(arrival, released);
             } else if (has_joined) {
-                archive_->add_weighed(additions_);
+                archive_->add_weighed(additions_, departures);
                 volume_ += gain;
             }
         } catch (...) {
@@ -65,26 +73,8 @@ Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
         }
         ++additions_;
     }
-    const bool may_have_left = has_joined && archive_->size() <= before;
-    if (may_have_left && !payloads_.empty()) release_those_who_left(released);
     if (ref_.empty()) outcome.added.gain = std::numeric_limits<double>::quiet_NaN();
     return outcome.added;
-}
-
-void RecordedArchive::release_those_who_left(Payloads& released) {
-    std::vector<std::int64_t> arrivals;
-    try {
-        arrivals = archive_->members().arrivals;
-    } catch (const std::bad_alloc&) {
-        return;  // payloads of removed members are released at the next removal
-    }
-    const Turns::Change change(turns_);
-    auto member = arrivals.begin();  // both ascend, and the new member is the last
-    for (auto payload = payloads_.begin(); payload != payloads_.end();) {
-        const std::int64_t arrival = (payload++)->first;
-        while (*member < arrival) ++member;
-        if (*member != arrival) release(arrival, released);
-    }
 }
 
 // Allocates no memory, so that it cannot fail.
@@ -120,7 +110,9 @@ RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
             leaves = is_best;
             is_within_rule = is_within_rule && !leaves;
         }
-        if (!leaves) {
+        if (leaves) {
+            outcome.left.push_back(members.arrivals[i]);
+        } else {
             next.rows.insert(next.rows.end(), member, member + width_);
             next.arrivals.push_back(members.arrivals[i]);
         }
@@ -132,6 +124,7 @@ RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
     if (bounds_.capacity > 0 && next.arrivals.size() > bounds_.capacity) {
         const std::size_t i = place_to_leave(next.rows);
         if (next.arrivals[i] == additions_) return {};  // it is itself the surplus member
+        outcome.left.push_back(next.arrivals[i]);
         erase(next, width_, i);
         outcome.is_plain = false;
     }

@@ -67,12 +67,12 @@ class RecordedArchive {
         Archive::Addition added{};
         bool is_plain = true;   // only covered members leave, or nothing changes
         Archive::Members next;  // otherwise
+        std::vector<std::int64_t> left;
         double volume = 0.0;
     };
 
     bool is_bounded() const { return bounds_.capacity > 0 || !bounds_.epsilon.empty(); }
     Outcome outcome_of(const double* row);
-    void release_those_who_left(Payloads& released);
     std::size_t place_to_leave(const std::vector<double>& rows) const;
     bool covers(const double* a, const double* b) const;
     bool is_nearer(const double* a, const double* b) const;

@@ -79,6 +79,12 @@ struct SetVolumeKernels {
 // the distances of a point from the reference, all positive; null if some are not.
 class ArchiveMembers {
   public:
+    // Receives the arrival of each member that leaves.
+    struct Departures {
+        void (*leave)(void* owner, std::int64_t arrival);
+        void* owner;
+    };
+
     virtual ~ArchiveMembers();
     virtual std::size_t size() const = 0;
     virtual bool covers(const double* point) const = 0;
@@ -86,7 +92,8 @@ class ArchiveMembers {
     virtual double gain(const double* point, const double* side) = 0;
     // Adds such a point and removes the members that it covers. `arrival` exceeds all earlier ones
     // and is below 2^53. If memory runs out, nothing changes.
-    virtual void add(const double* point, const double* side, std::int64_t arrival) = 0;
+    virtual void add(const double* point, const double* side, std::int64_t arrival,
+                     Departures departures) = 0;
     // rows: (size, objectives), arrivals: (size,), in the order of arrival.
     virtual void copy(double* rows, std::int64_t* arrivals) const = 0;
 };

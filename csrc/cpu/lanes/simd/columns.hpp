@@ -32,7 +32,17 @@ class Buffer {
         return data_;
     }
 
+    Number* data() const { return data_; }
     std::size_t bytes() const { return size_ * sizeof(Number); }
+
+    void swap(Buffer& other) {
+        Number* const data = data_;
+        const std::size_t size = size_;
+        data_ = other.data_;
+        size_ = other.size_;
+        other.data_ = data;
+        other.size_ = size;
+    }
 
   private:
     static constexpr std::align_val_t kAlignment{64};

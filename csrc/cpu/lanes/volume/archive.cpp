@@ -1,98 +1,161 @@
 // The members of an archive and their sides, kept between additions.
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
+#include "cpu/lanes/volume/indexed_rows.hpp"
 #include "cpu/lanes/volume/sorted_rows.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
-PARETOPO_INLINE Mask rows_from(std::size_t i, std::size_t count) {
-    const std::size_t left = count - i;
-    return lanes_before(left < kLanes ? static_cast<int>(left) : kLanes);
+// The sides of the members that are better than the reference: sorted while they are few, so that
+// volumes are measured in place.
+class Sides {
+  public:
+    explicit Sides(int objectives)
+        : objectives_(objectives), indexed_(objectives, objectives), volume_(objectives) {}
+
+    double gain(const double* side);
+    void need_one_more();  // if memory runs out, no side changes
+    void add(const double* side);
+
+  private:
+    void index_all();
+    double gain_near(const double* side);
+    template <typename Value>
+    Columns sorted(std::size_t count, const Value& value);
+
+    int objectives_;
+    bool is_indexed_ = false;
+    GrowingColumns sorted_;  // until they are indexed
+    IndexedRows indexed_;
+    Hypervolume volume_;
+    GrowingColumns near_;
+    Buffer<double> corners_, keys_, columns_;
+    Buffer<std::uint32_t> rows_, order_, buckets_;
+};
+
+double Sides::gain(const double* side) {
+    if (is_indexed_) return gain_near(side);
+    std::size_t high = 0;
+    return volume_.exact_exclusive_of(objectives_, side, sorted_.rows, high);
+}
+
+// Measures only the rows near the point. If too many digits cancel, the volume is a sum of slices,
+// which depend on all rows.
+double Sides::gain_near(const double* side) {
+    const auto width = static_cast<std::size_t>(objectives_);
+    double* scratch = corners_.of(width * kLanes);
+    auto* corners = reinterpret_cast<Doubles*>(scratch);
+    if (!indexed_.pick(side, corners, near_)) return 0.0;
+    const Columns& near = near_.rows;
+    // Later rows first, among equal ones: as in the order of sorted rows.
+    std::size_t high = 0;
+    const Hypervolume::Exclusive gain = volume_.try_exclusive_of(
+        objectives_, side,
+        sorted(near.count, [&](std::size_t i, int m) { return near[m][near.count - 1 - i]; }), high);
+    if (gain.is_exact) return gain.volume;
+    std::size_t count = indexed_.size();
+    std::uint32_t* rows = rows_.of(count);
+    indexed_.for_each([&](std::size_t i) { rows[--count] = static_cast<std::uint32_t>(i); });
+    high = 0;
+    return volume_.exact_exclusive_of(
+        objectives_, side,
+        sorted(indexed_.size(), [&](std::size_t i, int m) { return indexed_.at(rows[i], m); }),
+        high);
+}
+
+// The rows in descending order of their last objective.
+template <typename Value>
+Columns Sides::sorted(std::size_t count, const Value& value) {
+    double* keys = keys_.of(count + kPadding);
+    for (std::size_t i = 0; i < count; ++i) keys[i] = value(i, objectives_ - 1);
+    std::uint32_t* order = order_.of(count + kPadding);
+    descending(keys, count, order, buckets_);
+    Columns rows = columns_in(columns_, objectives_, count);
+    for (int m = 0; m < objectives_; ++m) {
+        for (std::size_t i = 0; i < count; ++i) rows[m][i] = value(order[i], m);
+    }
+    rows.count = count;
+    rows.close(objectives_);
+    return rows;
+}
+
+void Sides::need_one_more() {
+    if (!is_indexed_ && sorted_.rows.count >= kMaxSortedInArchive) index_all();
+    if (is_indexed_) {
+        indexed_.need_one_more();
+    } else {
+        sorted_.need_one_more(objectives_);
+    }
+}
+
+// In the order in which equal ones must have arrived.
+void Sides::index_all() {
+    const Columns& rows = sorted_.rows;
+    indexed_.clear();
+    for (std::size_t i = rows.count; i-- > 0;) {
+        indexed_.need_one_more();
+        indexed_.append([&](int m) { return rows[m][i]; });
+    }
+    is_indexed_ = true;
+    sorted_.clear(objectives_);
+}
+
+void Sides::add(const double* side) {
+    if (is_indexed_) {
+        indexed_.remove_covered(side, [](std::size_t) {});
+        indexed_.append([side](int m) { return side[m]; });
+        return;
+    }
+    std::size_t high = 0;
+    const Doubles key = all(side[objectives_ - 1]);
+    for (;;) {  // ends at the zeros after the rows, because sides are positive
+        const int reach = count(reaches(load(sorted_.rows[objectives_ - 1] + high), key));
+        high += static_cast<std::size_t>(reach);
+        if (reach < kLanes) break;
+    }
+    insert(sorted_.rows, side, objectives_, high);
 }
 
 class Archive final : public ArchiveMembers {
   public:
-    explicit Archive(int objectives) : objectives_(objectives), volume_(objectives) {}
+    explicit Archive(int objectives)
+        : objectives_(objectives), members_(objectives, objectives + 1), sides_(objectives) {}
 
-    std::size_t size() const override { return members_.rows.count; }
-    bool covers(const double* point) const override;
-    double gain(const double* point, const double* side) override;
-    void add(const double* point, const double* side, std::int64_t arrival) override;
+    std::size_t size() const override { return members_.size(); }
+    bool covers(const double* point) const override { return members_.covers(point); }
+    double gain(const double*, const double* side) override { return sides_.gain(side); }
+    void add(const double* point, const double* side, std::int64_t arrival,
+             Departures departures) override;
     void copy(double* rows, std::int64_t* arrivals) const override;
 
   private:
-    void add_side(const double* side);
+    std::int64_t arrival_of(std::size_t i) const {
+        return static_cast<std::int64_t>(members_.at(i, objectives_));
+    }
 
     int objectives_;
-    Hypervolume volume_;
-    GrowingColumns sides_;    // of the members that are better than the reference
-    GrowingColumns members_;  // with their arrivals as the last column
+    IndexedRows members_;  // with their arrivals as the last column
+    Sides sides_;
 };
 
-bool Archive::covers(const double* point) const {
-    const Columns& rows = members_.rows;
-    for (std::size_t i = 0; i < rows.count; i += kLanes) {
-        Mask covers = rows_from(i, rows.count);
-        for (int m = 0; m < objectives_; ++m) {
-            covers = both(covers, reaches(load(rows[m] + i), all(point[m])));
-        }
-        if (bits(covers)) return true;
-    }
-    return false;
-}
-
-double Archive::gain(const double*, const double* side) {
-    std::size_t high = 0;
-    return volume_.exact_exclusive_of(objectives_, side, sides_.rows, high);
-}
-
-void Archive::add(const double* point, const double* side, std::int64_t arrival) {
-    const int columns = objectives_ + 1;
-    members_.need_one_more(columns);
-    sides_.need_one_more(objectives_);  // so that the sides of a new member always find room
-    Columns& rows = members_.rows;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < rows.count; i += kLanes) {
-        const Mask present = rows_from(i, rows.count);
-        Mask covered = present;
-        for (int m = 0; m < objectives_; ++m) {
-            covered = both(covered, reaches(all(point[m]), load(rows[m] + i)));
-        }
-        const Mask stays = without(present, covered);
-        if (kept != i || bits(covered)) {
-            for (int m = 0; m < columns; ++m) {
-                squeeze(rows[m] + kept, stays, load(rows[m] + i));
-            }
-        }
-        kept += static_cast<std::size_t>(count(stays));
-    }
-    for (int m = 0; m < objectives_; ++m) rows[m][kept] = point[m];
-    rows[objectives_][kept] = static_cast<double>(arrival);
-    rows.count = kept + 1;
-    rows.close(columns);
-    if (side) add_side(side);
-}
-
-void Archive::add_side(const double* side) {
-    std::size_t high = 0;
-    const Doubles key = all(side[objectives_ - 1]);
-    for (;;) {  // ends at the zeros after the rows, because sides are positive
-        const int reach = count(reaches(load(sides_.rows[objectives_ - 1] + high), key));
-        high += static_cast<std::size_t>(reach);
-        if (reach < kLanes) break;
-    }
-    insert(sides_.rows, side, objectives_, high);
+void Archive::add(const double* point, const double* side, std::int64_t arrival,
+                  Departures departures) {
+    members_.need_one_more();
+    if (side) sides_.need_one_more();
+    members_.remove_covered(point, [&](std::size_t i) {
+        departures.leave(departures.owner, arrival_of(i));
+    });
+    members_.append(
+        [&](int m) { return m < objectives_ ? point[m] : static_cast<double>(arrival); });
+    if (side) sides_.add(side);
 }
 
 void Archive::copy(double* rows, std::int64_t* arrivals) const {
-    const auto width = static_cast<std::size_t>(objectives_);
-    for (std::size_t i = 0; i < size(); ++i) {
-        for (int m = 0; m < objectives_; ++m) {
-            rows[i * width + static_cast<std::size_t>(m)] = members_.rows[m][i];
-        }
-        arrivals[i] = static_cast<std::int64_t>(members_.rows[objectives_][i]);
-    }
+    members_.for_each([&](std::size_t i) {
+        for (int m = 0; m < objectives_; ++m) *rows++ = members_.at(i, m);
+        *arrivals++ = arrival_of(i);
+    });
 }
 
 ArchiveMembers* make_archive(int objectives) { return new Archive(objectives); }

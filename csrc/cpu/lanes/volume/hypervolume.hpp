@@ -29,6 +29,13 @@ class Hypervolume final : public HypervolumeKernel {
     // the rows that reach the last objective of the point.
     double exclusive_of(int objectives, const double* point, const Columns& rows,
                         std::size_t& high);
+    // The same, and whether cancellation left most digits right.
+    struct Exclusive {
+        double volume;
+        bool is_exact;
+    };
+    Exclusive try_exclusive_of(int objectives, const double* point, const Columns& rows,
+                               std::size_t& high);
     // The same without cancellation, for points where exclusive_of may suffer from it.
     double exact_exclusive_of(int objectives, const double* point, const Columns& rows,
                               std::size_t& high);

@@ -25,15 +25,21 @@ std::size_t rows_above(const double* row, const Columns& rows, int objectives) {
 
 }  // namespace
 
-// A difference of volumes loses the digits that it has fewer than the box. If hardly any are left,
-// the box is cut into slices along the last objective, each with the volume that the point adds
-// there: a sum of positive terms.
-double Hypervolume::exact_exclusive_of(int objectives, const double* point, const Columns& rows,
-                                       std::size_t& high) {
+// A difference of volumes loses the digits that it has fewer than the box.
+Hypervolume::Exclusive Hypervolume::try_exclusive_of(int objectives, const double* point,
+                                                     const Columns& rows, std::size_t& high) {
     latest_box_ = 0.0;
     const double gain = exclusive_of(objectives, point, rows, high);
-    if (objectives == 1 || gain > kSafe * latest_box_) return gain;
-    if (latest_box_ == 0.0) return gain;  // nothing was subtracted
+    const bool is_difference = objectives > 1 && latest_box_ != 0.0;
+    return {gain, !is_difference || gain > kSafe * latest_box_};
+}
+
+// If hardly any digits are left, the box is cut into slices along the last objective, each with the
+// volume that the point adds there: a sum of positive terms.
+double Hypervolume::exact_exclusive_of(int objectives, const double* point, const Columns& rows,
+                                       std::size_t& high) {
+    const auto [gain, is_exact] = try_exclusive_of(objectives, point, rows, high);
+    if (is_exact) return gain;
     const bool before = std::exchange(is_exact_, true);
     const double sum = exclusive_by_slices(objectives, point, rows);
     is_exact_ = before;

@@ -1,0 +1,124 @@
+"""ParetoArchive with more members than it scans one by one."""
+
+import copy
+import hashlib
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import paretopo_core as pp
+
+_KINDS = ("front", "ties", "drift", "flood")
+
+
+class Scan:
+    """The members of an archive by their definition: each point is compared with all of them."""
+
+    def __init__(self, objectives, maximise):
+        self.sign = np.where(maximise, 1.0, -1.0)
+        self.points = np.empty((0, objectives))
+        self.indices = np.empty(0, dtype=np.int64)
+        self.additions = 0
+
+    def add(self, point):
+        rows, row = self.points * self.sign, point * self.sign
+        self.additions += 1
+        if (rows >= row).all(axis=1).any():
+            return False
+        stays = ~(rows <= row).all(axis=1)
+        self.points = np.vstack([self.points[stays], point])
+        self.indices = np.append(self.indices[stays], self.additions - 1)
+        return True
+
+    def remove(self, place):
+        self.points = np.delete(self.points, place, axis=0)
+        self.indices = np.delete(self.indices, place)
+
+
+def draw_sequence(random, kind, count, objectives, maximise):
+    """Points of which many hundreds are members at once; all lie better than 0 by their sense."""
+    if kind == "ties":  # whole numbers of one sum, in part moved down
+        points = random.multinomial(30, np.ones(objectives) / objectives, count).astype(float)
+        points[::5] -= random.integers(0, 2, points[::5].shape)
+    else:
+        points = np.abs(random.normal(size=(count, objectives)))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+    if kind == "drift":  # later points cover earlier ones
+        points *= np.linspace(0.9, 1.0, count)[:, None]
+    elif kind == "flood":
+        points[random.random(count) < 0.5] *= random.uniform(0.3, 1.0)
+        points[1::9] = points[::9][: len(points[1::9])]
+    points += 0.5
+    points[::97, 0] = -0.5  # beyond a reference of 0
+    return points * np.where(maximise, 1.0, -1.0)
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(_KINDS),
+    objectives=st.integers(3, 10),
+    has_ref=st.booleans(),
+    data=st.data(),
+)
+def test_an_indexed_archive_has_the_members_of_a_plain_scan(
+    seed, kind, objectives, has_ref, data
+):
+    maximise = data.draw(st.lists(st.booleans(), min_size=objectives, max_size=objectives))
+    random = np.random.default_rng(seed)
+    points = draw_sequence(random, kind, 2_500, objectives, maximise)
+    has_ref = has_ref and objectives == 3  # more objectives take long to measure
+    archive = pp.ParetoArchive(
+        ref=np.zeros(objectives) if has_ref else None,
+        objectives=None if has_ref else objectives,
+        maximise=maximise,
+    )
+    scan = Scan(objectives, maximise)
+    for first in range(0, len(points), 500):
+        some = points[first : first + 500]
+        joined = archive.extend(some, range(first, first + 500)).joined
+        assert joined.tolist() == [scan.add(point) for point in some]
+        np.testing.assert_array_equal(archive.points, scan.points)
+        np.testing.assert_array_equal(archive.indices, scan.indices)
+        assert archive.payloads == scan.indices.tolist()
+        if has_ref:
+            own = archive.recomputed_hypervolume()
+            assert archive.hypervolume == pytest.approx(own, rel=1e-9)
+    with pytest.raises(ValueError, match="point"):
+        archive.add([np.nan] * objectives)
+    for again in (pickle.loads(pickle.dumps(archive)), copy.deepcopy(archive)):
+        assert again.state_dict() == archive.state_dict()
+    place = data.draw(st.integers(0, len(archive) - 1))
+    archive.remove(archive.points[place])
+    scan.remove(place)
+    best = np.where(maximise, 1e3, -1e3)
+    for point in (*points[:50], best, points[7]):  # the last but one covers all
+        scan.add(point)
+        archive.add(point)
+        np.testing.assert_array_equal(archive.points, scan.points)
+    assert len(archive) == 1
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("objectives", [3, 4, 5])
+def test_gains_of_an_indexed_archive_are_contributions(kind, objectives):
+    maximise = [m != 1 for m in range(objectives)]
+    count = 1_500 if objectives == 3 else 900
+    random = np.random.default_rng(objectives)
+    points = draw_sequence(random, kind, count, objectives, maximise)
+    archive = pp.ParetoArchive(np.zeros(objectives), maximise=maximise)
+    archive.extend(points)
+    assert len(archive) > 512
+    asked = draw_sequence(random, kind, 40, objectives, maximise) * 1.01
+    sign = np.where(maximise, 1.0, -1.0)
+    for point, gain in zip(asked, archive.gain(asked).tolist(), strict=True):
+        if (archive.points * sign >= point * sign).all(axis=1).any():
+            assert gain == 0.0
+            continue
+        stays = ~(archive.points * sign <= point * sign).all(axis=1)
+        before = pp.hypervolume(archive.points, 0.0, maximise=maximise)
+        after = pp.hypervolume(np.vstack([archive.points[stays], point]), 0.0, maximise=maximise)
+        assert gain == pytest.approx(after - before, rel=1e-6, abs=1e-11 * after)
