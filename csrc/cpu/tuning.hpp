@@ -34,7 +34,7 @@ inline constexpr std::size_t kMaxCountedInSweep = 96;
 // The members of an archive from 3 objectives on, in the order of arrival, against their index.
 inline constexpr std::size_t kMinIndexed = 256;
 // The sides of these members, sorted by the last one, against their index.
-inline constexpr std::size_t kMaxSortedInArchive = 512;
+inline constexpr std::size_t kMaxSortedInArchive = 1024;
 
 // Groups with a mask are copied without their padding before the lanes see them, within these
 // numbers of points, if at most half of the points are present in the fullest group.

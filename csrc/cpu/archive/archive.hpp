@@ -28,8 +28,8 @@ class Archive {
 
     // The effect of adding a finite point: it joins unless a member is at least as good in every
     // objective. Throws std::domain_error if the distance from the reference overflows. O(log
-    // members) with 2 objectives. From 3 objectives, members' sides are kept sorted for the gain,
-    // O(members * objectives); from 4, the volume of the rows that limit the point comes on top.
+    // members) with 2 objectives. From 3 objectives, an index picks the members to compare; the
+    // volume of the members near the point comes on top.
     Addition weigh(const double* point);
     // Adds the last weighed point, which must join, and removes the members that it dominates.
     // `arrival` exceeds all earlier ones. Changes nothing if it throws.

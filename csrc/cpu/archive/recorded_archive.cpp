@@ -47,12 +47,12 @@ Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
     }
     // Adds those who leave to `released`.
     std::pair<RecordedArchive*, Payloads*> leaving{this, &released};
-    const ArchiveMembers::Departures departures{
-        [](void* owner, std::int64_t arrival) {
-            const auto& [archive, payloads] = *static_cast<decltype(leaving)*>(owner);
-            archive->release(arrival, *payloads);
-        },
-        &leaving};
+    const ArchiveMembers::Departures departures{[](void* owner, std::int64_t arrival) {
+                                                    const auto& [archive, payloads] =
+                                                        *static_cast<decltype(leaving)*>(owner);
+                                                    archive->release(arrival, *payloads);
+                                                },
+                                                &leaving};
     {
         const Turns::Change change(turns_);
         if (keeps_history_) history_.insert(history_.end(), row, row + width_);

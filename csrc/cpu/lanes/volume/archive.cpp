@@ -9,6 +9,7 @@ namespace {
 
 // The sides of the members that are better than the reference: sorted while they are few, so that
 // volumes are measured in place.
+template <int kObjectives>
 class Sides {
   public:
     explicit Sides(int objectives)
@@ -27,14 +28,15 @@ class Sides {
     int objectives_;
     bool is_indexed_ = false;
     GrowingColumns sorted_;  // until they are indexed
-    IndexedRows indexed_;
+    IndexedRows<kObjectives> indexed_;
     Hypervolume volume_;
     GrowingColumns near_;
     Buffer<double> corners_, keys_, columns_;
     Buffer<std::uint32_t> rows_, order_, buckets_;
 };
 
-double Sides::gain(const double* side) {
+template <int kObjectives>
+double Sides<kObjectives>::gain(const double* side) {
     if (is_indexed_) return gain_near(side);
     std::size_t high = 0;
     return volume_.exact_exclusive_of(objectives_, side, sorted_.rows, high);
@@ -42,7 +44,8 @@ double Sides::gain(const double* side) {
 
 // Measures only the rows near the point. If too many digits cancel, the volume is a sum of slices,
 // which depend on all rows.
-double Sides::gain_near(const double* side) {
+template <int kObjectives>
+double Sides<kObjectives>::gain_near(const double* side) {
     const auto width = static_cast<std::size_t>(objectives_);
     double* scratch = corners_.of(width * kLanes);
     auto* corners = reinterpret_cast<Doubles*>(scratch);
@@ -52,7 +55,8 @@ double Sides::gain_near(const double* side) {
     std::size_t high = 0;
     const Hypervolume::Exclusive gain = volume_.try_exclusive_of(
         objectives_, side,
-        sorted(near.count, [&](std::size_t i, int m) { return near[m][near.count - 1 - i]; }), high);
+        sorted(near.count, [&](std::size_t i, int m) { return near[m][near.count - 1 - i]; }),
+        high);
     if (gain.is_exact) return gain.volume;
     std::size_t count = indexed_.size();
     std::uint32_t* rows = rows_.of(count);
@@ -65,8 +69,9 @@ double Sides::gain_near(const double* side) {
 }
 
 // The rows in descending order of their last objective.
+template <int kObjectives>
 template <typename Value>
-Columns Sides::sorted(std::size_t count, const Value& value) {
+Columns Sides<kObjectives>::sorted(std::size_t count, const Value& value) {
     double* keys = keys_.of(count + kPadding);
     for (std::size_t i = 0; i < count; ++i) keys[i] = value(i, objectives_ - 1);
     std::uint32_t* order = order_.of(count + kPadding);
@@ -80,7 +85,8 @@ Columns Sides::sorted(std::size_t count, const Value& value) {
     return rows;
 }
 
-void Sides::need_one_more() {
+template <int kObjectives>
+void Sides<kObjectives>::need_one_more() {
     if (!is_indexed_ && sorted_.rows.count >= kMaxSortedInArchive) index_all();
     if (is_indexed_) {
         indexed_.need_one_more();
@@ -90,7 +96,8 @@ void Sides::need_one_more() {
 }
 
 // In the order in which equal ones must have arrived.
-void Sides::index_all() {
+template <int kObjectives>
+void Sides<kObjectives>::index_all() {
     const Columns& rows = sorted_.rows;
     indexed_.clear();
     for (std::size_t i = rows.count; i-- > 0;) {
@@ -101,7 +108,8 @@ void Sides::index_all() {
     sorted_.clear(objectives_);
 }
 
-void Sides::add(const double* side) {
+template <int kObjectives>
+void Sides<kObjectives>::add(const double* side) {
     if (is_indexed_) {
         indexed_.remove_covered(side, [](std::size_t) {});
         indexed_.append([side](int m) { return side[m]; });
@@ -117,6 +125,7 @@ void Sides::add(const double* side) {
     insert(sorted_.rows, side, objectives_, high);
 }
 
+template <int kObjectives>
 class Archive final : public ArchiveMembers {
   public:
     explicit Archive(int objectives)
@@ -135,30 +144,42 @@ class Archive final : public ArchiveMembers {
     }
 
     int objectives_;
-    IndexedRows members_;  // with their arrivals as the last column
-    Sides sides_;
+    IndexedRows<kObjectives> members_;  // with their arrivals as the last column
+    Sides<kObjectives> sides_;
 };
 
-void Archive::add(const double* point, const double* side, std::int64_t arrival,
-                  Departures departures) {
+template <int kObjectives>
+void Archive<kObjectives>::add(const double* point, const double* side, std::int64_t arrival,
+                               Departures departures) {
     members_.need_one_more();
     if (side) sides_.need_one_more();
-    members_.remove_covered(point, [&](std::size_t i) {
-        departures.leave(departures.owner, arrival_of(i));
-    });
+    members_.remove_covered(
+        point, [&](std::size_t i) { departures.leave(departures.owner, arrival_of(i)); });
     members_.append(
         [&](int m) { return m < objectives_ ? point[m] : static_cast<double>(arrival); });
     if (side) sides_.add(side);
 }
 
-void Archive::copy(double* rows, std::int64_t* arrivals) const {
+template <int kObjectives>
+void Archive<kObjectives>::copy(double* rows, std::int64_t* arrivals) const {
     members_.for_each([&](std::size_t i) {
         for (int m = 0; m < objectives_; ++m) *rows++ = members_.at(i, m);
         *arrivals++ = arrival_of(i);
     });
 }
 
-ArchiveMembers* make_archive(int objectives) { return new Archive(objectives); }
+ArchiveMembers* make_archive(int objectives) {
+    switch (objectives) {
+        case 3:
+            return new Archive<3>(objectives);
+        case 4:
+            return new Archive<4>(objectives);
+        case 5:
+            return new Archive<5>(objectives);
+        default:
+            return new Archive<0>(objectives);
+    }
+}
 
 }  // namespace
 

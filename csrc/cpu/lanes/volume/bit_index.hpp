@@ -62,9 +62,11 @@ PARETOPO_INLINE Bits operator~(Bits a) {
 
 // The rows are removed by clearing their bits; the caller gives them values that no comparison
 // accepts.
+// kObjectives: the number of objectives; 0: given at run time.
+template <int kObjectives>
 class BitIndex {
   public:
-    // Of more objectives only the first ones have bits.
+    // Only the first objectives have bits.
     static constexpr int kMaxObjectives = 16;
 
     // For each objective, the last bound that a value reaches; the first bound is -infinity.
@@ -73,9 +75,9 @@ class BitIndex {
     };
 
     explicit BitIndex(int objectives)
-        : width_(objectives < kMaxObjectives ? objectives : kMaxObjectives) {}
+        : given_(objectives < kMaxObjectives ? objectives : kMaxObjectives) {}
 
-    // Of the first rows(), the last block in part.
+    // The blocks of the first rows(); the last may be filled in part.
     std::size_t blocks() const { return (words_ + Bits::kWords - 1) / Bits::kWords; }
     std::size_t rows() const { return words_ * 64; }
     bool has_room() const { return words_ < room_ * Bits::kWords; }
@@ -86,7 +88,7 @@ class BitIndex {
         const std::size_t room = 2 * room_ + 1;
         Buffer<std::uint64_t> bits;
         bits.of(room * lines() * Bits::kWords);
-        bounds_.of(static_cast<std::size_t>(width_) * kStride);
+        bounds_.of(static_cast<std::size_t>(width()) * kStride);
         bits_.swap(bits);
         room_ = room;
         clear();
@@ -96,7 +98,7 @@ class BitIndex {
     void choose_bounds(const Columns& rows) {
         constexpr int kSampled = 4 * kBounds;
         double sample[kSampled];
-        for (int m = 0; m < width_; ++m) {
+        for (int m = 0; m < width(); ++m) {
             for (std::size_t k = 0; k < kSampled; ++k) {
                 sample[k] = rows[m][k * rows.count / kSampled];
             }
@@ -118,7 +120,7 @@ class BitIndex {
                 std::memset(at(0, line, block), 0, sizeof(Bits));
             }
         }
-        for (int m = 0; m < width_; ++m) {
+        for (int m = 0; m < width(); ++m) {
             const double* values = rows[m] + words_ * 64;
             for (int b = 0; b < kBounds; ++b) {
                 const Doubles bound = all(bounds_of(m)[b]);
@@ -129,13 +131,13 @@ class BitIndex {
                 at(m, b, block)[word] = reaching;
             }
         }
-        at(width_, 0, block)[word] = ~std::uint64_t{0};
+        at(width(), 0, block)[word] = ~std::uint64_t{0};
         ++words_;
     }
 
     Places places(const double* point) const {
         Places places;
-        for (int m = 0; m < width_; ++m) {
+        for (int m = 0; m < width(); ++m) {
             const double* bounds = bounds_of(m);
             int reached = 0;
             for (int b = 0; b < kBounds; b += kLanes) {
@@ -151,19 +153,19 @@ class BitIndex {
         while (bounds_of(m)[places.of[m] + 1] <= value) ++places.of[m];
     }
 
-    int width() const { return width_; }
+    PARETOPO_INLINE int width() const { return kObjectives > 0 ? kObjectives : given_; }
 
     // Some rows of a block, among them all that reach a point, or the values at its places.
     PARETOPO_INLINE Bits above(const Places& places, std::size_t block) const {
         Bits some = present(block);
-        for (int m = 0; m < width_; ++m) some = some & reaching(m, places.of[m], block);
+        for (int m = 0; m < width(); ++m) some = some & reaching(m, places.of[m], block);
         return some;
     }
 
     // Some rows, among them all that the point reaches.
     PARETOPO_INLINE Bits below(const Places& places, std::size_t block) const {
         Bits others = reaching(0, places.of[0] + 1, block);
-        for (int m = 1; m < width_; ++m) others = others | reaching(m, places.of[m] + 1, block);
+        for (int m = 1; m < width(); ++m) others = others | reaching(m, places.of[m] + 1, block);
         return present(block) & ~others;
     }
 
@@ -171,7 +173,7 @@ class BitIndex {
     PARETOPO_INLINE Bits almost_above(const Places& places, std::size_t block) const {
         Bits once = ~reaching(0, places.of[0], block);
         Bits twice = once & ~once;
-        for (int m = 1; m < width_; ++m) {
+        for (int m = 1; m < width(); ++m) {
             const Bits is_short = ~reaching(m, places.of[m], block);
             twice = twice | (once & is_short);
             once = once | is_short;
@@ -181,7 +183,7 @@ class BitIndex {
 
     // `gone`: the bits of a vector of rows. Returns those of rows that were present.
     unsigned remove(std::size_t row, unsigned gone) {
-        std::uint64_t& word = at(width_, 0, row / Bits::kRows)[row % Bits::kRows / 64];
+        std::uint64_t& word = at(width(), 0, row / Bits::kRows)[row % Bits::kRows / 64];
         const std::uint64_t left = word & std::uint64_t{gone} << (row % 64);
         word &= ~left;
         return static_cast<unsigned>(left >> (row % 64));
@@ -196,7 +198,7 @@ class BitIndex {
         return bounds_.data() + static_cast<std::size_t>(m) * kStride;
     }
     // One for each bound of an objective, one without a row, and one for the rows that are present.
-    std::size_t lines() const { return static_cast<std::size_t>(width_ * (kBounds + 1) + 1); }
+    std::size_t lines() const { return static_cast<std::size_t>(width() * (kBounds + 1) + 1); }
 
     PARETOPO_INLINE std::size_t offset(int m, int bound, std::size_t block) const {
         const auto line = static_cast<std::size_t>(m * (kBounds + 1) + bound);
@@ -210,9 +212,9 @@ class BitIndex {
         std::memcpy(&bits, bits_.data() + offset(m, bound, block), sizeof bits);
         return bits;
     }
-    PARETOPO_INLINE Bits present(std::size_t block) const { return reaching(width_, 0, block); }
+    PARETOPO_INLINE Bits present(std::size_t block) const { return reaching(width(), 0, block); }
 
-    int width_;
+    int given_;
     std::size_t words_ = 0;
     std::size_t room_ = 0;  // blocks
     Buffer<std::uint64_t> bits_;

@@ -10,11 +10,12 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
+template <int kObjectives>
 class IndexedRows {
   public:
     // The columns after the objectives are only kept.
     IndexedRows(int objectives, int columns)
-        : objectives_(objectives), columns_(columns), index_(objectives) {}
+        : given_(objectives), columns_(columns), index_(objectives) {}
 
     std::size_t size() const { return rows_.rows.count - gone_; }
 
@@ -30,7 +31,7 @@ class IndexedRows {
     bool covers(const double* point) const {
         const std::size_t blocks = index_.blocks();
         if (blocks > 0) {
-            const BitIndex::Places places = index_.places(point);
+            const Places places = index_.places(point);
             for (std::size_t block = 0; block < blocks; ++block) {
                 const bool none_covers =
                     index_.above(places, block).for_each_vector([&](std::size_t i) {
@@ -58,7 +59,7 @@ class IndexedRows {
     void remove_covered(const double* point, const Leave& leave) {
         const std::size_t blocks = index_.blocks();
         if (blocks > 0) {
-            const BitIndex::Places places = index_.places(point);
+            const Places places = index_.places(point);
             for (std::size_t block = 0; block < blocks; ++block) {
                 index_.below(places, block).for_each_vector([&](std::size_t at) {
                     const std::size_t i = block * Bits::kRows + at;
@@ -95,14 +96,14 @@ class IndexedRows {
     // them is that which it adds to all rows, bit for bit. corners: (objectives, kLanes), scratch.
     // Returns false if a row covers the point, which then adds nothing.
     bool pick(const double* point, Doubles* corners, GrowingColumns& near) const {
-        for (int m = 0; m < objectives_; ++m) corners[m] = all(0.0);
+        for (int m = 0; m < width(); ++m) corners[m] = all(0.0);
         if (!shrink_box(point, corners)) return false;
-        near.clear(objectives_);
+        near.clear(width());
         copy_inside(corners, near);
         // In place of the rows that cut the box: rows that cut it at the same corner.
-        for (int cut = 0; cut + 1 < objectives_; ++cut) {
-            near.need_one_more(objectives_);
-            for (int m = 0; m < objectives_; ++m) {
+        for (int cut = 0; cut + 1 < width(); ++cut) {
+            near.need_one_more(width());
+            for (int m = 0; m < width(); ++m) {
                 near.rows[m][near.rows.count] = m == cut ? corners[m][0] : point[m];
             }
             ++near.rows.count;
@@ -117,7 +118,10 @@ class IndexedRows {
     }
 
   private:
+    using Places = typename BitIndex<kObjectives>::Places;
     static constexpr double kGone = -std::numeric_limits<double>::infinity();  // of all columns
+
+    PARETOPO_INLINE int width() const { return kObjectives > 0 ? kObjectives : given_; }
 
     // The next number of rows at which the index grows.
     std::size_t next_indexed() const {
@@ -138,7 +142,7 @@ class IndexedRows {
     PARETOPO_INLINE Mask covering(const double* point, std::size_t i) const {
         const Columns& rows = rows_.rows;
         Mask covers = reaches(load(rows[0] + i), all(point[0]));
-        for (int m = 1; m < objectives_; ++m) {
+        for (int m = 1; m < width(); ++m) {
             covers = both(covers, reaches(load(rows[m] + i), all(point[m])));
         }
         return covers;
@@ -146,7 +150,7 @@ class IndexedRows {
     PARETOPO_INLINE Mask covered(const double* point, std::size_t i) const {
         const Columns& rows = rows_.rows;
         Mask covered = reaches(all(point[0]), load(rows[0] + i));
-        for (int m = 1; m < objectives_; ++m) {
+        for (int m = 1; m < width(); ++m) {
             covered = both(covered, reaches(all(point[m]), load(rows[m] + i)));
         }
         return covered;
@@ -196,7 +200,7 @@ class IndexedRows {
             const Columns& rows = rows_.rows;
             Mask once = none();
             Mask twice = none();
-            for (int m = 0; m < objectives_; ++m) {
+            for (int m = 0; m < width(); ++m) {
                 const Mask is_short = above(all(point[m]), load(rows[m] + i));
                 twice = either(twice, both(once, is_short));
                 once = either(once, is_short);
@@ -205,7 +209,7 @@ class IndexedRows {
             const Mask cuts = without(once, twice);
             if (!bits(cuts)) return true;
             has_cut = true;
-            for (int m = 0; m < objectives_; ++m) {
+            for (int m = 0; m < width(); ++m) {
                 const Doubles value = load(rows[m] + i);
                 const Mask is_short = both(cuts, above(all(point[m]), value));
                 corners[m] = larger(corners[m], where(is_short, value));
@@ -215,24 +219,24 @@ class IndexedRows {
         for (std::size_t i = index_.rows(); i < rows_.rows.count; i += kLanes) {
             if (!cut(i)) return false;
         }
-        const BitIndex::Places places = index_.places(point);
-        BitIndex::Places low = places_of(corners);
+        const Places places = index_.places(point);
+        Places low = places_of(corners);
         for (std::size_t block = 0; block < index_.blocks(); ++block) {
             has_cut = false;
             const Bits some = index_.almost_above(places, block) & index_.above(low, block);
-            const bool goes_on = some.for_each_vector(
-                [&](std::size_t i) { return cut(block * Bits::kRows + i); });
+            const bool goes_on =
+                some.for_each_vector([&](std::size_t i) { return cut(block * Bits::kRows + i); });
             if (!goes_on) return false;
             if (!has_cut) continue;
             for (int m = 0; m < index_.width(); ++m) index_.raise(m, largest(corners[m]), low);
         }
-        for (int m = 0; m < objectives_; ++m) corners[m] = all(largest(corners[m]));
+        for (int m = 0; m < width(); ++m) corners[m] = all(largest(corners[m]));
         return true;
     }
 
-    BitIndex::Places places_of(const Doubles* corners) const {
-        double corner[BitIndex::kMaxObjectives];
-        for (int m = 0; m < objectives_ && m < BitIndex::kMaxObjectives; ++m) {
+    Places places_of(const Doubles* corners) const {
+        double corner[BitIndex<kObjectives>::kMaxObjectives];
+        for (int m = 0; m < width() && m < BitIndex<kObjectives>::kMaxObjectives; ++m) {
             corner[m] = largest(corners[m]);
         }
         return index_.places(corner);
@@ -243,30 +247,31 @@ class IndexedRows {
     void copy_inside(const Doubles* corners, GrowingColumns& near) const {
         const auto copy = [&](std::size_t i) {
             const Columns& rows = rows_.rows;
-            const int last = objectives_ - 1;
+            const int last = width() - 1;
             Mask inside = reaches(load(rows[last] + i), corners[last]);
             for (int m = 0; m < last; ++m) {
                 inside = both(inside, above(load(rows[m] + i), corners[m]));
             }
             if (!bits(inside)) return true;
-            near.need_one_more(objectives_);
-            for (int m = 0; m < objectives_; ++m) {
+            near.need_one_more(width());
+            for (int m = 0; m < width(); ++m) {
                 squeeze(near.rows[m] + near.rows.count, inside, load(rows[m] + i));
             }
             near.rows.count += static_cast<std::size_t>(count(inside));
             return true;
         };
-        const BitIndex::Places low = places_of(corners);
+        const Places low = places_of(corners);
         for (std::size_t block = 0; block < index_.blocks(); ++block) {
-            index_.above(low, block).for_each_vector(
-                [&](std::size_t i) { return copy(block * Bits::kRows + i); });
+            index_.above(low, block).for_each_vector([&](std::size_t i) {
+                return copy(block * Bits::kRows + i);
+            });
         }
         for (std::size_t i = index_.rows(); i < rows_.rows.count; i += kLanes) copy(i);
     }
 
-    int objectives_, columns_;
+    int given_, columns_;
     GrowingColumns rows_;
-    BitIndex index_;
+    BitIndex<kObjectives> index_;
     std::size_t gone_ = 0;  // rows of blocks that have left
 };
 
