@@ -1,4 +1,7 @@
-"""The questions of the language models: research/{choice,parts}/{train,held_out}.jsonl."""
+"""The questions of the language models: research/{choice,parts}/{train,held_out}.jsonl.
+
+`steerable_models.toml` asks those of examples/steerable.
+"""
 
 from __future__ import annotations
 
@@ -41,3 +44,6 @@ def write_missing(folder: Path = HERE) -> None:
             path = folder / name / f"{file}.jsonl"
             if not path.exists():
                 path.write_text("".join(part), encoding="utf-8")
+    example = HERE.parent / "examples" / "steerable"
+    if folder == HERE and not (example / "held_out.jsonl").exists():
+        runpy.run_path(str(example / "make_questions.py"))["main"]()
