@@ -53,13 +53,18 @@ PARETOPO_INLINE Mask lanes_before(int lane) {  // none if negative
     return static_cast<Mask>(lane < 0 ? 0 : lane > 7 ? 0xff : (1 << lane) - 1);
 }
 PARETOPO_INLINE Doubles where(Mask mask, Doubles a) { return _mm512_maskz_mov_pd(mask, a); }
-// The larger of a and b in the chosen lanes, a elsewhere.
+// The larger of a and b in the chosen lanes, a elsewhere; none is negative.
 PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_max_pd(a, mask, a, b);
 }
 // a + b in the chosen lanes, a elsewhere.
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_add_pd(a, mask, a, b);
+}
+// The next smaller number in the first lanes of positive numbers; none of them if negative.
+PARETOPO_INLINE Doubles just_below(Doubles a, int lanes) {
+    return (Doubles)_mm512_mask_sub_epi64((__m512i)a, lanes_before(lanes), (__m512i)a,
+                                          _mm512_set1_epi64(1));
 }
 // Writes the chosen lanes next to each other; the values after them, up to kLanes, are arbitrary.
 PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
@@ -78,9 +83,12 @@ PARETOPO_INLINE Mask lanes_before(int lane) {
 }
 PARETOPO_INLINE Doubles where(Mask mask, Doubles a) { return (Doubles)((Words)a & mask); }
 PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
-    return choose(mask, larger(a, b), a);
+    return larger(a, where(mask, b));
 }
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) { return a + where(mask, b); }
+PARETOPO_INLINE Doubles just_below(Doubles a, int lanes) {
+    return (Doubles)((Words)a + lanes_before(lanes));
+}
 #if defined(__AVX2__)
 // kChosen[bits]: the chosen lanes as pairs of 32-bit lanes, next to each other.
 struct ChosenLanes {

@@ -1,13 +1,16 @@
-// Sorts keys in descending order: counting ranks for the few rows of a recursion, buckets for many.
+// Sorts keys in descending order: counts ranks for the few rows of a recursion; networks for more;
+// buckets for many.
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
 constexpr std::size_t kCounted = 64;  // keys
+constexpr std::uint64_t kIndex = 0xffffffff;
 constexpr std::size_t kFewInBucket = 16;
 
 // As many buckets as keys, by linear interpolation (Dobosiewicz, 1978); then sorts each bucket.
@@ -65,9 +68,43 @@ void distribute(const double* keys, std::size_t count, std::uint32_t* order,
 
 }  // namespace
 
+void sort_bits(const std::uint64_t* keys, std::size_t count, std::uint64_t* packed) {
+    const KeyRange range = kKeyKernels.measure(keys, count);
+    const std::uint64_t width = range.most - range.least;
+    const int differing = width == 0 ? 0 : 64 - __builtin_clzll(width);
+    const int room = 32 - bits_of_places(count);
+    const int dropped = differing > room ? differing - room : 0;
+    kKeyKernels.sort(keys, count, range.least, dropped, packed);
+    if (dropped == 0) return;
+    // Runs that agree in the bits that were sorted by.
+    const auto is_before = [keys](std::uint64_t a, std::uint64_t b) {
+        const std::uint64_t key_a = keys[a & kIndex];
+        const std::uint64_t key_b = keys[b & kIndex];
+        return key_a != key_b ? key_a < key_b : a < b;
+    };
+    for (std::size_t k = 1; k < count; ++k) {
+        if (packed[k] >> 32 != packed[k - 1] >> 32) continue;
+        std::size_t end = k + 1;
+        while (end < count && packed[end] >> 32 == packed[k] >> 32) ++end;
+        if (!std::is_sorted(packed + k - 1, packed + end, is_before)) {
+            std::sort(packed + k - 1, packed + end, is_before);
+        }
+        k = end;
+    }
+}
+
 void descending(const double* keys, std::size_t count, std::uint32_t* order,
                 Buffer<std::uint32_t>& buckets) {
-    if (count > kCounted) return distribute(keys, count, order, buckets);
+    if (count > kTuning.most_keys_in_words) return distribute(keys, count, order, buckets);
+    if (count > kCounted) {
+        auto* flipped = reinterpret_cast<std::uint64_t*>(buckets.of(4 * count));
+        std::uint64_t* packed = flipped + count;
+        std::memcpy(flipped, keys, count * sizeof(double));
+        for (std::size_t i = 0; i < count; ++i) flipped[i] = ~flipped[i];
+        sort_bits(flipped, count, packed);
+        for (std::size_t i = 0; i < count; ++i) order[i] = static_cast<std::uint32_t>(packed[i]);
+        return;
+    }
     alignas(64) double padded[kCounted + kLanes];
     std::size_t size = 0;
     for (; size < count; ++size) padded[size] = keys[size];

@@ -22,6 +22,31 @@ PARETOPO_INLINE double product(const double* sides, int objectives) {
     return volume;
 }
 
+// How many of the best rows does no other of them cover in their first objectives?
+std::size_t count_uncovered(const Columns& rows, std::size_t best, int objectives) {
+    std::size_t uncovered = 0;
+    for (std::size_t i = 0; i < best; ++i) {
+        int covering = 0;
+        for (std::size_t j = 0; j < best; j += kLanes) {
+            Mask covers = reaches(load(rows[0] + j), all(rows[0][i]));
+            for (int m = 1; m < objectives; ++m) {
+                covers = both(covers, reaches(load(rows[m] + j), all(rows[m][i])));
+            }
+            covering += count(covers);
+        }
+        uncovered += covering == 1 ? 1 : 0;  // itself
+    }
+    return uncovered;
+}
+
+// Do slices become so large that comparing ranks saves more time than ranking takes?
+bool pays_to_rank(const Columns& rows, int objectives) {
+    if (rows.count > kMaxInWords) return false;
+    if (objectives == 4) return rows.count > 128 && count_uncovered(rows, 32, 3) >= 10;
+    if (objectives != 5 || rows[4][1] == rows[4][0]) return false;
+    return rows.count > 16 && count_uncovered(rows, 16, 4) >= 12;
+}
+
 }  // namespace
 
 double Hypervolume::sorted(int objectives, const Columns& rows) {
@@ -95,36 +120,83 @@ Columns Hypervolume::first_block(int objectives, const Columns& rows, std::size_
 
 double Hypervolume::by_slices(int objectives, const Columns& rows) {
     poller_.step();
+    Slices slices = first_slice(objectives, rows);
+    if (objectives == 4) {
+        if (add_slices_of_3(rows, slices)) return slices.volume;
+        slices = first_slice(objectives, rows);
+    }
+    const int rest = objectives - 1;
+    const double* last = rows[rest];
+    double* point = level(objectives).vectors.of(static_cast<std::size_t>(2 * objectives));
+    for (std::size_t i = slices.next; i < rows.count;) {
+        const std::size_t end = rows.count - i > kPollInterval ? i + kPollInterval : rows.count;
+        for (; i < end; ++i) {
+            for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
+            std::size_t high = 0;
+            const double gain = exclusive_of(rest, point, slices.prefix, high);
+            if (!(gain > 0.0)) continue;
+            slices.volume += gain * last[i];
+            if (i + 1 < rows.count) insert(slices.prefix, point, rest, high);
+        }
+        if (i < rows.count) check_interrupt();
+    }
+    return slices.volume;
+}
+
+Hypervolume::Slices Hypervolume::first_slice(int objectives, const Columns& rows) {
     const int rest = objectives - 1;
     const double* last = rows[rest];
     std::size_t i = 1;
     while (i < rows.count && last[i] == last[0]) ++i;
 
-    double volume = 0.0;
-    Columns prefix;
-    double* point = level(objectives).vectors.of(static_cast<std::size_t>(2 * objectives));
+    Slices slices;
+    slices.next = i;
     if (i > 1) {
-        prefix = first_block(objectives, rows, i, volume);
+        slices.prefix = first_block(objectives, rows, i, slices.volume);
     } else {
-        prefix = columns_in(level(objectives).prefix, rest, rows.count);
+        double* point = level(objectives).vectors.of(static_cast<std::size_t>(2 * objectives));
+        slices.prefix = columns_in(level(objectives).prefix, rest, rows.count);
         for (int m = 0; m < rest; ++m) point[m] = rows[m][0];
-        append(prefix, point, rest);
-        volume = product(point, rest);
+        append(slices.prefix, point, rest);
+        slices.volume = product(point, rest);
     }
-    volume *= last[0];
-    while (i < rows.count) {
-        const std::size_t end = rows.count - i > kPollInterval ? i + kPollInterval : rows.count;
-        for (; i < end; ++i) {
-            for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
+    slices.volume *= last[0];
+    return slices;
+}
+
+// Finds the hits of many points before it measures their volumes: the processor then need not know
+// how many hits a point has before it turns to the next. False if the volume of a point vanishes,
+// so that it must not enter the slice.
+bool Hypervolume::add_slices_of_3(const Columns& rows, Slices& slices) {
+    constexpr std::size_t kRoom = 1024;  // hits
+    Hits found[kPollInterval];
+    double heights[kPollInterval];
+    const std::size_t most = room_for_hits(rows.count);
+    const std::size_t room = most + kRoom;
+    double* memory = steps_.of(3 * room);
+    double point[3];
+    for (std::size_t i = slices.next; i < rows.count;) {
+        std::size_t count = 0;
+        std::size_t used = 0;
+        for (; i < rows.count && count < kPollInterval && used + most <= room; ++i) {
+            for (int m = 0; m < 3; ++m) point[m] = rows[m][i];
             std::size_t high = 0;
-            const double gain = exclusive_of(rest, point, prefix, high);
-            if (!(gain > 0.0)) continue;
-            volume += gain * last[i];
-            if (i + 1 < rows.count) insert(prefix, point, rest, high);
+            if (!find_hits(point, slices.prefix, memory + used, room, high, found[count])) {
+                continue;
+            }
+            heights[count] = rows[3][i];
+            used += (found[count].count + 2 * kEight) / kEight * kEight;
+            ++count;
+            if (i + 1 < rows.count) insert(slices.prefix, point, 3, high);
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+            const double gain = free_volume(found[k]);
+            if (!(gain > 0.0)) return false;
+            slices.volume += gain * heights[k];
         }
         if (i < rows.count) check_interrupt();
     }
-    return volume;
+    return true;
 }
 
 double Hypervolume::exclusive_of(int objectives, const double* point, const Columns& rows,
@@ -222,7 +294,13 @@ Columns Hypervolume::sorted_columns(const double* sides, std::size_t count, int 
 }
 
 double Hypervolume::of(const double* sides, std::size_t count, int objectives) {
-    return sorted(objectives, sorted_columns(sides, count, objectives));
+    const Columns rows = sorted_columns(sides, count, objectives);
+    if (pays_to_rank(rows, objectives)) {
+        double volume = 0.0;
+        if (objectives == 5) return ranked_slices_of_4(ranked(rows, 4), rows[4]);
+        if (ranked_slices_of_3(ranked(rows, 3), volume)) return volume;
+    }
+    return sorted(objectives, rows);
 }
 
 double Hypervolume::exclusive(const double* point, const double* sides, std::size_t count,
@@ -280,8 +358,10 @@ void Hypervolume::nondominated(const double* sides, std::size_t count, int objec
 }
 
 std::size_t Hypervolume::bytes() const {
-    std::size_t sum =
-        steps_.bytes() + all_.bytes() + keys_.bytes() + order_.bytes() + buckets_.bytes();
+    std::size_t sum = steps_.bytes() + all_.bytes() + keys_.bytes() + order_.bytes() +
+                      buckets_.bytes() + words_.bytes() + values_.bytes() + ranked_sides_.bytes() +
+                      limited_sides_.bytes() + ranks_.bytes() + prefix_of_3_.bytes() +
+                      prefix_of_4_.bytes() + limited_ranks_.bytes();
     for (int m = 0; m <= most_objectives_; ++m) {
         const Level& one = levels_[m];
         sum += one.prefix.bytes() + one.limited.bytes() + one.block.bytes() + one.gains.bytes() +

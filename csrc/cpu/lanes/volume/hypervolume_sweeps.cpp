@@ -38,57 +38,114 @@ double Hypervolume::volume_3d(const Columns& rows, double* gains) {
 
 namespace {
 
-struct DelimitedBox {
-    double x, y, z, left, below, floor;
+// The free volume of the columns `first` to `first` + kVectors * kLanes, one lane each: from the x
+// of a hit to the next x on the left. The free part of a column is above all hits at least as wide,
+// and only shrinks from level to level. Among equal columns all but the last are empty.
+template <int kVectors>
+class FreeColumns {
+  public:
+    PARETOPO_INLINE FreeColumns(const Hits& hits, std::size_t first) {
+        for (int p = 0; p < kVectors; ++p) {
+            column_[p] = load(hits.x + first + static_cast<std::size_t>(p * kLanes));
+            next_[p] = all(hits.left);
+            top_[p] = all(hits.below);
+            free_[p] = all((hits.top_y - hits.below) * (hits.top_z - hits.z[0]));
+        }
+    }
+
+    // Goes down to hit k + 1. `earlier`: the number of columns that come before hit k.
+    PARETOPO_INLINE void pass(const Hits& hits, std::size_t k, int earlier) {
+        const Doubles x = all(hits.x[k]);
+        const Doubles y = all(hits.y[k]);
+        const Doubles drop = all(hits.z[k] - hits.z[k + 1]);
+        for (int p = 0; p < kVectors; ++p) {
+            const Mask ends = above(column_[p], just_below(x, earlier - p * kLanes));
+            next_[p] = raised(next_[p], ends, x);
+            top_[p] = raised(top_[p], opposite(above(column_[p], x)), y);
+            free_[p] += (all(hits.top_y) - top_[p]) * drop;
+        }
+    }
+
+    PARETOPO_INLINE double sum() const {
+        double volume = 0.0;
+        for (int first = 0; first < kVectors; first += kParts) {
+            Doubles parts[kParts];
+            for (int p = 0; p < kParts; ++p) {
+                const int at = first + p;
+                parts[p] = at < kVectors ? (column_[at] - next_[at]) * free_[at] : all(0.0);
+            }
+            volume += sum_of_eight(parts);
+        }
+        return volume;
+    }
+
+  private:
+    Doubles column_[kVectors], next_[kVectors], top_[kVectors], free_[kVectors];
 };
 
-// The free volume of the columns `first` to `first` + 8 * kBlocks, one lane each: from the x of a
-// hit to the next x on the left. The free part of a column is above all hits at least as wide, and
-// only shrinks from level to level.
-template <int kBlocks>
-PARETOPO_INLINE double columns_of(const double* x, const double* y, const double* z,
-                                  std::size_t hits, std::size_t first, const DelimitedBox& box) {
-    constexpr int kAll = kBlocks * kParts;
-    Doubles column[kAll];
-    Doubles next[kAll];
-    Doubles top[kAll];
-    Doubles free[kAll];
-    for (int p = 0; p < kAll; ++p) {
-        column[p] = load(x + first + static_cast<std::size_t>(p * kLanes));
-        next[p] = all(box.left);
-        top[p] = all(box.below);
-        free[p] = all((box.y - box.below) * (box.z - z[0]));
+// For up to kHits hits: no branch.
+template <int kHits>
+__attribute__((noinline)) double columns_of_few(const Hits& hits) {
+    FreeColumns<(kHits + kLanes - 1) / kLanes> columns(hits, 0);
+#pragma GCC unroll 16
+    for (int k = 0; k < kHits; ++k) columns.pass(hits, static_cast<std::size_t>(k), k);
+    return columns.sum();
+}
+
+template <int kVectors>
+PARETOPO_INLINE double columns_from(const Hits& hits, std::size_t first) {
+    FreeColumns<kVectors> columns(hits, first);
+    for (std::size_t k = 0; k < hits.count; ++k) {
+        columns.pass(hits, k, k > first ? static_cast<int>(k - first) : 0);
     }
-    for (std::size_t k = 0; k < hits; ++k) {
-        const Doubles qx = all(x[k]);
-        const Doubles qy = all(y[k]);
-        const Doubles drop = all(z[k] - z[k + 1]);
-        const int earlier = k > first ? static_cast<int>(k - first) : 0;
-        for (int p = 0; p < kAll; ++p) {
-            // Among equal columns all but the last are empty.
-            const Mask reached = reaches(column[p], qx);
-            const Mask narrower = above(column[p], qx);
-            const Mask ends = either(narrower, both(reached, lanes_before(earlier - p * kLanes)));
-            next[p] = raised(next[p], ends, qx);
-            top[p] = raised(top[p], opposite(narrower), qy);
-            free[p] += (all(box.y) - top[p]) * drop;
-        }
-    }
+    return columns.sum();
+}
+
+// Sums over 16 columns at a time.
+__attribute__((noinline)) double columns_of_many(const Hits& hits) {
     double volume = 0.0;
-    for (int b = 0; b < kBlocks; ++b) {
-        Doubles parts[kParts];
-        for (int p = 0; p < kParts; ++p) {
-            const int at = b * kParts + p;
-            parts[p] = (column[at] - next[at]) * free[at];
+    for (std::size_t first = 0; first < hits.count; first += 2 * kEight) {
+        const std::size_t left = hits.count - first;
+        if (left <= kEight / 2) {
+            volume += columns_from<(kParts + 1) / 2>(hits, first);
+        } else if (left <= kEight) {
+            volume += columns_from<kParts>(hits, first);
+        } else {
+            volume += columns_from<2 * kParts>(hits, first);
         }
-        volume += sum_of_eight(parts);
     }
     return volume;
+}
+
+PARETOPO_INLINE double columns_of(const Hits& hits) {
+#if defined(__AVX2__)
+    switch ((hits.count + 3) / 4) {
+        case 1:
+            return columns_of_few<4>(hits);
+        case 2:
+            return columns_of_few<8>(hits);
+        case 3:
+            return columns_of_few<12>(hits);
+        case 4:
+            return columns_of_few<16>(hits);
+        default:
+            break;
+    }
+#endif
+    return columns_of_many(hits);
 }
 
 }  // namespace
 
 double Hypervolume::exclusive_3d(const double* point, const Columns& rows, std::size_t& high) {
+    Hits hits = {};
+    const std::size_t room = room_for_hits(rows.count);
+    if (!find_hits(point, rows, steps_.of(3 * room), room, high, hits)) return 0.0;
+    return free_volume(hits);
+}
+
+bool Hypervolume::find_hits(const double* point, const Columns& rows, double* hit_x,
+                            std::size_t stride, std::size_t& high, Hits& hits) {
     const double px = point[0];
     const double py = point[1];
     const double pz = point[2];
@@ -110,7 +167,7 @@ double Hypervolume::exclusive_3d(const double* point, const Columns& rows, std::
             const Doubles qy = load(y + i);
             const Mask wide = both(is_high, reaches(qx, all(px)));
             const Mask tall = both(is_high, reaches(qy, all(py)));
-            if (bits(both(wide, tall))) return 0.0;
+            if (bits(both(wide, tall))) return false;
             most_y = larger(most_y, where(wide, qy));
             most_x = larger(most_x, where(tall, qx));
         }
@@ -119,11 +176,9 @@ double Hypervolume::exclusive_3d(const double* point, const Columns& rows, std::
     }
 
     // Rows within that rectangle, from the top down to the first that covers all of it.
-    const std::size_t room = rows.count + 4 * kPadding;
-    double* hit_x = steps_.of(4 * room);
-    double* hit_y = hit_x + room;
-    double* hit_z = hit_y + room;
-    std::size_t hits = 0;
+    double* hit_y = hit_x + stride;
+    double* hit_z = hit_y + stride;
+    std::size_t found = 0;
     double floor = 0.0;
     Doubles reach = all(left);
     for (std::size_t i = 0; i < rows.count; i += kLanes) {
@@ -138,57 +193,55 @@ double Hypervolume::exclusive_3d(const double* point, const Columns& rows, std::
         }
         const Doubles cut = smaller(qx, all(px));
         reach = raised(reach, inside, cut);
-        squeeze(hit_x + hits, inside, cut);
-        squeeze(hit_y + hits, inside, smaller(qy, all(py)));
-        squeeze(hit_z + hits, inside, smaller(load(z + i), all(pz)));
-        hits += static_cast<std::size_t>(count(inside));
+        squeeze(hit_x + found, inside, cut);
+        squeeze(hit_y + found, inside, smaller(qy, all(py)));
+        squeeze(hit_z + found, inside, smaller(load(z + i), all(pz)));
+        found += static_cast<std::size_t>(count(inside));
         if (covers) break;
     }
-    if (hits == 0) return (px - left) * (py - below) * (pz - floor);
-    if (hits > kMaxDense && !is_exact_) {
-        return by_staircase(hit_x, hit_y, hit_z, hits, {px, py, pz}, {left, below, floor});
-    }
+    hits = {hit_x, hit_y, hit_z, found, px, py, pz, left, below, floor, largest(reach)};
+    close_hits(hits, hit_x, hit_y, hit_z);
+    return true;
+}
 
-    hit_z[hits] = floor;
-    for (std::size_t i = 0; i < 2 * kPadding; ++i) hit_x[hits + i] = left;
-    const DelimitedBox box{px, py, pz, left, below, floor};
-    double volume = 0.0;
-    if (hits <= kEight) {
-        volume = columns_of<1>(hit_x, hit_y, hit_z, hits, 0, box);
-    } else {
-        for (std::size_t first = 0; first < hits; first += 2 * kEight) {
-            volume += columns_of<2>(hit_x, hit_y, hit_z, hits, first, box);
-        }
+double Hypervolume::free_volume(const Hits& hits) {
+    if (hits.count == 0) {
+        return (hits.top_x - hits.left) * (hits.top_y - hits.below) * (hits.top_z - hits.floor);
     }
-    return volume + (px - largest(reach)) * (py - below) * (pz - floor);
+    if (hits.count > kMaxDense && !is_exact_) return by_staircase(hits);
+    return columns_of(hits) +
+           (hits.top_x - hits.reach) * (hits.top_y - hits.below) * (hits.top_z - hits.floor);
 }
 
 // The same for many hits, one after another: each shrinks the free area.
-double Hypervolume::by_staircase(const double* x, const double* y, const double* z,
-                                 std::size_t hits, const Corner& point, Corner corner) {
-    double* memory = levels_[3].gains.of(2 * (hits + 2));
-    FlatStaircase steps{memory, memory + hits + 2};
-    double area = (point.x - corner.x) * (point.y - corner.y);
+double Hypervolume::by_staircase(const Hits& hits) {
+    double* memory = levels_[3].gains.of(2 * (hits.count + 2));
+    FlatStaircase steps{memory, memory + hits.count + 2};
+    double left = hits.left;
+    double below = hits.below;
+    double area = (hits.top_x - left) * (hits.top_y - below);
     double volume = 0.0;
-    double level = point.z;
-    for (std::size_t i = 0; i < hits; ++i) {
-        if (x[i] <= corner.x || y[i] <= corner.y) continue;
-        const FlatStaircase::Taken taken = steps.take(x[i], y[i], corner.x, corner.y);
+    double level = hits.top_z;
+    for (std::size_t i = 0; i < hits.count; ++i) {
+        const double x = hits.x[i];
+        const double y = hits.y[i];
+        if (x <= left || y <= below) continue;
+        const FlatStaircase::Taken taken = steps.take(x, y, left, below);
         if (!(taken.area > 0.0)) continue;
-        volume += area * (level - z[i]);
-        level = z[i];
+        volume += area * (level - hits.z[i]);
+        level = hits.z[i];
         area -= taken.area;
-        if (x[i] >= point.x) {
+        if (x >= hits.top_x) {
             steps.drop(0, taken.end);
-            corner.y = y[i];
-        } else if (y[i] >= point.y) {
+            below = y;
+        } else if (y >= hits.top_y) {
             steps.drop(taken.first, steps.size);
-            corner.x = x[i];
+            left = x;
         } else {
-            steps.replace(taken.first, taken.end, x[i], y[i]);
+            steps.replace(taken.first, taken.end, x, y);
         }
     }
-    return volume + area * (level - corner.z);
+    return volume + area * (level - hits.floor);
 }
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,0 +1,296 @@
+// The sweep over slices for 4 and 5 objectives, with ranks instead of coordinates wherever it only
+// compares. It adds the same numbers in the same order as Hypervolume::by_slices.
+#include <cstring>
+
+#include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/volume/hypervolume.hpp"
+#include "cpu/lanes/volume/inclusion_exclusion.hpp"
+#include "cpu/lanes/volume/ranks.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+namespace {
+
+constexpr std::size_t kWord = 64;        // rows with a bit each
+constexpr std::size_t kInsertions = 32;  // until gaps are closed
+
+template <int kRanks>
+PARETOPO_INLINE void row_of(const RankedSet& set, std::size_t k, Rank* row) {
+    row[0] = static_cast<Rank>(k);
+    for (std::size_t m = 0; m < kRanks; ++m) row[m + 1] = set.ranks[4 * k + m];
+}
+
+}  // namespace
+
+// Ranks the first `objectives` of four columns; the rows are sorted by the objective after them.
+RankedSet Hypervolume::ranked(const Columns& rows, int objectives) {
+    const std::size_t room = rows.count + kPadding;
+    RankedSet set = {};
+    set.count = rows.count;
+    set.sides = ranked_sides_.of(4 * room);
+    set.ranks = ranks_.of(4 * room);
+    double* values = values_.of(4 * room);
+    std::uint64_t* keys = words_.of(2 * room);
+    std::uint64_t* packed = keys + room;
+    for (std::size_t i = 0; i < rows.count; ++i) {
+        const FourSides sides = {rows[0][i], rows[1][i], rows[2][i], rows[3][i]};
+        std::memcpy(set.sides + 4 * i, &sides, sizeof sides);
+    }
+    for (int m = 0; m < objectives; ++m) {
+        std::memcpy(keys, rows[m], rows.count * sizeof(double));
+        for (std::size_t i = 0; i < rows.count; ++i) keys[i] = ~keys[i];
+        sort_bits(keys, rows.count, packed);
+        double* value = values + static_cast<std::size_t>(m) * room;
+        Rank* ranks = set.ranks + m;
+        std::size_t rank = 0;
+        std::uint64_t before = keys[static_cast<std::uint32_t>(packed[0])];
+        for (std::size_t k = 0; k < rows.count; ++k) {
+            const auto i = static_cast<std::uint32_t>(packed[k]);
+            const std::uint64_t key = keys[i];
+            rank += key != before ? 1 : 0;
+            before = key;
+            const std::uint64_t bits = ~key;
+            std::memcpy(value + rank, &bits, sizeof bits);
+            ranks[4 * i] = static_cast<Rank>(rank);
+        }
+        value[rows.count] = 0.0;
+        set.value[m] = value;
+        set.lowest[m] = static_cast<Rank>(rows.count);
+    }
+    return set;
+}
+
+// The volume of rows of 4 objectives; false if that of a point vanishes, so that it must not enter
+// the slice.
+bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
+    poller_.step();
+    const double* sides = set.sides;
+    std::size_t i = 1;
+    while (i < set.count && sides[4 * i + 3] == sides[3]) ++i;
+
+    RankedRows<3> prefix(prefix_of_3_, set.count);
+    Rank row[4];
+    if (i > 1) {
+        Level& mine = level(4);
+        Columns block = columns_in(mine.block, 3, i);
+        std::uint32_t* order = mine.order.of(i + kPadding);
+        double* gains = mine.gains.of(i);
+        for (std::size_t k = 0; k < i; ++k) gains[k] = sides[4 * k + 2];
+        descending(gains, i, order, buckets_);
+        for (std::size_t k = 0; k < i; ++k) {
+            const double* from = sides + 4 * order[k];
+            for (int m = 0; m < 3; ++m) block[m][k] = from[m];
+        }
+        block.count = i;
+        block.close(3);
+        volume = volume_3d(block, gains);
+        for (std::size_t k = 0; k < i; ++k) {
+            if (!(gains[k] > 0.0)) continue;
+            row_of<3>(set, order[k], row);
+            prefix.append(row);
+        }
+    } else {
+        row_of<3>(set, 0, row);
+        prefix.append(row);
+        volume = sides[0] * sides[1] * sides[2];
+    }
+    volume *= sides[3];
+    constexpr std::size_t kRoom = 1024;  // hits
+    Hits found[kPollInterval];
+    const std::size_t room = room_for_hits(set.count) + kRoom;
+    double* const memory = steps_.of(3 * room);
+    while (i < set.count) {
+        std::size_t count = 0;
+        std::size_t used = 0;
+        std::uint32_t at[kPollInterval];
+        for (; i < set.count && count < kPollInterval && used + room_for_hits(prefix.count) <= room;
+             ++i) {
+            row_of<3>(set, i, row);
+            const Ranks own_x = all(row[1]);
+            const Ranks own_y = all(row[2]);
+            const Ranks own_z = all(row[3]);
+
+            // How far do rows as high as the point cut its rectangle? Which row covers it first?
+            Ranks most_x = all(set.lowest[0]);
+            Ranks most_y = all(set.lowest[1]);
+            Ranks place = numbers();
+            Ranks cover = all(kNoRank);
+            for (std::size_t k = 0; k < prefix.count; k += kRankLanes) {
+                const Ranks x = load(prefix.column[1] + k);
+                const Ranks y = load(prefix.column[2] + k);
+                const RankMask is_low = above(load(prefix.column[3] + k), own_z);
+                const RankMask narrow = above(x, own_x);
+                const RankMask flat = above(y, own_y);
+                cover = lowered_without(cover, narrow | flat, place);
+                place += all(Rank{kRankLanes});
+                most_y = lowered_without(most_y, is_low | narrow, y);
+                most_x = lowered_without(most_x, is_low | flat, x);
+            }
+            const Rank left = smallest(most_x);
+            const Rank below = smallest(most_y);
+            const Rank cover_at = smallest(cover);
+            double floor = 0.0;
+            std::size_t stop = prefix.count;
+            if (cover_at != kNoRank) {
+                stop = static_cast<std::size_t>(cover_at);
+                if (prefix.column[3][stop] <= row[3]) continue;
+                floor = sides[4 * static_cast<std::size_t>(prefix.column[0][stop]) + 2];
+            }
+
+            // Rows within that rectangle, from the top down to the one that covers all of it.
+            double* hit_x = memory + used;
+            double* hit_y = hit_x + room;
+            double* hit_z = hit_y + room;
+            const Ranks beside = all(left);
+            const Ranks under = all(below);
+            FourSides own;
+            std::memcpy(&own, sides + 4 * i, sizeof own);
+            FourSides reach = {};
+            std::size_t hits = 0;
+            for (std::size_t first = 0; first < stop; first += kWord) {
+                std::uint64_t inside = 0;
+                const std::size_t end = stop - first < kWord ? stop : first + kWord;
+                for (std::size_t k = first; k < end; k += kRankLanes) {
+                    const RankMask is_inside = above(beside, load(prefix.column[1] + k)) &
+                                               above(under, load(prefix.column[2] + k));
+                    inside |= bits_of(is_inside) << (k - first);
+                }
+                if (stop - first < kWord) inside &= (std::uint64_t{1} << (stop - first)) - 1;
+                const Rank* number = prefix.column[0] + first;
+                for (; inside != 0; inside &= inside - 1) {
+                    const auto k = static_cast<std::size_t>(number[__builtin_ctzll(inside)]);
+                    FourSides hit;
+                    std::memcpy(&hit, sides + 4 * k, sizeof hit);
+                    limit(hit, own);
+                    raise(reach, hit);
+                    hit_x[hits] = hit[0];
+                    hit_y[hits] = hit[1];
+                    hit_z[hits] = hit[2];
+                    ++hits;
+                }
+            }
+            const double left_x = set.value[0][left] - set.corner[0];
+            found[count] = {hit_x,
+                            hit_y,
+                            hit_z,
+                            hits,
+                            own[0],
+                            own[1],
+                            own[2],
+                            left_x,
+                            set.value[1][below] - set.corner[1],
+                            floor,
+                            hits > 0 ? reach[0] : left_x};
+            close_hits(found[count], hit_x, hit_y, hit_z);
+            at[count] = static_cast<std::uint32_t>(i);
+            used += (hits + 2 * kEight) / kEight * kEight;
+            ++count;
+            prefix.insert(row);
+            if (i % kInsertions == 0) prefix.compact();
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+            const double gain = free_volume(found[k]);
+            if (!(gain > 0.0)) return false;
+            volume += gain * sides[4 * at[k] + 3];
+        }
+        if (i < set.count) check_interrupt();
+    }
+    return true;
+}
+
+// The volume of limited rows.
+double Hypervolume::limited_volume(const RankedSet& set) {
+    double volume = 0.0;
+    if (set.count > kFewRows && ranked_slices_of_3(set, volume)) return volume;
+    Columns rows = columns_in(level(4).limited, 4, set.count);
+    for (std::size_t i = 0; i < set.count; ++i) {
+        for (int m = 0; m < 4; ++m) rows[m][i] = set.sides[4 * i + static_cast<std::size_t>(m)];
+    }
+    rows.count = set.count;
+    rows.close(4);
+    return sorted(4, rows);
+}
+
+// `last`: the fifth objective, in descending order; the best row is the only one with its value.
+double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last) {
+    RankedRows<4> prefix(prefix_of_4_, set.count);
+    Rank row[5];
+    row_of<4>(set, 0, row);
+    prefix.append(row);
+    double volume = set.sides[0] * set.sides[1] * set.sides[2] * set.sides[3] * last[0];
+    RankedSet limited = set;
+    limited.sides = limited_sides_.of(4 * set.count);
+    limited.ranks = limited_ranks_.of(4 * set.count);
+    for (std::size_t i = 1; i < set.count; ++i) {
+        if (i % kPollInterval == 0) check_interrupt();
+        row_of<4>(set, i, row);
+        Ranks own[4];
+        Ranks corners[4];
+        for (int m = 0; m < 4; ++m) {
+            own[m] = all(row[m + 1]);
+            corners[m] = all(set.lowest[m]);
+        }
+
+        // A row that is below the point in only one objective cuts the box there.
+        RankMask uncovered = ~no_ranks();
+        for (std::size_t k = 0; k < prefix.count; k += kRankLanes) {
+            RankMask is_short[4];
+            RankMask once = no_ranks();
+            RankMask twice = no_ranks();
+            Ranks here[4];
+            for (int m = 0; m < 4; ++m) {
+                here[m] = load(prefix.column[m + 1] + k);
+                is_short[m] = above(here[m], own[m]);
+                twice = twice | (once & is_short[m]);
+                once = once | is_short[m];
+            }
+            uncovered = uncovered & once;
+            for (int m = 0; m < 4; ++m) {
+                corners[m] = lowered_without(corners[m], ~is_short[m] | twice, here[m]);
+            }
+        }
+        if (!every(uncovered)) continue;
+        FourSides corner;
+        for (int m = 0; m < 4; ++m) {
+            limited.lowest[m] = smallest(corners[m]);
+            corners[m] = all(limited.lowest[m]);
+            limited.corner[m] = set.value[m][limited.lowest[m]];
+            corner[m] = limited.corner[m];
+        }
+        FourSides own_sides;
+        FourRanks own_ranks;
+        std::memcpy(&own_sides, set.sides + 4 * i, sizeof own_sides);
+        std::memcpy(&own_ranks, row + 1, sizeof own_ranks);
+        const FourSides box = own_sides - corner;
+
+        limited.count = 0;
+        for (std::size_t first = 0; first < prefix.count; first += kRankLanes) {
+            RankMask is_inside = above(corners[0], load(prefix.column[1] + first));
+            for (int m = 1; m < 4; ++m) {
+                is_inside = is_inside & above(corners[m], load(prefix.column[m + 1] + first));
+            }
+            const Rank* number = prefix.column[0] + first;
+            for (std::uint64_t inside = bits_of(is_inside); inside != 0; inside &= inside - 1) {
+                const auto k = static_cast<std::size_t>(number[__builtin_ctzll(inside)]);
+                FourSides sides;
+                FourRanks ranks;
+                std::memcpy(&sides, set.sides + 4 * k, sizeof sides);
+                std::memcpy(&ranks, set.ranks + 4 * k, sizeof ranks);
+                limit(sides, own_sides);
+                sides -= corner;
+                ranks = ranks > own_ranks ? ranks : own_ranks;
+                std::memcpy(limited.sides + 4 * limited.count, &sides, sizeof sides);
+                std::memcpy(limited.ranks + 4 * limited.count, &ranks, sizeof ranks);
+                ++limited.count;
+            }
+        }
+        double gain = box[0] * box[1] * box[2] * box[3];
+        if (limited.count > 0) gain -= limited_volume(limited);
+        if (!(gain > 0.0)) continue;
+        volume += gain * last[i];
+        prefix.insert(row);
+        if (i % kInsertions == 0) prefix.compact();
+    }
+    return volume;
+}
+
+}  // namespace paretopo::cpu::PARETOPO_LANES
