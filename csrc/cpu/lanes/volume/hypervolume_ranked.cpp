@@ -105,15 +105,15 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
         for (; i < set.count && count < kPollInterval && used + room_for_hits(prefix.count) <= room;
              ++i) {
             row_of<3>(set, i, row);
-            const Ranks own_x = all(row[1]);
-            const Ranks own_y = all(row[2]);
-            const Ranks own_z = all(row[3]);
+            const Ranks own_x = all_ranks(row[1]);
+            const Ranks own_y = all_ranks(row[2]);
+            const Ranks own_z = all_ranks(row[3]);
 
             // How far do rows as high as the point cut its rectangle? Which row covers it first?
-            Ranks most_x = all(set.lowest[0]);
-            Ranks most_y = all(set.lowest[1]);
+            Ranks most_x = all_ranks(set.lowest[0]);
+            Ranks most_y = all_ranks(set.lowest[1]);
             Ranks place = numbers();
-            Ranks cover = all(kNoRank);
+            Ranks cover = all_ranks(kNoRank);
             for (std::size_t k = 0; k < prefix.count; k += kRankLanes) {
                 const Ranks x = load(prefix.column[1] + k);
                 const Ranks y = load(prefix.column[2] + k);
@@ -121,7 +121,7 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
                 const RankMask narrow = above(x, own_x);
                 const RankMask flat = above(y, own_y);
                 cover = lowered_without(cover, narrow | flat, place);
-                place += all(Rank{kRankLanes});
+                place += all_ranks(Rank{kRankLanes});
                 most_y = lowered_without(most_y, is_low | narrow, y);
                 most_x = lowered_without(most_x, is_low | flat, x);
             }
@@ -140,8 +140,8 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
             double* hit_x = memory + used;
             double* hit_y = hit_x + room;
             double* hit_z = hit_y + room;
-            const Ranks beside = all(left);
-            const Ranks under = all(below);
+            const Ranks beside = all_ranks(left);
+            const Ranks under = all_ranks(below);
             FourSides own;
             std::memcpy(&own, sides + 4 * i, sizeof own);
             FourSides reach = {};
@@ -226,8 +226,8 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
         Ranks own[4];
         Ranks corners[4];
         for (int m = 0; m < 4; ++m) {
-            own[m] = all(row[m + 1]);
-            corners[m] = all(set.lowest[m]);
+            own[m] = all_ranks(row[m + 1]);
+            corners[m] = all_ranks(set.lowest[m]);
         }
 
         // A row that is below the point in only one objective cuts the box there.
@@ -252,7 +252,7 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
         FourSides corner;
         for (int m = 0; m < 4; ++m) {
             limited.lowest[m] = smallest(corners[m]);
-            corners[m] = all(limited.lowest[m]);
+            corners[m] = all_ranks(limited.lowest[m]);
             limited.corner[m] = set.value[m][limited.lowest[m]];
             corner[m] = limited.corner[m];
         }

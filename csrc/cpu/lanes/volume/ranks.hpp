@@ -68,7 +68,7 @@ struct RankBits {
 #if defined(__AVX512F__)
 
 using RankMask = __mmask32;
-PARETOPO_INLINE Ranks all(Rank rank) { return (Ranks)_mm512_set1_epi16(rank); }
+PARETOPO_INLINE Ranks all_ranks(Rank rank) { return (Ranks)_mm512_set1_epi16(rank); }
 PARETOPO_INLINE RankMask above(Ranks a, Ranks b) {
     return _mm512_cmpgt_epi16_mask((__m512i)a, (__m512i)b);
 }
@@ -84,12 +84,12 @@ PARETOPO_INLINE Ranks lowered_without(Ranks a, RankMask mask, Ranks b) {
                                         (__m512i)b);
 }
 // kNoRank in the lanes that are not chosen.
-PARETOPO_INLINE Ranks kept(RankMask mask, Ranks a) { return choose(mask, a, all(kNoRank)); }
+PARETOPO_INLINE Ranks kept(RankMask mask, Ranks a) { return choose(mask, a, all_ranks(kNoRank)); }
 
 #else
 
 using RankMask = Ranks;
-PARETOPO_INLINE Ranks all(Rank rank) { return rank - Ranks{}; }
+PARETOPO_INLINE Ranks all_ranks(Rank rank) { return rank - Ranks{}; }
 PARETOPO_INLINE RankMask above(Ranks a, Ranks b) { return a > b; }
 PARETOPO_INLINE RankMask no_ranks() { return Ranks{}; }
 PARETOPO_INLINE std::uint64_t bits_of(RankMask mask) {
@@ -172,7 +172,7 @@ struct RankedRows {
         for (int m = 0; m < kColumns; ++m)
             column[m] = memory + static_cast<std::size_t>(m) * room(rows);
         for (std::size_t i = 0; i < kColumns * room(rows); i += kRankLanes) {
-            store(memory + i, all(kNoRank));
+            store(memory + i, all_ranks(kNoRank));
         }
     }
 
@@ -182,8 +182,8 @@ struct RankedRows {
         Ranks own[kColumns];
         Ranks before[kColumns];
         for (int m = 0; m < kColumns; ++m) {
-            own[m] = all(row[m]);
-            before[m] = all(Rank{-1});
+            own[m] = all_ranks(row[m]);
+            before[m] = all_ranks(Rank{-1});
         }
         for (std::size_t i = 0; i <= count; i += kRankLanes) {
             Ranks here[kColumns];
