@@ -246,12 +246,13 @@ class Case:
 def fronts(*, quick: bool = False) -> Sequence[Case]:
     """Sort one set: uniform points of many sizes, and inputs with one front, many, and ties."""
     case = partial(Case, "fronts", "pareto_rank")
-    many = 1_000 if quick else 20_000
+    many, most = (1_000, 3_000) if quick else (20_000, 300_000)
     sizes = (64, 100, 1_000) if quick else (*FEW, 100, 1_000, 10_000, 100_000)
     objectives = (2, 3, 5) if quick else (2, 3, 5, 8)
     return [
         *(case("uniform", points, m) for m in objectives for points in sizes),
         *(case(workload, many, m) for workload in HARD for m in (2, 3, 5)),
+        *(case("concave", most, m) for m in (4, 6, 8)),
     ]
 
 
@@ -269,6 +270,7 @@ def filters(*, quick: bool = False) -> Sequence[Case]:
         *(case("uniform", points, m) for m in (2, 3, 5, 10) for points in FEW),
         *cases,
         *(case(workload, 1_000_000, m) for workload in FILTERED for m in (2, 3)),
+        *(case("concave", 300_000, m) for m in (4, 6, 8)),
         case("concave", 10_000_000, 2),
         *(case("equal", 100_000, m) for m in (2, 3)),
     ]

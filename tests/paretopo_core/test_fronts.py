@@ -56,6 +56,18 @@ def test_ranks_equal_moocore_on_large_sets():
             )
 
 
+def test_a_very_large_set_has_the_ranks_of_its_layers():
+    """With 6 objectives, sets from 2^18 points have finer buckets."""
+    rng = np.random.default_rng(0)
+    free = rng.integers(-1000, 1000, (90_000, 5))
+    layer = np.unique(np.column_stack([free, -free.sum(1)]), axis=0)  # sums are 0: one front
+    points = np.concatenate([layer - k for k in range(3)])
+    expected = np.repeat(np.arange(3), len(layer))
+    shuffled = rng.permutation(len(points))
+    np.testing.assert_array_equal(pp.pareto_rank(points[shuffled]), expected[shuffled])
+    np.testing.assert_array_equal(pp.is_nondominated(points[shuffled]), expected[shuffled] == 0)
+
+
 @given(points=point_batches(min_points=1))
 def test_only_the_order_of_the_values_matters(points):
     points = np.nan_to_num(points, nan=0.0)

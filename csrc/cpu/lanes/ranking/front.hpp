@@ -28,10 +28,16 @@ struct Coarse {
     Coarse(std::int32_t distinct, int objectives) {
         constexpr int kMaxBits = 9;  // a front then has few enough buckets to scan
         const int rest = objectives - 1;
-        const int total = std::clamp(
-            static_cast<int>(std::bit_width(static_cast<unsigned>(distinct))) - 4, 2, kMaxBits);
+        const int width = std::bit_width(static_cast<unsigned>(distinct));
+        const int total = std::clamp(width - 4, 2, kMaxBits);
         bits = std::clamp(total / rest, 1, 3);
         fields = std::min({rest, std::max(1, total / bits), 32 / (bits + 1)});
+        // In a large set, halves of each objective are too coarse. With quarters, one front of a
+        // million points with 6 objectives takes a third of the time.
+        if (bits == 1 && width >= 14 + rest) {
+            bits = 2;
+            fields = std::min(rest, 32 / (bits + 1));
+        }
         guards = ones = 0;
         for (int f = 0; f < fields; ++f) {
             ones |= std::uint32_t{1} << f * (bits + 1);
@@ -117,7 +123,10 @@ class Front {
     }
 
     void add(const Query& query) {
-        std::size_t b = 0;
+        const I code = V::all_int(static_cast<std::int32_t>(query.bucket));
+        std::size_t v = 0;
+        while (v < codes_.size() && !V::any(V::equal(codes_[v], code))) ++v;
+        std::size_t b = std::min(v * kLanes, buckets_.size());
         while (b < buckets_.size() && bucket_codes_[b] != query.bucket) ++b;
         if (b == buckets_.size()) {
             buckets_.emplace_back();
