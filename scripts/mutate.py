@@ -221,6 +221,13 @@ MUTANTS = (
         "tests/paretopo_core/test_hypervolume_improvement.py",
     ),
     Mutant(
+        "the shortest side of an improvement has a derivative",
+        "csrc/cpu/boxes/hypervolume_improvement.cpp",
+        "value <= better[b] && side > shortest ? 1.0",
+        "value <= better[b] ? 1.0",
+        "tests/paretopo_core/test_boxes_torch.py",
+    ),
+    Mutant(
         "an expected improvement ignores noise above the box",
         "csrc/cpu/boxes/expected_hypervolume_improvement.cpp",
         "(from.noise - to.noise)",

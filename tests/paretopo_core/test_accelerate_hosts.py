@@ -363,6 +363,28 @@ def test_boxes_of_all_samples_of_optuna_are_one_call(monkeypatch):
     assert len(counted) == 1
 
 
+@pytest.mark.parametrize("together", [1, 2])
+def test_gaussian_processes_of_optuna_suggest_nearly_the_same(together):
+    """A second trial is suggested while the first is running."""
+    optuna = load("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    directions = ["minimize", "maximize", "minimize"]
+
+    def reach(trial):
+        x = np.array([trial.suggest_float(f"x{i}", 0, 1) for i in range(2)])
+        return [sign * float(((x - i / 3) ** 2).sum()) for i, sign in enumerate((1, -1, 1))]
+
+    def run():
+        sampler = optuna.samplers.GPSampler(seed=3, n_startup_trials=6)
+        study = optuna.create_study(directions=directions, sampler=sampler)
+        study.optimize(reach, n_trials=6)
+        running = [(trial := study.ask(), reach(trial)) for _ in range(together)]
+        return [values for _, values in running]
+
+    own, ours = both("optuna", run)
+    np.testing.assert_allclose(ours, own, atol=0.02)
+
+
 @pytest.mark.parametrize("objectives", [2, 4])
 def test_a_study_of_optuna_is_the_same_study(objectives):
     optuna = load("optuna")
