@@ -171,20 +171,23 @@ def expect(self: analytic.ExpectedHypervolumeImprovement, X: torch.Tensor) -> to
     if not is_own or X.ndim < 2 or X.shape[-2] != 1 or not torch.isfinite(corners).all():
         value: torch.Tensor = _expect_any(self, X)
         return value
-    expected: torch.Tensor = _expect_each(self, X)
-    return expected
+    return _expect_batches(self, X)
 
 
-@transforms.t_batch_mode_transform()
-@transforms.average_over_ensemble_models
 def _expect_each(self: Any, X: torch.Tensor) -> torch.Tensor:
     posterior = self.model.posterior(X, posterior_transform=self.posterior_transform)
     means = posterior.mean
     deviations = posterior.variance.clamp_min(1e-9).sqrt().expand_as(means)  # as in BoTorch
     boxes = self.cell_lower_bounds.cpu(), self.cell_upper_bounds.cpu()
-    rows, widths = (each.flatten(0, -2).cpu() for each in (means, deviations))
+    rows, widths = (given.flatten(0, -2).cpu() for given in (means, deviations))
     values = pp.expected_hypervolume_improvement(boxes, rows, widths)
-    return values.view(means.shape[:-1]).to(means).squeeze(-1)  # the one candidate
+    each: torch.Tensor = values.view(means.shape[:-1]).to(means)
+    return each.squeeze(-1)  # the one candidate
+
+
+_expect_batches: Callable[..., torch.Tensor] = transforms.t_batch_mode_transform()(
+    transforms.average_over_ensemble_models(_expect_each)
+)
 
 
 def _on_host(partitioning: Partitioning) -> tuple[torch.Tensor, torch.Tensor]:

@@ -134,7 +134,7 @@ def improve_samples(self: Any, Y_post: torch.Tensor) -> torch.Tensor:
     rows = Y_post.reshape(-1, *Y_post.shape[-2:])
     by_sample = rows.transpose(0, 1)  # so that a sample's boxes are read once
     boxes = lower[:, None], (lower + sides)[:, None]
-    gains = positive_improvement(boxes, by_sample[..., None, :], acqf._EPS)
+    gains: torch.Tensor = positive_improvement(boxes, by_sample[..., None, :], acqf._EPS)
     return gains.T.reshape(Y_post.shape[:-1]).log()
 
 
@@ -148,5 +148,6 @@ def improve(
     if lower.shape[-1] > _MOST_OBJECTIVES:
         own: torch.Tensor = _improve_any(Y_post, lower, sides)
         return own
-    gains = positive_improvement((lower, lower + sides), Y_post[..., None, :], acqf._EPS)
+    rows = Y_post[..., None, :]
+    gains: torch.Tensor = positive_improvement((lower, lower + sides), rows, acqf._EPS)
     return gains.mean(dim=-1).log()
