@@ -28,6 +28,7 @@ PEERS: dict[str, tuple[tuple[str, ...], str]] = {
     "hvwfg": (("hvwfg",), "in_numpy:Hvwfg"),
     "pymoo": (("pymoo",), "in_numpy:Pymoo"),
     "paretoset": (("paretoset", "numba"), "in_numpy:Paretoset"),
+    "divide and conquer": (("numba",), "divide:DivideAndConquer"),
     "optuna": (("optuna",), "in_numpy:Optuna"),
     "moarchiving": (("moarchiving",), "in_numpy:Moarchiving"),
     "botorch": (("botorch",), "in_torch:Botorch"),
@@ -47,6 +48,7 @@ _GPU_ONLY = ("torch compiled", "paretopo graph")
 _PEERS_OF = {"threads": (OURS,), "bounds": (OURS, "moocore", "moocore C")}
 _OPERATIONS_OF = {
     "botorch binary": ("boxes",),
+    "divide and conquer": ("fronts",),
     "paretopo ranks": ("filter", "crowding"),
     "paretopo list": ("overhead",),
     "paretopo tensor": ("overhead",),
