@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class DivideAndConquer:
         return partial(self._sort, case.doubles)
 
 
+@cache
 def compile_sort() -> Callable[[Array], Array]:
     """Return a compiled function: points (n, m), smaller is better, to ranks (n,)."""
     numba: Any = importlib.import_module("numba")
