@@ -79,6 +79,7 @@ compare deap "$work"/deap-* tests
 compare optuna "$work"/optuna-* tests/hypervolume_tests tests/test_multi_objective.py \
     tests/study_tests/test_multi_objective.py tests/samplers_tests/test_nsgaii.py \
     tests/samplers_tests/test_nsgaiii.py tests/samplers_tests/tpe_tests tests/gp_tests/test_acqf.py \
+    tests/samplers_tests/test_gp.py \
     tests/visualization_tests/test_hypervolume_history.py tests/visualization_tests/test_pareto_front.py
 for checkout in "$@"; do
     host=${checkout%%=*} folder=${checkout#*=}
