@@ -21,7 +21,8 @@ from research.tuning import choose_settings
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "research"
 STUDIES = [
-    HERE / f"{name}.toml" for name in ("claims", "hypervolume", "models", "steerable", "value")
+    HERE / f"{name}.toml"
+    for name in ("claims", "d3po", "hypervolume", "models", "steerable", "value")
 ]
 JUDGED = ("hypervolume", "value")
 
@@ -80,6 +81,21 @@ def test_quoted_rows_exist_in_a_report():
     assert len(quoted_rows(page)) > 10
     for text in (page, section):
         assert [line for line in quoted_rows(text) if line not in rows] == []
+
+
+def test_the_page_on_steerable_policies_quotes_the_records():
+    """Hypervolumes at the end: of one policy and of eight, and of one policy by each method."""
+    steerable, d3po = read(HERE / "steerable.toml"), read(HERE / "d3po.toml")
+
+    def share(results, task, method):
+        return f"{100.0 * results.curve(task, method, 'hypervolume')[:, -1].mean():.1f}"
+
+    page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
+    for task in d3po.tasks:
+        one, eight = (share(steerable, task, name) for name in ("worth+given", "worth"))
+        assert f"| `{task}` | {one} | {eight} |" in page
+        other, same = (share(d3po, task, f"{name}+gated+given") for name in ("d3po", "gdpo"))
+        assert f"| `{task}` | {other} | {same} | {one} |" in page
 
 
 def test_quoted_verdicts_are_those_of_the_records():
