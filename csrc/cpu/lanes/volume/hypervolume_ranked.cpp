@@ -13,6 +13,28 @@ namespace {
 constexpr std::size_t kWord = 64;        // rows with a bit each
 constexpr std::size_t kInsertions = 32;  // until gaps are closed
 
+constexpr std::size_t kSortedByCounting = 64;
+
+// order[k]: the k-th of up to kSortedByCounting ranks, four to a row; equal ranks in their order.
+void order_by_rank(const Rank* ranks, std::size_t count, std::uint32_t* order) {
+    alignas(64) Rank keys[kSortedByCounting + kRankLanes];
+    for (std::size_t i = 0; i < count; ++i) keys[i] = ranks[4 * i];
+    store(keys + count, all_ranks(kNoRank));
+    for (std::size_t i = 0; i < count; ++i) {
+        const Ranks own = all_ranks(keys[i]);
+        std::uint64_t smaller = 0;
+        std::uint64_t larger = 0;
+        for (std::size_t j = 0; j < count; j += kRankLanes) {
+            const Ranks key = load(keys + j);
+            const RankBits bits = bits_of(above(own, key), above(key, own));
+            smaller |= bits.a << j;
+            larger |= bits.b << j;
+        }
+        const std::uint64_t earlier = (std::uint64_t{1} << i) - 1;
+        order[__builtin_popcountll(smaller | (~larger & earlier))] = static_cast<std::uint32_t>(i);
+    }
+}
+
 template <int kRanks>
 PARETOPO_INLINE void row_of(const RankedSet& set, std::size_t k, Rank* row) {
     row[0] = static_cast<Rank>(k);
@@ -74,8 +96,12 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
         Columns block = columns_in(mine.block, 3, i);
         std::uint32_t* order = mine.order.of(i + kPadding);
         double* gains = mine.gains.of(i);
-        for (std::size_t k = 0; k < i; ++k) gains[k] = sides[4 * k + 2];
-        descending(gains, i, order, buckets_);
+        if (i <= kSortedByCounting) {
+            order_by_rank(set.ranks + 2, i, order);
+        } else {
+            for (std::size_t k = 0; k < i; ++k) gains[k] = sides[4 * k + 2];
+            descending(gains, i, order, buckets_);
+        }
         for (std::size_t k = 0; k < i; ++k) {
             const double* from = sides + 4 * order[k];
             for (int m = 0; m < 3; ++m) block[m][k] = from[m];
@@ -94,20 +120,25 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
         volume = sides[0] * sides[1] * sides[2];
     }
     volume *= sides[3];
-    constexpr std::size_t kRoom = 1024;  // hits
+    // So many points at once that their hits fit the cache.
+    constexpr std::size_t kRoom = 2048;
+    const std::size_t most = room_for_hits(set.count);
+    const std::size_t points = most * kPollInterval <= kRoom ? kPollInterval
+                               : most <= kRoom               ? kRoom / most
+                                                             : 1;
     Hits found[kPollInterval];
-    const std::size_t room = room_for_hits(set.count) + kRoom;
+    std::uint32_t at[kPollInterval];
+    const std::size_t room = points * most;
     double* const memory = steps_.of(3 * room);
     while (i < set.count) {
         std::size_t count = 0;
-        std::size_t used = 0;
-        std::uint32_t at[kPollInterval];
-        for (; i < set.count && count < kPollInterval && used + room_for_hits(prefix.count) <= room;
+        double* hit_x = memory;
+        for (const std::size_t end = set.count - i < points ? set.count : i + points; i < end;
              ++i) {
-            row_of<3>(set, i, row);
-            const Ranks own_x = all_ranks(row[1]);
-            const Ranks own_y = all_ranks(row[2]);
-            const Ranks own_z = all_ranks(row[3]);
+            const Rank* ranks = set.ranks + 4 * i;
+            const Ranks own_x = all_ranks(ranks[0]);
+            const Ranks own_y = all_ranks(ranks[1]);
+            const Ranks own_z = all_ranks(ranks[2]);
 
             // How far do rows as high as the point cut its rectangle? Which row covers it first?
             Ranks most_x = all_ranks(set.lowest[0]);
@@ -132,35 +163,37 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
             std::size_t stop = prefix.count;
             if (cover_at != kNoRank) {
                 stop = static_cast<std::size_t>(cover_at);
-                if (prefix.column[3][stop] <= row[3]) continue;
+                if (prefix.column[3][stop] <= ranks[2]) continue;
                 floor = sides[4 * static_cast<std::size_t>(prefix.column[0][stop]) + 2];
             }
 
             // Rows within that rectangle, from the top down to the one that covers all of it.
-            double* hit_x = memory + used;
             double* hit_y = hit_x + room;
             double* hit_z = hit_y + room;
             const Ranks beside = all_ranks(left);
             const Ranks under = all_ranks(below);
-            FourSides own;
-            std::memcpy(&own, sides + 4 * i, sizeof own);
+            FourSides top;
+            std::memcpy(&top, sides + 4 * i, sizeof top);
             FourSides reach = {};
             std::size_t hits = 0;
+            const Ranks stops = all_ranks(static_cast<Rank>(stop));
+            place = numbers();
             for (std::size_t first = 0; first < stop; first += kWord) {
-                std::uint64_t inside = 0;
                 const std::size_t end = stop - first < kWord ? stop : first + kWord;
+                std::uint64_t inside = 0;
                 for (std::size_t k = first; k < end; k += kRankLanes) {
-                    const RankMask is_inside = above(beside, load(prefix.column[1] + k)) &
+                    const RankMask is_inside = above(stops, place) &
+                                               above(beside, load(prefix.column[1] + k)) &
                                                above(under, load(prefix.column[2] + k));
+                    place += all_ranks(Rank{kRankLanes});
                     inside |= bits_of(is_inside) << (k - first);
                 }
-                if (stop - first < kWord) inside &= (std::uint64_t{1} << (stop - first)) - 1;
                 const Rank* number = prefix.column[0] + first;
                 for (; inside != 0; inside &= inside - 1) {
                     const auto k = static_cast<std::size_t>(number[__builtin_ctzll(inside)]);
                     FourSides hit;
                     std::memcpy(&hit, sides + 4 * k, sizeof hit);
-                    limit(hit, own);
+                    limit(hit, top);
                     raise(reach, hit);
                     hit_x[hits] = hit[0];
                     hit_y[hits] = hit[1];
@@ -173,18 +206,19 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
                             hit_y,
                             hit_z,
                             hits,
-                            own[0],
-                            own[1],
-                            own[2],
+                            top[0],
+                            top[1],
+                            top[2],
                             left_x,
                             set.value[1][below] - set.corner[1],
                             floor,
                             hits > 0 ? reach[0] : left_x};
             close_hits(found[count], hit_x, hit_y, hit_z);
             at[count] = static_cast<std::uint32_t>(i);
-            used += (hits + 2 * kEight) / kEight * kEight;
             ++count;
-            prefix.insert(row);
+            hit_x += (hits + 2 * kEight) / kEight * kEight;
+            const Ranks own[4] = {all_ranks(static_cast<Rank>(i)), own_x, own_y, own_z};
+            prefix.insert(own);
             if (i % kInsertions == 0) prefix.compact();
         }
         for (std::size_t k = 0; k < count; ++k) {
@@ -222,11 +256,11 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
     limited.ranks = limited_ranks_.of(4 * set.count);
     for (std::size_t i = 1; i < set.count; ++i) {
         if (i % kPollInterval == 0) check_interrupt();
-        row_of<4>(set, i, row);
-        Ranks own[4];
+        Ranks own[5];
         Ranks corners[4];
+        own[0] = all_ranks(static_cast<Rank>(i));
         for (int m = 0; m < 4; ++m) {
-            own[m] = all_ranks(row[m + 1]);
+            own[m + 1] = all_ranks(set.ranks[4 * i + static_cast<std::size_t>(m)]);
             corners[m] = all_ranks(set.lowest[m]);
         }
 
@@ -239,7 +273,7 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
             Ranks here[4];
             for (int m = 0; m < 4; ++m) {
                 here[m] = load(prefix.column[m + 1] + k);
-                is_short[m] = above(here[m], own[m]);
+                is_short[m] = above(here[m], own[m + 1]);
                 twice = twice | (once & is_short[m]);
                 once = once | is_short[m];
             }
@@ -259,7 +293,7 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
         FourSides own_sides;
         FourRanks own_ranks;
         std::memcpy(&own_sides, set.sides + 4 * i, sizeof own_sides);
-        std::memcpy(&own_ranks, row + 1, sizeof own_ranks);
+        std::memcpy(&own_ranks, set.ranks + 4 * i, sizeof own_ranks);
         const FourSides box = own_sides - corner;
 
         limited.count = 0;
@@ -287,7 +321,7 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
         if (limited.count > 0) gain -= limited_volume(limited);
         if (!(gain > 0.0)) continue;
         volume += gain * last[i];
-        prefix.insert(row);
+        prefix.insert(own);
         if (i % kInsertions == 0) prefix.compact();
     }
     return volume;

@@ -94,10 +94,14 @@ __attribute__((noinline)) double columns_of_few(const Hits& hits) {
 
 template <int kVectors>
 PARETOPO_INLINE double columns_from(const Hits& hits, std::size_t first) {
+    constexpr int kColumns = kVectors * kLanes;
     FreeColumns<kVectors> columns(hits, first);
-    for (std::size_t k = 0; k < hits.count; ++k) {
-        columns.pass(hits, k, k > first ? static_cast<int>(k - first) : 0);
+    for (std::size_t k = 0; k < first; ++k) columns.pass(hits, k, 0);
+#pragma GCC unroll 16
+    for (int k = 0; k < kColumns; ++k) {
+        columns.pass(hits, first + static_cast<std::size_t>(k), k);
     }
+    for (std::size_t k = first + kColumns; k < hits.count; ++k) columns.pass(hits, k, kColumns);
     return columns.sum();
 }
 

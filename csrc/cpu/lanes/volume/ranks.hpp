@@ -10,8 +10,10 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
+// Slices are usually so small that 32 bytes hold most of their ranks, whatever the instruction set.
+inline constexpr int kRankBytes = kVectorBytes < 32 ? kVectorBytes : 32;
 using Rank = std::int16_t;  // 0: the largest coordinate
-typedef Rank Ranks __attribute__((vector_size(kVectorBytes)));
+typedef Rank Ranks __attribute__((vector_size(kRankBytes)));
 
 // The sides of a row in 4 objectives, and their ranks.
 typedef double FourSides __attribute__((vector_size(32)));
@@ -31,7 +33,7 @@ PARETOPO_INLINE void raise(FourSides& a, const FourSides& b) {
     a = a > b ? a : b;
 #endif
 }
-inline constexpr std::size_t kRankLanes = kVectorBytes / sizeof(Rank);
+inline constexpr std::size_t kRankLanes = kRankBytes / sizeof(Rank);
 inline constexpr Rank kNoRank = 0x7fff;  // below every coordinate
 
 PARETOPO_INLINE Ranks load(const Rank* from) {
@@ -49,11 +51,7 @@ PARETOPO_INLINE Ranks numbers() {
 
 // The ranks moved to the next lane, after the last of `before`.
 PARETOPO_INLINE Ranks after_one(Ranks before, Ranks ranks) {
-#if defined(__AVX512F__)
-    return __builtin_shufflevector(before, ranks, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42,
-                                   43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58,
-                                   59, 60, 61, 62);
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
     return __builtin_shufflevector(before, ranks, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
                                    27, 28, 29, 30);
 #else
@@ -64,29 +62,6 @@ PARETOPO_INLINE Ranks after_one(Ranks before, Ranks ranks) {
 struct RankBits {
     std::uint64_t a, b;
 };
-
-#if defined(__AVX512F__)
-
-using RankMask = __mmask32;
-PARETOPO_INLINE Ranks all_ranks(Rank rank) { return (Ranks)_mm512_set1_epi16(rank); }
-PARETOPO_INLINE RankMask above(Ranks a, Ranks b) {
-    return _mm512_cmpgt_epi16_mask((__m512i)a, (__m512i)b);
-}
-PARETOPO_INLINE RankMask no_ranks() { return 0; }
-PARETOPO_INLINE std::uint64_t bits_of(RankMask mask) { return mask; }
-PARETOPO_INLINE RankBits bits_of(RankMask a, RankMask b) { return {a, b}; }
-PARETOPO_INLINE Ranks choose(RankMask mask, Ranks a, Ranks b) {
-    return (Ranks)_mm512_mask_blend_epi16(mask, (__m512i)b, (__m512i)a);
-}
-// The smaller of a and b in the lanes that are not chosen, a elsewhere.
-PARETOPO_INLINE Ranks lowered_without(Ranks a, RankMask mask, Ranks b) {
-    return (Ranks)_mm512_mask_min_epi16((__m512i)a, static_cast<__mmask32>(~mask), (__m512i)a,
-                                        (__m512i)b);
-}
-// kNoRank in the lanes that are not chosen.
-PARETOPO_INLINE Ranks kept(RankMask mask, Ranks a) { return choose(mask, a, all_ranks(kNoRank)); }
-
-#else
 
 using RankMask = Ranks;
 PARETOPO_INLINE Ranks all_ranks(Rank rank) { return rank - Ranks{}; }
@@ -131,20 +106,13 @@ PARETOPO_INLINE Ranks lowered_without(Ranks a, RankMask mask, Ranks b) {
 }
 PARETOPO_INLINE Ranks kept(RankMask mask, Ranks a) { return a | (~mask & kNoRank); }
 
-#endif
-
 PARETOPO_INLINE bool every(RankMask mask) {
     return bits_of(mask) == (std::uint64_t{1} << kRankLanes) - 1;
 }
 
 PARETOPO_INLINE Rank smallest(Ranks ranks) {
 #if defined(__AVX2__)
-#if defined(__AVX512F__)
-    const __m256i half = _mm256_min_epi16(_mm512_castsi512_si256((__m512i)ranks),
-                                          _mm512_extracti64x4_epi64((__m512i)ranks, 1));
-#else
     const __m256i half = (__m256i)ranks;
-#endif
     const __m128i eight =
         _mm_min_epi16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
     return static_cast<Rank>(_mm_cvtsi128_si32(_mm_minpos_epu16(eight)));
@@ -176,16 +144,16 @@ struct RankedRows {
         }
     }
 
-    // `row`: its number and ranks. Removes the rows that it covers, and inserts it before those of
-    // equal last rank.
-    PARETOPO_INLINE void insert(const Rank* row) {
-        Ranks own[kColumns];
+    // `own`: the number and the ranks of a row, in every lane. Removes the rows that it covers, and
+    // inserts it before those of equal last rank.
+    PARETOPO_INLINE void insert(const Ranks* own) {
         Ranks before[kColumns];
-        for (int m = 0; m < kColumns; ++m) {
-            own[m] = all_ranks(row[m]);
-            before[m] = all_ranks(Rank{-1});
-        }
-        for (std::size_t i = 0; i <= count; i += kRankLanes) {
+        for (int m = 0; m < kColumns; ++m) before[m] = all_ranks(Rank{-1});
+        std::size_t i = 0;
+        const Rank* last = column[kRanks] + kRankLanes - 1;
+        const Rank own_last = own[kRanks][0];
+        while (i + kRankLanes <= count && last[i] < own_last) i += kRankLanes;
+        for (; i <= count; i += kRankLanes) {
             Ranks here[kColumns];
             for (int m = 0; m < kColumns; ++m) here[m] = load(column[m] + i);
             const RankMask stays = above(own[kRanks], here[kRanks]);
@@ -210,6 +178,7 @@ struct RankedRows {
 
     // Closes the gaps of removed rows.
     PARETOPO_INLINE void compact() {
+        if (count <= kRankLanes) return;
         std::size_t left = 0;
         for (std::size_t i = 0; i < count; ++i) {
             const bool lives = column[1][i] != kNoRank;
