@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 HERE = ROOT / "research"
 STUDIES = [
     HERE / f"{name}.toml"
-    for name in ("claims", "d3po", "hypervolume", "models", "steerable", "value")
+    for name in ("claims", "d3po", "hypervolume", "models", "sa_mrpo", "steerable", "value")
 ]
 JUDGED = ("hypervolume", "value")
 
@@ -96,6 +96,23 @@ def test_the_page_on_steerable_policies_quotes_the_records():
         assert f"| `{task}` | {one} | {eight} |" in page
         other, same = (share(d3po, task, f"{name}+gated+given") for name in ("d3po", "gdpo"))
         assert f"| `{task}` | {other} | {same} | {one} |" in page
+
+
+def test_the_page_on_estimators_quotes_the_records():
+    """Mean values of SA-MRPO and GDPO over the tables, without and with a gate."""
+    results = read(HERE / "sa_mrpo.toml")
+
+    def values(method):
+        curves = [results.curve(task, method, "preference") for task in results.tasks]
+        return np.array([100.0 * curve[:, -1].mean() for curve in curves])
+
+    page = (ROOT / "docs" / "estimators.md").read_text(encoding="utf-8")
+    saving, plain = values("sa_mrpo"), values("gdpo+saving")
+    assert f"{saving.mean():.1f} % for `sa_mrpo` and {plain.mean():.1f} % for `gdpo`" in page
+    better, worse = (saving - plain > 1.0).sum(), (plain - saving > 1.0).sum()
+    assert f"on {better} tables, and worse by more than a point on {worse}." in page
+    gated = [values(f"{name}+gated").mean() for name in ("sa_mrpo", "gdpo+saving")]
+    assert f"means are {gated[0]:.1f} and {gated[1]:.1f} %" in page.replace("\n", " ")
 
 
 def test_quoted_verdicts_are_those_of_the_records():
