@@ -23,6 +23,9 @@ inline constexpr std::int32_t kMaxFlatInRows = 64;
 // Sorted points of 3 objectives, each compared with all before it, against staircases: 1.8.
 inline constexpr std::int32_t kMaxPairedOf3 = 1024;
 
+// Ranks of 2 objectives: a column of equal first values by std::sort against KeyOrder.
+inline constexpr std::size_t kMinColumnOrdered = 48;
+
 // Volumes and expected volumes of 2 objectives with one group per lane. 32 x 2: 5.0 and 11.7; 32 x
 // 3: 2.6; 32 x 4: 3.3. With 4 objectives only from this number of groups.
 inline constexpr std::int32_t kMaxMeasuredInLane = 32;

@@ -112,6 +112,18 @@ void find_distinct_nondominated(const SortedCodes& sorted,
     }
 }
 
+void PlanarRanker::sort_column() {
+    if (std::is_sorted(column_.begin(), column_.end())) return;
+    const std::size_t size = column_.size();
+    if (size < kMinColumnOrdered) return std::sort(column_.begin(), column_.end());
+    column_order_.keys.resize(size);
+    for (std::size_t k = 0; k < size; ++k) column_order_.keys[k] = column_[k].key;
+    column_order_.sort();
+    sorted_column_.resize(size);
+    for (std::size_t k = 0; k < size; ++k) sorted_column_[k] = column_[column_order_.at(k)];
+    column_.swap(sorted_column_);
+}
+
 template <typename Scalar>
 std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::uint64_t minimised,
                                 std::int32_t* ranks) {
@@ -148,9 +160,7 @@ std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::
         for (std::size_t k = first; k < end; ++k) {
             column_.push_back({second(order.point(k)), order.point(k)});
         }
-        if (!std::is_sorted(column_.begin(), column_.end())) {
-            std::sort(column_.begin(), column_.end());
-        }
+        sort_column();
         const KeyedPoint* previous = nullptr;
         for (const KeyedPoint& item : column_) {
             const bool is_equal = previous && previous->key == item.key;

@@ -35,8 +35,10 @@ class PlanarRanker {
         bool operator<(const KeyedPoint& other) const { return key < other.key; }
     };
 
-    KeyOrder scratch_;
-    std::vector<KeyedPoint> column_;    // points with the same first value, by the second
+    void sort_column();
+
+    KeyOrder scratch_, column_order_;
+    std::vector<KeyedPoint> column_, sorted_column_;  // points with the same first value
     std::vector<std::uint64_t> tails_;  // best second key of each front so far; ascends
 };
 
