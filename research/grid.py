@@ -33,10 +33,12 @@ class StudiedTable:
         self, overrides: Mapping[str, Any], seed: int, steps: int, study: StudySection
     ) -> list[dict[str, Any]]:
         """Train one policy, or a front of them; return a row for each evaluation."""
-        along = {"seed": seed, "steps": steps, "every": study.every}
+        every = study.every
         if study.preferences is None:
-            return train_tabular(self.task, overrides, **along)
-        return train_tabular_front(self.task, overrides, study.preferences, **along)
+            return train_tabular(self.task, overrides, seed=seed, steps=steps, every=every)
+        return train_tabular_front(
+            self.task, overrides, study.preferences, seed=seed, steps=steps, every=every
+        )
 
     def identify(self, overrides: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of the table, and the meaning of a saving if the method has one."""
