@@ -40,6 +40,11 @@ def _nanoseconds(call: Callable[[np.ndarray], object], values: np.ndarray) -> fl
     return least / len(values) * 1e9
 
 
+def _rank_columns(values: np.ndarray) -> object:
+    values[..., 0] = np.arange(len(values))[:, None]  # each group is a column of one set
+    return pp.pareto_rank(values.reshape(-1, 2))
+
+
 def _rows(isa: int) -> list[tuple[str, Callable[[np.ndarray], object], int, int, int, str]]:
     ranks, keep = pp.pareto_rank, pp.is_nondominated
     volume, grid = pp.hypervolume, pp.expected_hypervolume
@@ -54,6 +59,7 @@ def _rows(isa: int) -> list[tuple[str, Callable[[np.ndarray], object], int, int,
         *(("filter, rows of bits", keep, most[isa], 4, 100, name) for name, most in _ROWS.items()),
         ("ranks, pairs", ranks, 1024, 3, 2, "float64"),
         ("ranks, pairs", ranks, _PAIRED[isa], 4, 1, "float64"),
+        ("ranks, columns", _rank_columns, 47, 2, 100, "float64"),
         ("crowding, networks", pp.crowding_distance, _KEYS[isa], 2, 4, "float64"),
         *(
             ("volume, lanes", lambda x: volume(x, ref=0.0), 32, m, 400, "float64")

@@ -23,7 +23,7 @@ inline constexpr std::int32_t kMaxFlatInRows = 64;
 // Sorted points of 3 objectives, each compared with all before it, against staircases: 1.8.
 inline constexpr std::int32_t kMaxPairedOf3 = 1024;
 
-// Ranks of 2 objectives: a column of equal first values by std::sort against KeyOrder.
+// Ranks of 2 objectives: a column of equal first values by std::sort against KeyOrder: 1.0.
 inline constexpr std::size_t kMinColumnOrdered = 48;
 
 // Volumes and expected volumes of 2 objectives with one group per lane. 32 x 2: 5.0 and 11.7; 32 x
