@@ -56,6 +56,7 @@ TASKS = (
     "hypervolume_advantage",
     "archive_add",
     "archive_bounded",
+    "archive_members",
     *BOXED,
     "hypervolume_improvement",
     "expected_hypervolume_improvement",
@@ -472,7 +473,10 @@ def expected_hypervolume(*, quick: bool = False) -> Sequence[Case]:
 
 
 def archive(*, quick: bool = False) -> Sequence[Case]:
-    """Add 50 points of one front to an archive, each with its exact gain; and to a full one."""
+    """Add 50 points of one front to an archive, each with its exact gain; and to a full one.
+
+    Fill an archive without volumes, with uniform points or one front.
+    """
     case = partial(Case, "archive", workload="concave")
     sizes = (100,) if quick else (100, 300, 1_000)
     cases = [
@@ -480,7 +484,14 @@ def archive(*, quick: bool = False) -> Sequence[Case]:
     ]
     if not quick:
         cases.append(case("archive_add", points=100_000, objectives=2))
-    return [*cases, *(case("archive_bounded", points=100, objectives=m) for m in (2, 3, 4))]
+    cases += [case("archive_bounded", points=100, objectives=m) for m in (2, 3, 4)]
+    filled = 500 if quick else 8_000
+    cases += [
+        Case("archive", "archive_members", workload, filled, m)
+        for workload in FILTERED
+        for m in (3, 5, 10)
+    ]
+    return cases
 
 
 def overhead(*, quick: bool = False) -> Sequence[Case]:

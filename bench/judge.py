@@ -46,6 +46,7 @@ _EXACT = (  # whatever is a choice
     "epsilon_boxes",
     "knee_points",
     "archive_bounded",
+    "archive_members",
     *SELECTIONS,
 )
 _SWEPT = 3  # objectives up to which contributions are no differences
@@ -543,6 +544,7 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "hypervolume_advantage": _solve_hypervolume_advantage,
     "archive_add": _solve_archive,
     "archive_bounded": bound_archive,
+    "archive_members": _solve_filter,
     "nondominated_boxes": _solve_nondominated_boxes,
     "dominated_boxes": _solve_dominated_boxes,
     "hypervolume_improvement": _solve_improvement,

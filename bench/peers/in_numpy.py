@@ -500,6 +500,21 @@ class Moarchiving:
 
         return Work(run, fresh)
 
+    def archive_members(self, case: Case) -> Callable[[], Any] | None:
+        """Without a reference point, it measures no volumes."""
+        if case.objectives > 4:
+            return None
+        rows = [tuple(row) for row in case.doubles.tolist()]
+
+        def run() -> Array:
+            archive = self._library.get_mo_archive([], n_obj=case.objectives)
+            for row in rows:
+                archive.add(list(row))
+            members = {tuple(member) for member in archive}
+            return np.array([row in members for row in rows])
+
+        return run
+
 
 class Numpy:
     """The lines that one writes in NumPy: a sweep along one sorted front, formulas of batches."""

@@ -176,6 +176,19 @@ class Paretopo:
 
         return Work(run=run, fresh=lambda: archive.load_state_dict(state))
 
+    def archive_members(self, case: Case) -> Callable[[], Any]:
+        """One call for all points; they are added one after another."""
+        points = case.doubles
+
+        def run() -> Any:
+            archive = pp.ParetoArchive(objectives=case.objectives, maximise=False)
+            archive.extend(points)
+            is_member = np.zeros(len(points), dtype=bool)
+            is_member[archive.indices] = True
+            return is_member
+
+        return run
+
     def _place(self, case: Case, sign: int = 1) -> Any:
         """Put the data, or their negative, where they are to be used."""
         if case.is_on_gpu:
