@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[2]
 HERE = ROOT / "research"
 STUDIES = [
     HERE / f"{name}.toml"
-    for name in ("claims", "d3po", "hypervolume", "models", "sa_mrpo", "steerable", "value")
+    for name in (
+        *("claims", "d3po", "hypervolume", "models", "sa_mrpo", "steerable", "steerable_models"),
+        "value",
+    )
 ]
 JUDGED = ("hypervolume", "value")
 

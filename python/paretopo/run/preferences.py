@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_WRITTEN = 60  # preferences with numbers
 _NOISE = 1.96 * math.sqrt(2.0)  # standard errors within which two means do not differ
 _GREY = "#888888"
+_LABELS_APART = 0.03  # of the range of a sweep
 
 
 @dataclass(frozen=True)
@@ -243,8 +244,13 @@ def _format_preference(row: Row) -> str:
 
 
 def _group_coinciding(values: Series, rows: Sequence[Row]) -> list[tuple[Any, list[Row]]]:
-    """Group the rows whose points coincide."""
-    places: dict[tuple[float, ...], list[Row]] = {}
-    for value, row in zip(values.tolist(), rows, strict=True):
-        places.setdefault(tuple(value), []).append(row)
-    return list(places.items())
+    """Group the rows whose points are too near for labels of their own."""
+    least = _LABELS_APART * np.ptp(values, axis=0)
+    places: list[tuple[Any, list[Row]]] = []
+    for value, row in zip(values, rows, strict=True):
+        near = [here for point, here in places if (np.abs(point - value) <= least).all()]
+        if near:
+            near[0].append(row)
+        else:
+            places.append((value, [row]))
+    return places
