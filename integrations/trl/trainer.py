@@ -484,7 +484,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         weight = left * self.session.config.optimiser.decision_entropy
         return weight * self._average_tokens(values, inputs)
 
-    def _average_tokens(self, values: torch.Tensor, inputs: Any) -> torch.Tensor:
+    def _average_tokens(self, values: torch.Tensor, inputs: Any) -> Any:
         """Average (rows, tokens) numbers as TRL averages the losses of trained tokens."""
         mask = inputs["completion_mask"]
         if inputs.get("tool_mask") is not None:
