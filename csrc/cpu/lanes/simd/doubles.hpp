@@ -57,6 +57,10 @@ PARETOPO_INLINE Doubles where(Mask mask, Doubles a) { return _mm512_maskz_mov_pd
 PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_max_pd(a, mask, a, b);
 }
+// The smaller of a and b in the lanes that are not chosen, a elsewhere.
+PARETOPO_INLINE Doubles lowered_without(Doubles a, Mask mask, Doubles b) {
+    return _mm512_mask_min_pd(a, opposite(mask), a, b);
+}
 // a + b in the chosen lanes, a elsewhere.
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_add_pd(a, mask, a, b);
@@ -84,6 +88,9 @@ PARETOPO_INLINE Mask lanes_before(int lane) {
 PARETOPO_INLINE Doubles where(Mask mask, Doubles a) { return (Doubles)((Words)a & mask); }
 PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
     return larger(a, where(mask, b));
+}
+PARETOPO_INLINE Doubles lowered_without(Doubles a, Mask mask, Doubles b) {
+    return smaller((Doubles)((Words)b | mask), a);  // NaN in the chosen lanes, which a survives
 }
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) { return a + where(mask, b); }
 PARETOPO_INLINE Doubles just_below(Doubles a, int lanes) {

@@ -48,7 +48,7 @@ class FreeColumns {
         for (int p = 0; p < kVectors; ++p) {
             column_[p] = load(hits.x + first + static_cast<std::size_t>(p * kLanes));
             next_[p] = all(hits.left);
-            top_[p] = all(hits.below);
+            height_[p] = all(hits.top_y - hits.below);
             free_[p] = all((hits.top_y - hits.below) * (hits.top_z - hits.z[0]));
         }
     }
@@ -56,13 +56,13 @@ class FreeColumns {
     // Goes down to hit k + 1. `earlier`: the number of columns that come before hit k.
     PARETOPO_INLINE void pass(const Hits& hits, std::size_t k, int earlier) {
         const Doubles x = all(hits.x[k]);
-        const Doubles y = all(hits.y[k]);
+        const Doubles height = all(hits.top_y - hits.y[k]);
         const Doubles drop = all(hits.z[k] - hits.z[k + 1]);
         for (int p = 0; p < kVectors; ++p) {
             const Mask ends = above(column_[p], just_below(x, earlier - p * kLanes));
             next_[p] = raised(next_[p], ends, x);
-            top_[p] = raised(top_[p], opposite(above(column_[p], x)), y);
-            free_[p] += (all(hits.top_y) - top_[p]) * drop;
+            height_[p] = lowered_without(height_[p], above(column_[p], x), height);
+            free_[p] += height_[p] * drop;
         }
     }
 
@@ -80,7 +80,7 @@ class FreeColumns {
     }
 
   private:
-    Doubles column_[kVectors], next_[kVectors], top_[kVectors], free_[kVectors];
+    Doubles column_[kVectors], next_[kVectors], height_[kVectors], free_[kVectors];
 };
 
 // For up to kHits hits: no branch.
@@ -114,6 +114,8 @@ __attribute__((noinline)) double columns_of_many(const Hits& hits) {
             volume += columns_from<(kParts + 1) / 2>(hits, first);
         } else if (left <= kEight) {
             volume += columns_from<kParts>(hits, first);
+        } else if (left <= kEight + kEight / 2) {
+            volume += columns_from<(3 * kParts + 1) / 2>(hits, first);
         } else {
             volume += columns_from<2 * kParts>(hits, first);
         }
