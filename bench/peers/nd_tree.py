@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.cases import Array, Case
+from bench.cases import Case
+from bench.workloads import Array
 
 _MOST = 20  # points of a leaf
 

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -118,3 +119,21 @@ def test_gains_of_an_indexed_archive_are_contributions(kind, objectives):
         shared = pp.hypervolume(np.minimum(sides, point), 0.0)
         assert gain == pytest.approx(box - shared, rel=1e-6, abs=1e-11)
         assert gain > 0.0 or box == 0.0 or (sides >= point).all(axis=1).any()
+
+
+@pytest.mark.parametrize("objectives", [3, 5, 10])
+def test_additions_cost_far_less_than_in_proportion_to_the_members(objectives):
+    random = np.random.default_rng(0)
+    points = draw_sequence(random, "front", 8_000, objectives, [True] * objectives)
+
+    def seconds(members):
+        times = []
+        for _ in range(5):
+            archive = pp.ParetoArchive(objectives=objectives)
+            archive.extend(points[: members - 200])
+            start = time.thread_time()
+            archive.extend(points[members - 200 : members])
+            times.append(time.thread_time() - start)
+        return min(times)
+
+    assert seconds(8_000) < 6 * seconds(500)  # 16 times as many members
