@@ -1,5 +1,5 @@
-// Rows that do not cover each other, in the order of their arrival. From some hundred rows on, every
-// 64 rows join an index, so that most rows are never read; the rows after them are scanned.
+// Rows that do not cover each other, in the order of their arrival. From some hundred rows on,
+// every 64 rows join an index, so that most rows are never read; the rows after them are scanned.
 #pragma once
 
 #include <cstddef>
