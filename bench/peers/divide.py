@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.cases import Array, Case
+from bench.cases import Case
+from bench.workloads import Array
 
 _FEW = 64  # points of a set, or of two, that are compared pair by pair
 

@@ -50,7 +50,7 @@ def compile_fill() -> Callable[[Array], Array]:
         total = 0.0
         for k in range(len(a)):
             total += (a[k] - b[k]) ** 2
-        return total**0.5
+        return float(total**0.5)
 
     @numba.njit
     def shrink(size: Array, parent: Array, node: int, by: int) -> None:
