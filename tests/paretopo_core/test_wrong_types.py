@@ -193,7 +193,7 @@ def error_of(call, *arguments, **keywords):
 def test_every_function_and_every_argument_of_the_core_is_here():
     assert set(CALLS) == set(pp.__all__) - NO_NUMBERS - TYPES
     # Names of the core that no public function uses.
-    other_names = {"boxes.lower", "boxes.upper", "which", "divisions"}
+    other_names = {"boxes.lower", "boxes.upper", "which", "divisions", "shortest_side"}
     hidden = {"internal", "wanted"}
     described = [each for each in vars(_core).values() if isinstance(each, _core.Operation)]
     assert len(described) > 20
