@@ -19,6 +19,7 @@ LIMITS = [(name, limit) for name in BACKENDS for limit in find_backend(name).lim
 REFUSED = {
     "optimiser.method": 'optimiser.method = "sgd"',
     "optimiser.learn_from": 'optimiser.learn_from = "answers"',
+    "optimiser.decision_entropy": "optimiser.decision_entropy = 0.1",
     "model.frozen_embeddings": "model.frozen_embeddings = true",
     "model.dtype": 'model.dtype = "float32"',
     "model.lora.dropout": "model.lora = { rank = 8, dropout = 0.1 }",
