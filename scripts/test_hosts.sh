@@ -18,7 +18,7 @@ if [ ! -x "$python" ]; then
 fi
 # Some of Optuna's tests need plotting packages. Install the current tree.
 PARETOPO_CUDA=OFF "$python" -m pip install --quiet ".[hosts]" pytest pytest-timeout hypothesis plotly matplotlib
-"$python" -m pytest tests/paretopo_core/test_accelerate_hosts.py tests/test_optimiser_examples.py
+"$python" -m pytest tests/paretopo_core/test_accelerate_*.py tests/test_optimiser_examples.py
 
 work=build/hosts
 mkdir -p "$work"
