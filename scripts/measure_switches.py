@@ -45,6 +45,11 @@ def _rank_columns(values: np.ndarray) -> object:
     return pp.pareto_rank(values.reshape(-1, 2))
 
 
+def _measure_fronts(values: np.ndarray) -> object:
+    values /= np.linalg.norm(values, axis=-1, keepdims=True)  # on a sphere none is dominated
+    return pp.hypervolume(values, ref=0.0)
+
+
 def _rows(isa: int) -> list[tuple[str, Callable[[np.ndarray], object], int, int, int, str]]:
     ranks, keep = pp.pareto_rank, pp.is_nondominated
     volume, grid = pp.hypervolume, pp.expected_hypervolume
@@ -69,6 +74,8 @@ def _rows(isa: int) -> list[tuple[str, Callable[[np.ndarray], object], int, int,
             ("volume, counting", lambda x: volume(x, ref=0.0), 96, m, 100, "float64")
             for m in (2, 3)
         ),
+        ("volume, ranks", _measure_fronts, 128, 4, 100, "float64"),
+        ("volume, ranks", _measure_fronts, 16, 5, 400, "float64"),
         ("expected volume, lanes", lambda x: grid(x, ref=0.0, k=4), 32, 2, 400, "float64"),
     ]
     if _GRID[isa]:

@@ -34,6 +34,11 @@ inline constexpr std::int64_t kMinMeasuredOf4 = 4;
 // 96 x 3: 0.9.
 inline constexpr std::size_t kMaxCountedInSweep = 96;
 
+// Volumes of 4 and 5 objectives, if a sample shows many undominated points: by doubles against by
+// ranks. 128 x 4: 1.0; 16 x 5: 1.2.
+inline constexpr std::size_t kMaxUnranked4 = 128;
+inline constexpr std::size_t kMaxUnranked5 = 16;
+
 // The members of an archive from 3 objectives on: all compared, against their index. Additions to
 // 400 members: 1.8 with 3 objectives, 2.4 with 5. (The script measures neither this size nor the
 // next: the ratios are those of two builds in turn.)

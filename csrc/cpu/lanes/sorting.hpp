@@ -31,8 +31,9 @@ struct KeyKernels {
     // The same for packed keys in the order of their indices: sorts by their lowest `bits`.
     void (*sort_packed)(const std::uint64_t* packed, std::size_t size, int bits,
                         std::uint64_t* sorted);
-    // The first k >= from such that packed keys k and k + 1 differ only in their indices, or size.
-    std::size_t (*find_agreeing)(const std::uint64_t* packed, std::size_t size, std::size_t from);
+    // Sorts runs of packed keys from..to that differ only in their indices, by the keys.
+    void (*sort_agreeing)(const std::uint64_t* keys, std::uint64_t* packed, std::size_t from,
+                          std::size_t to);
 };
 
 }  // namespace paretopo::cpu

@@ -7,7 +7,6 @@
 
 #include "cpu/lanes/isa.hpp"
 #include "cpu/runtime/for_each_group.hpp"
-#include "cpu/runtime/interrupt.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -92,7 +91,7 @@ void KeyOrder::sort() {
     is_exact_ = dropped == alike;
     if (in_words) {
         kernel.sort(keys.data(), size, range.least, dropped, packed_.data());
-        if (!is_exact_) sort_within_equal_bits(0, size);
+        if (!is_exact_) kernel.sort_agreeing(keys.data(), packed_.data(), 0, size);
         return;
     }
     for_each_chunk(size, kMoveCost, [&](std::size_t, std::size_t first, std::size_t end) {
@@ -117,7 +116,7 @@ void KeyOrder::sort_by_bits(int bits) {
         std::min({static_cast<int>(std::bit_width(size)) - part_bits, kMaxDealt, bits});
     if (dealt < 4) {
         if (sort_few(packed_.data(), spare_.data(), size, bits)) packed_.swap(spare_);
-        if (!is_exact_) sort_within_equal_bits(0, size);
+        if (!is_exact_) kernel.sort_agreeing(keys.data(), packed_.data(), 0, size);
         return;
     }
     const int shift = 32 + bits - dealt;
@@ -153,27 +152,10 @@ void KeyOrder::sort_by_bits(int bits) {
         } else if (!sort_few(part, room, count, bits - dealt)) {
             std::copy_n(part, count, room);
         }
-        if (!is_exact_) sort_within_equal_bits(starts[p], starts[p + 1]);
+        if (!is_exact_) {
+            kernel.sort_agreeing(keys.data(), packed_.data(), starts[p], starts[p + 1]);
+        }
     });
-}
-
-void KeyOrder::sort_within_equal_bits(std::size_t from, std::size_t to) {
-    const auto goes_before = [this](std::uint64_t a, std::uint64_t b) {
-        const std::uint64_t key_a = keys[static_cast<std::uint32_t>(a)];
-        const std::uint64_t key_b = keys[static_cast<std::uint32_t>(b)];
-        return key_a != key_b ? key_a < key_b : a < b;
-    };
-    const auto find_from = [this, to](std::size_t k) {
-        return kernels().keys.find_agreeing(packed_.data(), to, k);
-    };
-    Poller poller;
-    for (std::size_t first = find_from(from), end = 0; first < to; first = find_from(end)) {
-        poller.step();
-        for (end = first + 2; end < to && (packed_[first] ^ packed_[end]) >> 32 == 0;) ++end;
-        std::uint64_t* const begin = packed_.data() + first;
-        std::uint64_t* const stop = packed_.data() + end;
-        if (!std::is_sorted(begin, stop, goes_before)) std::sort(begin, stop, goes_before);
-    }
 }
 
 }  // namespace paretopo::cpu

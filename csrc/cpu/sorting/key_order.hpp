@@ -53,7 +53,6 @@ class KeyOrder {
   private:
     KeyRange measure() const;
     void sort_by_bits(int bits);
-    void sort_within_equal_bits(std::size_t from, std::size_t to);
 
     bool is_exact_ = true;                        // the sorted bits are all that differ
     ScratchArray<std::uint64_t> packed_, spare_;  // those bits, then the index

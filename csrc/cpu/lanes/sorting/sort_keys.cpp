@@ -7,6 +7,7 @@
 // (bitonic merge); Inoue et al., 2007, "AA-Sort: a new parallel sorting algorithm for multi-core
 // SIMD processors" (columns first); Bramas, 2017, "A novel hybrid quicksort algorithm vectorized
 // using AVX-512 on Intel Skylake" (bitonic merges between registers).
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -263,7 +264,8 @@ void sort_packed_keys(const std::uint64_t* packed, std::size_t size, int bits,
     for (std::size_t k = 0; k < size; ++k) sorted[k] = packed[words[k] & places];
 }
 
-std::size_t find_agreeing_keys(const std::uint64_t* packed, std::size_t size, std::size_t from) {
+// The first k >= from such that packed keys k and k + 1 differ only in their indices, or size.
+std::size_t find_agreeing(const std::uint64_t* packed, std::size_t size, std::size_t from) {
     using Pairs = Lanes<double>;
     constexpr std::size_t kWide = Pairs::kLanes;
     constexpr std::size_t kStep = 4 * kWide;
@@ -283,11 +285,31 @@ std::size_t find_agreeing_keys(const std::uint64_t* packed, std::size_t size, st
     return k + 1 < size ? k : size;
 }
 
+void sort_agreeing_keys(const std::uint64_t* keys, std::uint64_t* packed, std::size_t from,
+                        std::size_t to) {
+    const auto goes_before = [keys](std::uint64_t a, std::uint64_t b) {
+        const std::uint64_t key_a = keys[static_cast<std::uint32_t>(a)];
+        const std::uint64_t key_b = keys[static_cast<std::uint32_t>(b)];
+        return key_a != key_b ? key_a < key_b : a < b;
+    };
+    Poller poller;
+    std::size_t first = find_agreeing(packed, to, from);
+    while (first < to) {
+        poller.step();
+        std::size_t end = first + 2;
+        while (end < to && (packed[first] ^ packed[end]) >> 32 == 0) ++end;
+        if (!std::is_sorted(packed + first, packed + end, goes_before)) {
+            std::sort(packed + first, packed + end, goes_before);
+        }
+        first = find_agreeing(packed, to, end);
+    }
+}
+
 }  // namespace
 
 const KeyKernels kKeyKernels{.measure = measure_keys,
                              .sort = sort_keys,
                              .sort_packed = sort_packed_keys,
-                             .find_agreeing = find_agreeing_keys};
+                             .sort_agreeing = sort_agreeing_keys};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

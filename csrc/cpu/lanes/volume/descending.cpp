@@ -10,7 +10,6 @@ namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
 constexpr std::size_t kCounted = 64;  // keys
-constexpr std::uint64_t kIndex = 0xffffffff;
 constexpr std::size_t kFewInBucket = 16;
 
 // As many buckets as keys, by linear interpolation (Dobosiewicz, 1978); then sorts each bucket.
@@ -75,22 +74,7 @@ void sort_bits(const std::uint64_t* keys, std::size_t count, std::uint64_t* pack
     const int room = 32 - bits_of_places(count);
     const int dropped = differing > room ? differing - room : 0;
     kKeyKernels.sort(keys, count, range.least, dropped, packed);
-    if (dropped == 0) return;
-    // Runs that agree in the bits that were sorted by.
-    const auto is_before = [keys](std::uint64_t a, std::uint64_t b) {
-        const std::uint64_t key_a = keys[a & kIndex];
-        const std::uint64_t key_b = keys[b & kIndex];
-        return key_a != key_b ? key_a < key_b : a < b;
-    };
-    for (std::size_t k = 1; k < count; ++k) {
-        if (packed[k] >> 32 != packed[k - 1] >> 32) continue;
-        std::size_t end = k + 1;
-        while (end < count && packed[end] >> 32 == packed[k] >> 32) ++end;
-        if (!std::is_sorted(packed + k - 1, packed + end, is_before)) {
-            std::sort(packed + k - 1, packed + end, is_before);
-        }
-        k = end;
-    }
+    if (dropped > 0) kKeyKernels.sort_agreeing(keys, packed, 0, count);
 }
 
 void descending(const double* keys, std::size_t count, std::uint32_t* order,

@@ -42,9 +42,11 @@ std::size_t count_uncovered(const Columns& rows, std::size_t best, int objective
 // Do slices become so large that comparing ranks saves more time than ranking takes?
 bool pays_to_rank(const Columns& rows, int objectives) {
     if (rows.count > kMaxInWords) return false;
-    if (objectives == 4) return rows.count > 128 && count_uncovered(rows, 32, 3) >= 14;
+    if (objectives == 4) {
+        return rows.count > kMaxUnranked4 && count_uncovered(rows, 32, 3) >= 14;
+    }
     if (objectives != 5 || rows[4][1] == rows[4][0]) return false;
-    return rows.count > 16 && count_uncovered(rows, 16, 4) >= 12;
+    return rows.count > kMaxUnranked5 && count_uncovered(rows, 16, 4) >= 12;
 }
 
 }  // namespace
