@@ -580,8 +580,8 @@ def merge_objectives(
     for name, values in overrides.items():
         if name not in by_name:
             raise ConfigError(
-                f"there is no objective {name!r} to set; {nearest(name, by_name)}: name it in "
-                "[[objectives]]"
+                f"there is no objective {name!r} to set, because [[objectives]] does not name it; "
+                f"{nearest(name, by_name)}"
             )
         by_name[name] |= values
     for name, table in by_name.items():

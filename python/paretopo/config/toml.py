@@ -11,6 +11,7 @@ paretopo.config.keys.ConfigError: unknown key optimiser.step; did you mean 'step
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 import tomllib
 import typing
@@ -45,7 +46,7 @@ def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunCon
     try:
         text = path.read_text(encoding="utf-8-sig")  # accepts the mark of Windows editors
     except FileNotFoundError:
-        raise ConfigError(f"no configuration file at {path}") from None
+        raise ConfigError(f"no configuration file at {path}{_suggest_file(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the configuration file {path}: {error}") from None
     try:
@@ -54,6 +55,13 @@ def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunCon
         if overrides and _is_valid(text):
             raise
         raise ConfigError(f"{path}: {error}") from None
+
+
+def _suggest_file(path: Path) -> str:
+    """Return a question for the configuration file with a similar name in this folder, or ""."""
+    names = {one.stem: one for one in path.parent.glob("*.toml")}
+    close = difflib.get_close_matches(path.stem, names, n=1)
+    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:

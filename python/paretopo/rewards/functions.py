@@ -142,8 +142,8 @@ class _File:
             if name not in used:
                 raise ConfigError(
                     f"rewards.file: {self._path} has a function {name!r}, which is not an "
-                    f"objective; {nearest(name, names)}: name it in [[objectives]], "
-                    "or begin it with _"
+                    "objective: name it in [[objectives]], or begin it with _; "
+                    f"{nearest(name, names)}"
                 )
         if not any(self.get(name) is not None for name in used):
             raise ConfigError(

@@ -191,7 +191,7 @@ def test_unknown_reward_function_is_refused_before_training(folder):
         file.write("\ndef polit(completions):\n    return []\n")
     config = load(folder / "config.toml")
     with pytest.raises(
-        ConfigError, match="'polit', which is not an objective; did you mean 'polite'"
+        ConfigError, match=r"'polit', which is not an objective: .*did you mean 'polite'"
     ):
         train(config, RunFolder.create(folder / "runs", config))
 

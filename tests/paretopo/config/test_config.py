@@ -133,9 +133,16 @@ def test_a_bad_configuration_names_key_and_cure(text, message):
         loads(text)
 
 
+@pytest.mark.parametrize("name", ["calculators.toml", "calculator.tml", "calculator"])
+def test_a_missing_file_suggests_a_similar_one(tmp_path, name):
+    (tmp_path / "calculator.toml").touch()
+    with pytest.raises(ConfigError, match=r"no conf.*; did you mean .*/calculator\.toml\?$"):
+        load(tmp_path / name)
+
+
 def test_errors_from_a_file_name_the_file(tmp_path):
     path = tmp_path / "x.toml"
-    with pytest.raises(ConfigError, match=r"no configuration file at .*x\.toml"):
+    with pytest.raises(ConfigError, match=r"no configuration file at .*x\.toml$"):
         load(path)
     path.write_text("sed = 1")
     with pytest.raises(ConfigError, match=r"x\.toml: unknown key sed"):

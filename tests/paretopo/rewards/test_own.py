@@ -86,7 +86,7 @@ def test_a_reward_that_fails_names_itself_and_the_prompt(tmp_path, body, message
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def polit(completions): return []", "'polit', which is not an objective; "),
+        ("def polit(completions): return []", "'polit', which is not an objective: "),
         ("x = 1", "has no function of an objective"),
         ("def f(:", "fails: SyntaxError"),
         ("import no_such_module", "fails: ModuleNotFoundError"),
