@@ -672,8 +672,13 @@ class ParetoArchive:
         return self._ref
 
     def _row(self, point: Any) -> np.ndarray:
-        ordered = self._ordered(point, "point")
-        return vector_of(ordered, self._width, "point", scalar=False)
+        row = numbers_of(self._ordered(point, "point"), "point")
+        if row.ndim == 2:
+            raise ValueError(
+                f"point must be one point of shape ({self._width},), got shape {row.shape}; pass "
+                "several points to extend"
+            )
+        return vector_of(row, self._width, "point", scalar=False)
 
     def _rows(self, numbers: Any, name: str) -> np.ndarray:
         rows = numbers_of(self._ordered(numbers, name), name)

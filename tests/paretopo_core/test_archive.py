@@ -243,6 +243,7 @@ def test_wrong_arguments_leave_the_archive_as_it_was():
         (lambda: archive.extend([[2.0, 2.0], [np.nan, 1.0]]), "points must be finite, got nan"),
         (lambda: archive.extend([[2.0, 2.0, 2.0]]), r"points must have shape \(points, 2\)"),
         (lambda: archive.extend([2.0, 2.0]), r"points must have shape \(points, 2\)"),
+        (lambda: archive.add([[2.0, 2.0]]), r"shape \(1, 2\); pass several points to extend"),
         (lambda: archive.extend([[]]), r"points must have shape \(points, 2\), got \(1, 0\)"),
         (lambda: archive.gain(np.zeros((3, 0))), r"points must have shape \(points, 2\), got"),
         (lambda: archive.gain([2.0, 2.0, 2.0]), r"points must have shape \(points, 2\)"),
