@@ -1,6 +1,17 @@
-"""Pareto ranks, hypervolumes and rank advantages for batches of groups, on CPU and GPU."""
+"""Rank, filter and measure sets of points with several objectives, on CPU and GPU.
 
-from paretopo_core import _interpreter  # noqa: F401 (first: the next could not refuse)
+Larger is better, unless `maximise` says otherwise. docs/primitives.md lists all functions.
+
+>>> import paretopo_core as pp
+>>> points = [[1, 0], [0, 1], [0, 0]]
+>>> pp.pareto_rank(points)
+array([0, 0, 1], dtype=int32)
+>>> pp.hypervolume(points, ref=-1)
+np.float64(3.0)
+"""
+
+# First: it refuses a sub-interpreter, in which the compiled core would deadlock.
+from paretopo_core import _interpreter  # noqa: F401
 from paretopo_core._core import __version__
 from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage

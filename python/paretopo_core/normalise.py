@@ -33,12 +33,12 @@ def ideal_point(
 
     Returns:
         shape (..., objectives), in the units of the objectives; float32 or float64, as the points
-        are computed; same library, device and gradient as ``points``. NaN counts as no value; where
-        there is none, the result is NaN.
+        are computed; same library, device and gradient as ``points``. NaN values are ignored; if a
+        set has no other value, the result is NaN.
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points`` are not real numbers, or on a GPU and no tensor; ``mask`` or
+        TypeError: ``points`` are not real numbers, or on a GPU but not a tensor; ``mask`` or
             ``maximise`` not bool.
 
     Cost: O(points · objectives) per set.
@@ -60,7 +60,7 @@ def nadir_point(
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
     Arguments, result and errors are those of :func:`ideal_point`, but NaN is worse than every
-    number: a NaN in a non-dominated point is the result. Without points it is NaN, too.
+    number: if a non-dominated point has a NaN, the result is NaN. For an empty set, it is NaN, too.
 
     Cost: that of :func:`is_nondominated`.
 
@@ -92,24 +92,25 @@ def reference_point(
     Args:
         points: shape (..., points, objectives), as for :func:`ideal_point`.
         scale: the distance from the nadir point, as a part of the range of the front: 0 or more,
-            finite. An objective without a range counts its own absolute value instead, or 1.
+            finite. If an objective has no range, the absolute value of its nadir replaces the
+            range, or 1 if this value is 0.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
-        shape (..., objectives), in the units of the objectives, as that of :func:`nadir_point`; NaN
-        where that is NaN.
+        shape (..., objectives), in the units of the objectives; dtype, library, device and gradient
+        as for :func:`nadir_point`; NaN if the nadir is NaN.
 
     Raises:
-        ValueError, TypeError: as :func:`ideal_point`; ``scale`` not a number, below 0 or not
+        ValueError, TypeError: as :func:`ideal_point`; ``scale`` is not a number, below 0 or not
             finite.
 
     Cost: that of :func:`nadir_point`.
 
     Source: Ishibuchi, Imada, Setoguchi and Nojima (2018), "How to specify a reference point in
-    hypervolume calculation for fair performance comparison", Evolutionary Computation 26(3); the
-    default is that of BoTorch's ``infer_reference_point``, which leaves a flat objective of several
-    points without a volume.
+    hypervolume calculation for fair performance comparison", Evolutionary Computation 26(3). The
+    default scale is that of BoTorch's ``infer_reference_point``. If several front points have the
+    same value in an objective, BoTorch returns about this value, and all volumes are about 0.
 
     >>> points = [[0, 10], [4, 8], [10, 0]]
     >>> ref = reference_point(points)
@@ -146,23 +147,23 @@ def normalise(
         nadir: the same shapes; by default :func:`nadir_point` of the points.
         maximise: whether larger is better; one bool, or one per objective. Counts only for an
             ``ideal`` or ``nadir`` that is not given.
-        mask: shape (..., points), bool; False marks padding, which does not affect them.
+        mask: shape (..., points), bool; False marks padding, which does not affect ideal and nadir.
 
     Returns:
         shape (..., points, objectives), dimensionless; float32 or float64, as the points are
         computed; same library, device and gradient as ``points``. An objective whose ideal and
-        nadir are equal is only shifted, so that they are 0. Nothing overflows on the way: a range
-        too wide for the dtype counts as it is, and a result too large for it is infinite.
+        nadir are equal is only shifted, so that they are 0. No intermediate value overflows, even
+        if the range is too wide for the dtype. A result too large for the dtype is infinite.
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points``, ``ideal`` or ``nadir`` are not real numbers, points on a GPU that are
-            no tensor; ``mask`` or ``maximise`` not bool.
+        TypeError: ``points``, ``ideal`` or ``nadir`` are not real numbers, or ``points`` are on a
+            GPU but not a tensor; ``mask`` or ``maximise`` not bool.
 
-    Cost: O(points · objectives) per set, and the nadir point, unless given.
+    Cost: O(points · objectives) per set, plus that of the nadir point if it is not given.
 
-    Source: Miettinen (1999), section 2.4; moocore's function of this name, with its bounds from the
-    non-dominated points.
+    Source: Miettinen (1999), section 2.4. moocore's function of this name takes its bounds from all
+    points; here, the nadir comes from the non-dominated points.
 
     >>> normalise([[30, 1], [10, 2], [0, 0]])
     array([[ 1. ,  0. ],
@@ -204,8 +205,8 @@ def knee_points(
     Cost: that of :func:`is_nondominated`.
 
     Source: Das (1999), "On characterizing the knee of the Pareto curve based on normal-boundary
-    intersection", Structural Optimization 18; the ends as the nadir and ideal point have them, so
-    that it is defined for any number of objectives.
+    intersection", Structural Optimization 18. There, the ends are the minimisers of each objective.
+    Here, they follow from the nadir and the ideal point, for any number of objectives.
 
     >>> knee_points([[0, 10], [4, 9], [7, 7], [10, 0], [6, 6]])
     array([False, False,  True, False, False])

@@ -62,7 +62,7 @@ def plan_options(words: Sequence[str]) -> list[str]:
 
 
 def describe_gaps(before: RunConfig, *, real_model: bool = False) -> list[str]:
-    """Return the parts of this configuration that only a GPU can test, a sentence each."""
+    """Return a sentence for each part of this configuration that only a GPU can test."""
     cluster = before.openrlhf
     gaps = [
         "NCCL and CUDA IPC: weights went through a TCP store",

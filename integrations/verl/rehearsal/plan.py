@@ -26,18 +26,18 @@ def plan_rehearsal(
         real_model: Keep the user's model and the size of a step.
 
     Raises:
-        ConfigError: Prompts or policy are not those of the task. A tiny policy knows only the words
-            of its task.
+        ConfigError: Prompts or policy are not those of the task. The vocabulary of a tiny policy
+            contains only the words of its task.
     """
     if {config.verl.prompts, config.verl.held_out} != {FROM_TASK}:
         raise ConfigError(
-            'a rehearsal on verl needs verl.prompts = verl.held_out = "task": its tiny policy '
-            "knows only the words of a task"
+            'a rehearsal on verl needs verl.prompts = verl.held_out = "task": the vocabulary of '
+            "its tiny policy contains only the words of the task"
         )
     if config.model.path != TINY and not real_model:
         raise ConfigError(
-            f'a rehearsal on verl needs model.path = "{TINY}", which knows the words of the '
-            f"questions, got {config.model.path!r}: --set model.path={TINY}, or --real-model"
+            f'a rehearsal on verl needs model.path = "{TINY}", got {config.model.path!r}: pass '
+            f"--set model.path={TINY}, or keep your model with --real-model"
         )
     return shrink_run(
         config,
@@ -58,9 +58,9 @@ def plan_rehearsal(
 
 
 def describe_gaps(before: RunConfig) -> list[str]:
-    """Return the parts of this configuration that only a GPU can test, a sentence each."""
+    """Return a sentence for each part of this configuration that only a GPU can test."""
     gaps = [
-        f"{before.verl.engine}: a Hugging Face model in a process of its own generated",
+        f"{before.verl.engine}: a Hugging Face model in a separate process generated instead",
         "CUDA, NCCL and engines that sleep; speed and memory",
     ]
     if before.verl.asynchronous:
@@ -80,7 +80,7 @@ def plan_options() -> list[str]:
         "+actor_rollout_ref.model.override_config.attn_implementation=eager",
         "actor_rollout_ref.actor.use_torch_compile=false",
         "actor_rollout_ref.actor.fsdp_config.use_torch_compile=false",
-        # The dtype of the engine, so that their probabilities are comparable.
+        # The engine's dtype, so that the probabilities of engine and policy are comparable.
         "+actor_rollout_ref.actor.fsdp_config.mixed_precision="
         "{param_dtype:fp32,reduce_dtype:fp32,buffer_dtype:fp32}",
         f"{rollout}.load_format=auto",  # the engine needs the frozen weights too

@@ -1,4 +1,4 @@
-"""Tables of an analysis: as lines for a terminal and a file, and as plain values for JSON."""
+"""Tables of an analysis: as lines for a terminal or a file, and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from paretopo.compare.analysis import Analysis, Front
 from paretopo.run.files import to_json
-from paretopo.run.questions import COLUMNS
+from paretopo.run.questions import COLUMNS, SIGNS
 from paretopo.run.tables import markdown_table
 
 _DIGITS = 4
-_LIKELY = 0.5  # a dominating model below it is not named
+_LIKELY = 0.5  # smallest probability of dominance that the table of models shows
 
 
 class Table(NamedTuple):
@@ -20,10 +20,10 @@ class Table(NamedTuple):
 
     Attributes:
         title: Its heading.
-        header: Of each column.
+        header: Headings of the columns.
         rows: Cells, as texts.
-        words: Columns of words; the rest are numbers.
-        note: A sentence below it.
+        words: Number of leading columns with words; the others hold numbers.
+        note: A sentence below the table.
     """
 
     title: str
@@ -34,7 +34,7 @@ class Table(NamedTuple):
 
 
 def describe(analysis: Analysis) -> list[str]:
-    """Return everything as lines of Markdown."""
+    """Return the whole report as lines of Markdown."""
     lines = ["# Comparison", "", *summarise(analysis), ""]
     for table in list_tables(analysis):
         lines += [f"## {table.title}", "", *markdown_table(*table[1:4]), ""]
@@ -43,7 +43,7 @@ def describe(analysis: Analysis) -> list[str]:
 
 
 def summarise(analysis: Analysis) -> list[str]:
-    """Return sentences on the data, with guesses and limits."""
+    """Return sentences on the data, followed by the notes of the analysis."""
     scores = analysis.scores
     counts = sorted({len(one) for one in scores.values})
     many = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
@@ -67,15 +67,14 @@ def list_tables(analysis: Analysis) -> list[Table]:
                 COLUMNS,
                 [one.cells for one in analysis.tests],
                 3,
-                "p: random signs of the differences; in brackets the 95 % interval that these "
-                "signs do not reject, which needs 6 questions. Holm's correction is for all rows.",
+                SIGNS,
             )
         )
     return tables
 
 
 def to_plain(analysis: Analysis) -> dict[str, Any]:
-    """Return everything but the replicates as JSON takes it; NaN becomes null."""
+    """Return the whole report, without the replicates, as values for JSON; NaN becomes null."""
     scores = analysis.scores
     names = [one.name for one in scores.objectives]
 
@@ -148,7 +147,7 @@ def _describe_dominance(analysis: Analysis, at: int) -> str:
 
 
 def format_share(share: float) -> str:
-    """Format a share of replicates, which is never quite certain.
+    """Format a share of replicates; 1 becomes ">0.99", because no share is certain.
 
     >>> format_share(0.123), format_share(1.0), format_share(0.00001)
     ('0.12', '>0.99', '<0.01')
@@ -212,7 +211,7 @@ def _tabulate_models(analysis: Analysis) -> Table:
 
 
 def order_models(analysis: Analysis) -> list[int]:
-    """Return the places of the models, the best in the first objective first."""
+    """Return the indices of the models, from best to worst in the first objective."""
     first = analysis.scores.senses[0] * analysis.scores.means[:, 0]
     return [int(at) for at in (-first).argsort(kind="stable")]
 
@@ -239,8 +238,8 @@ def _tabulate_fronts(analysis: Analysis) -> Table:
         [
             "front of",
             "non-dominated",
-            "fewest that cover",
-            "their share",
+            "smallest cover",
+            "share covered",
             "hypervolume, 95 % interval",
         ],
         rows,

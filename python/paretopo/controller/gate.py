@@ -26,13 +26,13 @@ def apply_gate(
     """Apply the gate: failed rollouts get floors in the objectives after the first.
 
     Args:
-        vectors: (..., objectives), with a floor "worst" (..., points, objectives). A rollout failed
-            if objective 0 is not above the threshold.
+        vectors: (..., objectives); the floor "worst" needs (..., points, objectives). A rollout
+            failed if objective 0 is not above the threshold.
         gate: "none" changes nothing.
         floors: One for each objective after the first: a number; "worst", the minimum of the group;
             or "keeps", which changes nothing.
-        inside: (..., points), False for padding, which is not part of a group.
-        threshold: Threshold of objective 0, in its unit.
+        inside: (..., points), False for padding.
+        threshold: Largest failing value of objective 0, in its unit.
     """
     if gate == "none":
         return vectors
@@ -46,9 +46,8 @@ def apply_gate(
         if floor == "worst":
             among = True if inside is None else inside
             least = np.min(values, axis=-1, keepdims=True, where=among, initial=np.inf)
-            least = np.where(
-                np.isfinite(least), least, 0.0
-            )  # a group of only padding has no minimum
+            # A group with only padding has no minimum.
+            least = np.where(np.isfinite(least), least, 0.0)
         else:
             least = floor
         gated[..., objective] = np.where(failed, least, values)
@@ -61,25 +60,26 @@ def find_informative(
     group_filter: Literal["vector", "accuracy", "off"],
     threshold: float = 0.0,
 ) -> NDArray[np.bool_]:
-    """Return (groups,) bool: do the rollouts of a group differ under the filter?
+    """Return (groups,) bool, True if rollouts of the group differ in the compared values.
 
     Args:
         gated: (groups, points, objectives).
         inside: (groups, points), False for padding.
-        group_filter: "vector" compares all objectives, "accuracy" success; "off" keeps all groups.
+        group_filter: "vector" compares all objectives, "accuracy" compares success, and "off" is
+            True for every group with a rollout.
         threshold: As for :func:`apply_gate`.
     """
-    everyone = np.ones(gated.shape[:2], np.bool_) if inside is None else inside
+    present = np.ones(gated.shape[:2], np.bool_) if inside is None else inside
     if group_filter == "off":
-        return np.asarray(everyone.any(axis=1))
-    seen: NDArray[np.generic] = gated
+        return np.asarray(present.any(axis=1))
+    compared: NDArray[np.generic] = gated
     if group_filter == "accuracy":
-        seen = gated[..., :1] > threshold
-    if everyone.shape[1] == 0:
-        return np.zeros(len(everyone), np.bool_)
-    first = np.argmax(everyone, axis=1)
-    differs = (seen != seen[np.arange(len(seen)), first][:, None]).any(axis=-1)
-    distinct: NDArray[np.bool_] = (differs & everyone).any(axis=1)
+        compared = gated[..., :1] > threshold
+    if present.shape[1] == 0:
+        return np.zeros(len(present), np.bool_)
+    first = np.argmax(present, axis=1)
+    differs = (compared != compared[np.arange(len(compared)), first][:, None]).any(axis=-1)
+    distinct: NDArray[np.bool_] = (differs & present).any(axis=1)
     return distinct
 
 

@@ -1,8 +1,8 @@
 r"""Convert right answers to the form that graders need.
 
-Mathematics: one LaTeX text without its dollar signs and box. Several values that are all required
-stay together in it, as "-1, 2", and a grader compares them as a set. Questions: every text that is
-right by itself.
+An answer to a problem in mathematics is one LaTeX text without dollar signs and box. If it has
+several required values, the text lists them, as "-1, 2", and a grader compares them as a set. A
+question can have several right answers, each of them a text.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def mathematical_answer(
     r"""Return one LaTeX text from a source's answers.
 
     Args:
-        answers: At least one; "" is none.
-        all_wanted: True if several answers belong together.
+        answers: At least one; "" stands for a missing answer.
+        all_wanted: True if a response must give all of several answers.
         whole_numbers: True if every answer of the source is a whole number, however written.
 
     Raises:
@@ -38,7 +38,7 @@ def mathematical_answer(
     ('1, -2', '1, -2')
     """
     if len(answers) > 1 and not all_wanted:
-        raise UnusableRow("several answers, without a sign whether one or all are wanted")
+        raise UnusableRow("several answers, but the row does not say if one is enough")
     cleaned = [_strip_markup(answer) for answer in answers]
     if whole_numbers:
         cleaned = [_normalise_integer(answer) for answer in cleaned]
@@ -48,7 +48,7 @@ def mathematical_answer(
 
 
 def alternative_answers(answers: Sequence[str]) -> str | tuple[str, ...]:
-    """Return the right texts without repeats; a single one as it is.
+    """Return the right answers without duplicates: a tuple, or the text if there is only one.
 
     >>> alternative_answers(["Ada ", "Ada", "Ada Lovelace"]), alternative_answers(["Ada"])
     (('Ada', 'Ada Lovelace'), 'Ada')
@@ -65,6 +65,6 @@ def _strip_markup(answer: str) -> str:
 
 
 def _normalise_integer(answer: str) -> str:
-    """Normalise integers: AIME writes 073, and AMC's floats are 27.0."""
+    """Normalise integers, because AIME's file writes 073, and AMC's writes 27.0."""
     number = _WHOLE_NUMBER.fullmatch(answer)
     return str(int(number[1])) if number and len(number[1]) < 100 else answer

@@ -47,7 +47,7 @@ def paper_table(
 def results_table(evaluations: Mapping[str, Results]) -> list[str]:
     """Return all measurements, a row for each evaluation and data set."""
     header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
-    header += ["no answer (%)", "truncated (%)", "wrong of them (%)", "undecided"]
+    header += ["no answer (%)", "truncated (%)", "truncated, wrong (%)", "undecided"]
     rows = []
     for datasource in list_datasources(evaluations.values()):
         for name, results in evaluations.items():

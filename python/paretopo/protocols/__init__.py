@@ -1,1 +1,1 @@
-"""How a model's text and a tool take turns: one file per protocol, no framework in sight."""
+"""Turns of a model and a tool in one rollout: a file for each protocol, without a framework."""

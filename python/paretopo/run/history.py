@@ -1,6 +1,6 @@
 """The history of a run's training: each objective by name, in its own unit, over the steps.
 
-Report, plots and page use only this module; it computes only which evaluations are on the front.
+The report, the plots and the page read a run only through this module.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _DIGITS = 4  # of a reward of unknown size
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of records: how it is read, written and judged.
+    """A numeric column of the records, and how reports read, format and judge it.
 
     Attributes:
         key: Its name in the rows.
-        name: Its name for readers.
-        unit: Unit of the shown numbers; "" if only the user knows it.
+        name: Its name in reports.
+        unit: Unit of the shown numbers; "" if it is unknown.
         better: The better direction; None if neither is.
         scale: Factor from the rows' unit to the shown one.
         decimals: Decimals in text; None for four significant digits.
-        of_objective: True for the mean of an objective, False for an entry of the row itself. The
-            seconds of a rollout are not those of the evaluation.
+        of_objective: True for the mean of an objective, False for an entry of the row itself. For
+            example, the objective "seconds" differs from the seconds of the whole evaluation.
 
     >>> calls = Measure("calls", "calls", "per question", "fewer", decimals=2)
     >>> calls.label, calls.describe_change(2.0, 1.0), calls.judge(2.0, 1.0)
@@ -70,20 +70,20 @@ class Measure:
 
     @property
     def sense(self) -> float:
-        """1 where larger is better, -1 where smaller is."""
+        """1 if larger is better, -1 if smaller is."""
         return -1.0 if self.better == "fewer" else 1.0
 
     def format(self, value: float, *, sign: bool = False) -> str:
-        """Format the number for a table; return "" for None."""
+        """Format the number for a table; return "" for NaN."""
         if math.isnan(value):
             return ""
         style = f".{_DIGITS}g" if self.decimals is None else f".{self.decimals}f"
         return format(value, f"{'+' if sign else ''}{style}")
 
     def describe_change(self, before: float, after: float) -> str:
-        """Return the change: of a share in points, of a cost in percent of the value before.
+        """Return the change as text: in points for a share, in percent for a cost.
 
-        Any other change is a difference. It is "" if a value is missing.
+        Any other change is a difference. The text is "" if a value is missing.
 
         >>> Measure("polite", "polite", better="more").describe_change(0.25, 0.75)
         '+0.5'
@@ -122,7 +122,7 @@ class Measure:
         return [_write(self, value, error) for value, error in both]
 
     def count(self, row: Row) -> int | None:
-        """Return the number of rollouts to which it applies; None if a row does not have it."""
+        """Return the number of rollouts to which the measure applies; None if the row lacks it."""
         applies = row.get("applies") or {} if self.of_objective else {}
         found: int | None = applies.get(self.key, row.get("rollouts"))
         return found
@@ -145,8 +145,8 @@ class ShownLimit(NamedTuple):
     """A limit on an objective, as reports show it.
 
     Attributes:
-        bound: In the unit of the objective, not yet scaled by its measure.
-        share: Of the rollouts that must stay within it, in percent; None for a limit on the mean.
+        bound: Its value in the unit of the records, not in the shown unit.
+        share: Share of rollouts that must stay within it, in percent; None for a limit on the mean.
     """
 
     bound: float
@@ -163,9 +163,9 @@ class History:
         steps: The rows of its training steps.
         evaluations: The rows of its evaluations since the end of the warm-up: earlier ones would
             only stretch axes.
-        outcomes: The outcomes of these evaluations, as rewards by objective, by final knowledge.
+        outcomes: The rewards of these evaluations by objective, with the run's final optima.
         sweeps: With preferences, the rows of each evaluation, one for each preference;
-            ``evaluations`` and ``outcomes`` are then means over these. Else empty.
+            ``evaluations`` and ``outcomes`` are then means over them. Otherwise empty.
         points: The outcomes of the last sweep.
     """
 
@@ -203,7 +203,10 @@ class History:
         ).reshape(len(self.outcomes), len(measures))
 
     def boundary(self) -> float | None:
-        """Between the last step of stage 1 and the first of stage 2; None where one is missing."""
+        """Return the middle between the last step of stage 1 and the first of stage 2.
+
+        It is None if the run lacks one of the stages.
+        """
         later = [row["step"] for row in self.steps if row.get("stage") == 2]
         if not later or len(later) == len(self.steps):
             return None
@@ -223,11 +226,11 @@ class History:
 
         Each is included only if no objective is the same number.
         """
-        # As shares: the first objective of a user has no percentages.
+        # Both as shares: only some objectives are shown in percent.
         solved, graded = (
             one.read(self.evaluations) / one.scale for one in (SOLVED, self.objectives[0])
         )
-        same = not (np.abs(solved - graded) > 1e-9).any()  # NaN is no difference
+        same = not (np.abs(solved - graded) > 1e-9).any()  # False for NaN
         tokens = any(one.key == "tokens" for one in self.objectives)
         return (*(() if same else (SOLVED,)), *(() if tokens else (RESPONSE_LENGTH,)))
 
@@ -237,13 +240,13 @@ class Comparison:
     """A measure before and after training.
 
     Attributes:
-        measure: Which.
+        measure: The measure.
         kind: The kind of question, "" for all.
-        before: Its mean then; NaN where it is not known.
-        after: And at the end.
-        errors: Standard errors of both; NaN where they are not known.
-        counts: Numbers of rollouts of both; None where they are not known.
-        is_single: True if the run has one evaluation: both ends are the same, without a change.
+        before: Its mean in the first evaluation; NaN if unknown.
+        after: Its mean in the last evaluation; NaN if unknown.
+        errors: Standard errors of both means; NaN if unknown.
+        counts: Numbers of rollouts in both evaluations; None if unknown.
+        is_single: True if the run has only one evaluation, so that nothing changes.
     """
 
     measure: Measure
@@ -256,7 +259,7 @@ class Comparison:
 
     @property
     def count(self) -> str:
-        """The numbers of rollouts, as they are written; "" where they are not known."""
+        """Both numbers of rollouts as text, or one if they are equal; "" if unknown."""
         before, after = self.counts
         if before == after or after is None or before is None:
             return str(after or before or "")
@@ -264,25 +267,25 @@ class Comparison:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Both means with their standard errors, as they are written."""
+        """Both means with their standard errors, as text."""
         both = zip((self.before, self.after), self.errors, strict=True)
         return tuple(_write(self.measure, *one) for one in both)  # type: ignore[return-value]
 
     @property
     def change(self) -> str:
-        """As :meth:`Measure.describe_change`."""
+        """The change, from :meth:`Measure.describe_change`; "" for a single evaluation."""
         return "" if self.is_single else self.measure.describe_change(self.before, self.after)
 
     @property
     def verdict(self) -> str:
-        """As :meth:`Measure.judge`; "" for a change within 1.96 standard errors."""
-        if abs(self.after - self.before) <= _Z95 * math.hypot(*self.errors):  # NaN is never
+        """The verdict of :meth:`Measure.judge`; "" for a change within 1.96 standard errors."""
+        if abs(self.after - self.before) <= _Z95 * math.hypot(*self.errors):  # False for NaN
             return ""
         return self.measure.judge(self.before, self.after)
 
 
 def measure_objective(objective: Objective) -> Measure:
-    """Return how an objective is shown: a share of 0 to 1 in %, the known costs with their unit.
+    """Return the measure of an objective: in % for a share of 0 to 1, with a unit for known costs.
 
     >>> measure_objective(Objective("polite", low=0.0, high=1.0)).title
     'polite (%)'
@@ -368,7 +371,7 @@ def compare_ends(history: History) -> list[Comparison]:
 
 
 def describe_moment(row: Row) -> str:
-    """When an evaluation was made.
+    """Return the moment of an evaluation, for a heading.
 
     >>> describe_moment({"step": 0, "phase": "warmup"})
     'after warm-up (step 0)'
@@ -381,7 +384,7 @@ def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
     """Return the objectives of several runs, each once.
 
     Raises:
-        ValueError: The runs disagree on which way of one is better.
+        ValueError: The runs disagree on the better direction of an objective.
     """
     merged: dict[str, Measure] = {}
     for history in histories:
@@ -396,11 +399,11 @@ def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
 
 
 def find_front(values: Series, senses: Sequence[float]) -> NDArray[np.bool_]:
-    """Return True for outcomes that no other dominates.
+    """Mark the outcomes that no other one dominates.
 
     Args:
-        values: (outcomes, objectives); one with a NaN is never on the front.
-        senses: 1 where larger is better, -1 where smaller is.
+        values: (outcomes, objectives); an outcome with NaN is never on the front.
+        senses: For each objective, 1 if larger is better, -1 if smaller is.
 
     >>> find_front(np.array([[1.0, 2.0], [1.0, 1.0], [0.5, np.nan]]), [1.0, -1.0]).tolist()
     [False, True, False]
@@ -419,7 +422,7 @@ def read_column(rows: Iterable[Mapping[str, Any]], key: str) -> Series:
 
 
 def read_limit(rows: Iterable[Row], objective: str, column: str) -> Series:
-    """Return a column of ``limits`` in each row, NaN without it; a share in percent.
+    """Return a column of ``limits`` for each row, with NaN if a row lacks it; shares in percent.
 
     >>> rows = [{"limits": {"calls": {"share": 0.75, "multiplier": 0.5}}}, {}]
     >>> read_limit(rows, "calls", "share"), read_limit(rows, "calls", "multiplier")

@@ -1,4 +1,4 @@
-"""Make Ctrl-C, or a scheduler's SIGTERM, a clean stop: a begun update is finished and kept.
+"""Let a run finish its current update or batch after Ctrl-C or a scheduler's SIGTERM.
 
 A second signal stops at once.
 """
@@ -17,7 +17,10 @@ from tqdm import tqdm
 
 
 class Interrupt:
-    """While entered, the first SIGINT or SIGTERM is remembered instead of raising.
+    """A context that records the first SIGINT or SIGTERM instead of raising KeyboardInterrupt.
+
+    Attributes:
+        came: True after the first signal.
 
     Example:
         >>> with Interrupt() as interrupt:
@@ -31,7 +34,7 @@ class Interrupt:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
-        if threading.current_thread() is threading.main_thread():  # elsewhere Python forbids it
+        if threading.current_thread() is threading.main_thread():  # others cannot set handlers
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._remember)
         return self
@@ -50,7 +53,7 @@ class Interrupt:
         if self.came:
             raise KeyboardInterrupt
         self.came = True
-        tqdm.write("stopping; Ctrl-C again stops at once, and keeps less", file=sys.stderr)
+        tqdm.write("stopping; press Ctrl-C again to stop at once and keep less", file=sys.stderr)
 
 
 @contextmanager

@@ -81,9 +81,9 @@ def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
 def draw_front(histories: Mapping[str, History], path: Path) -> None:
     """Draw the evaluations of each run, objective by objective.
 
-    Two objectives are drawn twice: in their own units, and as rewards, as the archive sees them.
-    Three or more get a plot for each pair, and below them a line for each evaluation across all
-    objectives. More than five are each drawn against the first only.
+    Two objectives are drawn twice: in their own units, and as the rewards in the archive. Three or
+    more get a plot for each pair, and below them a line for each evaluation across all objectives.
+    More than five are each drawn against the first only.
 
     Args:
         histories: by the label they get in the legend.
@@ -102,11 +102,11 @@ def draw_front(histories: Mapping[str, History], path: Path) -> None:
 def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     """Draw every objective, response length and hypervolume over the training steps.
 
-    If a run has a stage 1, its multiplier is drawn as well. An objective with a limit has a dotted
-    line there, and a panel for its multiplier; a limit on a share, one for the share, too.
+    If a run has a stage 1, its multiplier is drawn as well. A dotted line marks the limit of an
+    objective. Each limit has a panel for its multiplier, and a limit on a share one for the share.
 
     Strong lines are held-out evaluations, faint ones the rollouts of the step. A dashed line
-    marks where stage 2 begins.
+    marks the beginning of stage 2.
 
     Args:
         histories: by the label they get in the legend.
@@ -228,7 +228,7 @@ def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -
     _explain_ends(seen)
     seen.set(title="Held-out questions", xlabel=along.label, ylabel=upwards.label)
     rewarded.set(
-        title="The same as rewards, as the archive sees it",
+        title="The same, as the rewards in the archive",
         xlabel=f"{along.name} as a reward, more is better",
         ylabel=f"{upwards.name} as a reward, more is better",
     )
@@ -308,7 +308,7 @@ def _draw_outcomes(
 def _draw_across(
     axes: Axes, histories: Mapping[str, History], objectives: Sequence[Measure]
 ) -> None:
-    """Parallel coordinates: every axis is turned so that better is up, its ends are named."""
+    """Draw parallel coordinates, with better values up and numbers at both ends of each axis."""
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
@@ -353,7 +353,7 @@ def _draw_across(
 
 
 def find_ends(values: Series) -> tuple[Series, Series]:
-    """Smallest and largest of each column of (rows, columns); 0 where there is no number."""
+    """Return minimum and maximum of each column of (rows, columns), 0 for one without a number."""
     known = np.isfinite(values)
     low = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
     high = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)

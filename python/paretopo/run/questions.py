@@ -15,11 +15,13 @@ from paretopo.run.history import History, Measure, merge_objectives
 from paretopo.run.statistics import holm, sign_flip_interval, sign_flips
 
 COLUMNS = ("objective", "first", "second", "questions", "first - second", "p", "p (Holm)")
+SIGNS = (
+    "p: from random signs of the differences. In brackets: the 95 % interval of the difference, "
+    "for 6 questions or more. p (Holm): corrected for all rows."
+)
 EXPLAINED = (
-    "The last evaluations of two runs, on the questions that both answered. p: random signs of the "
-    "differences; in brackets the 95 % interval that these signs do not reject, which needs 6 "
-    "questions. Holm's correction is for all rows. Training has further randomness, which only "
-    "several seeds show."
+    f"The last evaluations of two runs, on the questions that both answered. {SIGNS} Training "
+    "itself is random, too, which only several seeds show."
 )
 _MOST_PAIRS = 15  # more runs are compared with the first one only
 

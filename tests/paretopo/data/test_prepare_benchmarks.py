@@ -117,7 +117,7 @@ def test_mathematical_labels_are_single_texts(tmp_path):
     assert manifest["dropped"] == {
         "needs an image": 2,
         "no answer": 1,
-        "several answers, without a sign whether one or all are wanted": 1,
+        "several answers, but the row does not say if one is enough": 1,
     }
     assert manifest["notes"] == {"graded exactly, though the source allows an error": 1}
     assert manifest["warnings"] == [

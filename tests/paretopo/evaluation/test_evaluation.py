@@ -192,7 +192,7 @@ def test_truncated_wrong_responses_are_counted_separately():
     found = summarise("nq", answered)
     assert (found.truncated, found.truncated_wrong) == (0.75, 0.25)
     header, _, row = results_table({"a": {"nq": found}})
-    at = [cell.strip() for cell in header.split("|")].index("wrong of them (%)")
+    at = [cell.strip() for cell in header.split("|")].index("truncated, wrong (%)")
     assert row.split("|")[at].strip() == "25.0"
 
 
