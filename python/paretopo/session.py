@@ -437,8 +437,8 @@ class Session:
 
     def progress(self) -> tuple[int, str]:
         """Return the number of recorded steps, and a line about the state of the run."""
-        stage, size = self.controller.stage, self._archive_size()
-        return self._recorded, f"{self._latest}, stage {stage}, archive {size}"
+        stage = f"stage {self.controller.stage}, " if self.controller.stage1_steps else ""
+        return self._recorded, f"{self._latest}, {stage}{self._archive_size()} on the front"
 
     def state(self) -> dict[str, Any]:
         """Return the state that a checkpoint must keep in addition to the run folder, as JSON.

@@ -126,7 +126,7 @@ def test_session_resumes_from_its_state(tmp_path):
     assert [row["step"] for row in run.steps()] == [1]
     assert [row["step"] for row in run.evaluations()] == [0, 1]
     assert run.manifest["resumed"][0]["from_step"] == 1
-    assert again.progress() == (1, "correct 50.0 %, calls 1.00, stage 1, archive 1")
+    assert again.progress() == (1, "correct 50.0 %, calls 1.00, stage 1, 1 on the front")
     again.restore(None)
     assert run.evaluations() == []
 
