@@ -149,8 +149,9 @@ class ScriptSession:
             )
         if trainer.eval_dataset is None:
             warnings.warn(
-                "there is no eval_dataset: nothing is evaluated, the archive stays empty, and the "
-                "multiplier of stage 1 stays 1",
+                "there is no eval_dataset: nothing is evaluated, paretopo report has nothing to "
+                "show, and the multiplier of stage 1 stays 1; pass held-out questions as "
+                "eval_dataset=",
                 stacklevel=4,
             )
         elif trainer.is_world_process_zero() and _has_length(trainer.train_dataset):

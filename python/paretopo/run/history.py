@@ -323,7 +323,10 @@ def read_history(run: RunFolder) -> History:
     """
     rows = run.evaluations()
     if not rows:
-        raise ValueError(f"{run.path} has no evaluations yet: there is nothing to report")
+        raise ValueError(
+            f"{run.path} has no evaluations yet: there is nothing to report; paretopo show "
+            "prints its rollouts"
+        )
     objectives, steps = tuple(map(measure_objective, run.config.objectives)), tuple(run.steps())
     outcomes = run.outcomes()
     if "preference" in rows[0]:
