@@ -101,6 +101,32 @@ def test_the_page_on_steerable_policies_quotes_the_records():
         assert f"| `{task}` | {other} | {same} | {one} |" in page
 
 
+def test_the_page_on_steerable_policies_quotes_the_language_models():
+    """Means and deviations at the end, and the expected utility of each seed."""
+    results = read(HERE / "steerable_models.toml")
+    page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
+
+    def ends(method, measure):
+        return 100.0 * results.curve("series", method, measure)[:, -1]
+
+    def row(title, cells):
+        return f"| {title} | {' | '.join(cells)} |".replace("-", "\N{MINUS SIGN}")
+
+    for title, measure in (
+        ("**expected utility**", "utility"),
+        ("value by the stated preference", "preference"),
+        ("pairs of preferences in the requested order", "order"),
+        ("preferences that lead to different points", "distinct"),
+        ("hypervolume of the front", "hypervolume"),
+    ):
+        found = [ends(method, measure) for method in results.plan.study.methods]
+        assert row(title, [f"{one.mean():.1f} ± {one.std(ddof=1):.1f}" for one in found]) in page
+    for title, method in zip(
+        ("one policy", "five policies"), results.plan.study.methods, strict=True
+    ):
+        assert row(title, [f"{one:.1f}" for one in ends(method, "utility")]) in page
+
+
 def test_the_page_on_estimators_quotes_the_records():
     """Mean values of SA-MRPO and GDPO over the tables, without and with a gate."""
     results = read(HERE / "sa_mrpo.toml")
