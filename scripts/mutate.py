@@ -256,17 +256,17 @@ MUTANTS = (
         "tests/paretopo_core/test_boxes.py",
     ),
     Mutant(
-        "selection stops before the last front",
+        "selection leaves the last place empty",
         "csrc/cpu/subsets/select.cpp",
-        "while (end < count && end <= k_) {",
-        "while (end < count && end < k_) {",
+        "if (end > k_ && whole < k_) cut(g, whole, end);",
+        "if (end > k_ && whole + 1 < k_) cut(g, whole, end);",
         "tests/paretopo_core/test_select.py",
     ),
     Mutant(
-        "attained steps keep equals",
+        "attainment leaves out the second level",
         "csrc/cpu/quality/eaf.cpp",
-        "while (end < steps_.size() && steps_[end].y >= step.y) leave(steps_[end++]);",
-        "while (end < steps_.size() && steps_[end].y > step.y) leave(steps_[end++]);",
+        "level-- > 1;",
+        "level-- > 2;",
         "tests/paretopo_core/test_attainment_surfaces.py",
     ),
     Mutant(

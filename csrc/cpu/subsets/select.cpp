@@ -146,7 +146,7 @@ class GroupSelection {
         std::size_t whole = 0;  // points of the fronts that fit
         std::size_t end = 0;    // and of the next front
         leading_ = 0;
-        while (end < count && end <= k_) {
+        while (end < count && end < k_) {
             whole = end;
             const std::int32_t front = rank_of(places_[end]);
             while (end < count && rank_of(places_[end]) == front) ++end;
