@@ -71,6 +71,7 @@ def test_the_program_finds_the_best_mixture_of_one_kind():
 def test_a_short_training_records_every_seed_and_level(monkeypatch):
     pytest.importorskip("scipy")
     monkeypatch.setattr(constraints, "STEPS", 3)
+    monkeypatch.setattr(constraints, "EARLY", range(1, 3))
     for name in ("limit", "LACONIC", "clipped dual 0.01", "exact penalty", "prime_rl 0.1"):
         rows = list(constraints.train(TASKS["deep_knees"], name, [0, 1]))
         assert [(row["seed"], row["level"]) for row in rows] == [
@@ -82,6 +83,7 @@ def test_a_short_training_records_every_seed_and_level(monkeypatch):
 def test_a_short_training_records_the_shares_that_count_in_the_unit_of_each_seed(monkeypatch):
     pytest.importorskip("scipy")
     monkeypatch.setattr(constraints, "STEPS", 3)
+    monkeypatch.setattr(constraints, "EARLY", range(1, 3))
     for name in constraints.SHARE_METHODS:
         rows = list(constraints.train(TASKS["any_unit"], name, [0, 1], shares=True))
         asked = [(0, 0.5), (0, 0.9), (0, 0.95), (1, 0.9), (1, 0.95)]

@@ -30,10 +30,10 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo.config.paretopo import Limit
 
 # Chosen on the tuning tasks of research/tasks.py: see research/constraints.py.
-INTEGRAL = 0.02  # per step, of a violation in units of the limit
-PROPORTIONAL = 2.0
+INTEGRAL = 0.06  # per step, of a violation in units of the limit
+PROPORTIONAL = 2.5
 SMOOTHING = 0.8  # of the violations in the proportional term
-VIOLATION = 0.25  # that counts at most: from a costly start, the multiplier would overshoot
+VIOLATION = 0.15  # that counts at most: from a costly start, the multiplier would overshoot
 MOST = 10.0
 
 
@@ -64,8 +64,8 @@ class Multipliers:
 
     >>> held = Multipliers([-300.0])  # at most 300 tokens
     >>> held.update([-330.0])
-    >>> held.values.round(3)  # after a violation of 0.1: 0.02 * 0.1 + 2 * 0.1
-    array([0.202])
+    >>> held.values.round(3)  # after a violation of 0.1: 0.06 * 0.1 + 2.5 * 0.1
+    array([0.256])
     """
 
     def __init__(self, bounds: ArrayLike, units: ArrayLike | None = None) -> None:

@@ -42,9 +42,9 @@ def follow(bound, means):
 
 
 def test_a_multiplier_follows_numbers_by_hand():
-    # Violations .1, .1, .3 (which counts as .25), -.002, -.1; smoothed .1, .1, .15; the last
-    # two violations are lower than their averages; integral .002, .004, .009, .00896 and the same.
-    expected = [0.202, 0.204, 0.309, 0.00896 - 0.004, 0.0]
+    # Violations .1, .1, .3 (which counts as .15), -.002, -.1; smoothed .1, .1, .35 / 3; the last
+    # two violations are lower than their averages; integral .006, .012, .021, .02088 and the same.
+    expected = [0.256, 0.262, 0.021 + 2.5 * 0.35 / 3, 0.02088 - 0.005, 0.0]
     assert follow(-300.0, [-330.0, -330.0, -390.0, -299.4, -270.0]) == pytest.approx(expected)
 
 
