@@ -138,22 +138,14 @@ bool Call::take_points(PyObject* given) {
         if (!take_numbers(given, shape, 0, numbers_)) return false;
         address = reinterpret_cast<std::uintptr_t>(numbers_.data());
     } else {
-        return py::isinstance<CheckedPoints>(given) && take_checked(given);
+        return py::isinstance<Points>(given) && take_checked(given);
     }
     return take_shape() && objectives <= 64;
 }
 
 bool Call::take_checked(PyObject* given) {
-    const auto& checked = py::handle(given).cast<CheckedPoints&>();
+    static_cast<Points&>(*this) = py::handle(given).cast<Points&>();
     is_checked_ = true;
-    address = checked.address;
-    mask = checked.mask;
-    shape = checked.shape;
-    minimised = checked.minimised;
-    itemsize = checked.itemsize;
-    device = checked.device;
-    stream = checked.stream;
-    allocate = checked.allocate;
     return take_shape();
 }
 

@@ -1,9 +1,8 @@
 // Reads the arguments of a Python call, without copies if possible and without raising errors.
 //
-// A call comes either with the user's arguments or after Python's checks, with a `CheckedPoints` in
-// place of the points. Every `take` returns false for arguments that the core does not accept,
-// errors included. Python then checks them, and either raises an error or calls again with
-// arguments that the core accepts.
+// A call comes either with the user's arguments or after Python's checks, with `Points`. Every
+// `take` returns false for arguments that the core does not accept, errors included. Python then
+// checks them, and either raises an error or calls again with arguments that the core accepts.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -35,20 +34,20 @@ struct Address {
     pybind11::object array;  // keeps the memory alive
 };
 
-// Points that Python has checked: contiguous floats, with mask and senses.
-struct CheckedPoints {
-    std::uintptr_t address;
-    std::uintptr_t mask;  // (..., points) of bytes; 0: no padding
-    Shape shape;          // (..., points, objectives)
-    std::uint64_t minimised;
-    int itemsize;  // 4: float, 8: double
-    int device;    // kCpu, kEmulated - mapping, or the CUDA device index
-    std::uintptr_t stream;
+// Contiguous floats in memory, with mask and senses; from Python, they are checked.
+struct Points {
+    std::uintptr_t address = 0;
+    std::uintptr_t mask = 0;  // (..., points) of bytes; 0: no padding
+    Shape shape;              // (..., points, objectives)
+    std::uint64_t minimised = 0;
+    int itemsize = 8;   // 4: float, 8: double
+    int device = kCpu;  // kCpu, kEmulated - mapping, or the CUDA device index
+    std::uintptr_t stream = 0;
     pybind11::object allocate;  // on a GPU: (shape, dtype) -> array and address
 };
 
 // The points of one call, to which the other arguments refer.
-class Call {
+class Call : public Points {
   public:
     bool take(PyObject* values, PyObject* maximise, PyObject* mask);
 
@@ -84,17 +83,9 @@ class Call {
 
     Shape leading() const { return {shape.begin(), shape.end() - 2}; }
 
-    Shape shape;
-    std::uintptr_t address = 0;
-    std::uintptr_t mask = 0;
     std::int64_t groups = 1;
     std::int32_t points = 0;
     std::int32_t objectives = 0;
-    std::uint64_t minimised = 0;
-    int itemsize = 8;
-    int device = kCpu;
-    std::uintptr_t stream = 0;
-    pybind11::object allocate;
     std::int64_t others = 0;  // rows of another array that each point is compared with
     std::int32_t count = 0;   // points to keep of each set
     bool wants_all = false;   // true: compute the optional results, too

@@ -204,11 +204,10 @@ py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximi
     return py::make_tuple(lower.array, upper.array, counts.array);
 }
 
-template <cpu::Region kRegion>
-Operation boxes_operation(const char* name) {
-    const auto call = [](py::handle values, py::handle maximise, py::handle mask, py::handle ref,
-                         std::optional<std::int64_t> most_bytes) {
-        return answer_boxes(kRegion, values, maximise, mask, ref, most_bytes);
+Operation boxes_operation(const char* name, cpu::Region region) {
+    const auto call = [region](py::handle values, py::handle maximise, py::handle mask,
+                               py::handle ref, std::optional<std::int64_t> most_bytes) {
+        return answer_boxes(region, values, maximise, mask, ref, most_bytes);
     };
     const auto corners = py::make_tuple("boxes", "float64");
     return {name, describe(takes(Corners{"ref"}, Places{"most_bytes"})),
@@ -221,7 +220,7 @@ std::uintptr_t address_of(const py::array& array) {
 }
 
 // Points in NumPy's memory, and their mask or None: like the constructor, in a third of the time.
-CheckedPoints points_of(const py::array& values, const py::object& mask, std::uint64_t minimised) {
+Points points_of(const py::array& values, const py::object& mask, std::uint64_t minimised) {
     const std::uintptr_t mask_at =
         mask.is_none() ? 0 : address_of(py::reinterpret_borrow<py::array>(mask));
     return {address_of(values),
@@ -241,7 +240,7 @@ using enum Extent;
 void bind_operations(py::module_& m) {
     py::class_<Address>(m, "Address")
         .def(py::init<std::uintptr_t, py::object>(), "at"_a, "array"_a);
-    py::class_<CheckedPoints>(m, "Points")
+    py::class_<Points>(m, "Points")
         .def(py::init<std::uintptr_t, std::uintptr_t, Shape, std::uint64_t, int, int,
                       std::uintptr_t, py::object>(),
              "address"_a, "mask"_a, "shape"_a, "minimised"_a, "itemsize"_a, "device"_a, "stream"_a,
@@ -297,30 +296,24 @@ void bind_operations(py::module_& m) {
 #undef PARETOPO_BOTH
 
     m.attr("nondominated_boxes") =
-        boxes_operation<cpu::Region::kNondominated>("nondominated_boxes");
-    m.attr("dominated_boxes") = boxes_operation<cpu::Region::kDominated>("dominated_boxes");
+        boxes_operation("nondominated_boxes", cpu::Region::kNondominated);
+    m.attr("dominated_boxes") = boxes_operation("dominated_boxes", cpu::Region::kDominated);
     const auto in_boxes = takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
                                 Array{"weights", "numbers", 1, true}, Places{"boxes_of_group"});
     const auto in_long_boxes = std::tuple_cat(in_boxes, takes(Given<double>{"shortest_side"}));
-    const auto gain = [](auto... given) { return cpu::hypervolume_improvement(given...); };
-    const auto slopes = [](auto... given) {
-        return cpu::hypervolume_improvement_gradient(given...);
-    };
-    const auto expected = [](auto... given) {
-        return cpu::expected_hypervolume_improvement(given...);
-    };
-    const auto expected_slopes = [](auto... given) {
-        return cpu::expected_hypervolume_improvement_gradient(given...);
-    };
-    define_on_cpu(m, "hypervolume_improvement", run_in_boxes(gain), in_long_boxes,
+#define PARETOPO_ON_CPU(operation) [](auto... given) { return cpu::operation(given...); }
+    define_on_cpu(m, "hypervolume_improvement",
+                  run_in_boxes(PARETOPO_ON_CPU(hypervolume_improvement)), in_long_boxes,
                   gives(Output<double>{kPerSet}));
-    define_on_cpu(m, "hypervolume_improvement_gradient", run_in_boxes(slopes), in_long_boxes,
+    define_on_cpu(m, "hypervolume_improvement_gradient",
+                  run_in_boxes(PARETOPO_ON_CPU(hypervolume_improvement_gradient)), in_long_boxes,
                   gives(Output<double>{kPerValue}));
-    define_on_cpu(m, "expected_hypervolume_improvement", run_expected_in_boxes(expected), in_boxes,
-                  gives(Output<double>{kPerSet}));
+    define_on_cpu(m, "expected_hypervolume_improvement",
+                  run_expected_in_boxes(PARETOPO_ON_CPU(expected_hypervolume_improvement)),
+                  in_boxes, gives(Output<double>{kPerSet}));
     define_on_cpu(m, "expected_hypervolume_improvement_gradient",
-                  run_expected_in_boxes(expected_slopes), in_boxes,
-                  gives(Output<double>{kPerValue}));
+                  run_expected_in_boxes(PARETOPO_ON_CPU(expected_hypervolume_improvement_gradient)),
+                  in_boxes, gives(Output<double>{kPerValue}));
     define_on_cpu(m, "weighted_hypervolume", run_weighted,
                   takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
                         Array{"weights", "numbers", 1}, Corner{"ref"}),
@@ -352,20 +345,19 @@ void bind_operations(py::module_& m) {
         [](const py::function& hint) { sense_hint = py::object(hint).release().ptr(); }, "hint"_a);
 
     // Python composes these from other operations if the arguments are not plain.
-    const auto ideal = [](auto... given) { cpu::ideal_point(given...); };
-    const auto nadir = [](auto... given) { cpu::nadir_point(given...); };
-    const auto guess = [](auto... given) { cpu::reference_point(given...); };
-    const auto scale = [](auto... given) { cpu::normalise(given...); };
-    define_on_cpu(m, "ideal_point", ideal, takes(), gives(Output<Own>{kPerObjective}));
-    define_on_cpu(m, "nadir_point", nadir, takes(), gives(Output<Own>{kPerObjective}));
-    define_on_cpu(m, "reference_point", guess, takes(Given<double>{"scale"}),
+    define_on_cpu(m, "ideal_point", PARETOPO_ON_CPU(ideal_point), takes(),
                   gives(Output<Own>{kPerObjective}));
-    define_on_cpu(m, "normalise", scale, takes(Corner{"ideal", true}, Corner{"nadir", true}),
+    define_on_cpu(m, "nadir_point", PARETOPO_ON_CPU(nadir_point), takes(),
+                  gives(Output<Own>{kPerObjective}));
+    define_on_cpu(m, "reference_point", PARETOPO_ON_CPU(reference_point),
+                  takes(Given<double>{"scale"}), gives(Output<Own>{kPerObjective}));
+    define_on_cpu(m, "normalise", PARETOPO_ON_CPU(normalise),
+                  takes(Corner{"ideal", true}, Corner{"nadir", true}),
                   gives(Output<Own>{kPerValue}));
+    define_on_cpu(m, "filter_strictly", PARETOPO_ON_CPU(filter_strictly),
+                  takes(Given<bool>{"keep_weakly"}), gives(Output<bool>{kPerPoint}));
+#undef PARETOPO_ON_CPU
     define_on_cpu(m, "filter_boxes", run_filter_boxes, takes(Corner{"epsilon"}),
-                  gives(Output<bool>{kPerPoint}));
-    const auto filter = [](auto... given) { cpu::filter_strictly(given...); };
-    define_on_cpu(m, "filter_strictly", filter, takes(Given<bool>{"keep_weakly"}),
                   gives(Output<bool>{kPerPoint}));
 }
 
