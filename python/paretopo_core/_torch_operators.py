@@ -187,8 +187,7 @@ def _bools(senses: str) -> list[bool]:
 def _as_constant(points: Any, constant: Tensor) -> Tensor:
     """Wrap a constant as a FakeTensor if `points` is one, because the two cannot be mixed."""
     mode = getattr(points, "fake_mode", None)
-    wrapped: Tensor = constant if mode is None else mode.from_tensor(constant)
-    return wrapped
+    return constant if mode is None else mode.from_tensor(constant)
 
 
 for _operation in OPERATIONS:

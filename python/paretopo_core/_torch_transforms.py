@@ -88,8 +88,7 @@ def products_of(slopes: Callable[..., Any]) -> Derivative:
         parts = slopes(points, *others)
         is_per_point = parts.dim() > points.dim()
         moves = motion[..., None, :, :] if is_per_point else motion
-        change: Tensor = (parts * moves).sum((-2, -1))
-        return change
+        return (parts * moves).sum((-2, -1))
 
     def backward(gradient: Tensor, points: Tensor, *others: Any) -> Tensor:
         parts: Tensor = gradient[..., None, None] * slopes(points, *others)

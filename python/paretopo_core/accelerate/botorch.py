@@ -121,8 +121,7 @@ def list_bounds(self: box_decomposition_list.BoxDecompositionList) -> torch.Tens
         for one in waiting:
             one.__class__ = nondominated.FastNondominatedPartitioning
             one.reset()
-    bounds: torch.Tensor = _list_any(self)
-    return bounds
+    return _list_any(self)
 
 
 def _divide_together(waiting: list[_Waiting]) -> None:
@@ -145,8 +144,7 @@ def measure(self: hypervolume.Hypervolume, pareto_Y: torch.Tensor) -> float:
     """Measure the volume that the points dominate above the reference."""
     points, ref = pareto_Y.detach().cpu(), self.ref_point.detach().cpu()
     if pareto_Y.shape[-1] != len(ref) or pareto_Y.ndim != 2 or not torch.isfinite(points).all():
-        value: float = _measure_any(self, pareto_Y)
-        return value
+        return _measure_any(self, pareto_Y)
     return float(pp.hypervolume(points, ref=ref))
 
 
@@ -169,8 +167,7 @@ def expect(self: analytic.ExpectedHypervolumeImprovement, X: torch.Tensor) -> to
     is_own = type(self) is analytic.ExpectedHypervolumeImprovement
     corners = self.cell_lower_bounds
     if not is_own or X.ndim < 2 or X.shape[-2] != 1 or not torch.isfinite(corners).all():
-        value: torch.Tensor = _expect_any(self, X)
-        return value
+        return _expect_any(self, X)
     return _expect_batches(self, X)
 
 

@@ -51,8 +51,7 @@ def sort_standard(
     if _is_odd(values) or any(
         type(one.fitness).dominates is not Fitness.dominates for one in individuals
     ):
-        own: list[list[Any]] = _sort_any(individuals, k, first_front_only)
-        return own
+        return _sort_any(individuals, k, first_front_only)
     ranks = pp.pareto_rank(values)
     fronts: list[list[Any]] = []
     before = np.flatnonzero(ranks == 0)
@@ -74,8 +73,7 @@ def sort_log(individuals: Sequence[Any], k: int, first_front_only: bool = False)
         return []
     members, values = _distinct(individuals)
     if _is_odd(values):
-        own: list[Any] = _sort_any_log(individuals, k, first_front_only)
-        return own
+        return _sort_any_log(individuals, k, first_front_only)
     ranks = pp.pareto_rank(values)
     descending = np.lexsort(-values.T[::-1])
     fronts: list[list[Any]] = []

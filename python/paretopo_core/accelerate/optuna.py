@@ -51,8 +51,7 @@ def rank(loss_values: np.ndarray, *, n_below: int | None = None) -> np.ndarray:
     """
     count, objectives = loss_values.shape if loss_values.ndim == 2 else (0, 0)
     if count == 0 or objectives == 1 or (n_below is not None and n_below <= 0):
-        own: np.ndarray = _rank_one_objective(loss_values, n_below=n_below)
-        return own
+        return _rank_one_objective(loss_values, n_below=n_below)
     ranks: np.ndarray = pp.pareto_rank(loss_values, maximise=False).astype(int)
     seen = 0
     for front in range(int(ranks.max())):
@@ -87,15 +86,11 @@ def select(
         or not (np.isfinite(rank_i_loss_vals).all() and np.isfinite(reference_point).all())
         or (rank_i_loss_vals > reference_point).any()
     ):
-        own: np.ndarray = _select_any(
-            rank_i_loss_vals, rank_i_indices, subset_size, reference_point
-        )
-        return own
+        return _select_any(rank_i_loss_vals, rank_i_indices, subset_size, reference_point)
     chosen = pp.hypervolume_subset(
         rank_i_loss_vals, subset_size, ref=reference_point, maximise=False
     )
-    selected: np.ndarray = rank_i_indices[chosen]
-    return selected
+    return rank_i_indices[chosen]
 
 
 def divide(sorted_pareto_sols: np.ndarray, ref_point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -129,8 +124,7 @@ def improve_samples(self: Any, Y_post: torch.Tensor) -> torch.Tensor:
     """Compute the logarithm of the improvement in each sample's boxes, (..., samples)."""
     lower, sides = self._non_dominated_box_lower_bounds, self._non_dominated_box_intervals
     if lower.shape[-1] > _MOST_OBJECTIVES:
-        own: torch.Tensor = _improve_any_samples(self, Y_post)
-        return own
+        return _improve_any_samples(self, Y_post)
     rows = Y_post.reshape(-1, *Y_post.shape[-2:])
     by_sample = rows.transpose(0, 1)  # so that a sample's boxes are read once
     boxes = lower[:, None], (lower + sides)[:, None]
@@ -146,8 +140,7 @@ def improve(
     """Compute the logarithm of the mean improvement of the samples, (..., samples, objectives)."""
     lower, sides = non_dominated_box_lower_bounds, non_dominated_box_intervals
     if lower.shape[-1] > _MOST_OBJECTIVES:
-        own: torch.Tensor = _improve_any(Y_post, lower, sides)
-        return own
+        return _improve_any(Y_post, lower, sides)
     rows = Y_post[..., None, :]
     gains: torch.Tensor = positive_improvement((lower, lower + sides), rows, acqf._EPS)
     return gains.mean(dim=-1).log()

@@ -54,8 +54,7 @@ def average(self: DistanceIndicator, F: np.ndarray) -> float:
     """Average the distances from the points to their nearest points of the front: GD and GD+."""
     measure = _FROM_POINTS.get(self.dist_func)
     if measure is None or self.axis != 0 or self.norm_by_dist or not _are_finite(F, self.pf):
-        own: float = _average_any(self, F)
-        return own
+        return _average_any(self, F)
     return float(measure(F, self.pf, maximise=False))
 
 

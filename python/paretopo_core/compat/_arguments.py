@@ -40,16 +40,12 @@ def one_each(values: np.ndarray, objectives: int, name: str) -> np.ndarray:
     flat = np.ravel(values)
     if len(flat) not in (1, objectives):
         raise ValueError(f"{name} must have length {objectives}, or 1, got {len(flat)}")
-    each: np.ndarray = np.broadcast_to(flat, (objectives,))
-    return each
+    return np.broadcast_to(flat, (objectives,))
 
 
 def senses_of(maximise: Senses, objectives: int) -> list[bool]:
     """Return one bool per objective."""
-    senses: list[bool] = (
-        one_each(np.asarray(maximise), objectives, "maximise").astype(bool).tolist()
-    )
-    return senses
+    return one_each(np.asarray(maximise), objectives, "maximise").astype(bool).tolist()
 
 
 def corner_of(ref: ArrayLike | None, rows: np.ndarray, name: str = "ref") -> np.ndarray:

@@ -170,8 +170,7 @@ def eafdiff(
     order = np.lexsort(rows.T)
     is_new = np.ones(len(rows), dtype=bool)
     is_new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
-    result: np.ndarray = rows[np.sort(order[is_new])] * turns + 0.0
-    return result
+    return rows[np.sort(order[is_new])] * turns + 0.0
 
 
 def whv_rect(
@@ -274,8 +273,7 @@ def largest_eafdiff(
 
 
 def _ideal(rows: np.ndarray, senses: list[bool]) -> np.ndarray:
-    best: np.ndarray = np.where(senses, rows.max(axis=0), rows.min(axis=0))
-    return best
+    return np.where(senses, rows.max(axis=0), rows.min(axis=0))
 
 
 def _with_runs(data: ArrayLike, name: str) -> np.ndarray:
@@ -313,10 +311,8 @@ def _between(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
     def left_at(staircase: np.ndarray) -> np.ndarray:
         lowest_first = staircase[::-1]
         found = np.searchsorted(lowest_first[:, 1], heights, side="right")
-        ends: np.ndarray = np.where(found > 0, lowest_first[found - 1, 0], np.inf)
-        return ends
+        return np.where(found > 0, lowest_first[found - 1, 0], np.inf)
 
     left, right = left_at(better), left_at(worse)
     tops = np.concatenate([[np.inf], heights[:-1]])
-    rows: np.ndarray = np.stack([left, heights, right, tops], axis=1)[left < right]
-    return rows
+    return np.stack([left, heights, right, tops], axis=1)[left < right]

@@ -277,8 +277,7 @@ def _chance(front: np.ndarray, first: str, second: str, mu: Any) -> float:
 
     def beyond(values: np.ndarray, dist: str) -> np.ndarray:
         left = np.maximum(values, 0.0)
-        reached: np.ndarray = np.exp(-left / mu) if dist == "exponential" else 1 - left.clip(max=1)
-        return reached
+        return np.exp(-left / mu) if dist == "exponential" else 1 - left.clip(max=1)
 
     ahead = beyond(np.append(front[:, 0], np.inf), first)
     return float(((ahead[:-1] - ahead[1:]) * beyond(front[:, 1], second)).sum())
@@ -302,13 +301,11 @@ def generate_ndset(
 
     def sphere() -> np.ndarray:
         drawn = np.abs(generator.normal(size=(n, d)))
-        radii: np.ndarray = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
-        return radii
+        return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
     def simplex() -> np.ndarray:
         drawn = generator.exponential(size=(n, d))
-        shares: np.ndarray = drawn / drawn.sum(axis=1, keepdims=True)
-        return shares
+        return drawn / drawn.sum(axis=1, keepdims=True)
 
     surfaces: dict[str, Callable[[], np.ndarray]] = {
         "simplex": simplex,
@@ -465,8 +462,7 @@ def normalise(
     senses = np.array(senses_of(maximise, rows.shape[1]))
     width = np.where(high == low, 1.0, high - low)
     from_best = np.where(senses, high - rows, rows - low)
-    result: np.ndarray = ends[0] + (ends[1] - ends[0]) * (from_best / width)
-    return result
+    return ends[0] + (ends[1] - ends[0]) * (from_best / width)
 
 
 # Many sets in one array
@@ -508,5 +504,4 @@ def filter_dominated_within_sets(
     kept = is_nondominated_within_sets(
         rows[:, :-1], rows[:, -1], maximise=maximise, keep_weakly=keep_weakly
     )
-    members: np.ndarray = rows[kept]
-    return members
+    return rows[kept]
