@@ -1,9 +1,11 @@
 // Python bindings of the archive.
 #include <pybind11/numpy.h>
+#include <pybind11/stl.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -142,14 +144,14 @@ py::tuple contents_of(RecordedArchive& archive) {
 }
 
 void load(RecordedArchive& archive, const py::array& members, const py::array& indices,
-          std::int64_t additions, double volume, const py::array& history,
+          std::int64_t additions, double volume, const std::optional<py::array>& history,
           const py::object& payloads) {
     const auto* numbers = static_cast<const std::int64_t*>(indices.data());
     const RecordedArchive::State state{
         {{vector_of(members), {numbers, numbers + indices.size()}}, payloads_of(payloads)},
         additions,
         volume,
-        vector_of(history)};
+        history ? vector_of(*history) : std::vector<double>()};
     const Unlocked unlocked;
     archive.load(state);
 }

@@ -93,6 +93,6 @@ class Archive:
         indices: _Array,
         additions: int,
         volume: float,
-        history: _Array,
+        history: _Array | None,
         payloads: list[Any] | None,
     ) -> None: ...

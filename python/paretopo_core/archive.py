@@ -56,33 +56,28 @@ class ParetoArchive:
     archive meets, in ``ref`` or in a point, become its :attr:`names`. Later values with names are
     put into that order. Results are NumPy arrays.
 
-    An archive can be bounded in one or both of two ways:
-
-    * ``capacity``: an addition beyond it drops one member. With ``keep="contribution"`` this is the
-      one with the smallest hypervolume contribution (:func:`hv_contributions`), so that the
-      hypervolume never falls. With ``keep="crowding"`` it is the one with the smallest
-      :func:`crowding_distance`, so that the members are evenly spaced. Among equal ones the last to
-      arrive leaves. If that is the new point, it has not joined.
-    * ``epsilon``: objective space is divided into boxes with sides of this length, with one member
-      per box. Points in a box that another member's box dominates stay out, or leave. In one box,
-      the point nearer to its best corner stays, measured in sides; of two equally near points, the
-      one better in the first objective that differs. The members are therefore those of
-      ``is_nondominated(points, epsilon=epsilon)`` of all points ever added, in any order.
-
-    The hypervolume is then that of only the members, and :meth:`add` returns its change. The change
-    can be negative, except with ``keep="contribution"`` and no ``epsilon``. ``reference.archive``
-    in this package is the definition in plain NumPy.
+    ``capacity`` and ``epsilon`` bound an archive. The hypervolume is then that of only the members,
+    and :meth:`add` returns its change. The change can be negative, except with
+    ``keep="contribution"`` and no ``epsilon``. ``reference.archive`` in this package is the
+    definition in plain NumPy.
 
     Args:
         ref: the reference point, shape (objectives,), finite. Without it pass ``objectives``.
         objectives: the number of objectives of an archive without hypervolume.
         maximise: whether larger is better; one bool, or one per objective.
         keep_history: whether every point ever added is kept, 8 bytes a number.
-        capacity: the largest number of members; None for any number.
-        keep: the rule by which a full archive drops a member. The default is "contribution", and
-            "crowding" without ``ref``.
-        epsilon: the sides of the boxes, in the units of the objectives: a number, or one per
-            objective, larger than 0; None for no boxes.
+        capacity: the largest number of members; None for any number. An addition beyond it drops
+            one member.
+        keep: the member that a full archive drops: with "contribution" the one with the smallest
+            hypervolume contribution (:func:`hv_contributions`), so that the hypervolume never
+            falls; with "crowding" the one with the smallest :func:`crowding_distance`, so that the
+            members are evenly spaced. Among equal ones the last to arrive leaves. If that is the
+            new point, it has not joined. The default is "contribution", and "crowding" without
+            ``ref``.
+        epsilon: the sides of boxes in objective space, with one member per box, in the units of the
+            objectives: a number, or one per objective, larger than 0; None for no boxes. The
+            members are those of ``is_nondominated(points, epsilon=epsilon)`` of all points ever
+            added, in any order.
 
     Raises:
         TypeError: an argument of another kind.
@@ -185,6 +180,12 @@ class ParetoArchive:
             np.empty(0) if self._epsilon is None else self._epsilon,
         )
 
+    def _loaded_core(self, *state: Any) -> _core.Archive:
+        """Return an archive of the compiled core that continues from the state of another one."""
+        core = self._new_core(keeps_history=state[4] is not None)
+        core.load(*state)
+        return core
+
     @property
     def names(self) -> list[str] | None:
         """The names of the objectives, from the first frame, series or mapping; None without."""
@@ -202,8 +203,7 @@ class ParetoArchive:
     @property
     def maximise(self) -> list[bool]:
         """True per objective if larger is better."""
-        senses: list[bool] = (self._sign > 0).tolist()
-        return senses
+        return (self._sign > 0).tolist()
 
     @property
     def capacity(self) -> int | None:
@@ -321,19 +321,16 @@ class ParetoArchive:
         }
 
     def __repr__(self) -> str:
-        bounds = ""
-        if self._capacity is not None:
-            bounds += f", capacity={self._capacity}, keep={self._keep!r}"
-        if self._epsilon is not None:
-            bounds += f", epsilon={self._epsilon.tolist()}"
-        if self._ref is None:
-            frame, volume = f"objectives={self._width}", ""
-        else:
-            frame = f"ref={self._ref.tolist()}"
-            volume = f", hypervolume={float(f'{self._core.volume():.6g}')}"
-        return (
-            f"ParetoArchive({frame}, maximise={self.maximise}{bounds}, members={len(self)}{volume})"
-        )
+        volume = None if self._ref is None else float(f"{self._core.volume():.6g}")
+        shown = {
+            "objectives": self._width if self._ref is None else None,
+            **self._frame(),
+            "keep": None if self._capacity is None else self._keep,
+            "members": len(self),
+            "hypervolume": volume,
+        }
+        parts = (f"{name}={value!r}" for name, value in shown.items() if value is not None)
+        return f"ParetoArchive({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Describe the archive and list its first members in a table, for a notebook."""
@@ -594,10 +591,9 @@ class ParetoArchive:
                 f"the payloads of the state must be one for each of {len(points)} points, got "
                 f"{len(payloads)}"
             )
-        core = self._new_core(history is not None)
-        past = np.empty(0) if history is None else history
-        core.load(points, np.array(indices, dtype=np.int64), additions, volume, past, payloads)
-        self._core, self._names = core, names or self._names
+        arrivals = np.array(indices, dtype=np.int64)
+        self._core = self._loaded_core(points, arrivals, additions, volume, history, payloads)
+        self._names = names or self._names
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive into a file, from which :meth:`load` continues bit for bit.
@@ -705,10 +701,7 @@ class ParetoArchive:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        members, indices, additions, volume, history, payloads = state["_core"]
-        self._core = self._new_core(history is not None)
-        past = np.empty(0) if history is None else history
-        self._core.load(members, indices, additions, volume, past, payloads)
+        self._core = self._loaded_core(*state["_core"])
 
 
 def _list_of(values: Any, name: str) -> list[Any] | None:
