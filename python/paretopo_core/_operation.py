@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -77,6 +77,7 @@ def refuse_value(refused: Refused) -> None:
     )
 
 
+@dataclass(eq=False, kw_only=True)
 class Operation:
     """See this module.
 
@@ -100,42 +101,27 @@ class Operation:
         moves_with_ref: True if the first other argument is a reference point with a derivative.
     """
 
-    def __init__(
-        self,
-        core: Any,
-        *,
-        points: str = "points",
-        cpu_only: str = "",
-        checks: Mapping[str, Callable[[Batch, Any], Any]] | None = None,
-        prepare: Callable[..., tuple[Batch, tuple[Any, ...]]] | None = None,
-        refuse: Callable[[Refused], Any] = refuse_value,
-        finish: Callable[[Batch, Any], Any] | None = None,
-        compute: Callable[..., Any] | None = None,
-        compose: Callable[..., Any] | None = None,
-        broadcast: Callable[..., tuple[int, ...]] | None = None,
-        slopes: Callable[..., Any] | None = None,
-        derivative: Derivative | None = None,
-        no_slopes: str = "",
-        moves_with_ref: bool = True,
-    ) -> None:
-        self.core = core
-        self.call = core.call
-        self.arguments = core.arguments
-        self.points = points
-        self.cpu_only = cpu_only
-        self.checks = checks or {}
-        self.prepare = prepare
-        self.refuse = refuse
-        self.finish = finish
-        self.compose = compose
-        self.compute = compute or compose or self._compute
-        self.broadcast = broadcast
-        self.slopes = slopes
-        self.derivative = derivative
-        self.no_slopes = no_slopes
-        self.moves_with_ref = moves_with_ref
-        self.operator: Any = None  # torch's, from its first use on
-        if not compose:
+    core: Any = field(kw_only=False)
+    points: str = "points"
+    cpu_only: str = ""
+    checks: Mapping[str, Callable[[Batch, Any], Any]] = field(default_factory=dict)
+    prepare: Callable[..., tuple[Batch, tuple[Any, ...]]] | None = None
+    refuse: Callable[[Refused], Any] = refuse_value
+    finish: Callable[[Batch, Any], Any] | None = None
+    compute: Any = None
+    compose: Callable[..., Any] | None = None
+    broadcast: Callable[..., tuple[int, ...]] | None = None
+    slopes: Callable[..., Any] | None = None
+    derivative: Derivative | None = None
+    no_slopes: str = ""
+    moves_with_ref: bool = True
+    operator: Any = field(default=None, init=False)  # torch's, from its first use on
+
+    def __post_init__(self) -> None:
+        self.call = self.core.call
+        self.arguments = self.core.arguments
+        self.compute = self.compute or self.compose or self._compute
+        if not self.compose:
             OPERATIONS.append(self)
 
     def answer(self, *given: Any) -> Any:
