@@ -81,19 +81,15 @@ class Frame:
 
     def violations(self, numbers: Any) -> Any:
         """Return the total violation of each point as a float, on the points' device."""
-        name = "violation"
-        numbers = self.numbers(numbers, name)
-        if not self.is_tensor:
-            with np.errstate(over="ignore"):
-                array = self._in_all(numbers, np.maximum)
-            check_per_point(array.shape, self.shape, name, "number")
-            return np.broadcast_to(array, self.shape)
-        torch = self.library
-        if not is_tensor(numbers):
-            numbers = torch.as_tensor(numbers, dtype=torch.float64)
-        numbers = self._in_all(numbers.detach().double(), torch.clamp_min)
-        check_per_point(tuple(numbers.shape), self.shape, name, "number")
-        return numbers.to(self.points.device).expand(self.shape)
+        numbers, library = self.numbers(numbers, "violation"), self.library
+        at_least = np.maximum
+        if self.is_tensor:
+            numbers = library.as_tensor(numbers, dtype=library.float64).detach()
+            numbers, at_least = numbers.to(self.points.device), library.clamp_min
+        with self.ignoring_overflow():
+            total = self._in_all(numbers, at_least)
+        check_per_point(tuple(total.shape), self.shape, "violation", "number")
+        return library.broadcast_to(total, self.shape)
 
     def numbers(self, given: Any, name: str) -> Any:
         """Check the numbers of an argument: float64 in host memory, or a tensor.

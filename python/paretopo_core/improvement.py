@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Never
 
@@ -112,8 +111,7 @@ def expected_hypervolume_improvement(
     another expectation: that of k points drawn from a set.)
 
     Args:
-        boxes: from :func:`nondominated_boxes`, or any boxes that do not overlap, as (lower, upper):
-            shape (..., boxes, objectives) each.
+        boxes: as for :func:`hypervolume_improvement`.
         means: shape (..., candidates, objectives), any real dtype; a NumPy array, a list, or a
             torch tensor on the CPU. The leading dimensions of boxes and means are broadcast.
         deviations: the standard deviations, 0 or more, in the objectives' units: a number, or any
@@ -331,7 +329,10 @@ def _compose_weighted(
     objectives = lower.shape[-1]
     corner = vector_of(ref, objectives, "ref", scalar=True)
     senses = senses_of(maximise, objectives)
-    lower, upper = _not_worse(lower, corner, senses), _not_worse(upper, corner, senses)
+    lower, upper = (  # clipped at the corner
+        np.where(senses, np.maximum(ends, corner), np.minimum(ends, corner))
+        for ends in (lower, upper)
+    )
     if lower.ndim > 2 or numbers.ndim > 1:
         try:
             leading = np.broadcast_shapes(lower.shape[:-2], numbers.shape[:-1])
@@ -345,15 +346,6 @@ def _compose_weighted(
     return _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None, 0.0)
 
 
-def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> np.ndarray:
-    """Clip the ends of boxes at the corner."""
-    higher: np.ndarray = np.maximum(ends, corner) if any(senses) else ends
-    if all(senses):
-        return higher
-    lower: np.ndarray = np.minimum(ends, corner)
-    return np.where(senses, higher, lower) if any(senses) else lower
-
-
 def _prepare_boxes(
     _: Batch,
     given: Batch,
@@ -363,12 +355,10 @@ def _prepare_boxes(
     __: None,
     *shortest_side: float,
 ) -> tuple[Batch, tuple[Any, ...]]:
-    own = lower.shape[:-2]
-    if weights is not None and not np.isfinite(weights).all():
-        raise ValueError(f"weights must be finite, got {weights[~np.isfinite(weights)][0]}")
     if given.signs is not None:
         lower, upper = map(np.ascontiguousarray, turn_corners(lower, upper, given.signs))
-    return given, (lower, upper, weights, places_of(own, given.leading), *shortest_side)
+    places = places_of(lower.shape[:-2], given.leading)
+    return given, (lower, upper, weights, places, *shortest_side)
 
 
 def _broadcast(

@@ -377,8 +377,7 @@ def r2(
         weights: None: all of them, for two objectives. Shape (vectors, objectives), finite, none
             negative. Or a whole number H: the lattice of Das and Dennis (1998) with H divisions,
             all vectors of multiples of 1/H with the sum 1, C(H + objectives - 1, objectives - 1).
-        maximise: whether larger is better; one bool, or one per objective; ``ideal`` has
-            the same sense.
+        maximise: whether larger is better, also for ``ideal``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
@@ -406,21 +405,21 @@ def r2(
     """
     if extra or wrong or ideal is MISSING:
         refuse_call(extra, wrong)
-    divisions = None if weights is None else _divisions_of(weights)
-    vectors = weights if divisions is None else None
-    return _R2.answer(points, maximise, mask, ideal, vectors, divisions)
+    if weights is None or isinstance(weights, bool) or not isinstance(weights, (int, np.integer)):
+        return _R2.answer(points, maximise, mask, ideal, weights, None)
+    return _R2.answer(points, maximise, mask, ideal, None, int(weights))
 
 
 def _prepare_weights(
     _: Batch, given: Batch, ideal: Any, weights: Any, divisions: int | None
 ) -> tuple[Batch, tuple[Any, ...]]:
-    if divisions is not None:
-        return given, (ideal, _lattice(divisions, given.objectives), None)
-    return given, (ideal, _check_weights(weights, given.objectives), None)
+    return given, (ideal, _vectors_of(weights, divisions, given.objectives), None)
 
 
-def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
+def _vectors_of(weights: Any, divisions: int | None, objectives: int) -> np.ndarray | None:
     """Give the weight vectors as rows, or None for all weights of two objectives."""
+    if divisions is not None:
+        return _lattice(divisions, objectives)
     if weights is None:
         if objectives == 2:
             return None
@@ -441,12 +440,6 @@ def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
             f"weights must be finite and not negative, got {vectors[at]} in vector {at[0]}"
         )
     return np.ascontiguousarray(vectors)
-
-
-def _divisions_of(weights: Any) -> int | None:
-    """Return the divisions of a lattice, or None if weights are not a whole number."""
-    is_whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, bool)
-    return int(weights) if is_whole else None
 
 
 def _lattice(divisions: int, objectives: int) -> np.ndarray:

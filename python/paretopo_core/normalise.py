@@ -156,9 +156,8 @@ def normalise(
         if the range is too wide for the dtype. A result too large for the dtype is infinite.
 
     Raises:
-        ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points``, ``ideal`` or ``nadir`` are not real numbers, or ``points`` are on a
-            GPU but not a tensor; ``mask`` or ``maximise`` not bool.
+        ValueError, TypeError: as :func:`ideal_point`; ``ideal`` or ``nadir`` of a wrong shape, not
+            real numbers or not finite.
 
     Cost: O(points · objectives) per set, plus that of the nadir point if it is not given.
 
@@ -237,19 +236,14 @@ def _compose_knees(points: Any, maximise: Maximise, mask: Any) -> Any:
     return chosen & (total == library.amin(total, -1)[..., None])
 
 
-def _compose_ideal(points: Any, maximise: Maximise, mask: Any) -> Any:
-    frame = Frame(points, maximise, mask)
-    return _ideal(frame, _swapped(frame, frame.given))
-
-
-def _compose_nadir(points: Any, maximise: Maximise, mask: Any) -> Any:
-    frame = Frame(points, maximise, mask)
-    return _nadir(frame, _swapped(frame, frame.given))
+def _columns_of(*given: Any) -> tuple[Frame, Any]:
+    frame = Frame(*given)
+    return frame, _swapped(frame, frame.given)
 
 
 def _compose_reference(points: Any, maximise: Maximise, mask: Any, scale: float) -> Any:
-    frame = Frame(points, maximise, mask)
-    library, columns = frame.library, _swapped(frame, frame.given)
+    frame, columns = _columns_of(points, maximise, mask)
+    library = frame.library
     with frame.ignoring_overflow():
         ideal, nadir = _ideal(frame, columns), _nadir(frame, columns)
         span = abs(ideal - nadir)
@@ -259,8 +253,8 @@ def _compose_reference(points: Any, maximise: Maximise, mask: Any, scale: float)
 
 
 def _compose_normalised(points: Any, maximise: Maximise, mask: Any, ideal: Any, nadir: Any) -> Any:
-    frame = Frame(points, maximise, mask)
-    library, columns = frame.library, _swapped(frame, frame.given)
+    frame, columns = _columns_of(points, maximise, mask)
+    library = frame.library
     with frame.ignoring_overflow():
         one = _ideal(frame, columns) if ideal is None else _corner(frame, ideal, "ideal")
         other = _nadir(frame, columns) if nadir is None else _corner(frame, nadir, "nadir")
@@ -328,8 +322,8 @@ def _corner(frame: Frame, corner: Any, name: str) -> Any:
     return numbers
 
 
-_IDEAL = Operation(_core.ideal_point, compose=_compose_ideal)
-_NADIR = Operation(_core.nadir_point, compose=_compose_nadir)
+_IDEAL = Operation(_core.ideal_point, compose=lambda *given: _ideal(*_columns_of(*given)))
+_NADIR = Operation(_core.nadir_point, compose=lambda *given: _nadir(*_columns_of(*given)))
 _REFERENCE = Operation(_core.reference_point, compose=_compose_reference)
 _NORMALISE = Operation(_core.normalise, compose=_compose_normalised)
 _KNEES = Operation(Composed("knee_points", (), (("point", "bool"),)), compose=_compose_knees)
