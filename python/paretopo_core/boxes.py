@@ -64,9 +64,9 @@ def nondominated_boxes(
             reference in *every* objective, or is dominated, changes nothing.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one to each set.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
-            the same sense. Corners are numbers in either sense, ``lower`` below ``upper``: where
-            smaller is better, the better side of a box is the lower one.
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
+            Corners are numbers in either sense, ``lower`` below ``upper``: where smaller is better,
+            the better side of a box is the lower one.
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
@@ -76,9 +76,7 @@ def nondominated_boxes(
         infinity.
 
     Raises:
-        ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
-            infinite on the better side; points on a GPU.
-        TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
+        ValueError, TypeError: as :func:`paretopo_core.hypervolume`; points on a GPU.
         MemoryError: the corners, padded, would take more than 4 GiB.
 
     Cost: O(n · bounds) for n points, plus the output. ``bounds`` counts the local upper bounds of

@@ -49,8 +49,7 @@ def expected_hypervolume(
             the points, or a GPU has to wait for them.
         k: how many points are drawn, from 1 to ``points``. A set with fewer present points is drawn
             whole.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
-            the same sense.
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which cannot be drawn.
 
     Returns:
@@ -68,11 +67,9 @@ def expected_hypervolume(
 
     Cost: the cells of the grid through the points' coordinates, C(points + objectives - 1,
     objectives) of them, about 1 ns each: 36 for 8 points with 2 objectives, 0.8 million for 64 with
-    4. Objectives with few distinct values cost less. Sets of up to 32 points and 2 objectives, or
-    16 and 3, are computed in parallel, one set per SIMD lane.
+    4. Objectives with few distinct values cost less.
 
-    Source: docs/hvk.md; one objective: Walder and Karkhanis (2025), PKPO, arXiv
-    2505.15201.
+    Source: docs/hvk.md; one objective: Walder and Karkhanis (2025), PKPO, arXiv 2505.15201.
 
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
@@ -112,9 +109,7 @@ def hypervolume_advantage(
     Args:
         rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy array, a
             list, a torch tensor on CPU or CUDA, or another array on a GPU.
-        ref: the reference point, finite, in the rewards' units: a number, shape (objectives,), or
-            (..., objectives) for one to each group. References per group should be on the device of
-            the rewards, or a GPU has to wait for them.
+        ref: the reference point, as for :func:`expected_hypervolume`.
         k: from 1 to ``points``. In a group with fewer present rollouts, all of them.
         centre: the baseline subtracted from m_i:
 

@@ -58,14 +58,11 @@ def pareto_rank(
         TypeError: ``points`` or ``violation`` are not real numbers, ``n_below`` not a whole one,
             ``mask`` or ``maximise`` not bool; an option with points on a GPU that are no tensor.
 
-    Cost: O(points² · objectives) per set, a row of bits for each point, up to 64 points with 2
-    objectives, 128 with 3 and 256 with more, and on a GPU always; larger sets on the CPU O(n log n)
-    with 2 objectives, O(n log² n) typically with 3, and O(n · fronts-searched · objectives) from 4,
-    at worst O(n² · objectives). On a GPU the work is queued on the current stream, and the host
-    does not wait for it. ``strict`` first sorts by each objective three times; ``violation`` adds
-    the ranks of one objective. ``n_below`` saves time if a few fronts hold that many points. From
-    4,000 points and 3 objectives, on the CPU, a filter (:func:`is_nondominated`) finds each front
-    until they hold a quarter of the points.
+    Cost: O(points² · objectives) for small sets, and on a GPU; for large ones O(n log n) with 2
+    objectives, O(n log² n) typically with 3, and at worst O(n² · objectives) from 4. On a GPU the
+    work is queued on the current stream, and the host does not wait for it. ``strict`` first sorts
+    by each objective three times; ``violation`` adds the ranks of one objective. ``n_below`` saves
+    time if a few fronts hold that many points. docs/algorithms.md lists the sizes.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
@@ -145,13 +142,11 @@ def is_nondominated(
             ``maximise`` not bool; an option with points on a GPU that are no tensor.
         NotImplementedError: ``duplicate_tolerance`` while torch compiles, traces or transforms.
 
-    Cost: O(n log n) up to 3 objectives, O(n) where few points are left once a few good ones have
-    been compared with all; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
-    ``violation`` adds a filter of one objective. ``strict`` also compares the dropped points with
-    the others, except in large sets of 2 or 3 objectives; if that takes too long, it filters their
-    ranks in each objective. On a GPU it sorts by each objective three times instead. ``epsilon``
-    adds O(n), and for tensors sorting once by each. ``duplicate_tolerance`` sorts the points that
-    stay by each objective, on the CPU, and compares those within the tolerance in one of them.
+    Cost: O(n log n) up to 3 objectives, often O(n); from 4 O(n · front · objectives); on a GPU
+    O(n²) at worst. ``violation`` adds a filter of one objective. ``strict`` compares the dropped
+    points with the others, or sorts by each objective three times. ``epsilon`` adds O(n), and for
+    tensors sorting once by each. ``duplicate_tolerance`` sorts the points that stay by each
+    objective, on the CPU, and compares those within the tolerance in one of them.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
     Journal of the ACM 22(4). ``strict``: Miettinen (1999), as :func:`pareto_rank`. Constrained

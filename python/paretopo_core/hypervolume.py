@@ -42,8 +42,8 @@ def hypervolume(
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one to each set. A point that is not better than it in *every*
             objective adds nothing.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
-            the same sense. (moocore, pymoo and pygmo minimise.)
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
+            (moocore, pymoo and pygmo minimise.)
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
@@ -59,10 +59,9 @@ def hypervolume(
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
     Cost: O(n log n) for 2 and 3 objectives, usually O(n²) for 4. Above, a recursion over the points
-    that limit each point, exponential in the number of objectives at worst. Sets of up to 32
-    points and 2 to 4 objectives are computed in parallel, one set per SIMD lane. With 4 objectives
-    and fewer than 4 sets they are computed one by one; last digits may then differ. On a GPU O(n²)
-    up to 3 objectives, O(n³) for 4, and the same recursion above, one warp per point.
+    that limit each point, exponential in the number of objectives at worst. On a GPU O(n²) up to 3
+    objectives, O(n³) for 4, and the same recursion above. Last digits of small sets with 4
+    objectives may differ between a batch and a single set. docs/algorithms.md lists the sizes.
 
     Source: Zitzler and Thiele (1998), PPSN V; sweeps after Fonseca, Paquete and López-Ibáñez
     (2006), CEC; from 4 objectives While, Bradstreet and Barone (2012), IEEE Trans. Evol. Comput.

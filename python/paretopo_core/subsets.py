@@ -53,8 +53,7 @@ def hypervolume_subset(
             - ``"greedy_removal"``: starts from the whole set and repeatedly removes the point with
               the smallest contribution, as SMS-EMOA reduces its population.
             - ``"exact"``: the subset of the largest volume; for 1 and 2 objectives.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
-            the same sense.
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which is never chosen.
 
     Returns:
@@ -68,11 +67,9 @@ def hypervolume_subset(
         "exact" always finds the same one.
 
     Raises:
-        ValueError: wrong shape of an argument; ``k`` out of range; an unknown ``method``, or
-            "exact" for more than 2 objectives; ``ref`` not finite; a point that is NaN, or
-            infinite on the better side; points on a GPU.
-        TypeError: ``points`` are not real numbers, ``k`` no integer, ``mask`` or ``maximise`` not
-            bool.
+        ValueError: as :func:`paretopo_core.hypervolume`; ``k`` out of range; an unknown
+            ``method``, or "exact" for more than 2 objectives; points on a GPU.
+        TypeError: as there; ``k`` no integer.
         MemoryError: "exact" would need more than 4 GiB: 4 bytes for each of k · (n - k) choices.
 
     Cost: the gain of a point is measured again only if it could be the next one. With 2 objectives
@@ -141,8 +138,7 @@ def select(
             the worse direction, for either sense. See :func:`reference_directions`.
         seed: of the random numbers, from 0 to 2⁶³ - 1. Each set starts from it, so that a set has
             the same survivors in a batch and in a call of its own.
-        maximise: whether larger is better; one bool, or one per objective; ``ref`` has
-            the same sense.
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which never survives.
 
     Returns:
