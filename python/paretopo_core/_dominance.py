@@ -139,7 +139,7 @@ def _compose_ranks(
     if frame.shape[-1] == 0:
         return fronts
     others = frame.among(~feasible)
-    later = _ranks(_in_a_column(numbers), False, others)
+    later = RANKS.answer(_in_a_column(numbers), False, others)
     last = library.amax(fronts, -1)[..., None]
     ranks = library.where(others, later + last + 1, fronts)
     return ranks if n_below is None else _cut(ranks, n_below, library)
@@ -163,21 +163,18 @@ def _compose_filter(
         return _without_near(Frame(points, maximise, mask), kept, duplicate_tolerance)
     if strict and epsilon is not None:
         raise ValueError("strict is about points and epsilon= about boxes: pass one of them")
-    if violation is None and epsilon is not None:
-        return _BOXES.answer(points, maximise, mask, epsilon)
+    filtered, option = _STRICT if strict else NONDOMINATED, keep_weakly
+    if epsilon is not None:
+        filtered, option = _BOXES, epsilon
     if violation is None:
-        filtered = _STRICT if strict else NONDOMINATED
-        return filtered.answer(points, maximise, mask, keep_weakly)
+        return filtered.answer(points, maximise, mask, option)
     frame = Frame(points, maximise, mask)
     numbers = frame.violations(violation)
     feasible = frame.among(numbers <= 0)
-    if strict:
-        chosen = _STRICT.answer(frame.points, frame.maximise, feasible, keep_weakly)
-    else:
-        chosen = _filtered(frame, keep_weakly, epsilon, feasible)
+    chosen = filtered.answer(frame.points, frame.maximise, feasible, option)
     others = frame.among(~feasible & ~feasible.any(-1)[..., None])
     one_of_each = keep_weakly and epsilon is None
-    return chosen | _nondominated(_in_a_column(numbers), False, one_of_each, others)
+    return chosen | NONDOMINATED.answer(_in_a_column(numbers), False, others, one_of_each)
 
 
 def _without_ties(frame: Frame) -> Any:
@@ -232,14 +229,13 @@ def _dense_row(numbers: Any) -> Any:
     return places
 
 
-def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
-    if epsilon is None:
-        return _nondominated(frame.points, frame.maximise, keep_weakly, mask)
+def _compose_boxes(points: Any, maximise: Maximise, mask: Any, epsilon: Any) -> Any:
+    frame = Frame(points, maximise, mask)
+    mask, library = frame.mask, frame.library
     if not frame.is_tensor:
         sides = positive_vector(epsilon, frame.points.shape[-1])
-        batch = Batch.of(frame.points, maximise=frame.maximise, mask=mask)
+        batch = Batch.of(frame.points, maximise=maximise, mask=mask)
         return _BOXES.call(batch.view(), True, None, sides)
-    library = frame.library
     if not library.compiler.is_compiling():
         epsilon = positive_vector(epsilon, frame.points.shape[-1])
     sides = library.as_tensor(epsilon, dtype=library.float64, device=frame.points.device)
@@ -250,7 +246,7 @@ def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
     moved = corners.gather(-2, places[..., None].expand(corners.shape))
     kept = None if mask is None else mask.expand(frame.shape).gather(-1, places)
     back = places.argsort(-1)
-    return _nondominated(moved, False, False, kept).gather(-1, back)
+    return NONDOMINATED.answer(moved, False, kept, False).gather(-1, back)
 
 
 def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
@@ -273,18 +269,13 @@ def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
     return corners, [distance, *values.unbind(-1)]
 
 
-def _compose_boxes(points: Any, maximise: Maximise, mask: Any, epsilon: Any) -> Any:
-    frame = Frame(points, maximise, mask)
-    return _filtered(frame, False, epsilon, frame.mask)
-
-
 _BOXES = Operation(_core.filter_boxes, compose=_compose_boxes)
 
 
 def _compose_strict(points: Any, maximise: Maximise, mask: Any, keep_weakly: bool) -> Any:
     frame = Frame(points, maximise, mask)
     if frame.is_tensor:
-        return _nondominated(_without_ties(frame), False, keep_weakly, frame.mask)
+        return NONDOMINATED.answer(_without_ties(frame), False, frame.mask, keep_weakly)
     batch = Batch.of(frame.points, maximise=maximise, mask=frame.mask)
     return _STRICT.call(batch.view(), True, None, keep_weakly)
 
@@ -330,7 +321,7 @@ def _without_near(frame: Frame, kept: Any, duplicate_tolerance: Any) -> Any:
 
 def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:
     if n_below is None:
-        return _ranks(frame.points, frame.maximise, mask)
+        return RANKS.answer(frame.points, frame.maximise, mask)
     points = frame.points
     is_here = not frame.is_tensor or (points.device.type == "cpu" and not _is_tracing())
     is_large = points.shape[-2] >= _MANY and points.shape[-1] >= _OBJECTIVES
@@ -340,7 +331,7 @@ def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:
             return _front_by_front(points, senses, mask, n_below)
         kept = None if mask is None else mask.numpy()
         return frame.library.from_numpy(_front_by_front(points.numpy(), senses, kept, n_below))
-    return _cut(_ranks(points, frame.maximise, mask), n_below, frame.library)
+    return _cut(RANKS.answer(points, frame.maximise, mask), n_below, frame.library)
 
 
 def _front_by_front(
@@ -356,22 +347,22 @@ def _front_by_front(
 def _of_one_set(
     points: np.ndarray, senses: list[bool], mask: np.ndarray | None, n_below: int
 ) -> np.ndarray:
-    chosen = _nondominated(points, senses, True, mask)
+    chosen = NONDOMINATED.answer(points, senses, mask, True)
     front, missing = 0, n_below - int(chosen.sum())
     if missing > _FRONTS * (n_below - missing):
-        return np.asarray(_cut(_ranks(points, senses, mask), n_below, np))
+        return np.asarray(_cut(RANKS.answer(points, senses, mask), n_below, np))
     ranks = np.full(len(points), -1, dtype=np.int32)
     ranks[chosen] = 0
     rest = np.flatnonzero(~chosen if mask is None else ~chosen & mask)
     while missing > 0 and len(rest):
         front += 1
         left = points[rest]
-        chosen = _nondominated(left, senses, True, None)
+        chosen = NONDOMINATED.answer(left, senses, None, True)
         ranks[rest[chosen]] = front
         count = int(chosen.sum())
         missing, rest = missing - count, rest[~chosen]
         if missing > _FRONTS * count and len(rest):
-            ranks[rest] = front + 1 + _cut(_ranks(points[rest], senses, None), missing, np)
+            ranks[rest] = front + 1 + _cut(RANKS.answer(points[rest], senses, None), missing, np)
             return ranks
     ranks[rest] = front + 1
     return ranks
@@ -387,14 +378,6 @@ def _cut(ranks: Any, n_below: int, library: Any) -> Any:
     ordered = library.where(ranks < 0, _LAST, ranks)
     ordered = np.sort(ordered, axis=-1) if library is np else ordered.sort(-1).values
     return library.minimum(ranks, ordered[..., n_below - 1][..., None] + 1)
-
-
-def _ranks(points: Any, maximise: Maximise, mask: Any) -> Any:
-    return RANKS.answer(points, maximise, mask)
-
-
-def _nondominated(points: Any, maximise: Maximise, keep_weakly: bool, mask: Any) -> Any:
-    return NONDOMINATED.answer(points, maximise, mask, keep_weakly)
 
 
 def _in_a_column(numbers: Any) -> Any:

@@ -104,7 +104,7 @@ def _register(operation: Any) -> Any:
             True if kind == "wanted" else None if kind == "internal" else next(rest)
             for _, kind in operation.core.arguments
         ]
-        return operation.compute(points, _bools(senses), mask, *others)
+        return operation.compute(points, [each == "+" for each in senses], mask, *others)
 
     def fake(points: Tensor, _senses: str, _mask: Tensor | None, *given: Any) -> Any:
         sizes = _Sizes(points, given[kinds.index("count")] if "count" in kinds else None)
@@ -163,10 +163,7 @@ def _senses(maximise: Maximise, points: Tensor) -> str:
 
 
 def _objectives(points: Tensor) -> int:
-    if torch.compiler.is_compiling():
-        return points.shape[-1]
-    with _constants():
-        return int(points.shape[-1])
+    return _shapes(points)[0][-1]
 
 
 @contextmanager
@@ -178,10 +175,6 @@ def _constants() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)
         yield
-
-
-def _bools(senses: str) -> list[bool]:
-    return [sense == "+" for sense in senses]
 
 
 def _as_constant(points: Any, constant: Tensor) -> Tensor:

@@ -370,14 +370,12 @@ class ParetoArchive:
                 float64 cannot hold the distance; the archive is unchanged then.
 
         Cost: O(log members) with 2 objectives, about a microsecond, and a step for each member
-        that leaves. From 3 objectives on, an index picks the few members to compare. It reads two
-        bits per member for each of the first 16 objectives, so the cost grows far more slowly than
-        the members up to some ten thousand, then in proportion. The gain additionally costs the
-        hypervolume of the members near the point, which grows quickly with the objectives; leave
-        out ``ref`` to save it. The gain is computed directly, not as the difference of two
-        hypervolumes. A bounded archive costs O(members · objectives). If a member leaves that the
-        point does not dominate, the members' hypervolume is added, with ``keep="contribution"``
-        their contributions.
+        that leaves. From 3 objectives on, an index picks the few members to compare. The cost
+        grows far more slowly than the members up to some ten thousand, then in proportion. The
+        gain additionally costs the hypervolume of the members near the point, which grows quickly
+        with the objectives; leave out ``ref`` to save it. A bounded archive costs O(members ·
+        objectives). If a member leaves that the point does not dominate, the members' hypervolume
+        is added, with ``keep="contribution"`` their contributions.
         """
         gain = self._core.add(point, payload)
         if gain is None:  # not a plain list or array
