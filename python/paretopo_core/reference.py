@@ -1,13 +1,16 @@
 """The definition of each operation in plain NumPy: slow, short, and never optimised.
 
 The tests compare every backend with these functions; the docs link to them as definitions. They
-take float32 or float64 arrays of shape (..., points, objectives) and do not check arguments.
+take float32 or float64 arrays of shape (..., points, objectives) and do not check arguments. A
+function of a ``group`` defines the result for one set. It takes batches, and ``mask=``, too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
 from itertools import combinations, pairwise, product
 from typing import Any
 
@@ -16,6 +19,39 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 Maximise = bool | Sequence[bool]
 Mask = Array | None
+
+
+def _batched(
+    extent: str, dtype: Any = np.float64, *, vectors: Sequence[str] = (), missing: float = 0
+) -> Callable[[Callable[..., Any]], Callable[..., Array]]:
+    """Apply a definition to the points of each set of a batch that are no padding.
+
+    Args:
+        extent: a value for each "set", "objective" or "point".
+        dtype: of the result; None: that of the points.
+        vectors: the names of arguments with one row for all sets, or one for each.
+        missing: the value of padding, if there is one for each point.
+    """
+
+    def of_definition(definition: Callable[..., Any]) -> Callable[..., Array]:
+        names = list(signature(definition).parameters)[1:]
+
+        @wraps(definition)
+        def of_batch(points: Array, *given: Any, mask: Mask = None, **named: Any) -> Array:
+            named |= zip(names, given, strict=False)
+            rows = {name: _corners(points, named.pop(name)) for name in vectors}
+            end = {"set": (), "objective": points.shape[-1:], "point": points.shape[-2:-1]}[extent]
+            sets = _sets(points, mask)
+            result = np.full((len(sets), *end), missing, dtype=dtype or points.dtype)
+            for place, (group, keep) in enumerate(sets):
+                own = {name: each[place] for name, each in rows.items()}
+                at = (place, keep) if extent == "point" else place
+                result[at] = definition(group[keep], **named, **own)
+            return result.reshape(points.shape[:-2] + end)
+
+        return of_batch
+
+    return of_definition
 
 
 def pareto_rank(
@@ -29,6 +65,7 @@ def pareto_rank(
 ) -> Array:
     """Peel off the non-dominated points of each set until none is left, or enough have a rank."""
 
+    @_batched("point", np.int32, missing=-1)
     def rank(group: Array) -> Array:
         dominates = _dominates_within(group, maximise, strict=strict)
         ranks = np.full(len(group), -1, dtype=np.int32)
@@ -39,7 +76,7 @@ def pareto_rank(
             ranks[rivals if is_enough else rivals & ~beaten] = front
         return ranks
 
-    return _each_set(rank, _append_violation(points, violation), mask, np.int32, missing=-1)
+    return rank(_append_violation(points, violation), mask=mask)
 
 
 def is_nondominated(
@@ -59,6 +96,7 @@ def is_nondominated(
     go through these in their order and drop each that is near one kept before.
     """
 
+    @_batched("point", np.bool_)
     def filtered(group: Array) -> Array:
         kept = np.asarray(~_dominates_within(group, maximise, strict=strict).any(axis=0))
         feasible = _is_feasible(group[:, -1])
@@ -83,31 +121,23 @@ def is_nondominated(
                 kept[i] = not _are_near(earlier, group[i, :-1], duplicate_tolerance).any()
         return kept
 
-    return _each_set(filtered, _append_violation(points, violation), mask, np.bool_, missing=False)
+    return filtered(_append_violation(points, violation), mask=mask)
 
 
-def ideal_point(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
+@_batched("objective", None)
+def ideal_point(group: Array, *, maximise: Maximise = True) -> Array:
     """Take the best number of each objective, if there is one."""
-
-    def best(rows: Array) -> Array:
-        largest, smallest = (ufunc.reduce(rows, initial=np.nan) for ufunc in (np.fmax, np.fmin))
-        return np.where(maximise, largest, smallest)
-
-    found = _of_each_set(best, points, mask).astype(points.dtype)
-    return found.reshape(*points.shape[:-2], points.shape[-1])
+    largest, smallest = (ufunc.reduce(group, initial=np.nan) for ufunc in (np.fmax, np.fmin))
+    return np.where(maximise, largest, smallest)
 
 
-def nadir_point(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
+@_batched("objective", None)
+def nadir_point(group: Array, *, maximise: Maximise = True) -> Array:
     """Take the worst value of each objective among the non-dominated points, if there are any."""
-
-    def worst(rows: Array) -> Array:
-        if len(rows) == 0:
-            return np.full(rows.shape[1], np.nan)
-        return np.where(maximise, rows.min(axis=0), rows.max(axis=0))
-
-    kept = is_nondominated(points, maximise=maximise, mask=mask)
-    found = _of_each_set(worst, points, kept).astype(points.dtype)
-    return found.reshape(*points.shape[:-2], points.shape[-1])
+    front = group[is_nondominated(group, maximise=maximise)]
+    if len(front) == 0:
+        return np.full(group.shape[1], np.nan)
+    return np.where(maximise, front.min(axis=0), front.max(axis=0))
 
 
 def reference_point(
@@ -136,25 +166,19 @@ def normalise(
     return np.asarray((points - least) / np.where(most == least, 1.0, most - least))
 
 
-def knee_points(points: Array, *, maximise: Maximise = True, mask: Mask = None) -> Array:
+@_batched("point", np.bool_)
+def knee_points(group: Array, *, maximise: Maximise = True) -> Array:
     """Sum each non-dominated point's distances from the ideal point, relative to the range."""
-
-    def knees(group: Array) -> Array:
-        result = np.zeros(len(group), dtype=bool)
-        kept = np.asarray(np.isfinite(group).all(axis=1))
-        kept[kept] = is_nondominated(group[kept], maximise=maximise)
-        front = group[kept]
-        if len(front) == 0:
-            return result
-        ideal = ideal_point(front, maximise=maximise)
-        span = np.abs(nadir_point(front, maximise=maximise) - ideal)
-        total = np.zeros(len(front), dtype=group.dtype)
-        for m in range(group.shape[1]):
-            total = total + np.abs(front[:, m] - ideal[m]) / (span[m] if span[m] > 0 else 1)
-        result[kept] = total == total.min()
-        return result
-
-    return _each_set(knees, points, mask, np.bool_, missing=False)
+    kept = np.asarray(np.isfinite(group).all(axis=1))
+    kept[kept] = is_nondominated(group[kept], maximise=maximise)
+    front = group[kept]
+    ideal = ideal_point(front, maximise=maximise)
+    span = np.abs(nadir_point(front, maximise=maximise) - ideal)
+    total = np.zeros(len(front), dtype=group.dtype)
+    for m in range(group.shape[1]):
+        total = total + np.abs(front[:, m] - ideal[m]) / (span[m] if span[m] > 0 else 1)
+    kept[kept] = total == total.min(initial=np.inf)
+    return kept
 
 
 def archive(
@@ -184,46 +208,33 @@ def archive(
     return np.array(members, dtype=np.int64)
 
 
-def hypervolume(
-    points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
-) -> Array:
+@_batched("set", vectors=["ref"])
+def hypervolume(group: Array, ref: Array, *, maximise: Maximise = True) -> float:
     """Sum the cells of the grid through all coordinates that some point covers."""
-
-    def volume(group: Array) -> float:
-        sides = _sides(group, ref, maximise)
-        grid = [np.unique(np.append(column, 0.0)) for column in sides.T]
-        total = 0.0
-        for cell in product(*(pairwise(edges) for edges in grid)):
-            upper = np.array([high for _, high in cell])
-            if (sides >= upper).all(axis=1).any():
-                total += float(np.prod([high - low for low, high in cell]))
-        return total
-
-    return _of_each_set(volume, points, mask)
+    sides = _sides(group, ref, maximise)
+    grid = [np.unique(np.append(column, 0.0)) for column in sides.T]
+    total = 0.0
+    for cell in product(*(pairwise(edges) for edges in grid)):
+        upper = np.array([high for _, high in cell])
+        if (sides >= upper).all(axis=1).any():
+            total += float(np.prod([high - low for low, high in cell]))
+    return total
 
 
+@_batched("point", vectors=["ref"])
 def hv_contributions(
-    points: Array,
-    ref: Array,
-    *,
-    maximise: Maximise = True,
-    ignore_dominated: bool = True,
-    mask: Mask = None,
+    group: Array, ref: Array, *, maximise: Maximise = True, ignore_dominated: bool = True
 ) -> Array:
     """Take away one point at a time; dominated ones first and for good, if they are ignored."""
-
-    def contributions(group: Array) -> Array:
-        counts = np.ones(len(group), dtype=bool)
-        if ignore_dominated:
-            counts = is_nondominated(group, maximise=maximise)
-        whole = hypervolume(group[counts], ref, maximise=maximise)
-        result = np.zeros(len(group))
-        for i in np.flatnonzero(counts):
-            others = counts & (np.arange(len(group)) != i)
-            result[i] = whole - hypervolume(group[others], ref, maximise=maximise)
-        return result
-
-    return _each_set(contributions, points, mask, np.float64, missing=0.0)
+    counts = np.ones(len(group), dtype=bool)
+    if ignore_dominated:
+        counts = is_nondominated(group, maximise=maximise)
+    whole = hypervolume(group[counts], ref, maximise=maximise)
+    result = np.zeros(len(group))
+    for i in np.flatnonzero(counts):
+        others = counts & (np.arange(len(group)) != i)
+        result[i] = whole - hypervolume(group[others], ref, maximise=maximise)
+    return result
 
 
 def hypervolume_gradient(
@@ -258,40 +269,30 @@ def hypervolume_gradient(
     return gradient if wanted is None else np.where(np.asarray(wanted)[..., None], gradient, 0.0)
 
 
-def expected_hypervolume(
-    points: Array, ref: Array, k: int, *, maximise: Maximise = True, mask: Mask = None
-) -> Array:
+@_batched("set", vectors=["ref"])
+def expected_hypervolume(group: Array, ref: Array, k: int, *, maximise: Maximise = True) -> float:
     """Take the mean hypervolume of all subsets of k points."""
-
-    def expected(group: Array, corner: Array) -> float:
-        volume = _volumes_of_subsets(group, corner, maximise)
-        everyone = range(len(group))
-        return _mean([volume(s) for s in combinations(everyone, min(k, len(group)))])
-
-    return _of_each_set(expected, points, mask, _corners(points, ref))
+    volume = _volumes_of_subsets(group, ref, maximise)
+    everyone = range(len(group))
+    return _mean([volume(s) for s in combinations(everyone, min(k, len(group)))])
 
 
-def hypervolume_advantage(
-    rewards: Array, ref: Array, *, k: int = 1, centre: str = "exact", mask: Mask = None
-) -> Array:
+@_batched("point", None, vectors=["ref"])
+def hypervolume_advantage(group: Array, ref: Array, *, k: int = 1, centre: str = "exact") -> Array:
     """Average over subsets: a point's contribution to k - 1 others, less that of another point."""
-
-    def advantages(group: Array, corner: Array) -> Array:
-        n, drawn = len(group), min(k, len(group))
-        volume = _volumes_of_subsets(group.astype(np.float64), corner, True)
-        marginal, baseline = np.zeros(n), np.zeros(n)
-        for i in range(n):
-            others = [j for j in range(n) if j != i]
-            fewer = list(combinations(others, drawn - 1))
-            marginal[i] = _mean([volume((*s, i)) - volume(s) for s in fewer])
-            if drawn < n:
-                as_many = _mean([volume(s) for s in combinations(others, drawn)])
-                baseline[i] = as_many - _mean([volume(s) for s in fewer])
-        if centre in ("exact", "std"):
-            marginal -= baseline
-        return marginal if centre in ("exact", "none") else _centred(marginal, centre)
-
-    return _each_set(advantages, rewards, mask, rewards.dtype, 0.0, _corners(rewards, ref))
+    n, drawn = len(group), min(k, len(group))
+    volume = _volumes_of_subsets(group.astype(np.float64), ref, True)
+    marginal, baseline = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        fewer = list(combinations(others, drawn - 1))
+        marginal[i] = _mean([volume((*s, i)) - volume(s) for s in fewer])
+        if drawn < n:
+            as_many = _mean([volume(s) for s in combinations(others, drawn)])
+            baseline[i] = as_many - _mean([volume(s) for s in fewer])
+    if centre in ("exact", "std"):
+        marginal -= baseline
+    return marginal if centre in ("exact", "none") else _centred(marginal, centre)
 
 
 def nondominated_boxes(
@@ -367,19 +368,14 @@ def _exceeded(worse: float, better: float, mean: float, deviation: float) -> flo
     return float(sure - worse + (half * weights).ravel() @ above)
 
 
-def uncrowded_contributions(
-    points: Array, ref: Array, *, maximise: Maximise = True, mask: Mask = None
-) -> Array:
+@_batched("point", vectors=["ref"])
+def uncrowded_contributions(group: Array, ref: Array, *, maximise: Maximise = True) -> Array:
     """Take a point's contribution, or minus its distance from the nearest undominated cell."""
-
-    def values(group: Array, corner: Array) -> Array:
-        lower, upper, _ = nondominated_boxes(group, corner, maximise=maximise)
-        away = np.clip(group[:, None], lower, upper) - group[:, None]
-        distances = np.sqrt(np.square(away).sum(axis=-1)).min(axis=1)
-        contributions = hv_contributions(group, corner, maximise=maximise)
-        return np.where(distances > 0, -distances, contributions)
-
-    return _each_set(values, points, mask, np.float64, 0.0, _corners(points, ref))
+    lower, upper, _ = nondominated_boxes(group, ref, maximise=maximise)
+    away = np.clip(group[:, None], lower, upper) - group[:, None]
+    distances = np.sqrt(np.square(away).sum(axis=-1)).min(axis=1)
+    contributions = hv_contributions(group, ref, maximise=maximise)
+    return np.where(distances > 0, -distances, contributions)
 
 
 def hypervolume_subset(
@@ -465,57 +461,51 @@ def select(
     return _each_choice(survivors, points, k, mask, _corners(points, np.asarray(ref)))
 
 
-def crowding_distance(points: Array, *, mask: Mask = None) -> Array:
+@_batched("point")
+def crowding_distance(group: Array) -> Array:
     """Add up, objective by objective, the gaps between the neighbours on the same front."""
-
-    def distances(group: Array) -> Array:
-        ranks = pareto_rank(group)
-        result = np.zeros(len(group))
-        for front in range(ranks.max(initial=-1) + 1):
-            members = np.flatnonzero(ranks == front)
-            for column in group[members].astype(np.float64).T:
-                order = np.lexsort((members, column, ~np.isnan(column)))
-                column, index = column[order], members[order]
-                if len(column) > 1 and (column[0] == column[-1] or np.isnan(column[-1])):
-                    continue  # constant
-                with np.errstate(invalid="ignore", over="ignore"):
-                    span = column[-1] - column[0]
-                if np.isfinite(span) and span > 0:
-                    result[index[1:-1]] += (column[2:] - column[:-2]) / span
-                result[index[[0, -1]]] = np.inf
-        return result
-
-    return _each_set(distances, points, mask, np.float64, missing=0.0)
+    ranks = pareto_rank(group)
+    result = np.zeros(len(group))
+    for front in range(ranks.max(initial=-1) + 1):
+        members = np.flatnonzero(ranks == front)
+        for column in group[members].astype(np.float64).T:
+            order = np.lexsort((members, column, ~np.isnan(column)))
+            column, index = column[order], members[order]
+            if len(column) > 1 and (column[0] == column[-1] or np.isnan(column[-1])):
+                continue  # constant
+            with np.errstate(invalid="ignore", over="ignore"):
+                span = column[-1] - column[0]
+            if np.isfinite(span) and span > 0:
+                result[index[1:-1]] += (column[2:] - column[:-2]) / span
+            result[index[[0, -1]]] = np.inf
+    return result
 
 
+@_batched("point", None, vectors=["weights"])
 def pareto_advantage(
-    rewards: Array, weights: Array, *, beta: float = 0.5, centre: str = "mean", mask: Mask = None
+    group: Array, weights: Array, *, beta: float = 0.5, centre: str = "mean"
 ) -> Array:
     """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
-    scalar = rewards.dtype.type
-
-    def advantages(group: Array, weights: Array) -> Array:
-        heaviest = np.abs(weights).max()
-        if heaviest > 2.0**32 or 0 < heaviest < 2.0**-32:  # only proportions matter
-            weights = np.ldexp(weights, -np.frexp(heaviest)[1])
-        largest = scalar(
-            np.finfo(scalar).max / (4.0 * len(weights) * max(1.0, float(np.abs(weights).max())))
-        )
-        ranks = pareto_rank(group)
-        bounded = np.where(np.isnan(group), -largest, np.clip(group, -largest, largest))
-        score = np.zeros(len(group), dtype=scalar)
-        for weight, column in zip(weights.astype(scalar), bounded.T, strict=True):
-            score = score + weight * column
-        result = np.zeros(len(group), dtype=scalar)
-        for front in range(ranks.max(initial=-1) + 1):
-            members = ranks == front
-            low, high = score[members].min(), score[members].max()
-            q = (score[members] - low) / (high - low) if high > low else scalar(0.5)
-            base = scalar(ranks.max() + 1 - front)
-            result[members] = base + scalar(beta) * (q - scalar(0.5))
-        return _centred(result, centre)
-
-    return _each_set(advantages, rewards, mask, scalar, 0.0, _corners(rewards, weights))
+    scalar = group.dtype.type
+    heaviest = np.abs(weights).max()
+    if heaviest > 2.0**32 or 0 < heaviest < 2.0**-32:  # only proportions matter
+        weights = np.ldexp(weights, -np.frexp(heaviest)[1])
+    largest = scalar(
+        np.finfo(scalar).max / (4.0 * len(weights) * max(1.0, float(np.abs(weights).max())))
+    )
+    ranks = pareto_rank(group)
+    bounded = np.where(np.isnan(group), -largest, np.clip(group, -largest, largest))
+    score = np.zeros(len(group), dtype=scalar)
+    for weight, column in zip(weights.astype(scalar), bounded.T, strict=True):
+        score = score + weight * column
+    result = np.zeros(len(group), dtype=scalar)
+    for front in range(ranks.max(initial=-1) + 1):
+        members = ranks == front
+        low, high = score[members].min(), score[members].max()
+        q = (score[members] - low) / (high - low) if high > low else scalar(0.5)
+        base = scalar(ranks.max() + 1 - front)
+        result[members] = base + scalar(beta) * (q - scalar(0.5))
+    return _centred(result, centre)
 
 
 def stochastic_dominance(points: Array, sigma: float, draws: int, seed: int) -> Array:
@@ -745,18 +735,13 @@ def indicator(
     return np.array(found, dtype=np.float64).reshape(leading)
 
 
-def r2(
-    points: Array, ideal: Array, weights: Array, *, maximise: Maximise = True, mask: Mask = None
-) -> Array:
+@_batched("set", vectors=["ideal"])
+def r2(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True) -> float:
     """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal."""
     signs = np.where(maximise, -1.0, 1.0)
-
-    def mean(group: Array, corner: Array) -> float:
-        gap = np.maximum(signs * group.astype(np.float64) - signs * corner, 0.0)
-        utilities = (weights[:, None] * gap).max(axis=-1)
-        return float(utilities.min(axis=1, initial=math.inf).mean())
-
-    return _of_each_set(mean, points, mask, _corners(points, ideal))
+    gap = np.maximum(signs * group.astype(np.float64) - signs * ideal, 0.0)
+    utilities = (weights[:, None] * gap).max(axis=-1)
+    return float(utilities.min(axis=1, initial=math.inf).mean())
 
 
 def eaf(
@@ -918,28 +903,3 @@ def _sets(points: Array, mask: Mask) -> list[tuple[Array, Array]]:
     masks = np.broadcast_to(True if mask is None else mask, points.shape[:-1])
     groups = points.reshape(count, *points.shape[-2:])
     return list(zip(groups, masks.reshape(count, points.shape[-2]), strict=True))
-
-
-def _of_each_set(
-    operation: Callable[..., Any], points: Array, mask: Mask, *vectors: Array
-) -> Array:
-    """Apply an operation, with numbers as its result, as ``_each_set`` does."""
-    pairs = zip(_sets(points, mask), *vectors, strict=True)
-    found = np.array([operation(group[keep], *rows) for (group, keep), *rows in pairs], np.float64)
-    return found.reshape(points.shape[:-2] + found.shape[1:])
-
-
-def _each_set(
-    operation: Callable[..., Array],
-    points: Array,
-    mask: Mask,
-    dtype: Any,
-    missing: float,
-    *vectors: Array,
-) -> Array:
-    """Apply an operation to the present points of each set and its row of each of ``vectors``."""
-    result = np.full(points.shape[:-1], missing, dtype=dtype)
-    flat = result.reshape(math.prod(points.shape[:-2]), points.shape[-2])
-    for out, (group, keep), *rows in zip(flat, _sets(points, mask), *vectors, strict=True):
-        out[keep] = operation(group[keep], *rows)
-    return result
