@@ -145,11 +145,7 @@ def _labels_of(value: Any) -> list[Any] | None:
     """Return the keys of a mapping, the index of a series or the columns of a frame."""
     if isinstance(value, Mapping):
         return list(value)
-    if _is_series(value):
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(value, pandas.Series):
         return list(value.index)
     return None if table_of(value) is None else list(value.columns)
-
-
-def _is_series(value: Any) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.Series)

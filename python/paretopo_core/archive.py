@@ -283,13 +283,9 @@ class ParetoArchive:
         """
         ref = self._measuring_from()
         volume = self._core.volume()
-        if not volume and len(self) and self._is_every_member_worse(ref):
-            warn_of_senses(self.maximise)
+        if not volume and len(self) and ((self.points - ref) * self._sign < 0).all():
+            warn_of_senses(self.maximise)  # every member is worse than the reference
         return volume
-
-    def _is_every_member_worse(self, ref: np.ndarray) -> bool:
-        """Return True if the reference is better than every member in every objective."""
-        return bool(((self.points - ref) * self._sign < 0).all())
 
     def __len__(self) -> int:
         return self._core.size()

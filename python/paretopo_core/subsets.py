@@ -272,15 +272,13 @@ def _check_directions(batch: Batch, directions: Any) -> np.ndarray | None:
     return toward
 
 
-def _check_exact(
-    _: Batch, given: Batch, ref: Any, k: int, method: int
-) -> tuple[Batch, tuple[Any, ...]]:
-    if method == _SUBSET_METHODS["exact"] and given.objectives > 2:
+def _check_exact(batch: Batch, method: int) -> int:
+    if method == _SUBSET_METHODS["exact"] and batch.objectives > 2:
         raise ValueError(
-            f"method 'exact' takes 1 or 2 objectives, got {given.objectives}: with more the best "
+            f"method 'exact' takes 1 or 2 objectives, got {batch.objectives}: with more the best "
             "subset is NP-hard to find; pass method='greedy'"
         )
-    return given, (ref, k, method)
+    return method
 
 
 def _refuse_choices(refused: Refused) -> None:
@@ -302,7 +300,10 @@ def _refuse_point(refused: Refused) -> None:
 
 
 _SUBSET = Operation(
-    _core.hypervolume_subset, cpu_only="subsets", prepare=_check_exact, refuse=_refuse_choices
+    _core.hypervolume_subset,
+    cpu_only="subsets",
+    checks={"method": _check_exact},
+    refuse=_refuse_choices,
 )
 _SELECT = Operation(
     _core.select,

@@ -84,9 +84,10 @@ def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> VorobtR
     """
     rows = rows_of(points)
     corner = corner_of(ref, rows)
-    surfaces = _surfaces(rows, np.asarray(sets))
-    volumes = [float(pp.hypervolume(each, corner, maximise=False)) for each in surfaces]
-    mean = float(np.mean(_volumes_of_runs(rows, sets, corner)))
+    corners, percentiles = pp.eaf(rows, np.asarray(sets), maximise=False)
+    surfaces = [corners[percentiles == each] for each in np.unique(percentiles)]
+    volumes = [_measure(each, corner) for each in surfaces]
+    mean = float(apply_within_sets(rows, sets, _measure, corner=corner).mean())
     low, high, before = 0.0, 100.0, np.nan
     while True:
         threshold = (low + high) / 2
@@ -114,14 +115,10 @@ def vorob_dev(
     middle = rows_of(vorob_t(rows, sets, ref=ref).ve if ve is None else ve)
 
     def measure_difference(run: np.ndarray) -> float:
-        both, own = (
-            float(pp.hypervolume(each, corner, maximise=False))
-            for each in (np.concatenate([run, middle]), run)
-        )
-        return 2 * both - own
+        return 2 * _measure(np.concatenate([run, middle]), corner) - _measure(run, corner)
 
     of_runs = apply_within_sets(rows, sets, measure_difference)
-    return float(of_runs.mean() - pp.hypervolume(middle, corner, maximise=False))
+    return float(of_runs.mean() - _measure(middle, corner))
 
 
 def eafdiff(
@@ -292,16 +289,8 @@ def _numbered(names: np.ndarray) -> tuple[int, np.ndarray]:
     return len(found), numbers
 
 
-def _volumes_of_runs(rows: np.ndarray, sets: ArrayLike, corner: np.ndarray) -> np.ndarray:
-    return apply_within_sets(
-        rows, sets, lambda run: float(pp.hypervolume(run, corner, maximise=False))
-    )
-
-
-def _surfaces(points: np.ndarray, of_run: np.ndarray) -> list[np.ndarray]:
-    """Compute the attainment surface of each number of runs, sorted by the first objective."""
-    corners, percentiles = pp.eaf(points, of_run, maximise=False)
-    return [corners[percentiles == each] for each in np.unique(percentiles)]
+def _measure(rows: np.ndarray, corner: np.ndarray) -> float:
+    return float(pp.hypervolume(rows, corner, maximise=False))
 
 
 def _between(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
