@@ -74,6 +74,38 @@ def test_a_rank_is_one_more_than_that_of_the_last_dominator(isa, kind, objective
         same(pp.is_nondominated(values, maximise=maximise), ranks == 0)
 
 
+@pytest.mark.parametrize("fronts", [1, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 90])
+def test_any_number_of_fronts_of_two_objectives(isa, fronts):
+    """Registers hold few fronts; more are in memory."""
+    sites = np.repeat(np.arange(4 + 200 // fronts), fronts)
+    expected = np.arange(len(sites)) % fronts
+    worse = expected / (2 * fronts + 1)
+    order = np.random.default_rng(fronts).permutation(len(sites))
+    values = np.stack([sites - worse, -sites - worse], axis=1)[order] / 7
+    same(pp.pareto_rank(values), expected[order])
+    values[order == 0, 1] = np.nan
+    same(pp.is_nondominated(values), pp.pareto_rank(values) == 0)
+
+
+@pytest.mark.parametrize("odd", [1.0, 9.0, 0.1, -1.0, -0.0, 1e300, -1e-300, np.inf, np.nan])
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_few_values_of_which_the_first_points_lack_one(isa, objectives, odd):
+    rng = np.random.default_rng(objectives)
+    values = rng.integers(0, 4, (400, objectives)).astype(float)
+    values[rng.integers(300, 400), rng.integers(objectives)] = odd
+    maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
+    for mask in (None, rng.random(400) < 0.9):
+        keywords = {"maximise": maximise, "mask": mask}
+        same(pp.pareto_rank(values, **keywords), reference.pareto_rank(values, **keywords))
+        for keep_weakly in (True, False):
+            for strict in (True, False):
+                options = {**keywords, "keep_weakly": keep_weakly, "strict": strict}
+                same(
+                    pp.is_nondominated(values, **options),
+                    reference.is_nondominated(values, **options),
+                )
+
+
 @pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 40])
 @pytest.mark.parametrize("shape", [(64, 5), (52, 5), (48, 6), (64, 4), (33, 2), (100, 3)])
 def test_batches_are_their_sets(isa, groups, shape):
@@ -115,7 +147,7 @@ def columns_to_sort(points):
 SORTED_SIZES = (
     *(2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129),
     *(255, 256, 257, 511, 513, 768, 1000, 1023, 1024, 1025, 2047, 2049, 4095, 4096, 4097),
-    *(8191, 8192, 8193, 20_000),
+    *(8191, 8192, 8193, 20_000, 70_000, 131_071, 131_072),
 )
 
 

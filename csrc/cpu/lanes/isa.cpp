@@ -42,10 +42,10 @@ struct Compiled {
     Kernels kernels;
 };
 
-#define PARETOPO_KERNELS(isa)                                                                    \
-    {isa::kTuning,           isa::kGroupKernels,   isa::kSetKernels,         isa::kPivotKernels, \
-     isa::kCodeKernels,      isa::kKeyKernels,     isa::kGroupVolumeKernels, isa::kGridKernels,  \
-     isa::kSetVolumeKernels, isa::kArchiveKernels, isa::kIndicatorKernels}
+#define PARETOPO_KERNELS(isa)                                                                   \
+    {isa::kTuning,      isa::kGroupKernels,     isa::kSetKernels,     isa::kPivotKernels,       \
+     isa::kCodeKernels, isa::kTailKernels,      isa::kKeyKernels,     isa::kGroupVolumeKernels, \
+     isa::kGridKernels, isa::kSetVolumeKernels, isa::kArchiveKernels, isa::kIndicatorKernels}
 
 constexpr Compiled kCompiled[] = {
     {Isa::kPortable, PARETOPO_KERNELS(portable)},

@@ -34,6 +34,7 @@ struct Kernels {
     const OfBoth<SetKernels>& sets;
     const OfBoth<PivotKernels>& pivots;
     const CodeKernels& codes;
+    const TailKernels& tails;
     const KeyKernels& keys;
     const OfBoth<GroupVolumeKernels>& group_volumes;
     const OfBoth<GridKernels>& grids;
@@ -49,6 +50,7 @@ struct Kernels {
     extern const OfBoth<SetKernels> kSetKernels;                 \
     extern const OfBoth<PivotKernels> kPivotKernels;             \
     extern const CodeKernels kCodeKernels;                       \
+    extern const TailKernels kTailKernels;                       \
     extern const KeyKernels kKeyKernels;                         \
     extern const OfBoth<GroupVolumeKernels> kGroupVolumeKernels; \
     extern const OfBoth<GridKernels> kGridKernels;               \

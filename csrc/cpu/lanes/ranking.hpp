@@ -2,6 +2,7 @@
 // for doubles. A file of lanes/ranking/ defines each table.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "batch.hpp"
@@ -84,6 +85,17 @@ struct CodeColumns {
 struct CodeKernels {
     void (*rank)(CodeColumns set, std::int32_t* ranks);
     void (*find_nondominated)(CodeColumns set, std::uint8_t* nondominated);
+};
+
+inline constexpr std::size_t kMaxHeldTails = 64;
+
+// Patience sorting of the second keys of one large set of 2 objectives: tails.cpp.
+struct TailKernels {
+    // Places keys in turn. Each replaces the first larger one of the tails, kMaxHeldTails ascending
+    // numbers; ranks: the places. Returns the number of keys placed, which may be 0: those before
+    // the first key that would replace a number beyond the registers, or that has all bits.
+    std::size_t (*place)(std::uint64_t* tails, const std::uint64_t* keys, std::size_t size,
+                         std::int32_t* ranks);
 };
 
 }  // namespace paretopo::cpu

@@ -28,9 +28,6 @@ struct KeyKernels {
     // The remaining bits must fit a word together with bits_of_places(size).
     void (*sort)(const std::uint64_t* keys, std::size_t size, std::uint64_t least, int dropped,
                  std::uint64_t* packed);
-    // The same for packed keys in the order of their indices: sorts by their lowest `bits`.
-    void (*sort_packed)(const std::uint64_t* packed, std::size_t size, int bits,
-                        std::uint64_t* sorted);
     // Sorts runs of packed keys from..to that differ only in their indices, by the keys.
     void (*sort_agreeing)(const std::uint64_t* keys, std::uint64_t* packed, std::size_t from,
                           std::size_t to);

@@ -27,8 +27,8 @@ class GroupAdvantage {
         const auto count = static_cast<std::size_t>(set_.count);
         own_ranks_.resize(count);
         sums_.resize(count);
-        const std::int32_t fronts =
-            ranker_.rank(set_, batch_.objectives, batch_.minimised, own_ranks_.data());
+        const std::int32_t fronts = ranker_.rank(set_.values.data(), set_.count, batch_.objectives,
+                                                 batch_.minimised, own_ranks_.data());
 
         lowest_.assign(static_cast<std::size_t>(fronts), std::numeric_limits<Scalar>::infinity());
         highest_.assign(static_cast<std::size_t>(fronts), -std::numeric_limits<Scalar>::infinity());

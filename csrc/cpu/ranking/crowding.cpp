@@ -74,7 +74,8 @@ class GroupCrowding {
     }
 
     std::int32_t rank() {
-        return ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+        return ranker_.rank(set_.values.data(), set_.count, batch_.objectives, batch_.minimised,
+                            ranks_.data());
     }
 
     bool is_one_front() const { return starts_.size() == 2; }

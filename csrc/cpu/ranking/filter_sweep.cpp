@@ -18,9 +18,16 @@ void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) c
     for_each_chunk(keys.size(), 2.0, [&](std::size_t, std::size_t first, std::size_t end) {
         std::uint64_t* to = keys.data();
         const Points set = *this;  // a copy, which writing the keys cannot change
+        const bool flip = (set.minimised & 1) != 0;
+        const auto step = static_cast<std::size_t>(set.objectives);
+        if (!set.places) {
+            for (std::size_t k = first; k < end; ++k) {
+                to[k] = best_first(set.values[k * step], flip);
+            }
+            return;
+        }
         for (std::size_t k = first; k < end; ++k) {
-            const Scalar value = set.point(static_cast<std::uint32_t>(k))[0];
-            to[k] = best_first(value, (set.minimised & 1) != 0);
+            to[k] = best_first(set.point(static_cast<std::uint32_t>(k))[0], flip);
         }
     });
 }
@@ -73,11 +80,43 @@ bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* 
     return true;
 }
 
+// True if no point of a small sample dominates another one: pivots would probably drop few points.
+template <typename Scalar>
+bool looks_like_a_front(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                        std::uint64_t minimised) {
+    constexpr std::int32_t kSampled = 16;
+    if (points < kSampled) return false;
+    std::array<std::array<std::uint64_t, 3>, kSampled> keys{};
+    for (std::size_t k = 0; k < kSampled; ++k) {
+        const Scalar* point =
+            values + points * static_cast<std::int64_t>(k) / kSampled * objectives;
+        for (std::int32_t m = 0; m < objectives; ++m) {
+            keys[k][static_cast<std::size_t>(m)] = best_first(point[m], (minimised >> m & 1) != 0);
+        }
+    }
+    bool is_any_dominated = false;
+    for (std::size_t k = 1; k < kSampled; ++k) {
+        for (std::size_t j = 0; j < k; ++j) {
+            bool is_at_least = true, is_at_most = true;
+            for (std::size_t m = 0; m < 3; ++m) {
+                is_at_least &= keys[k][m] >= keys[j][m];
+                is_at_most &= keys[k][m] <= keys[j][m];
+            }
+            is_any_dominated |= is_at_least | is_at_most;
+        }
+    }
+    return !is_any_dominated;
+}
+
 // The best second value of the points seen.
 struct Best {
     std::uint64_t most;  // a point with a larger value is covered
     bool covers(std::uint64_t y, std::uint64_t /*z*/) const { return y > most; }
-    void insert(std::uint64_t y, std::uint64_t /*z*/) { most = y - 1; }  // no value has the key 0
+    bool enter(std::uint64_t y, std::uint64_t z) {
+        if (covers(y, z)) return false;
+        most = y - 1;  // no value has the key 0
+        return true;
+    }
 };
 
 }  // namespace
@@ -94,6 +133,7 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     const PivotKernels<Scalar>& kernel = kernels().pivots.of<Scalar>();
     std::array<Scalar, kPivots * 3> pivots;
     const bool is_strict = all.filter.is_strict;
+    if (!mask && looks_like_a_front(values, points, objectives, minimised)) return false;
     if (!pick_pivots(values, points, mask, objectives, minimised, is_strict, pivots)) return false;
 
     const std::int32_t tried = std::min(points, kTried);
@@ -181,6 +221,10 @@ void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, 
 template <typename Scalar>
 void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
     if (set.count == 0) return;
+    if (set.objectives == 2 ? sweep_cells<2>(*cells_of_two_, set, nondominated)
+                            : sweep_cells<3>(*cells_of_three_, set, nondominated)) {
+        return;
+    }
     set.fill_keys(order_->keys);
     order_->sort();
     if (set.objectives == 2) return sweep_two(set, nondominated);
@@ -191,6 +235,52 @@ void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
         return Keyed{set.second(k), set.third(k), k};
     };
     enter_in_order(set, 0, order_->size(), nondominated, read, staircase_);
+}
+
+// False if the values do not fit cells. The cells are in the order of the sweep, without repeats.
+template <int kObjectives, typename Scalar>
+bool FilterSweep::sweep_cells(Cells<kObjectives>& cells, const Points<Scalar>& set,
+                              std::uint8_t* nondominated) {
+    const auto read = [&](std::size_t at) {
+        const auto k = static_cast<std::uint32_t>(at);
+        typename Cells<kObjectives>::Keys keys;
+        keys[0] = best_first(set.point(k)[0], (set.minimised & 1) != 0);
+        keys[1] = set.second(k);
+        if constexpr (kObjectives == 3) keys[2] = set.third(k);
+        return keys;
+    };
+    if (!cells.fill(static_cast<std::size_t>(set.count), read)) return false;
+    kept_cells_.assign(cells.size(), 0);
+    staircase_.clear();
+    const std::size_t column_size = cells.size() / cells.extent(0);
+    const std::size_t row_size = column_size / cells.extent(1);
+    Poller poller;
+    for (std::size_t first = 0; first < cells.size(); first += column_size) {
+        const auto for_each_here = [&](const auto& visit) {
+            for (std::size_t at = 0; at < column_size; ++at) {
+                poller.step();
+                // Numbers from 1, as a strict dominator is better by at least 1.
+                if (cells.holds_points(first + at)) {
+                    visit(first + at, at / row_size + 1, at % row_size + 1);
+                }
+            }
+        };
+        if (set.filter.is_strict) {
+            for_each_here([&](std::size_t cell, std::size_t y, std::size_t z) {
+                kept_cells_[cell] = !staircase_.covers(y - 1, kObjectives == 2 ? z : z - 1);
+            });
+        }
+        for_each_here([&](std::size_t cell, std::size_t y, std::size_t z) {
+            const bool enters = staircase_.enter(y, z);
+            if (!set.filter.is_strict) kept_cells_[cell] = enters;
+        });
+    }
+    for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(set.count); ++k) {
+        std::uint8_t& is_kept = kept_cells_[cells.of(k)];
+        nondominated[set.place(k)] = is_kept;
+        if (!set.filter.keep_weakly) is_kept = 0;
+    }
+    return true;
 }
 
 // A point is non-dominated if its second objective beats those of all points that are better in the
@@ -206,6 +296,10 @@ void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominate
         enter_in_order(set, first, end, nondominated, read, best);
     };
     if (size <= kChunk || threads() == 1) {
+        if (!set.places && improves_along(order, set.values, (set.minimised & 2) != 0)) {
+            std::fill_n(nondominated, size, std::uint8_t{1});
+            return;
+        }
         return sweep_from(0, size, kAny, [set, order](std::size_t i) {
             set.prefetch(order.ahead(i));
             const std::uint32_t k = order.at(i);
@@ -258,11 +352,7 @@ template <bool is_strict, typename Scalar, typename Read, typename Seen>
 void FilterSweep::enter(const Points<Scalar>& set, std::size_t first, std::size_t stop,
                         std::uint8_t* nondominated, const Read& read, Seen& seen) {
     const SortedKeys order = order_->sorted();
-    const auto enters = [&seen](const Keyed& item) {
-        if (seen.covers(item.y, item.z)) return false;
-        seen.insert(item.y, item.z);
-        return true;
-    };
+    const auto enters = [&seen](const Keyed& item) { return seen.enter(item.y, item.z); };
     const auto stays = [&](const Keyed& item) {
         return is_strict ? !seen.covers(item.y - 1, item.z - 1) : enters(item);
     };

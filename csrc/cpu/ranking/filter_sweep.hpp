@@ -9,6 +9,7 @@
 #include "cpu/ranking/staircase_of_minima.hpp"
 #include "cpu/runtime/scratch_array.hpp"
 #include "cpu/runtime/thread_scratch.hpp"
+#include "cpu/sorting/cells.hpp"
 #include "cpu/sorting/key_order.hpp"
 #include "cpu/sorting/objective_order.hpp"
 
@@ -74,6 +75,9 @@ class FilterSweep {
     void thin_out(const Points<Scalar>& all);
     template <typename Scalar>
     void sweep(const Points<Scalar>& set, std::uint8_t* nondominated);
+    template <int kObjectives, typename Scalar>
+    bool sweep_cells(Cells<kObjectives>& cells, const Points<Scalar>& set,
+                     std::uint8_t* nondominated);
     template <typename Scalar>
     void sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated);
     template <typename Scalar, typename Read, typename Seen>
@@ -93,9 +97,12 @@ class FilterSweep {
     };
 
     ThreadScratch<KeyOrder> order_;
+    ThreadScratch<Cells<2>> cells_of_two_;
+    ThreadScratch<Cells<3>> cells_of_three_;
     StaircaseOfMinima<std::uint64_t> staircase_;
     std::vector<std::int32_t> promising_, counts_;
     ScratchArray<std::int32_t> kept_;
+    std::vector<std::uint8_t> kept_cells_;
     ScratchArray<std::uint64_t> seconds_;  // values of many points, in order of the first objective
 };
 

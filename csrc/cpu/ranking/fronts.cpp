@@ -32,26 +32,21 @@ std::int32_t most_filtered_in_rows(std::int32_t objectives) {
 }  // namespace
 
 template <typename Scalar>
-std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
+std::int32_t Ranker::rank(const Scalar* values, std::int32_t count, std::int32_t objectives,
                           std::uint64_t minimised, std::int32_t* ranks) {
-    if (set.count <= most_ranked_in_rows<Scalar>(objectives)) {
-        return kernels().sets.of<Scalar>().rank(set.values.data(), set.count, objectives, minimised,
-                                                ranks);
+    if (count <= most_ranked_in_rows<Scalar>(objectives)) {
+        return kernels().sets.of<Scalar>().rank(values, count, objectives, minimised, ranks);
     }
     // This scan stops at once unless all points are equal.
-    const auto& values = set.values;
-    const auto end = values.begin() + std::ptrdiff_t{set.count} * objectives;
-    if (std::equal(values.begin() + objectives, end, values.begin())) {
-        std::fill_n(ranks, set.count, 0);
+    if (std::equal(values + objectives, values + std::int64_t{count} * objectives, values)) {
+        std::fill_n(ranks, count, 0);
         return 1;
     }
-    if (objectives == 2) {
-        return planar_.rank(set.values.data(), set.count, minimised, ranks);
-    }
-    sorted_.sort(set.values.data(), set.count, objectives, minimised);
+    if (objectives == 2) return planar_.rank(values, count, minimised, ranks);
+    sorted_.sort(values, count, objectives, minimised);
     rank_distinct(sorted_, distinct_ranks_);
     std::int32_t last = kUnranked;
-    for (std::int32_t i = 0; i < set.count; ++i) {
+    for (std::int32_t i = 0; i < count; ++i) {
         const std::int32_t d = sorted_.distinct_of[static_cast<std::size_t>(i)];
         ranks[i] = distinct_ranks_[static_cast<std::size_t>(d)];
         last = std::max(last, ranks[i]);
@@ -321,12 +316,16 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
             rank_part(batch, first, end, ranks);
         });
     }
-    std::vector<std::int32_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
-                       own = std::move(own)](std::int64_t g) mutable {
-        set.take(batch, g);
-        ranker.rank(set, batch.objectives, batch.minimised, own.data());
+                       own = std::vector<std::int32_t>()](std::int64_t g) mutable {
         std::int32_t* out = ranks + g * batch.points;
+        if (!batch.mask) {
+            ranker.rank(batch.group(g), batch.points, batch.objectives, batch.minimised, out);
+            return;
+        }
+        set.take(batch, g);
+        own.resize(static_cast<std::size_t>(set.count));
+        ranker.rank(set.values.data(), set.count, batch.objectives, batch.minimised, own.data());
         std::fill_n(out, batch.points, kUnranked);
         for (std::int32_t k = 0; k < set.count; ++k) {
             out[set.index[static_cast<std::size_t>(k)]] = own[static_cast<std::size_t>(k)];
@@ -368,9 +367,9 @@ void filter_strictly(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* kept) 
                    WithinFront<Scalar>(batch, keep_weakly, kept));
 }
 
-template std::int32_t Ranker::rank(const Present<float>&, std::int32_t, std::uint64_t,
+template std::int32_t Ranker::rank(const float*, std::int32_t, std::int32_t, std::uint64_t,
                                    std::int32_t*);
-template std::int32_t Ranker::rank(const Present<double>&, std::int32_t, std::uint64_t,
+template std::int32_t Ranker::rank(const double*, std::int32_t, std::int32_t, std::uint64_t,
                                    std::int32_t*);
 template void Ranker::find_nondominated(const Present<float>&, std::int32_t, std::uint64_t, bool,
                                         std::uint8_t*);

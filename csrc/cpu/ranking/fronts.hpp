@@ -60,10 +60,12 @@ struct Present {
 // Scratch of one thread.
 class Ranker {
   public:
-    // ranks: (set.count,). Returns the number of fronts.
+    // values: (count, objectives), ranks: (count,). Returns the number of fronts. Another thread of
+    // the host program may change the values during the call; the ranks are below that number in
+    // any case.
     template <typename Scalar>
-    std::int32_t rank(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
-                      std::int32_t* ranks);
+    std::int32_t rank(const Scalar* values, std::int32_t count, std::int32_t objectives,
+                      std::uint64_t minimised, std::int32_t* ranks);
 
     // nondominated: (set.count,), 1 for a point that no other dominates; of equal points only the
     // first, unless keep_weakly.

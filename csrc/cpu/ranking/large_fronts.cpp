@@ -1,6 +1,7 @@
 #include "cpu/ranking/large_fronts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 
@@ -11,22 +12,6 @@
 
 namespace paretopo::cpu {
 namespace {
-
-// The first front that does not dominate a point. If front f dominates it, so do all before f.
-template <typename Dominates>
-std::size_t first_front_free(std::size_t fronts, const Dominates& dominates) {
-    std::size_t low = 0;
-    std::size_t high = fronts;
-    while (low < high) {
-        const std::size_t middle = low + (high - low) / 2;
-        if (dominates(middle)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
 
 // The number of values at most y, in ascending numbers.
 std::size_t count_up_to(const std::vector<std::uint64_t>& ascending, std::uint64_t y) {
@@ -45,16 +30,29 @@ void with_columns(const SortedCodes& sorted, Work work) {
 }
 
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
-    std::vector<StaircaseOfMinima<std::int32_t>> fronts;
+    using Staircase = StaircaseOfMinima<std::int32_t>;
+    std::vector<Staircase> fronts;
     Poller poller;
     for (std::size_t d = 0; d < ranks.size(); ++d) {
         poller.step();
         const std::int32_t y = sorted.codes[1][d];
         const std::int32_t z = sorted.codes[2][d];
-        const std::size_t rank =
-            first_front_free(fronts.size(), [&](std::size_t f) { return fronts[f].covers(y, z); });
+        // The first front that does not dominate the point. If front f dominates it, so do all
+        // before f.
+        std::size_t rank = 0;
+        Staircase::Place place;
+        for (std::size_t end = fronts.size(); rank < end;) {
+            const std::size_t middle = rank + (end - rank) / 2;
+            const Staircase::Place found = fronts[middle].find(y, z);
+            if (found.is_covered) {
+                rank = middle + 1;
+            } else {
+                end = middle;
+                place = found;
+            }
+        }
         if (rank == fronts.size()) fronts.emplace_back();
-        fronts[rank].insert(y, z);
+        fronts[rank].insert(place, y, z);
         ranks[d] = static_cast<std::int32_t>(rank);
     }
 }
@@ -68,7 +66,7 @@ void rank_distinct(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) 
             std::copy(sorted.codes[0].begin(), sorted.codes[0].end(), ranks.begin());
             return;
         case 3:
-            if (sorted.distinct > kMaxPairedOf3) return rank_3d(sorted, ranks);
+            if (sorted.distinct > kernels().tuning.most_paired_of_3) return rank_3d(sorted, ranks);
             [[fallthrough]];
         default:
             return with_columns(sorted,
@@ -99,9 +97,7 @@ void find_distinct_nondominated(const SortedCodes& sorted,
                 poller.step();
                 const std::int32_t y = sorted.codes[1][d];
                 const std::int32_t z = sorted.codes[2][d];
-                if (front.covers(y, z)) continue;
-                front.insert(y, z);
-                nondominated[d] = 1;
+                nondominated[d] = front.enter(y, z);
             }
             return;
         }
@@ -124,42 +120,86 @@ void PlanarRanker::sort_column() {
     column_.swap(sorted_column_);
 }
 
+// The rank of a point that no later point of its column dominates, and that is worse than all
+// points so far in the first objective, or equal.
+std::int32_t PlanarRanker::place(std::uint64_t y) {
+    const std::size_t rank = count_up_to(tails_, y);
+    if (rank == tails_.size()) {
+        tails_.push_back(y);
+    } else {
+        tails_[rank] = y;
+    }
+    return static_cast<std::int32_t>(rank);
+}
+
+void PlanarRanker::place_run(const std::uint64_t* keys, std::size_t size, std::int32_t* ranks) {
+    constexpr std::uint64_t kNoTail = ~std::uint64_t{0};  // also the key of NaN
+    constexpr std::size_t kWorthwhile = 16;
+    std::size_t placed = 0;
+    const std::size_t fronts = tails_.size();
+    if (size >= kWorthwhile && fronts < kMaxHeldTails &&
+        (fronts == 0 || tails_.back() != kNoTail)) {
+        tails_.resize(kMaxHeldTails, kNoTail);
+        placed = kernels().tails.place(tails_.data(), keys, size, ranks);
+        tails_.erase(std::find(tails_.begin(), tails_.end(), kNoTail), tails_.end());
+    }
+    for (; placed < size; ++placed) ranks[placed] = place(keys[placed]);
+}
+
+void PlanarRanker::rank_cells(const Cells<2>& cells, std::int32_t points, std::int32_t* ranks) {
+    cell_ranks_.resize(cells.size());
+    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+        if (cells.holds_points(cell)) cell_ranks_[cell] = place(cell % cells.extent(1));
+    }
+    for (std::int32_t i = 0; i < points; ++i) {
+        ranks[i] = cell_ranks_[cells.of(static_cast<std::size_t>(i))];
+    }
+}
+
 template <typename Scalar>
 std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::uint64_t minimised,
                                 std::int32_t* ranks) {
-    const ObjectiveOrder order(values, points, 2, 0, From::kBest, (minimised & 1) != 0, scratch_);
+    tails_.clear();
     const auto second = [&](std::int32_t point) -> std::uint64_t {
         return best_first(values[2 * std::int64_t{point} + 1], (minimised & 2) != 0);
     };
-    tails_.clear();
-    const auto place = [this](std::uint64_t y) {
-        const std::size_t rank = count_up_to(tails_, y);
-        if (rank == tails_.size()) {
-            tails_.push_back(y);
-        } else {
-            tails_[rank] = y;
-        }
-        return static_cast<std::int32_t>(rank);
+    const auto read = [&](std::size_t point) {
+        return Cells<2>::Keys{best_first(values[2 * point], (minimised & 1) != 0),
+                              best_first(values[2 * point + 1], (minimised & 2) != 0)};
     };
+    if (cells_->fill(static_cast<std::size_t>(points), read)) {
+        rank_cells(*cells_, points, ranks);
+        return static_cast<std::int32_t>(tails_.size());
+    }
+    const ObjectiveOrder order(values, points, 2, 0, From::kBest, (minimised & 1) != 0, *scratch_);
+    if (improves_along(scratch_->sorted(), values, (minimised & 2) != 0)) {
+        std::fill_n(ranks, points, 0);
+        return 1;
+    }
     const std::size_t size = order.size();
+    constexpr std::size_t kMaxRun = 1024;
+    std::array<std::uint64_t, kMaxRun> keys;
+    std::array<std::int32_t, kMaxRun> found;
     Poller poller;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
         poller.step();
-        constexpr std::size_t kAhead = 32;  // points, whose values are at random addresses
-        if (first + kAhead < size) {
-            const std::int64_t ahead = order.point(first + kAhead);
+        // A run of points that differ in the first objective.
+        for (; end < size && end - first < kMaxRun && !(end + 1 < size && order.repeats(end + 1));
+             ++end) {
+            constexpr std::size_t kAhead = 32;  // points, whose values are at random addresses
+            const std::int64_t ahead = order.point(end + kAhead < size ? end + kAhead : end);
             __builtin_prefetch(values + 2 * ahead);
             __builtin_prefetch(ranks + ahead, 1);
+            keys[end - first] = second(order.point(end));
         }
-        for (++end; end < size && order.repeats(end);) ++end;
-        if (end - first == 1) {
-            ranks[order.point(first)] = place(second(order.point(first)));
-            continue;
-        }
+        place_run(keys.data(), end - first, found.data());
+        for (std::size_t k = first; k < end; ++k) ranks[order.point(k)] = found[k - first];
+        if (end == size || end - first == kMaxRun) continue;
+
         column_.clear();
-        for (std::size_t k = first; k < end; ++k) {
-            column_.push_back({second(order.point(k)), order.point(k)});
-        }
+        do {
+            column_.push_back({second(order.point(end)), order.point(end)});
+        } while (++end < size && order.repeats(end));
         sort_column();
         const KeyedPoint* previous = nullptr;
         for (const KeyedPoint& item : column_) {

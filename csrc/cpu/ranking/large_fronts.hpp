@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/runtime/thread_scratch.hpp"
+#include "cpu/sorting/cells.hpp"
 #include "cpu/sorting/dense_codes.hpp"
 
 namespace paretopo::cpu {
@@ -36,9 +38,15 @@ class PlanarRanker {
     };
 
     void sort_column();
+    std::int32_t place(std::uint64_t y);
+    void place_run(const std::uint64_t* keys, std::size_t size, std::int32_t* ranks);
+    void rank_cells(const Cells<2>& cells, std::int32_t points, std::int32_t* ranks);
 
-    KeyOrder scratch_, column_order_;
+    ThreadScratch<KeyOrder> scratch_;
+    ThreadScratch<Cells<2>> cells_;
+    KeyOrder column_order_;
     std::vector<KeyedPoint> column_, sorted_column_;  // points with the same first value
+    std::vector<std::int32_t> cell_ranks_;
     std::vector<std::uint64_t> tails_;  // best second key of each front so far; ascends
 };
 

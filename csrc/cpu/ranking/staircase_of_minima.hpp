@@ -17,23 +17,30 @@ namespace paretopo::cpu {
 template <typename Number>
 class StaircaseOfMinima {
   public:
-    // Is there a step at or left of x that is at or below y?
-    bool covers(Number x, Number y) const {
-        if (chunks_.empty()) return false;
-        const std::vector<Step>& steps = chunks_[chunk_of(x)];
+    // Where a point would become a step.
+    struct Place {
+        std::size_t chunk = 0;
+        std::size_t right = 0;    // the number of steps of the chunk at or left of x
+        bool is_covered = false;  // Is there a step at or left of x that is at or below y?
+    };
+
+    Place find(Number x, Number y) const {
+        if (chunks_.empty()) return {};
+        const std::size_t c = chunk_of(x);
+        const Steps& steps = chunks_[c];
         const std::size_t right =
             count_leading(steps.size(), [&](std::size_t i) { return steps[i].x <= x; });
-        return right > 0 && steps[right - 1].y <= y;
+        return {c, right, right > 0 && steps[right - 1].y <= y};
     }
 
-    // Adds (x, y), which must not be covered, and removes the steps that it covers.
-    void insert(Number x, Number y) {
+    // Adds (x, y) at its place, which must not be covered, and removes the steps that it covers.
+    void insert(const Place& place, Number x, Number y) {
         if (chunks_.empty()) return chunks_.push_back({{x, y}});
-        const std::size_t c = chunk_of(x);
-        std::vector<Step>& steps = chunks_[c];
+        const std::size_t c = place.chunk;
+        Steps& steps = chunks_[c];
+        const bool is_above = place.right > 0 && steps[place.right - 1].x == x;
         // Covered steps are a run that starts here and may reach into later chunks.
-        const auto at = steps.begin() +
-                        offset(count_leading(steps.size(), [&](auto i) { return steps[i].x < x; }));
+        const auto at = steps.begin() + offset(place.right - (is_above ? 1 : 0));
         const auto end = end_of_covered(steps, at, y);
         if (end == steps.end()) drop_covered_after(c, y);
         if (end != at) {
@@ -43,6 +50,15 @@ class StaircaseOfMinima {
             steps.insert(at, {x, y});
         }
         if (chunks_[c].size() > kChunk) split(c);
+    }
+
+    bool covers(Number x, Number y) const { return find(x, y).is_covered; }
+
+    // Adds (x, y) if it is not covered, and returns true in that case.
+    bool enter(Number x, Number y) {
+        const Place place = find(x, y);
+        if (!place.is_covered) insert(place, x, y);
+        return !place.is_covered;
     }
 
     void clear() { chunks_.clear(); }

@@ -12,7 +12,8 @@ inline std::size_t count_leading(std::size_t size, const Holds& holds) {
     std::size_t count = 0;
     while (size > 0) {
         const std::size_t half = (size + 1) / 2;
-        count += half & -static_cast<std::size_t>(holds(count + half - 1));
+        const std::size_t more = count + half;
+        count = holds(more - 1) ? more : count;
         size -= half;
     }
     return count;

@@ -20,11 +20,12 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     first_of.resize(size);
     distinct = 0;
     if (points == 0) return;
+    if (objectives == 3 && sort_cells(values, points, minimised)) return;
 
     for (std::size_t m = width; m-- > 0;) {  // objective 0 last: later steps start from its order
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
         const ObjectiveOrder order(values, points, objectives, static_cast<std::int32_t>(m),
-                                   From::kBest, flip, scratch_);
+                                   From::kBest, flip, *scratch_);
         check_interrupt();
         unsorted_[m].resize(size);
         std::int32_t code = -1;
@@ -52,12 +53,43 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     }
 }
 
+template <typename Scalar>
+bool SortedCodes::sort_cells(const Scalar* values, std::int32_t points, std::uint64_t minimised) {
+    const auto size = static_cast<std::size_t>(points);
+    const auto read = [&](std::size_t i) {
+        Cells<3>::Keys keys;
+        for (std::size_t m = 0; m < keys.size(); ++m) {
+            keys[m] = best_first(values[3 * i + m], (minimised >> m & 1) != 0);
+        }
+        return keys;
+    };
+    const Cells<3>& cells = *cells_;
+    if (!cells_->fill(size, read)) return false;
+    order_.resize(cells.size());  // the distinct point of each cell
+    for (std::vector<std::int32_t>& column : codes) column.clear();
+    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+        if (!cells.holds_points(cell)) continue;
+        order_[cell] = distinct++;
+        const std::size_t row = cell / cells.extent(2);
+        codes[0].push_back(static_cast<std::int32_t>(row / cells.extent(1)));
+        codes[1].push_back(static_cast<std::int32_t>(row % cells.extent(1)));
+        codes[2].push_back(static_cast<std::int32_t>(cell % cells.extent(2)));
+    }
+    first_of.resize(static_cast<std::size_t>(distinct));
+    for (std::size_t i = size; i-- > 0;) {
+        distinct_of[i] = order_[cells.of(i)];
+        first_of[static_cast<std::size_t>(distinct_of[i])] = static_cast<std::int32_t>(i);
+    }
+    return true;
+}
+
 // Sorts by one key that packs all objectives that fit its bits; the others break ties.
 void SortedCodes::sort_ties() {
     const std::size_t size = order_.size();
     const std::size_t width = unsorted_.size();
-    scratch_.keys.resize(size);
-    std::fill_n(scratch_.keys.data(), size, 0);
+    KeyOrder& packed_order = *scratch_;
+    packed_order.keys.resize(size);
+    std::fill_n(packed_order.keys.data(), size, 0);
     std::size_t packed = 0;
     for (int left = 64; packed < width; ++packed) {
         check_interrupt();
@@ -65,11 +97,11 @@ void SortedCodes::sort_ties() {
         if (bits > left) break;
         left -= bits;
         for (std::size_t i = 0; i < size; ++i) {
-            scratch_.keys[i] =
-                scratch_.keys[i] << bits | static_cast<std::uint32_t>(unsorted_[packed][i]);
+            packed_order.keys[i] =
+                packed_order.keys[i] << bits | static_cast<std::uint32_t>(unsorted_[packed][i]);
         }
     }
-    scratch_.sort();
+    packed_order.sort();
 
     const auto compare_others = [&](std::int32_t a, std::int32_t b) {
         for (std::size_t m = packed; m < width; ++m) {
@@ -86,8 +118,8 @@ void SortedCodes::sort_ties() {
     Poller poller;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
         poller.step();
-        for (; end == first || (end < size && scratch_.repeats(end)); ++end) {
-            order_[end] = static_cast<std::int32_t>(scratch_.at(end));
+        for (; end == first || (end < size && packed_order.repeats(end)); ++end) {
+            order_[end] = static_cast<std::int32_t>(packed_order.at(end));
         }
         const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first);
         const auto stop = order_.begin() + static_cast<std::ptrdiff_t>(end);

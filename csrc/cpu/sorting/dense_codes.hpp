@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/runtime/thread_scratch.hpp"
+#include "cpu/sorting/cells.hpp"
 #include "cpu/sorting/objective_order.hpp"
 
 namespace paretopo::cpu {
@@ -24,9 +26,13 @@ struct SortedCodes {
               std::uint64_t minimised);
 
   private:
+    // 3 objectives with few different values.
+    template <typename Scalar>
+    bool sort_cells(const Scalar* values, std::int32_t points, std::uint64_t minimised);
     void sort_ties();  // for points that share their first code
 
-    KeyOrder scratch_;
+    ThreadScratch<KeyOrder> scratch_;
+    ThreadScratch<Cells<3>> cells_;
     std::vector<std::vector<std::int32_t>> unsorted_;  // [objective][point]
     std::vector<std::int32_t> different_;  // number of distinct values of each objective
     std::vector<std::int32_t> order_;

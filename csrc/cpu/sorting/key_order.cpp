@@ -15,38 +15,72 @@ constexpr double kMoveCost = 2.0;  // ns to read, count or move an item
 
 constexpr std::uint64_t mask_of(int bits) { return (std::uint64_t{1} << bits) - 1; }
 
-// Stable least-significant-digit radix sort of the bits first_bit..first_bit + kDigits *
-// kDigitBits; skips digits that all items share. Returns true if the result is in `spare`.
-template <int kDigitBits, int kDigits>
-bool sort_by_digits(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int first_bit) {
-    constexpr std::size_t kValues = std::size_t{1} << kDigitBits;
-    std::array<std::array<std::uint32_t, kValues>, kDigits> counts{};
-    const auto digit = [first_bit](std::uint64_t item, int d) {
-        return item >> (first_bit + d * kDigitBits) & mask_of(kDigitBits);
+constexpr int kMaxDigitBits = 12;
+
+// Stable radix sort of packed keys by the `bits` above their indices, from the lowest of kDigits
+// digits. Skips digits that all keys share. `read(i)` returns the i-th key in the order of the
+// indices; it may read `sorted`, which receives the result.
+template <int kDigits, typename Read>
+void sort_by_digits(const Read& read, std::size_t size, int bits, bool is_in_sorted,
+                    std::uint64_t* sorted, std::uint64_t* spare) {
+    const int digit_bits = (bits + kDigits - 1) / kDigits;
+    const std::uint64_t mask = mask_of(digit_bits);
+    const auto digit = [=](std::uint64_t key, int d) {
+        return key >> (32 + d * digit_bits) & mask;
     };
+    std::uint32_t counts[kDigits][std::size_t{1} << kMaxDigitBits];
+    for (auto& of_digit : counts) std::fill_n(of_digit, mask + 1, 0);
     for (std::size_t i = 0; i < size; ++i) {
-        for (int d = 0; d < kDigits; ++d) ++counts[static_cast<std::size_t>(d)][digit(items[i], d)];
+        const std::uint64_t key = read(i);
+        for (int d = 0; d < kDigits; ++d) ++counts[d][digit(key, d)];
     }
-    bool is_in_spare = false;
+    std::array<int, kDigits> differing{};
+    int passes = 0;
     for (int d = 0; d < kDigits; ++d) {
-        auto& start = counts[static_cast<std::size_t>(d)];
-        if (start[digit(items[0], d)] == size) continue;
-        std::uint32_t sum = 0;
-        for (std::uint32_t& count : start) sum += std::exchange(count, sum);
-        for (std::size_t i = 0; i < size; ++i) spare[start[digit(items[i], d)]++] = items[i];
-        std::swap(items, spare);
-        is_in_spare = !is_in_spare;
+        if (counts[d][digit(read(0), d)] != size) differing[passes++] = d;
     }
-    return is_in_spare;
+    std::uint64_t* to = is_in_sorted || passes % 2 == 0 ? spare : sorted;
+    const auto move_to = [&](const auto& from, int d) {
+        std::uint32_t sum = 0;
+        for (std::uint64_t v = 0; v <= mask; ++v) sum += std::exchange(counts[d][v], sum);
+        std::uint64_t* const items = to;
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::uint64_t key = from(i);
+            items[counts[d][digit(key, d)]++] = key;
+        }
+        to = to == sorted ? spare : sorted;
+        return items;
+    };
+    if (passes == 0 && is_in_sorted) return;
+    if (passes == 0) {
+        for (std::size_t i = 0; i < size; ++i) sorted[i] = read(i);
+        return;
+    }
+    const std::uint64_t* items = move_to(read, differing[0]);
+    for (int pass = 1; pass < passes; ++pass) {
+        items = move_to([items](std::size_t i) { return items[i]; }, differing[pass]);
+    }
+    if (items != sorted) std::copy_n(items, size, sorted);
 }
 
-bool sort_few(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int bits) {
-    // Usually three passes.
-    if (bits <= 8) return sort_by_digits<8, 1>(items, spare, size, 32);
-    if (bits <= 16) return sort_by_digits<8, 2>(items, spare, size, 32);
-    if (bits <= 21) return sort_by_digits<7, 3>(items, spare, size, 32);
-    if (bits <= 24) return sort_by_digits<8, 3>(items, spare, size, 32);
-    return sort_by_digits<8, 4>(items, spare, size, 32);
+template <typename Read>
+void sort_by_bits(const Read& read, std::size_t size, int bits, bool is_in_sorted,
+                  std::uint64_t* sorted, std::uint64_t* spare) {
+    if (bits <= kMaxDigitBits) {
+        sort_by_digits<1>(read, size, bits, is_in_sorted, sorted, spare);
+    } else if (bits <= 2 * kMaxDigitBits) {
+        sort_by_digits<2>(read, size, bits, is_in_sorted, sorted, spare);
+    } else {
+        sort_by_digits<3>(read, size, bits, is_in_sorted, sorted, spare);
+    }
+}
+
+// Enough bits that few random keys agree in all of them; those are sorted afterwards. A few more of
+// these cost less than a third digit.
+int worthwhile_bits(std::size_t size) {
+    constexpr int kInTwoDigits = 2 * kMaxDigitBits;
+    const int enough = static_cast<int>(std::bit_width(size)) + 10;
+    return enough <= kInTwoDigits + 2 ? std::min(kInTwoDigits, enough & ~1) : std::min(32, enough);
 }
 
 }  // namespace
@@ -78,13 +112,7 @@ void KeyOrder::sort() {
     const KeyKernels& kernel = kernels().keys;
     const KeyRange range = measure();
     const bool in_words = size <= kernels().tuning.most_keys_in_words && !range.is_sorted;
-    // Enough bits that few random keys agree in all of them; those are sorted afterwards. Counting
-    // sorts few keys in two passes of eight bits.
-    constexpr std::size_t kMaxInTwoPasses = 1024;
-    const int worth = in_words ? 32 - bits_of_places(size)
-                      : size <= kMaxInTwoPasses
-                          ? 16
-                          : std::min(32, static_cast<int>(std::bit_width(size)) + 10);
+    const int worth = in_words ? 32 - bits_of_places(size) : worthwhile_bits(size);
     const int alike = range.differing == 0 ? 0 : std::countr_zero(range.differing);
     const int differing = static_cast<int>(std::bit_width(range.most - range.least));
     const int dropped = std::max(alike, differing - worth);
@@ -94,31 +122,34 @@ void KeyOrder::sort() {
         if (!is_exact_) kernel.sort_agreeing(keys.data(), packed_.data(), 0, size);
         return;
     }
-    for_each_chunk(size, kMoveCost, [&](std::size_t, std::size_t first, std::size_t end) {
-        for (std::size_t i = first; i < end; ++i) {
-            packed_[i] = (keys[i] - range.least) >> dropped << 32 | i;
-        }
-    });
-    if (!range.is_sorted) sort_by_bits(differing - dropped);
+    const auto pack = [of = keys.data(), least = range.least, dropped](std::size_t i) {
+        return (of[i] - least) >> dropped << 32 | i;
+    };
+    constexpr std::size_t kMaxUndealt = std::size_t{1} << 17;
+    const int bits = differing - dropped;
+    if (range.is_sorted) {
+        for_each_chunk(size, kMoveCost, [&](std::size_t, std::size_t first, std::size_t end) {
+            for (std::size_t i = first; i < end; ++i) packed_[i] = pack(i);
+        });
+    } else if (size < kMaxUndealt) {
+        spare_.resize(size);
+        sort_by_bits(pack, size, bits, false, packed_.data(), spare_.data());
+        if (!is_exact_) kernel.sort_agreeing(keys.data(), packed_.data(), 0, size);
+    } else {
+        deal(pack, bits);
+    }
 }
 
-// Sorts by the `bits` above the indices. Many items are first distributed by their highest bits,
-// into parts that fit the cache.
-void KeyOrder::sort_by_bits(int bits) {
+// Distributes many keys by their highest bits, into parts that fit the cache, and sorts each.
+template <typename Pack>
+void KeyOrder::deal(const Pack& pack, int bits) {
     constexpr int kMaxDealt = 10;
+    constexpr int kPartBits = 12;       // expected bits per part, if all parts have the same size
     constexpr double kSortCost = 10.0;  // ns an item
-    const KeyKernels& kernel = kernels().keys;
-    // Expected bits per part, if all parts have the same size: fewer if networks sort them.
-    const int part_bits = kernels().tuning.most_keys_in_words >= 1024 ? 9 : 11;
-    const std::size_t size = packed_.size();
+    const std::size_t size = keys.size();
     spare_.resize(size);
     const int dealt =
-        std::min({static_cast<int>(std::bit_width(size)) - part_bits, kMaxDealt, bits});
-    if (dealt < 4) {
-        if (sort_few(packed_.data(), spare_.data(), size, bits)) packed_.swap(spare_);
-        if (!is_exact_) kernel.sort_agreeing(keys.data(), packed_.data(), 0, size);
-        return;
-    }
+        std::min({static_cast<int>(std::bit_width(size)) - kPartBits, kMaxDealt, bits});
     const int shift = 32 + bits - dealt;
     const auto parts = std::size_t{1} << dealt;
     // The destination of a chunk's items in each part: after those of the previous chunks.
@@ -126,7 +157,7 @@ void KeyOrder::sort_by_bits(int bits) {
     std::vector<PerPart> next(chunks_of(size));
     for_each_chunk(size, kMoveCost, [&](std::size_t c, std::size_t first, std::size_t end) {
         PerPart counts{};
-        for (std::size_t i = first; i < end; ++i) ++counts[packed_[i] >> shift];
+        for (std::size_t i = first; i < end; ++i) ++counts[pack(i) >> shift];
         next[c] = counts;
     });
     std::vector<std::uint32_t> starts(parts + 1);
@@ -138,23 +169,22 @@ void KeyOrder::sort_by_bits(int bits) {
     starts[parts] = sum;
     for_each_chunk(size, kMoveCost, [&](std::size_t c, std::size_t first, std::size_t end) {
         PerPart to = next[c];
-        for (std::size_t i = first; i < end; ++i) spare_[to[packed_[i] >> shift]++] = packed_[i];
+        std::uint64_t* dealt_to = packed_.data();
+        for (std::size_t i = first; i < end; ++i) {
+            const std::uint64_t key = pack(i);
+            dealt_to[to[key >> shift]++] = key;
+        }
     });
     const double part_cost = kSortCost * static_cast<double>(size) / static_cast<double>(parts);
     for_each_group(static_cast<std::int64_t>(parts), part_cost, [&](std::int64_t at) {
         const auto p = static_cast<std::size_t>(at);
-        std::uint64_t* part = spare_.data() + starts[p];
-        std::uint64_t* room = packed_.data() + starts[p];
         const std::size_t count = starts[p + 1] - starts[p];
-        if (count <= kernels().tuning.most_keys_in_words &&
-            bits - dealt + bits_of_places(count) <= 32) {
-            kernel.sort_packed(part, count, bits - dealt, room);
-        } else if (!sort_few(part, room, count, bits - dealt)) {
-            std::copy_n(part, count, room);
-        }
-        if (!is_exact_) {
-            kernel.sort_agreeing(keys.data(), packed_.data(), starts[p], starts[p + 1]);
-        }
+        if (count < 2) return;
+        std::uint64_t* part = packed_.data() + starts[p];
+        sort_by_bits([part](std::size_t i) { return part[i]; }, count, bits - dealt, true, part,
+                     spare_.data() + starts[p]);
+        if (is_exact_) return;
+        kernels().keys.sort_agreeing(keys.data(), packed_.data(), starts[p], starts[p + 1]);
     });
 }
 

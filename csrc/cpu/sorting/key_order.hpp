@@ -52,7 +52,8 @@ class KeyOrder {
 
   private:
     KeyRange measure() const;
-    void sort_by_bits(int bits);
+    template <typename Pack>
+    void deal(const Pack& pack, int bits);
 
     bool is_exact_ = true;                        // the sorted bits are all that differ
     ScratchArray<std::uint64_t> packed_, spare_;  // those bits, then the index

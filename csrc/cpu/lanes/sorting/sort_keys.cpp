@@ -8,6 +8,7 @@
 // SIMD processors" (columns first); Bramas, 2017, "A novel hybrid quicksort algorithm vectorized
 // using AVX-512 on Intel Skylake" (bitonic merges between registers).
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -252,18 +253,6 @@ void sort_keys(const std::uint64_t* keys, std::size_t size, std::uint64_t least,
     }
 }
 
-void sort_packed_keys(const std::uint64_t* packed, std::size_t size, int bits,
-                      std::uint64_t* sorted) {
-    alignas(kVectorBytes) std::uint32_t words[kMaxInWords + kBlock];
-    const int place_bits = bits_of_places(size);
-    for (std::size_t i = 0; i < size; ++i) {
-        words[i] = static_cast<std::uint32_t>((packed[i] >> 32 & mask_of(bits)) << place_bits | i);
-    }
-    sort_words(words, size);
-    const std::uint64_t places = mask_of(place_bits);
-    for (std::size_t k = 0; k < size; ++k) sorted[k] = packed[words[k] & places];
-}
-
 // The first k >= from such that packed keys k and k + 1 differ only in their indices, or size.
 std::size_t find_agreeing(const std::uint64_t* packed, std::size_t size, std::size_t from) {
     using Pairs = Lanes<double>;
@@ -273,13 +262,21 @@ std::size_t find_agreeing(const std::uint64_t* packed, std::size_t size, std::si
     std::size_t k = from;
     for (; k + kStep < size; k += kStep) {
         poller.step();
-        Pairs::Mask agree = Pairs::none();
+        Pairs::Mask agree[4];
 #pragma GCC unroll 4
-        for (std::size_t v = k; v < k + kStep; v += kWide) {
-            const auto differing = load<Pairs::U>(packed + v) ^ load<Pairs::U>(packed + v + 1);
-            agree = Pairs::either(agree, Pairs::equal((Pairs::I)(differing >> 32), Pairs::I{}));
+        for (std::size_t v = 0; v < 4; ++v) {
+            const std::uint64_t* own = packed + k + v * kWide;
+            const auto differing = load<Pairs::U>(own) ^ load<Pairs::U>(own + 1);
+            agree[v] = Pairs::equal((Pairs::I)(differing >> 32), Pairs::I{});
         }
-        if (Pairs::any(agree)) break;
+        const auto either = [](Pairs::Mask a, Pairs::Mask b) { return Pairs::either(a, b); };
+        if (!Pairs::any(either(either(agree[0], agree[1]), either(agree[2], agree[3])))) continue;
+        std::uint64_t found = 0;
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < 4; ++v) {
+            found |= std::uint64_t{Pairs::bits(agree[v])} << (v * kWide);
+        }
+        return k + static_cast<std::size_t>(std::countr_zero(found));
     }
     while (k + 1 < size && (packed[k] ^ packed[k + 1]) >> 32 != 0) ++k;
     return k + 1 < size ? k : size;
@@ -293,23 +290,26 @@ void sort_agreeing_keys(const std::uint64_t* keys, std::uint64_t* packed, std::s
         return key_a != key_b ? key_a < key_b : a < b;
     };
     Poller poller;
-    std::size_t first = find_agreeing(packed, to, from);
-    while (first < to) {
+    for (std::size_t first = from; (first = find_agreeing(packed, to, first)) < to;) {
         poller.step();
+        std::uint64_t* run = packed + first;
         std::size_t end = first + 2;
         while (end < to && (packed[first] ^ packed[end]) >> 32 == 0) ++end;
-        if (!std::is_sorted(packed + first, packed + end, goes_before)) {
-            std::sort(packed + first, packed + end, goes_before);
+        if (end - first == 2) {
+            const bool is_falling = goes_before(run[1], run[0]);
+            const std::uint64_t low = is_falling ? run[1] : run[0];
+            run[1] = is_falling ? run[0] : run[1];
+            run[0] = low;
+        } else if (!std::is_sorted(run, packed + end, goes_before)) {
+            std::sort(run, packed + end, goes_before);
         }
-        first = find_agreeing(packed, to, end);
+        first = end;
     }
 }
 
 }  // namespace
 
-const KeyKernels kKeyKernels{.measure = measure_keys,
-                             .sort = sort_keys,
-                             .sort_packed = sort_packed_keys,
-                             .sort_agreeing = sort_agreeing_keys};
+const KeyKernels kKeyKernels{
+    .measure = measure_keys, .sort = sort_keys, .sort_agreeing = sort_agreeing_keys};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES
