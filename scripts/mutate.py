@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant(
         "filter ignores the mask",
         f"{CONTROLLER}/gate.py",
-        "(differs & everyone).any(axis=1)",
+        "(differs & present).any(axis=1)",
         "differs.any(axis=1)",
         "tests/paretopo/controller/test_paretopo.py tests/paretopo/controller",
     ),
