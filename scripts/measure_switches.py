@@ -74,8 +74,8 @@ def _rows(isa: int) -> list[tuple[str, Callable[[np.ndarray], object], int, int,
             ("volume, counting", lambda x: volume(x, ref=0.0), 96, m, 100, "float64")
             for m in (2, 3)
         ),
-        ("volume, ranks", _measure_fronts, 128, 4, 100, "float64"),
-        ("volume, ranks", _measure_fronts, 16, 5, 400, "float64"),
+        ("volume, ranks", _measure_fronts, 88, 4, 100, "float64"),
+        ("volume, ranks", _measure_fronts, 24, 5, 400, "float64"),
         ("expected volume, lanes", lambda x: grid(x, ref=0.0, k=4), 32, 2, 400, "float64"),
     ]
     if _GRID[isa]:

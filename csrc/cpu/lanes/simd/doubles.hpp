@@ -65,11 +65,6 @@ PARETOPO_INLINE Doubles lowered_without(Doubles a, Mask mask, Doubles b) {
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_add_pd(a, mask, a, b);
 }
-// The next smaller number in the first lanes of positive numbers; none of them if negative.
-PARETOPO_INLINE Doubles just_below(Doubles a, int lanes) {
-    return (Doubles)_mm512_mask_sub_epi64((__m512i)a, lanes_before(lanes), (__m512i)a,
-                                          _mm512_set1_epi64(1));
-}
 // Writes the chosen lanes next to each other; the values after them, up to kLanes, are arbitrary.
 PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
     store(to, _mm512_maskz_compress_pd(mask, a));
@@ -93,9 +88,6 @@ PARETOPO_INLINE Doubles lowered_without(Doubles a, Mask mask, Doubles b) {
     return smaller((Doubles)((Words)b | mask), a);  // NaN in the chosen lanes, which a survives
 }
 PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) { return a + where(mask, b); }
-PARETOPO_INLINE Doubles just_below(Doubles a, int lanes) {
-    return (Doubles)((Words)a + lanes_before(lanes));
-}
 #if defined(__AVX2__)
 // kChosen[bits]: the chosen lanes as pairs of 32-bit lanes, next to each other.
 struct ChosenLanes {

@@ -20,7 +20,8 @@ struct Hits {
     std::size_t count;
     double top_x, top_y, top_z;  // the point
     double left, below, floor;
-    double reach;  // the largest x of a hit
+    double reach;      // the largest x of a hit
+    bool is_distinct;  // equal x occur only among hits as wide as the point
 };
 
 // Rows of 4 objectives in descending order of the last: their sides, and the ranks of these.
@@ -29,6 +30,8 @@ struct RankedSet {
     double* sides;
     Rank* ranks;
     std::size_t count;
+    bool fits_bytes;   // ranks of one byte suffice
+    bool is_distinct;  // equal first sides occur only among the largest
     const double* value[4];
     double corner[4];
     Rank lowest[4];  // of the corner
@@ -112,6 +115,8 @@ class Hypervolume final : public HypervolumeKernel {
 
     // hypervolume_ranked.cpp
     RankedSet ranked(const Columns& rows, int objectives);
+    template <typename Item>
+    bool ranked_slices_of_3(const RankedSet& set, double& volume);
     bool ranked_slices_of_3(const RankedSet& set, double& volume);
     double ranked_slices_of_4(const RankedSet& set, const double* last);
     double limited_volume(const RankedSet& set);

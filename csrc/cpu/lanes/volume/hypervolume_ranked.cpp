@@ -15,30 +15,41 @@ constexpr std::size_t kInsertions = 32;  // until gaps are closed
 
 constexpr std::size_t kSortedByCounting = 64;
 
+// Do descending values still differ after a corner is subtracted from all? Rounding then moves none
+// of them by more than the distance to the next double.
+bool are_apart(const double* value, std::size_t count) {
+    constexpr std::int64_t kSteps = 4;
+    std::int64_t is_near = 0;  // negative if so
+    for (std::size_t k = 1; k < count; ++k) {
+        std::int64_t higher = 0;
+        std::int64_t lower = 0;
+        std::memcpy(&higher, value + k - 1, sizeof higher);
+        std::memcpy(&lower, value + k, sizeof lower);
+        is_near |= higher - lower - kSteps;
+    }
+    return is_near >= 0;
+}
+
 // order[k]: the k-th of up to kSortedByCounting ranks, four to a row; equal ranks in their order.
+template <typename Item>
 void order_by_rank(const Rank* ranks, std::size_t count, std::uint32_t* order) {
-    alignas(64) Rank keys[kSortedByCounting + kRankLanes];
-    for (std::size_t i = 0; i < count; ++i) keys[i] = ranks[4 * i];
-    store(keys + count, all_ranks(kNoRank));
+    using V = RankVector<Item>;
+    alignas(64) Item keys[kSortedByCounting + V::kLanes];
+    for (std::size_t i = 0; i < count; ++i) keys[i] = V::code(ranks[4 * i]);
+    V::store(keys + count, V::all(V::kNone));
     for (std::size_t i = 0; i < count; ++i) {
-        const Ranks own = all_ranks(keys[i]);
+        const auto own = V::all(keys[i]);
         std::uint64_t smaller = 0;
         std::uint64_t larger = 0;
-        for (std::size_t j = 0; j < count; j += kRankLanes) {
-            const Ranks key = load(keys + j);
-            const RankBits bits = bits_of(above(own, key), above(key, own));
+        for (std::size_t j = 0; j < count; j += V::kLanes) {
+            const auto key = V::load(keys + j);
+            const auto bits = V::bits(V::above(own, key), V::above(key, own));
             smaller |= bits.a << j;
             larger |= bits.b << j;
         }
         const std::uint64_t earlier = (std::uint64_t{1} << i) - 1;
         order[__builtin_popcountll(smaller | (~larger & earlier))] = static_cast<std::uint32_t>(i);
     }
-}
-
-template <int kRanks>
-PARETOPO_INLINE void row_of(const RankedSet& set, std::size_t k, Rank* row) {
-    row[0] = static_cast<Rank>(k);
-    for (std::size_t m = 0; m < kRanks; ++m) row[m + 1] = set.ranks[4 * k + m];
 }
 
 }  // namespace
@@ -48,6 +59,8 @@ RankedSet Hypervolume::ranked(const Columns& rows, int objectives) {
     const std::size_t room = rows.count + kPadding;
     RankedSet set = {};
     set.count = rows.count;
+    // Slices of 4 objectives limit so few rows that shorter ranks save nothing.
+    set.fits_bytes = objectives == 3 && rows.count <= kMaxInBytes;
     set.sides = ranked_sides_.of(4 * room);
     set.ranks = ranks_.of(4 * room);
     double* values = values_.of(4 * room);
@@ -74,6 +87,7 @@ RankedSet Hypervolume::ranked(const Columns& rows, int objectives) {
             std::memcpy(value + rank, &bits, sizeof bits);
             ranks[4 * i] = static_cast<Rank>(rank);
         }
+        if (m == 0) set.is_distinct = rank + 1 == rows.count && are_apart(value, rows.count);
         value[rows.count] = 0.0;
         set.value[m] = value;
         set.lowest[m] = static_cast<Rank>(rows.count);
@@ -83,21 +97,24 @@ RankedSet Hypervolume::ranked(const Columns& rows, int objectives) {
 
 // The volume of rows of 4 objectives; false if that of a point vanishes, so that it must not enter
 // the slice.
+template <typename Item>
 bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
+    using V = RankVector<Item>;
+    using Ranks = typename V::Ranks;
+    using Mask = typename V::Mask;
     poller_.step();
     const double* sides = set.sides;
     std::size_t i = 1;
     while (i < set.count && sides[4 * i + 3] == sides[3]) ++i;
 
-    RankedRows<3> prefix(prefix_of_3_, set.count);
-    Rank row[4];
+    RankedRows<Item, 3> prefix(prefix_of_3_, set.count);
     if (i > 1) {
         Level& mine = level(4);
         Columns block = columns_in(mine.block, 3, i);
         std::uint32_t* order = mine.order.of(i + kPadding);
         double* gains = mine.gains.of(i);
         if (i <= kSortedByCounting) {
-            order_by_rank(set.ranks + 2, i, order);
+            order_by_rank<Item>(set.ranks + 2, i, order);
         } else {
             for (std::size_t k = 0; k < i; ++k) gains[k] = sides[4 * k + 2];
             descending(gains, i, order, buckets_);
@@ -110,13 +127,10 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
         block.close(3);
         volume = volume_3d(block, gains);
         for (std::size_t k = 0; k < i; ++k) {
-            if (!(gains[k] > 0.0)) continue;
-            row_of<3>(set, order[k], row);
-            prefix.append(row);
+            if (gains[k] > 0.0) prefix.append(order[k], set.ranks + 4 * order[k]);
         }
     } else {
-        row_of<3>(set, 0, row);
-        prefix.append(row);
+        prefix.append(0, set.ranks);
         volume = sides[0] * sides[1] * sides[2];
     }
     volume *= sides[3];
@@ -136,61 +150,60 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
         for (const std::size_t end = set.count - i < points ? set.count : i + points; i < end;
              ++i) {
             const Rank* ranks = set.ranks + 4 * i;
-            const Ranks own_x = all_ranks(ranks[0]);
-            const Ranks own_y = all_ranks(ranks[1]);
-            const Ranks own_z = all_ranks(ranks[2]);
+            const Ranks own[4] = {V::all(static_cast<Item>(i)), V::all(V::code(ranks[0])),
+                                  V::all(V::code(ranks[1])), V::all(V::code(ranks[2]))};
 
             // How far do rows as high as the point cut its rectangle? Which row covers it first?
-            Ranks most_x = all_ranks(set.lowest[0]);
-            Ranks most_y = all_ranks(set.lowest[1]);
-            Ranks place = numbers();
-            Ranks cover = all_ranks(kNoRank);
-            for (std::size_t k = 0; k < prefix.count; k += kRankLanes) {
-                const Ranks x = load(prefix.column[1] + k);
-                const Ranks y = load(prefix.column[2] + k);
-                const RankMask is_low = above(load(prefix.column[3] + k), own_z);
-                const RankMask narrow = above(x, own_x);
-                const RankMask flat = above(y, own_y);
-                cover = lowered_without(cover, narrow | flat, place);
-                place += all_ranks(Rank{kRankLanes});
-                most_y = lowered_without(most_y, is_low | narrow, y);
-                most_x = lowered_without(most_x, is_low | flat, x);
+            Ranks most_x = V::all(V::code(set.lowest[0]));
+            Ranks most_y = V::all(V::code(set.lowest[1]));
+            Ranks place = V::numbers();
+            Ranks cover = V::all(V::kNone);
+            for (std::size_t k = 0; k < prefix.count; k += V::kLanes) {
+                const Ranks x = V::load(prefix.column[1] + k);
+                const Ranks y = V::load(prefix.column[2] + k);
+                const Mask is_low = V::above(V::load(prefix.column[3] + k), own[3]);
+                const Mask narrow = V::above(x, own[1]);
+                const Mask flat = V::above(y, own[2]);
+                cover = V::lowered_without(cover, narrow | flat, place);
+                place += V::all(Item{V::kLanes});
+                most_y = V::lowered_without(most_y, is_low | narrow, y);
+                most_x = V::lowered_without(most_x, is_low | flat, x);
             }
-            const Rank left = smallest(most_x);
-            const Rank below = smallest(most_y);
-            const Rank cover_at = smallest(cover);
+            const Rank left = V::smallest(most_x);
+            const Rank below = V::smallest(most_y);
+            const Rank cover_at = V::smallest(cover);
             double floor = 0.0;
             std::size_t stop = prefix.count;
-            if (cover_at != kNoRank) {
+            if (cover_at != V::rank(V::kNone)) {
                 stop = static_cast<std::size_t>(cover_at);
-                if (prefix.column[3][stop] <= ranks[2]) continue;
-                floor = sides[4 * static_cast<std::size_t>(prefix.column[0][stop]) + 2];
+                if (prefix.column[3][stop] <= own[3][0]) continue;
+                floor = sides[4 * prefix.number(stop) + 2];
             }
 
             // Rows within that rectangle, from the top down to the one that covers all of it.
             double* hit_y = hit_x + room;
             double* hit_z = hit_y + room;
-            const Ranks beside = all_ranks(left);
-            const Ranks under = all_ranks(below);
+            const Ranks beside = V::all(V::code(left));
+            const Ranks under = V::all(V::code(below));
             FourSides top;
             std::memcpy(&top, sides + 4 * i, sizeof top);
             FourSides reach = {};
             std::size_t hits = 0;
-            const Ranks stops = all_ranks(static_cast<Rank>(stop));
-            place = numbers();
+            const Ranks stops = V::all(V::code(static_cast<Rank>(stop)));
+            place = V::numbers();
             for (std::size_t first = 0; first < stop; first += kWord) {
                 const std::size_t end = stop - first < kWord ? stop : first + kWord;
                 std::uint64_t inside = 0;
-                for (std::size_t k = first; k < end; k += kRankLanes) {
-                    const RankMask is_inside = above(stops, place) &
-                                               above(beside, load(prefix.column[1] + k)) &
-                                               above(under, load(prefix.column[2] + k));
-                    place += all_ranks(Rank{kRankLanes});
-                    inside |= bits_of(is_inside) << (k - first);
+                for (std::size_t k = first; k < end; k += V::kLanes) {
+                    const Mask is_inside = V::above(stops, place) &
+                                           V::above(beside, V::load(prefix.column[1] + k)) &
+                                           V::above(under, V::load(prefix.column[2] + k));
+                    place += V::all(Item{V::kLanes});
+                    inside |= V::bits(is_inside) << (k - first);
                 }
-                const Rank* number = prefix.column[0] + first;
                 for (; inside != 0; inside &= inside - 1) {
-                    const auto k = static_cast<std::size_t>(number[__builtin_ctzll(inside)]);
+                    const std::size_t k =
+                        prefix.number(first + static_cast<std::size_t>(__builtin_ctzll(inside)));
                     FourSides hit;
                     std::memcpy(&hit, sides + 4 * k, sizeof hit);
                     limit(hit, top);
@@ -212,12 +225,12 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
                             left_x,
                             set.value[1][below] - set.corner[1],
                             floor,
-                            hits > 0 ? reach[0] : left_x};
+                            hits > 0 ? reach[0] : left_x,
+                            set.is_distinct};
             close_hits(found[count], hit_x, hit_y, hit_z);
             at[count] = static_cast<std::uint32_t>(i);
             ++count;
             hit_x += (hits + 2 * kEight) / kEight * kEight;
-            const Ranks own[4] = {all_ranks(static_cast<Rank>(i)), own_x, own_y, own_z};
             prefix.insert(own);
             if (i % kInsertions == 0) prefix.compact();
         }
@@ -226,9 +239,14 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
             if (!(gain > 0.0)) return false;
             volume += gain * sides[4 * at[k] + 3];
         }
-        if (i < set.count) check_interrupt();
+        if (i < set.count && i % kPollInterval < points) check_interrupt();
     }
     return true;
+}
+
+bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
+    return set.fits_bytes ? ranked_slices_of_3<ByteRank>(set, volume)
+                          : ranked_slices_of_3<Rank>(set, volume);
 }
 
 // The volume of limited rows.
@@ -246,10 +264,10 @@ double Hypervolume::limited_volume(const RankedSet& set) {
 
 // `last`: the fifth objective, in descending order; the best row is the only one with its value.
 double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last) {
-    RankedRows<4> prefix(prefix_of_4_, set.count);
-    Rank row[5];
-    row_of<4>(set, 0, row);
-    prefix.append(row);
+    using V = RankVector<Rank>;
+    using Ranks = V::Ranks;
+    RankedRows<Rank, 4> prefix(prefix_of_4_, set.count);
+    prefix.append(0, set.ranks);
     double volume = set.sides[0] * set.sides[1] * set.sides[2] * set.sides[3] * last[0];
     RankedSet limited = set;
     limited.sides = limited_sides_.of(4 * set.count);
@@ -258,35 +276,35 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
         if (i % kPollInterval == 0) check_interrupt();
         Ranks own[5];
         Ranks corners[4];
-        own[0] = all_ranks(static_cast<Rank>(i));
+        own[0] = V::all(static_cast<Rank>(i));
         for (int m = 0; m < 4; ++m) {
-            own[m + 1] = all_ranks(set.ranks[4 * i + static_cast<std::size_t>(m)]);
-            corners[m] = all_ranks(set.lowest[m]);
+            own[m + 1] = V::all(set.ranks[4 * i + static_cast<std::size_t>(m)]);
+            corners[m] = V::all(set.lowest[m]);
         }
 
         // A row that is below the point in only one objective cuts the box there.
-        RankMask uncovered = ~no_ranks();
-        for (std::size_t k = 0; k < prefix.count; k += kRankLanes) {
-            RankMask is_short[4];
-            RankMask once = no_ranks();
-            RankMask twice = no_ranks();
+        V::Mask uncovered = ~V::Mask{};
+        for (std::size_t k = 0; k < prefix.count; k += V::kLanes) {
+            V::Mask is_short[4];
+            V::Mask once = {};
+            V::Mask twice = {};
             Ranks here[4];
             for (int m = 0; m < 4; ++m) {
-                here[m] = load(prefix.column[m + 1] + k);
-                is_short[m] = above(here[m], own[m + 1]);
+                here[m] = V::load(prefix.column[m + 1] + k);
+                is_short[m] = V::above(here[m], own[m + 1]);
                 twice = twice | (once & is_short[m]);
                 once = once | is_short[m];
             }
             uncovered = uncovered & once;
             for (int m = 0; m < 4; ++m) {
-                corners[m] = lowered_without(corners[m], ~is_short[m] | twice, here[m]);
+                corners[m] = V::lowered_without(corners[m], ~is_short[m] | twice, here[m]);
             }
         }
-        if (!every(uncovered)) continue;
+        if (!V::every(uncovered)) continue;
         FourSides corner;
         for (int m = 0; m < 4; ++m) {
-            limited.lowest[m] = smallest(corners[m]);
-            corners[m] = all_ranks(limited.lowest[m]);
+            limited.lowest[m] = V::smallest(corners[m]);
+            corners[m] = V::all(limited.lowest[m]);
             limited.corner[m] = set.value[m][limited.lowest[m]];
             corner[m] = limited.corner[m];
         }
@@ -297,14 +315,14 @@ double Hypervolume::ranked_slices_of_4(const RankedSet& set, const double* last)
         const FourSides box = own_sides - corner;
 
         limited.count = 0;
-        for (std::size_t first = 0; first < prefix.count; first += kRankLanes) {
-            RankMask is_inside = above(corners[0], load(prefix.column[1] + first));
+        for (std::size_t first = 0; first < prefix.count; first += V::kLanes) {
+            V::Mask is_inside = V::above(corners[0], V::load(prefix.column[1] + first));
             for (int m = 1; m < 4; ++m) {
-                is_inside = is_inside & above(corners[m], load(prefix.column[m + 1] + first));
+                is_inside = is_inside & V::above(corners[m], V::load(prefix.column[m + 1] + first));
             }
-            const Rank* number = prefix.column[0] + first;
-            for (std::uint64_t inside = bits_of(is_inside); inside != 0; inside &= inside - 1) {
-                const auto k = static_cast<std::size_t>(number[__builtin_ctzll(inside)]);
+            for (std::uint64_t inside = V::bits(is_inside); inside != 0; inside &= inside - 1) {
+                const std::size_t k =
+                    prefix.number(first + static_cast<std::size_t>(__builtin_ctzll(inside)));
                 FourSides sides;
                 FourRanks ranks;
                 std::memcpy(&sides, set.sides + 4 * k, sizeof sides);

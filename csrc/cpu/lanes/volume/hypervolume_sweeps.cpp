@@ -38,30 +38,58 @@ double Hypervolume::volume_3d(const Columns& rows, double* gains) {
 
 namespace {
 
+// By hit: the height up to which columns of at most its width stay free, and the drop to the next.
+PARETOPO_INLINE void measure_levels(const Hits& hits, std::size_t count, double* height,
+                                    double* drop) {
+    for (std::size_t k = 0; k < count; k += kLanes) {
+        store(height + k, all(hits.top_y) - load(hits.y + k));
+        store(drop + k, load(hits.z + k) - load(hits.z + k + 1));
+    }
+}
+
+// The last of up to 64 hits that are as wide as the point; arbitrary if there is none.
+PARETOPO_INLINE int find_last_wide(const Hits& hits, std::size_t count) {
+    std::uint64_t wide = 1;
+    for (std::size_t k = 0; k < count; k += kLanes) {
+        wide |= std::uint64_t{bits(reaches(load(hits.x + k), all(hits.top_x)))} << k % 64;
+    }
+    return 63 - __builtin_clzll(wide);
+}
+
 // The free volume of the columns `first` to `first` + kVectors * kLanes, one lane each: from the x
 // of a hit to the next x on the left. The free part of a column is above all hits at least as wide,
 // and only shrinks from level to level. Among equal columns all but the last are empty.
 template <int kVectors>
 class FreeColumns {
   public:
-    PARETOPO_INLINE FreeColumns(const Hits& hits, std::size_t first) {
+    // The hits after `count` do not matter.
+    PARETOPO_INLINE FreeColumns(const Hits& hits, std::size_t first, std::size_t count,
+                                int last_wide) {
         for (int p = 0; p < kVectors; ++p) {
             column_[p] = load(hits.x + first + static_cast<std::size_t>(p * kLanes));
             next_[p] = all(hits.left);
             height_[p] = all(hits.top_y - hits.below);
             free_[p] = all((hits.top_y - hits.below) * (hits.top_z - hits.z[0]));
         }
+        if (hits.is_distinct) {
+            empty_before(all(hits.top_x), last_wide - static_cast<int>(first));
+            return;
+        }
+#pragma GCC unroll 16
+        for (std::size_t k = first + 1; k < count; ++k) {
+            empty_before(all(hits.x[k]), static_cast<int>(k - first));
+        }
     }
 
-    // Goes down to hit k + 1. `earlier`: the number of columns that come before hit k.
-    PARETOPO_INLINE void pass(const Hits& hits, std::size_t k, int earlier) {
-        const Doubles x = all(hits.x[k]);
-        const Doubles height = all(hits.top_y - hits.y[k]);
-        const Doubles drop = all(hits.z[k] - hits.z[k + 1]);
+    // Goes down from a hit to the next.
+    PARETOPO_INLINE void pass(double hit_x, double hit_height, double hit_drop) {
+        const Doubles x = all(hit_x);
+        const Doubles height = all(hit_height);
+        const Doubles drop = all(hit_drop);
         for (int p = 0; p < kVectors; ++p) {
-            const Mask ends = above(column_[p], just_below(x, earlier - p * kLanes));
-            next_[p] = raised(next_[p], ends, x);
-            height_[p] = lowered_without(height_[p], above(column_[p], x), height);
+            const Mask is_wider = above(column_[p], x);
+            next_[p] = raised(next_[p], is_wider, x);
+            height_[p] = lowered_without(height_[p], is_wider, height);
             free_[p] += height_[p] * drop;
         }
     }
@@ -80,50 +108,69 @@ class FreeColumns {
     }
 
   private:
+    // Empties the columns of this width before the given one.
+    PARETOPO_INLINE void empty_before(Doubles x, int column) {
+        for (int p = 0; p < kVectors; ++p) {
+            const Mask same = Lanes<double>::equal((Words)column_[p], (Words)x);
+            next_[p] = choose(both(same, lanes_before(column - p * kLanes)), column_[p], next_[p]);
+        }
+    }
+
     Doubles column_[kVectors], next_[kVectors], height_[kVectors], free_[kVectors];
 };
 
-// For up to kHits hits: no branch.
+// For up to kHits hits: no branch on their number.
 template <int kHits>
 __attribute__((noinline)) double columns_of_few(const Hits& hits) {
-    FreeColumns<(kHits + kLanes - 1) / kLanes> columns(hits, 0);
+    const int last_wide = hits.is_distinct ? find_last_wide(hits, kHits) : 0;
+    FreeColumns<(kHits + kLanes - 1) / kLanes> columns(hits, 0, kHits, last_wide);
+    if constexpr (kHits <= kEight) {  // too few to share the subtractions
 #pragma GCC unroll 16
-    for (int k = 0; k < kHits; ++k) columns.pass(hits, static_cast<std::size_t>(k), k);
+        for (int k = 0; k < kHits; ++k) {
+            columns.pass(hits.x[k], hits.top_y - hits.y[k], hits.z[k] - hits.z[k + 1]);
+        }
+    } else {
+        alignas(64) double height[kHits + kEight];
+        alignas(64) double drop[kHits + kEight];
+        measure_levels(hits, kHits, height, drop);
+#pragma GCC unroll 16
+        for (int k = 0; k < kHits; ++k) columns.pass(hits.x[k], height[k], drop[k]);
+    }
     return columns.sum();
 }
 
 template <int kVectors>
-PARETOPO_INLINE double columns_from(const Hits& hits, std::size_t first) {
-    constexpr int kColumns = kVectors * kLanes;
-    FreeColumns<kVectors> columns(hits, first);
-    for (std::size_t k = 0; k < first; ++k) columns.pass(hits, k, 0);
-#pragma GCC unroll 16
-    for (int k = 0; k < kColumns; ++k) {
-        columns.pass(hits, first + static_cast<std::size_t>(k), k);
-    }
-    for (std::size_t k = first + kColumns; k < hits.count; ++k) columns.pass(hits, k, kColumns);
+PARETOPO_INLINE double columns_from(const Hits& hits, const double* height, const double* drop,
+                                    std::size_t first, int last_wide) {
+    FreeColumns<kVectors> columns(hits, first, hits.count, last_wide);
+    for (std::size_t k = 0; k < hits.count; ++k) columns.pass(hits.x[k], height[k], drop[k]);
     return columns.sum();
 }
 
 // Sums over 16 columns at a time.
-__attribute__((noinline)) double columns_of_many(const Hits& hits) {
+__attribute__((noinline)) double columns_of_many(const Hits& hits, double* memory) {
+    double* height = memory;
+    double* drop = memory + hits.count + kEight;
+    measure_levels(hits, hits.count, height, drop);
+    const int last_wide = hits.is_distinct ? find_last_wide(hits, hits.count) : 0;
     double volume = 0.0;
     for (std::size_t first = 0; first < hits.count; first += 2 * kEight) {
         const std::size_t left = hits.count - first;
         if (left <= kEight / 2) {
-            volume += columns_from<(kParts + 1) / 2>(hits, first);
+            volume += columns_from<(kParts + 1) / 2>(hits, height, drop, first, last_wide);
         } else if (left <= kEight) {
-            volume += columns_from<kParts>(hits, first);
+            volume += columns_from<kParts>(hits, height, drop, first, last_wide);
         } else if (left <= kEight + kEight / 2) {
-            volume += columns_from<(3 * kParts + 1) / 2>(hits, first);
+            volume += columns_from<(3 * kParts + 1) / 2>(hits, height, drop, first, last_wide);
         } else {
-            volume += columns_from<2 * kParts>(hits, first);
+            volume += columns_from<2 * kParts>(hits, height, drop, first, last_wide);
         }
     }
     return volume;
 }
 
-PARETOPO_INLINE double columns_of(const Hits& hits) {
+// `memory`: room for 2 * (hits.count + kEight).
+PARETOPO_INLINE double columns_of(const Hits& hits, double* memory) {
 #if defined(__AVX2__)
     switch ((hits.count + 3) / 4) {
         case 1:
@@ -138,7 +185,7 @@ PARETOPO_INLINE double columns_of(const Hits& hits) {
             break;
     }
 #endif
-    return columns_of_many(hits);
+    return columns_of_many(hits, memory);
 }
 
 }  // namespace
@@ -205,7 +252,7 @@ bool Hypervolume::find_hits(const double* point, const Columns& rows, double* hi
         found += static_cast<std::size_t>(count(inside));
         if (covers) break;
     }
-    hits = {hit_x, hit_y, hit_z, found, px, py, pz, left, below, floor, largest(reach)};
+    hits = {hit_x, hit_y, hit_z, found, px, py, pz, left, below, floor, largest(reach), false};
     close_hits(hits, hit_x, hit_y, hit_z);
     return true;
 }
@@ -215,7 +262,8 @@ double Hypervolume::free_volume(const Hits& hits) {
         return (hits.top_x - hits.left) * (hits.top_y - hits.below) * (hits.top_z - hits.floor);
     }
     if (hits.count > kMaxDense && !is_exact_) return by_staircase(hits);
-    return columns_of(hits) +
+    double* memory = levels_[3].gains.of(2 * (hits.count + kEight));
+    return columns_of(hits, memory) +
            (hits.top_x - hits.reach) * (hits.top_y - hits.below) * (hits.top_z - hits.floor);
 }
 
