@@ -43,7 +43,13 @@ std::int32_t Ranker::rank(const Scalar* values, std::int32_t count, std::int32_t
         return 1;
     }
     if (objectives == 2) return planar_.rank(values, count, minimised, ranks);
-    sorted_.sort(values, count, objectives, minimised);
+    if (objectives == 3 && count > kernels().tuning.most_paired_of_3) {
+        if (!sorted_.sort_cells(values, count, minimised)) {
+            return spatial_.rank(values, count, minimised, ranks);
+        }
+    } else {
+        sorted_.sort(values, count, objectives, minimised);
+    }
     rank_distinct(sorted_, distinct_ranks_);
     std::int32_t last = kUnranked;
     for (std::int32_t i = 0; i < count; ++i) {

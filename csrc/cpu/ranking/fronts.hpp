@@ -80,6 +80,7 @@ class Ranker {
 
     SortedCodes sorted_;
     PlanarRanker planar_;
+    SpatialRanker spatial_;
     std::vector<std::int32_t> distinct_ranks_;
     std::vector<std::uint8_t> distinct_nondominated_;
     std::vector<std::int32_t> survivors_;

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "cpu/lanes/isa.hpp"
-#include "cpu/ranking/staircase_of_minima.hpp"
 #include "cpu/runtime/interrupt.hpp"
 #include "cpu/sorting/count_leading.hpp"
 
@@ -30,30 +29,11 @@ void with_columns(const SortedCodes& sorted, Work work) {
 }
 
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
-    using Staircase = StaircaseOfMinima<std::int32_t>;
-    std::vector<Staircase> fronts;
+    StaircaseFronts<std::int32_t> fronts;
     Poller poller;
     for (std::size_t d = 0; d < ranks.size(); ++d) {
         poller.step();
-        const std::int32_t y = sorted.codes[1][d];
-        const std::int32_t z = sorted.codes[2][d];
-        // The first front that does not dominate the point. If front f dominates it, so do all
-        // before f.
-        std::size_t rank = 0;
-        Staircase::Place place;
-        for (std::size_t end = fronts.size(); rank < end;) {
-            const std::size_t middle = rank + (end - rank) / 2;
-            const Staircase::Place found = fronts[middle].find(y, z);
-            if (found.is_covered) {
-                rank = middle + 1;
-            } else {
-                end = middle;
-                place = found;
-            }
-        }
-        if (rank == fronts.size()) fronts.emplace_back();
-        fronts[rank].insert(place, y, z);
-        ranks[d] = static_cast<std::int32_t>(rank);
+        ranks[d] = fronts.enter(sorted.codes[1][d], sorted.codes[2][d]);
     }
 }
 
@@ -213,5 +193,46 @@ std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::
 
 template std::int32_t PlanarRanker::rank(const float*, std::int32_t, std::uint64_t, std::int32_t*);
 template std::int32_t PlanarRanker::rank(const double*, std::int32_t, std::uint64_t, std::int32_t*);
+
+template <typename Scalar>
+std::int32_t SpatialRanker::rank(const Scalar* values, std::int32_t points, std::uint64_t minimised,
+                                 std::int32_t* ranks) {
+    const ObjectiveOrder order(values, points, 3, 0, From::kBest, (minimised & 1) != 0, *order_);
+    const auto read = [&](std::int32_t point) {
+        const Scalar* own = values + 3 * std::int64_t{point};
+        return KeyedPoint{best_first(own[1], (minimised & 2) != 0),
+                          best_first(own[2], (minimised & 4) != 0), point};
+    };
+    fronts_.clear();
+    const std::size_t size = order.size();
+    Poller poller;
+    for (std::size_t first = 0, end = 0; first < size; first = end) {
+        poller.step();
+        constexpr std::size_t kAhead = 32;  // points, whose values are at random addresses
+        if (first + kAhead < size) {
+            __builtin_prefetch(values + 3 * std::int64_t{order.point(first + kAhead)});
+        }
+        for (++end; end < size && order.repeats(end);) ++end;
+        if (end - first == 1) {
+            const KeyedPoint item = read(order.point(first));
+            ranks[item.point] = fronts_.enter(item.y, item.z);
+            continue;
+        }
+        column_.clear();
+        for (std::size_t k = first; k < end; ++k) column_.push_back(read(order.point(k)));
+        std::sort(column_.begin(), column_.end());
+        std::int32_t rank = 0;
+        for (std::size_t k = 0; k < column_.size(); ++k) {
+            const KeyedPoint& item = column_[k];
+            if (k == 0 || !item.equals(column_[k - 1])) rank = fronts_.enter(item.y, item.z);
+            ranks[item.point] = rank;
+        }
+    }
+    return fronts_.count();
+}
+
+template std::int32_t SpatialRanker::rank(const float*, std::int32_t, std::uint64_t, std::int32_t*);
+template std::int32_t SpatialRanker::rank(const double*, std::int32_t, std::uint64_t,
+                                          std::int32_t*);
 
 }  // namespace paretopo::cpu

@@ -12,6 +12,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
                        std::uint64_t minimised) {
     const auto size = static_cast<std::size_t>(points);
     const auto width = static_cast<std::size_t>(objectives);
+    if (objectives == 3 && sort_cells(values, points, minimised)) return;
     codes.resize(width);
     unsorted_.resize(width);
     different_.resize(width);
@@ -20,7 +21,6 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     first_of.resize(size);
     distinct = 0;
     if (points == 0) return;
-    if (objectives == 3 && sort_cells(values, points, minimised)) return;
 
     for (std::size_t m = width; m-- > 0;) {  // objective 0 last: later steps start from its order
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
@@ -64,9 +64,11 @@ bool SortedCodes::sort_cells(const Scalar* values, std::int32_t points, std::uin
         return keys;
     };
     const Cells<3>& cells = *cells_;
-    if (!cells_->fill(size, read)) return false;
+    if (points == 0 || !cells_->fill(size, read)) return false;
+    distinct = 0;
+    distinct_of.resize(size);
     order_.resize(cells.size());  // the distinct point of each cell
-    for (std::vector<std::int32_t>& column : codes) column.clear();
+    codes.assign(3, {});
     for (std::size_t cell = 0; cell < cells.size(); ++cell) {
         if (!cells.holds_points(cell)) continue;
         order_[cell] = distinct++;
@@ -135,6 +137,8 @@ void SortedCodes::sort_ties() {
     }
 }
 
+template bool SortedCodes::sort_cells(const float*, std::int32_t, std::uint64_t);
+template bool SortedCodes::sort_cells(const double*, std::int32_t, std::uint64_t);
 template void SortedCodes::sort(const float*, std::int32_t, std::int32_t, std::uint64_t);
 template void SortedCodes::sort(const double*, std::int32_t, std::int32_t, std::uint64_t);
 

@@ -25,10 +25,11 @@ struct SortedCodes {
     void sort(const Scalar* values, std::int32_t points, std::int32_t objectives,
               std::uint64_t minimised);
 
-  private:
-    // 3 objectives with few different values.
+    // The same for 3 objectives. False if they have too many different values for cells.
     template <typename Scalar>
     bool sort_cells(const Scalar* values, std::int32_t points, std::uint64_t minimised);
+
+  private:
     void sort_ties();  // for points that share their first code
 
     ThreadScratch<KeyOrder> scratch_;
