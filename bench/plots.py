@@ -6,6 +6,7 @@ objectives; dots on a scale of time for everything else. Peers differ by colour 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,7 @@ def _draw_lines(title: str, panels: Mapping[int, Sequence[Measurement]], path: P
             )
         axes.set(xscale="log", yscale="log", title=f"{objectives} objectives", xlabel="points")
         sizes = sorted({row.points for row in rows})
-        axes.set_xticks(sizes, [_shorten(size) for size in sizes])
+        axes.set_xticks(sizes, _label_ticks(sizes))
         axes.set_xticks([], minor=True)
         _format_axis(axes.yaxis)
     for axes in grid[len(panels) :]:
@@ -163,6 +164,17 @@ def _format_axis(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 50 else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _label_ticks(sizes: Sequence[int]) -> list[str]:
+    """Label sizes on a logarithmic axis, but not those that are too near to the last label."""
+    labels: list[str] = []
+    last = 0.0
+    for size in sizes:
+        has_room = not last or math.log(size / last) >= 0.09 * math.log(sizes[-1] / sizes[0])
+        labels.append(_shorten(size) if has_room else "")
+        last = size if has_room else last
+    return labels
 
 
 def _shorten(size: int) -> str:
