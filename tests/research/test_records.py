@@ -23,8 +23,8 @@ HERE = ROOT / "research"
 STUDIES = [
     HERE / f"{name}.toml"
     for name in (
-        *("claims", "d3po", "hypervolume", "models", "sa_mrpo", "steerable", "steerable_models"),
-        "value",
+        *("claims", "d3po", "hypervolume", "models", "sa_mrpo", "steerable"),
+        *("steerable_leaning", "steerable_models", "value"),
     )
 ]
 JUDGED = ("hypervolume", "value")
@@ -125,6 +125,11 @@ def test_the_page_on_steerable_policies_quotes_the_language_models():
         ("one policy", "five policies"), results.plan.study.methods, strict=True
     ):
         assert row(title, [f"{one:.1f}" for one in ends(method, "utility")]) in page
+    same = read(HERE / "steerable_leaning.toml")
+    [method] = same.plan.study.methods
+    found = [f"{one:.1f}" for one in 100.0 * same.curve("series", method, "utility")[:, -1]]
+    none = ["\N{EN DASH}"] * (results.plan.study.seeds - len(found))
+    assert row("five policies, same demonstrations", [*found, *none]) in page
 
 
 def test_the_page_on_estimators_quotes_the_records():
