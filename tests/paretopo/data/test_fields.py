@@ -201,7 +201,7 @@ def test_whole_numbers_are_written_in_one_way():
 
 def test_sources_decide_whether_all_answers_are_required():
     assert mathematical_answer(["$1$", "$-2$"], all_wanted=True) == "1, -2"
-    with pytest.raises(UnusableRow, match="whether one or all"):
+    with pytest.raises(UnusableRow, match="does not say if one is enough"):
         mathematical_answer(["1", "-2"])
     with pytest.raises(UnusableRow, match="no answer"):
         mathematical_answer(["1", ""], all_wanted=True)
