@@ -17,7 +17,7 @@ namespace paretopo::cpu {
 template <typename Number>
 class StaircaseOfMinima {
   public:
-    // Where a point would become a step.
+    // The place at which a point becomes a step.
     struct Place {
         std::size_t chunk = 0;
         std::size_t right = 0;    // the number of steps of the chunk at or left of x

@@ -183,8 +183,8 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
             // Rows within that rectangle, from the top down to the one that covers all of it.
             double* hit_y = hit_x + room;
             double* hit_z = hit_y + room;
-            const Ranks beside = V::all(V::code(left));
-            const Ranks under = V::all(V::code(below));
+            const Ranks left_codes = V::all(V::code(left));
+            const Ranks below_codes = V::all(V::code(below));
             FourSides top;
             std::memcpy(&top, sides + 4 * i, sizeof top);
             FourSides reach = {};
@@ -196,8 +196,8 @@ bool Hypervolume::ranked_slices_of_3(const RankedSet& set, double& volume) {
                 std::uint64_t inside = 0;
                 for (std::size_t k = first; k < end; k += V::kLanes) {
                     const Mask is_inside = V::above(stops, place) &
-                                           V::above(beside, V::load(prefix.column[1] + k)) &
-                                           V::above(under, V::load(prefix.column[2] + k));
+                                           V::above(left_codes, V::load(prefix.column[1] + k)) &
+                                           V::above(below_codes, V::load(prefix.column[2] + k));
                     place += V::all(Item{V::kLanes});
                     inside |= V::bits(is_inside) << (k - first);
                 }
