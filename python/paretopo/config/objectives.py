@@ -82,16 +82,16 @@ class Objective:
 
     name: str = key(
         "correct",
-        "Name in rollouts and records: a built-in measure (correct, calls, failed_calls, turns, "
-        "seconds, dollars, or tokens, which counts the policy's own), a reward function, or a "
-        "value that an agent or an environment reports.",
+        "Name in rollouts and records. It names a built-in measure, a reward function, or a value "
+        "that an agent or an environment reports. Built-in measures: correct, calls, failed_calls, "
+        "turns, seconds, dollars, and tokens (that the policy writes).",
         shown_default="none",
     )
     function: str | None = key(
         None,
-        'Reward function, if its name differs: a name in rewards.file, "package.module:name", '
-        '"package.module:name(parameter=1)", or a reward model, "model:NAME". Several '
-        "objectives can share a function that returns their values by name.",
+        "Reward function, if its name is not that of the objective: a name in rewards.file, "
+        '"package.module:name", "package.module:name(parameter=1)", or a reward model, '
+        '"model:NAME". Several objectives can share a function that returns their values by name.',
         shown_default="the function in rewards.file with the objective's name",
     )
     weight: float | None = key(
@@ -102,8 +102,8 @@ class Objective:
     )
     start_weight: tuple[float, ...] | None = key(
         None,
-        "[w, a, b]: the weight is w until step a, then changes linearly, and has its final "
-        "value, weight, from step b on.",
+        "[w, a, b]: the weight is w until step a, then changes linearly, and equals the key weight "
+        "from step b on.",
         low=0.0,
         shown_default="none: the same weight in all steps",
     )
@@ -117,8 +117,8 @@ class Objective:
     )
     share: float | None = argument(
         None,
-        "Smallest share of the rollouts that must stay within the limit. Without it, the limit "
-        "applies to the mean.",
+        "Smallest share of the rollouts that must stay within the limit. Without a share, the "
+        "limit applies to the mean.",
         low=0.0,
         high=1.0,
         open_low=True,
@@ -166,22 +166,22 @@ class Objective:
     )
     price: float = key(
         1.0,
-        "Price of one unit; the measure is multiplied by it before everything else.",
+        "Price of one unit. The measure is first multiplied by its price.",
         low=0.0,
         open_low=True,
     )
     budget: float | None = key(
         None,
-        "Budget for a cost. The measure becomes the unspent part of it, in units of the price, "
-        "and more is better.",
+        "Budget for a cost. The measure becomes the unspent part of the budget, in units of the "
+        "price, and more is better.",
         low=0.0,
         open_low=True,
         shown_default="none",
     )
     budgets: tuple[float, ...] | None = key(
         None,
-        'Budgets for a cost, with preference.kind = "budget": each group gets one of these as '
-        "the most that a rollout may spend.",
+        'Budgets for a cost, with preference.kind = "budget". Each group gets one of them as the '
+        "most that a rollout may spend.",
         low=0.0,
         shown_default="none",
     )

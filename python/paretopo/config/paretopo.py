@@ -233,9 +233,9 @@ class ParetoPOConfig:
     )
     weighting: Literal["as given", "equal", "first alone", "second alone"] = key(
         "as given",
-        "Weights in use. as given: those of the objectives. equal: equal weights for all that "
-        "are above 0. The third value gives all weight to the gate, and the fourth gives all "
-        "weight to the other of two objectives.",
+        "Weights in use. as given: the weights of the objectives. equal: equal weights for all "
+        "objectives with a weight above 0. The third value gives all weight to the gate, and the "
+        "fourth gives all weight to the other of two objectives.",
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
@@ -278,9 +278,9 @@ class ParetoPOConfig:
     )
     economies: Literal["each", "least"] = key(
         None,
-        "How all rewards but the first are combined. each: every reward counts with its own "
-        "weight. least: only a rollout's lowest reward counts, with the sum of the weights, so "
-        "a compromise is worth more than an extreme.",
+        "Combination of all rewards but the first. each: every reward counts with its own weight. "
+        "least: only the lowest of these rewards counts, with the sum of their weights, so a "
+        "compromise is worth more than an extreme.",
         shown_default='"least" with the estimator worth, else "each"',
     )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
@@ -307,7 +307,7 @@ class ParetoPOConfig:
     hypervolume_reference: Literal["weights", "archive"] = argument(
         "weights",
         "Reference point, which expresses the preference. weights: 0 for the first objective and "
-        "-w_first / w_other for each other. archive: the archive's.",
+        "-w_first / w_other for each other objective. archive: that of the archive.",
         of=_of("hypervolume"),
     )
     hypervolume_unit: Literal["raw", "range"] = argument(
@@ -339,15 +339,15 @@ class ParetoPOConfig:
     )
     conflict: float = argument(
         0.8,
-        "Drop rollouts whose objectives agree less than this; 1 requires equal signs.",
+        "Smallest agreement of the objectives on a rollout that is kept; 1 requires equal signs.",
         low=0.0,
         high=1.0,
         of=_of("gd2po", "hypervolume_gd2po"),
     )
     saturation: float = argument(
         0.5,
-        "Exponent on 1 minus the objective's mean reward, a factor on its weight; 0 leaves the "
-        "weights unchanged.",
+        "The weight of an objective is multiplied by 1 minus its mean reward, raised to this "
+        "power; 0 leaves the weights unchanged.",
         low=0.0,
         of=_of("sa_mrpo"),
     )
@@ -365,7 +365,8 @@ class ParetoPOConfig:
     )
     gain_unit: Literal["raw", "box"] = argument(
         "raw",
-        "Hypervolume gain unchanged, or as a share of the box from the reference to 1.",
+        "Unit of the hypervolume gain. raw: unchanged. box: a share of the box from the reference "
+        "to 1.",
         of=_OF_GAIN,
     )
     gain_scale: float = argument(

@@ -57,7 +57,7 @@ class RunConfig:
 
     recipe: Literal["recommended", "paper"] = key(
         "recommended",
-        "Set of defaults for the keys whose default is by recipe. paper: the paper's Algorithm 1. "
+        'Defaults of the keys whose default is "by recipe". paper: the paper\'s Algorithm 1. '
         "recommended: the recipe that the study supports.",
     )
     backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Trainer that updates the policy.")

@@ -64,7 +64,7 @@ class ModelConfig:
     dtype: Literal["auto", "float32", "bfloat16"] = key(
         "auto",
         "Number format of forward and backward passes (backend trl). auto uses bfloat16 for a "
-        "loaded model if the device computes in it. Trained weights are always float32.",
+        "loaded model if the device supports it. Trained weights are always float32.",
     )
     gradient_checkpointing: bool = key(
         None,
@@ -73,7 +73,7 @@ class ModelConfig:
     )
     frozen_embeddings: bool = key(
         False,
-        "Do not train the token embeddings, nor a head that is tied to them (backend trl).",
+        "Do not train the token embeddings or a head that is tied to them (backend trl).",
     )
     layers: int = argument(
         2, "Number of transformer layers of the tiny model.", low=1, of={"path": (TINY, SMALL)}
@@ -221,8 +221,8 @@ class ToolConfig:
     topk: int = key(3, "Number of passages per search.", low=1, high=100)
     solver_price: float = key(
         0.0,
-        "Price of a call of the solver in dollars. The solver is a second tool that does both "
-        "operations at once; 0 removes it.",
+        "Price in dollars of a call of the solver, a second tool that computes two operations in "
+        "one call; 0 removes the solver.",
         low=0.0,
     )
 
@@ -240,7 +240,7 @@ class WarmupConfig:
     """Supervised steps on written traces before reinforcement learning."""
 
     steps: int = key(350, "Number of supervised steps; 0 skips the warm-up.", low=0)
-    batch_size: int = key(64, "Number of traces per supervised step.", low=1)
+    batch_size: int = key(64, "Number of demonstrations (traces) per supervised step.", low=1)
     micro_batch: int = key(
         0,
         "Number of traces per forward and backward pass, sorted by length to save memory and "
@@ -307,9 +307,9 @@ class RewardsConfig:
     )
     evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
         None,
-        "Lowest cost for held-out questions. recompute: score all evaluations again when it "
-        "falls. running: score each evaluation once. frozen: keep that of the first "
-        "evaluation. Later answers with fewer calls then lose reward.",
+        "Lowest cost for held-out questions. recompute: score all evaluations again when it falls. "
+        "running: score each evaluation once. frozen: keep the lowest cost of the first "
+        "evaluation; later answers with fewer calls then lose reward.",
         shown_default=BY_RECIPE,
     )
     dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
@@ -337,8 +337,8 @@ class PreferenceConfig:
 
     kind: Literal["weights", "budget"] = key(
         "weights",
-        "Contents of a preference: weights of the objectives, or the most that a rollout may "
-        "spend, from the budgets of the objectives.",
+        "Contents of a preference: weights of the objectives, or a budget, the most that a rollout "
+        "may spend.",
     )
     sampling: Literal["dirichlet", "thin"] = key(
         "dirichlet",
@@ -357,7 +357,7 @@ class PreferenceConfig:
     )
     grid: int = argument(
         5,
-        "An evaluation uses every weighting in multiples of 1 / grid, which must divide levels.",
+        "An evaluation uses every weighting in multiples of 1 / grid; grid must divide levels.",
         low=1,
         of={"kind": ("weights",)},
     )
@@ -422,7 +422,7 @@ class OptimiserConfig:
         low=0,
     )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
-        "dapo", "Method of averaging token losses, in TRL's names."
+        "dapo", "Average of the token losses, named as in TRL."
     )
     clip_low: float = key(
         0.2, "Clipping of the probability ratio from below, at 1 - clip_low.", low=0.0, high=1.0
@@ -538,8 +538,8 @@ class RunFolderConfig:
     )
     trajectories_mb: int = key(
         100,
-        "Limit on the size of this text, in megabytes. Beyond the limit, every second kept step "
-        "is dropped, repeatedly if needed.",
+        "Limit on the size of the kept text, in megabytes. Beyond the limit, every second kept "
+        "step is dropped, repeatedly if needed.",
         low=1,
     )
     tensorboard: bool = key(
