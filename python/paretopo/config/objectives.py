@@ -198,8 +198,8 @@ class Objective:
     )
     failure: float | Literal["worst", "keeps"] = key(
         None,
-        'Reward of a failed rollout, with paretopo.gate = "success": the worst of its group; a '
-        'number that is no better than the worst possible value; or "keeps", its own reward.',
+        'Reward of a failed rollout, with paretopo.gate = "success". worst: the worst of its '
+        "group. keeps: its own reward. A number must be no better than the worst possible value.",
         shown_default='0 with an economy of "paretopo" or "otc", else "worst"',
     )
     low: float | None = key(None, "Smallest valid value.", shown_default="0 for built-in measures")
