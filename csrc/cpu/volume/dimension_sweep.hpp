@@ -24,8 +24,8 @@ class DimensionSweep {
     // dimensions: asymptotically optimal algorithm and complexity results".)
     //
     // A row is ignored if its point, before measuring, is dominated: the sweep calls
-    // `ignorable(cover, row)` for each row that another covers. At the first false it stops and
-    // returns false. Null: nothing is ignored.
+    // `ignorable(cover, row)` for each row that another covers, at least if they share a side. At
+    // the first false it stops and returns false. Null: nothing is ignored.
     using Ignorable = std::function<bool(std::size_t cover, std::size_t row)>;
     bool contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
                           double* own);
@@ -34,7 +34,7 @@ class DimensionSweep {
 
     std::size_t bytes() const {
         return boxes_.capacity() * sizeof(IndexedBox) + order_.bytes() + staircase_.bytes() +
-               exclusive_.bytes() + ranks_.capacity() * sizeof ranks_[0];
+               exclusive_.bytes() + (ranks_.capacity() + rows_.capacity()) * sizeof rows_[0];
     }
 
   private:
@@ -47,15 +47,16 @@ class DimensionSweep {
     void take(const double* sides, std::size_t count);
     // The same, but among equal z, boxes that could cover another come first.
     void take_sorted(const double* sides, std::size_t count);
-    void sort_ties();
     // Fills ranks_, row by row; equal x, equal ranks.
     void rank_by_x(const double* sides, std::size_t count);
+    bool contributions_of_front(const double* sides, double* own);
+    void order_by_x(const double* sides, std::size_t count);
 
     std::vector<IndexedBox> boxes_;
     KeyOrder order_;
     StaircaseOfMaxima staircase_;
     ExclusiveStaircase exclusive_;
-    std::vector<std::uint32_t> ranks_;
+    std::vector<std::uint32_t> ranks_, rows_;
 };
 
 }  // namespace paretopo::cpu

@@ -53,59 +53,93 @@ void DimensionSweep::rank_by_x(const double* sides, std::size_t count) {
     });
 }
 
-// Among boxes of equal x the highest comes first.
-void DimensionSweep::sort_ties() {
-    const auto is_before = [](const IndexedBox& a, const IndexedBox& b) {
-        return a.y != b.y ? a.y > b.y : a.index < b.index;
-    };
-    for (std::size_t first = 0, end = 0; first < boxes_.size(); first = end) {
-        for (++end; end < boxes_.size() && boxes_[end].x == boxes_[first].x;) ++end;
-        if (end - first == 1) continue;
-        std::sort(boxes_.begin() + static_cast<std::ptrdiff_t>(first),
-                  boxes_.begin() + static_cast<std::ptrdiff_t>(end), is_before);
+// Fills rows_, x descending; among rows of equal x the highest comes first.
+void DimensionSweep::order_by_x(const double* sides, std::size_t count) {
+    const SortedKeys order = order_.sorted();
+    rows_.resize(count);
+    std::uint32_t* const rows = rows_.data();
+    bool has_ties = false;
+    for (std::size_t k = 0; k < count; ++k) {
+        rows[k] = order.at(k);
+        has_ties |= order.repeats(k);
     }
+    if (!has_ties) return;
+    const auto is_before = [sides](std::uint32_t a, std::uint32_t b) {
+        const double y_a = sides[2 * std::size_t{a} + 1];
+        const double y_b = sides[2 * std::size_t{b} + 1];
+        return y_a != y_b ? y_a > y_b : a < b;
+    };
+    for (std::size_t first = 0, end = 0; first < count; first = end) {
+        for (++end; end < count && order.repeats(end);) ++end;
+        if (end - first > 1) std::sort(rows + first, rows + end, is_before);
+    }
+}
+
+// The contributions of a front in the order of x: the rectangles between neighbours. False if y
+// does not rise along the order. Stops at the first pair that shows this.
+bool DimensionSweep::contributions_of_front(const double* sides, double* own) {
+    const SortedKeys order = order_.sorted();
+    double x = sides[2 * std::size_t{order.at(0)}];
+    double below = 0.0;
+    Poller poller;
+    for (std::size_t k = 0; k < order.size; ++k) {
+        poller.step();
+        const std::size_t row = order.at(k);
+        const std::size_t next = k + 1 < order.size ? order.at(k + 1) : row;
+        const double left = k + 1 < order.size ? sides[2 * next] : 0.0;
+        const double y = sides[2 * row + 1];
+        if (!(y > below) || left == x) return false;
+        own[row] = (x - left) * (y - below);
+        x = left;
+        below = y;
+    }
+    return true;
 }
 
 // Point k of the front exclusively owns the rectangle to the right of its successor and above its
 // predecessor: all of it, or only the part above the staircase of the points that k dominates.
 bool DimensionSweep::contributions_2d(const double* sides, std::size_t count,
                                       const Ignorable& ignorable, double* own) {
+    if (count == 0) return true;
     order_.keys.resize(count);
     std::uint64_t* keys = order_.keys.data();
     for (std::size_t i = 0; i < count; ++i) keys[i] = descending_key(sides[2 * i]);
     order_.sort();
-    boxes_.resize(count);
-    bool has_ties = false;
-    for (std::size_t k = 0; k < count; ++k) {
-        const std::uint32_t i = order_.at(k);
-        const double* side = sides + 2 * std::size_t{i};
-        boxes_[k] = {side[0], side[1], 1.0, i};
-        has_ties |= k > 0 && boxes_[k - 1].x == side[0];
-    }
-    if (has_ties) sort_ties();
-    std::fill_n(own, count, 0.0);
+    if (contributions_of_front(sides, own)) return true;
 
+    order_by_x(sides, count);
+    struct Box {
+        double x, y;
+    };
+    const auto box = [sides, rows = rows_.data()](std::size_t k) {
+        const double* side = sides + 2 * std::size_t{rows[k]};
+        return Box{side[0], side[1]};
+    };
+    std::fill_n(own, count, 0.0);
     double below = 0.0;
     Poller poller;
     for (std::size_t k = 0, next = 0; k < count; k = next) {
         poller.step();
-        const auto [x, y, z, index] = boxes_[k];
+        const auto [x, y] = box(k);
+        const std::uint32_t row = rows_[k];
         next = k + 1;
-        while (next < count && boxes_[next].y <= y) {
-            if (ignorable && !ignorable(index, boxes_[next].index)) return false;
-            ++next;
+        for (; next < count; ++next) {
+            const Box other = box(next);
+            if (other.y > y) break;
+            const bool has_equal_side = other.x == x || other.y == y;
+            if (ignorable && has_equal_side && !ignorable(row, rows_[next])) return false;
         }
-        const double left = next < count ? boxes_[next].x : 0.0;
-        const bool has_copy = k + 1 < count && boxes_[k + 1].x == x && boxes_[k + 1].y == y;
+        const double left = next < count ? box(next).x : 0.0;
+        const bool has_copy = k + 1 < count && box(k + 1).x == x && box(k + 1).y == y;
         if (!has_copy) {
             double edge = x;
             double floor = below;
-            for (std::size_t i = k + 1; !ignorable && i < next && boxes_[i].x > left; ++i) {
-                own[index] += (edge - boxes_[i].x) * (y - floor);
-                edge = boxes_[i].x;
-                floor = std::max(floor, boxes_[i].y);
+            for (std::size_t i = k + 1; !ignorable && i < next && box(i).x > left; ++i) {
+                own[row] += (edge - box(i).x) * (y - floor);
+                edge = box(i).x;
+                floor = std::max(floor, box(i).y);
             }
-            own[index] += (edge - left) * (y - floor);
+            own[row] += (edge - left) * (y - floor);
         }
         below = y;
     }

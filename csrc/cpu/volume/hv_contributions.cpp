@@ -29,8 +29,7 @@ class GroupContributions {
 
     void operator()(std::int64_t g) {
         if (refused_->note(batch_, g, sides_->measure(batch_, g, ref_))) return;
-        double* out = contributions_ + g * batch_.points;
-        std::fill_n(out, batch_.points, 0.0);
+        out_ = contributions_ + g * batch_.points;
         if (batch_.objectives < 2 || batch_.objectives > 3) {
             by_limits(g);
         } else if (!ignore_dominated_) {
@@ -41,20 +40,36 @@ class GroupContributions {
             drop_dominated(g);
             sweep(nullptr);
         }
-        for (std::size_t i = 0; i < sides_->count; ++i) {
-            out[sides_->index[i]] =
-                sides_->exponent == 0 ? own_[i] : std::ldexp(own_[i], sides_->exponent);
-        }
+        write();
     }
 
   private:
-    bool sweep(const DimensionSweep::Ignorable& ignorable) {
+    // True if the rows are the points of the group: their contributions need no room of their own.
+    bool has_all() const { return sides_->count == static_cast<std::size_t>(batch_.points); }
+
+    double* room() {
+        if (has_all()) return out_;
         own_.resize(sides_->count);
+        return own_.data();
+    }
+
+    void write() {
+        if (!has_all()) {
+            std::fill_n(out_, batch_.points, 0.0);
+            for (std::size_t i = 0; i < sides_->count; ++i) out_[sides_->index[i]] = own_[i];
+        }
+        if (sides_->exponent == 0) return;
+        for (std::int32_t i = 0; i < batch_.points; ++i) {
+            out_[i] = std::ldexp(out_[i], sides_->exponent);
+        }
+    }
+
+    bool sweep(const DimensionSweep::Ignorable& ignorable) {
         const double* sides = sides_->values.data();
         if (batch_.objectives == 3) {
-            return sweep_->contributions_3d(sides, sides_->count, ignorable, own_.data());
+            return sweep_->contributions_3d(sides, sides_->count, ignorable, room());
         }
-        return sweep_->contributions_2d(sides, sides_->count, ignorable, own_.data());
+        return sweep_->contributions_2d(sides, sides_->count, ignorable, room());
     }
 
     // Given that row a is not smaller than row b in any side, is point a not worse than point b?
@@ -121,7 +136,8 @@ class GroupContributions {
         // the points as given, and all survivors count.
         const bool ignore = ignore_dominated_ && keeps_order(g);
         if (ignore_dominated_ && !ignore) drop_dominated(g);
-        own_.assign(sides_->count, 0.0);
+        double* const own = room();
+        std::fill_n(own, sides_->count, 0.0);
         const auto width = static_cast<std::size_t>(batch_.objectives);
         rows_.clear();
         row_of_.clear();
@@ -154,7 +170,7 @@ class GroupContributions {
         } else {
             volume_.contributions(rows_.data(), count, 0, count, exclusive_.data());
         }
-        for (std::size_t k = 0; k < count; ++k) own_[row_of_[k]] = exclusive_[k];
+        for (std::size_t k = 0; k < count; ++k) own[row_of_[k]] = exclusive_[k];
     }
 
     static constexpr std::size_t kGrain = 64;  // points
@@ -163,6 +179,7 @@ class GroupContributions {
     const double* ref_;
     bool ignore_dominated_;
     double* contributions_;
+    double* out_ = nullptr;  // of the current group
     FirstRefused* refused_;
     ThreadScratch<Sides> sides_;
     Present<Scalar> given_;
