@@ -328,6 +328,19 @@ def test_fails_stationary_points_need_not_be_pareto_stationary():
     assert rises > 0
 
 
+def test_holds_the_expected_update_is_the_gradient_of_no_objective():
+    """The Jacobian of a gradient would be symmetric: docs/hvk.md."""
+    table = np.array([GOOD, (0.5, 0.5), BAD])
+
+    def update(logits):
+        actions, probability, scores = every_group(logits, 3)
+        return np.einsum("g,gi,gip->p", probability, raw(table[actions], 0.0), scores) / 3
+
+    logits, step = np.array([0.3, -0.4, 0.5]), 1e-5 * np.eye(3)
+    jacobian = np.array([(update(logits + d) - update(logits - d)) / 2e-5 for d in step])
+    assert np.abs(jacobian - jacobian.T).max() > 0.01
+
+
 # ==== Claims in the text ==========================================================================
 
 
