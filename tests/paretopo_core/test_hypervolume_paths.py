@@ -194,3 +194,21 @@ def test_an_archive_adds_up_on_every_instruction_set(each_isa, kind, objectives)
     for twin in (copy.deepcopy(archive), pickle.loads(pickle.dumps(archive))):
         assert twin.state_dict() == archive.state_dict()
         assert [twin.add(point) for point in points[100:]] == measured[100:-1].tolist()
+
+
+@pytest.mark.parametrize("at", [0, 255, 256, 599])
+def test_one_point_unlike_all_others(at):
+    """Sets are measured in blocks, as long as all points are inside and no side is too large."""
+    points = np.abs(large_set("sphere", 600, 2, 0))
+    rest = np.delete(points, at, axis=0)
+    volume, parts = pp.hypervolume(rest, 0), pp.hv_contributions(rest, 0)
+    for outside in ([0.0, 2.0], [-0.0, 2.0], [2.0, -1.0]):
+        points[at] = outside
+        assert pp.hypervolume(points, 0) == volume
+        np.testing.assert_array_equal(np.delete(pp.hv_contributions(points, 0), at), parts)
+        assert pp.hv_contributions(points, 0)[at] == 0
+    points[at] = 2.0**511
+    assert pp.hypervolume(points, 0) == 2.0**1022
+    points[at, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        pp.hypervolume(points, 0)

@@ -76,11 +76,15 @@ void sort_by_bits(const Read& read, std::size_t size, int bits, bool is_in_sorte
 }
 
 // Enough bits that few random keys agree in all of them; those are sorted afterwards. A few more of
-// these cost less than a third digit.
-int worthwhile_bits(std::size_t size) {
+// these cost less than a third digit, above all if the keys differ in few bits: doubles between a
+// few powers of two are spread more evenly over their keys than those of any size.
+int worthwhile_bits(std::size_t size, int differing) {
     constexpr int kInTwoDigits = 2 * kMaxDigitBits;
+    constexpr int kEven = 55;
     const int enough = static_cast<int>(std::bit_width(size)) + 10;
-    return enough <= kInTwoDigits + 2 ? std::min(kInTwoDigits, enough & ~1) : std::min(32, enough);
+    const int spared = differing <= kEven ? 3 : 2;
+    return enough <= kInTwoDigits + spared ? std::min(kInTwoDigits, enough & ~1)
+                                           : std::min(32, enough);
 }
 
 }  // namespace
@@ -112,9 +116,9 @@ void KeyOrder::sort() {
     const KeyKernels& kernel = kernels().keys;
     const KeyRange range = measure();
     const bool in_words = size <= kernels().tuning.most_keys_in_words && !range.is_sorted;
-    const int worth = in_words ? 32 - bits_of_places(size) : worthwhile_bits(size);
     const int alike = range.differing == 0 ? 0 : std::countr_zero(range.differing);
     const int differing = static_cast<int>(std::bit_width(range.most - range.least));
+    const int worth = in_words ? 32 - bits_of_places(size) : worthwhile_bits(size, differing);
     const int dropped = std::max(alike, differing - worth);
     is_exact_ = dropped == alike;
     if (in_words) {

@@ -39,16 +39,16 @@ double DimensionSweep::volume_2d(const double* sides, std::size_t count) {
     order_.keys.resize(count);
     for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[2 * i]);
     order_.sort();
+    const SortedKeys order = order_.sorted();
     double area = 0.0;
     double height = 0.0;
-    Poller poller;
-    for (std::size_t k = 0; k < count; ++k) {
-        poller.step();
-        const double* side = sides + 2 * std::size_t{order_.at(k)};
-        if (!(side[1] > height)) continue;
+    for_each_item(count, [&](std::size_t k) {
+        __builtin_prefetch(sides + 2 * std::size_t{order.ahead(k)});
+        const double* side = sides + 2 * std::size_t{order.at(k)};
+        if (!(side[1] > height)) return;
         area += side[0] * (side[1] - height);
         height = side[1];
-    }
+    });
     return area;
 }
 

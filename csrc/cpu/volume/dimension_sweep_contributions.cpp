@@ -78,20 +78,23 @@ void DimensionSweep::order_by_x(const double* sides, std::size_t count) {
 // The contributions of a front in the order of x: the rectangles between neighbours. False if y
 // does not rise along the order. Stops at the first pair that shows this.
 bool DimensionSweep::contributions_of_front(const double* sides, double* own) {
+    constexpr std::size_t kPollInterval = 4096;
     const SortedKeys order = order_.sorted();
     double x = sides[2 * std::size_t{order.at(0)}];
     double below = 0.0;
-    Poller poller;
-    for (std::size_t k = 0; k < order.size; ++k) {
-        poller.step();
-        const std::size_t row = order.at(k);
-        const std::size_t next = k + 1 < order.size ? order.at(k + 1) : row;
-        const double left = k + 1 < order.size ? sides[2 * next] : 0.0;
-        const double y = sides[2 * row + 1];
-        if (!(y > below) || left == x) return false;
-        own[row] = (x - left) * (y - below);
-        x = left;
-        below = y;
+    for (std::size_t first = 0; first < order.size; first += kPollInterval) {
+        if (first > 0) check_interrupt();
+        const std::size_t end = std::min(first + kPollInterval, order.size);
+        for (std::size_t k = first; k < end; ++k) {
+            __builtin_prefetch(sides + 2 * std::size_t{order.ahead(k)});
+            const std::size_t row = order.at(k);
+            const double left = k + 1 < order.size ? sides[2 * std::size_t{order.at(k + 1)}] : 0.0;
+            const double y = sides[2 * row + 1];
+            if (!(y > below) || left == x) return false;
+            own[row] = (x - left) * (y - below);
+            x = left;
+            below = y;
+        }
     }
     return true;
 }

@@ -109,29 +109,25 @@ class GroupGradient {
         const std::size_t count = sides_->count;
         const double* sides = sides_->values.data();
         const std::int32_t* index = sides_->index.data();
-        const KeyOrder& order = *order_;
+        const SortedKeys order = order_->sorted();
         const auto set_facet = [index, out = out_, x = signs_[0], y = signs_[1]](
                                    std::uint32_t i, std::size_t m, double facet) {
             out[2 * static_cast<std::size_t>(index[i]) + m] = (m == 0 ? x : y) * facet;
         };
         double height = 0.0;
         Row waiting{};
-        Poller poller;
-        for (std::size_t k = 0; k < count; ++k) {
-            poller.step();
+        for_each_item(count, [&](std::size_t k) {
+            __builtin_prefetch(sides + 2 * std::size_t{order.ahead(k)});
             const std::uint32_t i = order.at(k);
             const Row row{sides[2 * std::size_t{i}], sides[2 * std::size_t{i} + 1], i};
             set_facet(i, 0, row.y > height ? row.y - height : 0.0);
             height = std::max(height, row.y);
             const bool is_before =
                 k == 0 || row.y > waiting.y || (row.y == waiting.y && i < waiting.index);
-            if (!is_before) {
-                set_facet(i, 1, 0.0);
-                continue;
-            }
+            if (!is_before) return set_facet(i, 1, 0.0);
             if (k > 0) set_facet(waiting.index, 1, waiting.x - row.x);
             waiting = row;
-        }
+        });
         set_facet(waiting.index, 1, waiting.x);
     }
 

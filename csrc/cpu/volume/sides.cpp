@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "formulas/sides.hpp"
 
@@ -33,6 +34,7 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
     const auto width = static_cast<std::size_t>(objectives);
     values.resize(static_cast<std::size_t>(batch.points) * width);
     index.resize(static_cast<std::size_t>(batch.points));
+    if (kObjectives > 0 && !mask && measure_all<kObjectives>(batch, g, ref)) return kNoneRefused;
     count = 0;
     std::size_t inside = 0;
     double* row = values.data();
@@ -59,6 +61,48 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
     count = inside;
     scale(batch.objectives);
     return kNoneRefused;
+}
+
+// The usual case: every point is inside, and nothing is to be scaled. Stops at the first block of
+// points that shows the contrary.
+template <int kObjectives, typename Scalar>
+bool Sides::measure_all(const Batch<Scalar>& batch, std::int64_t g, const double* ref) {
+    constexpr std::size_t kBlock = 256;  // points
+    constexpr std::size_t kWidth = kObjectives > 0 ? kObjectives : 1;
+    const Scalar* group = batch.group(g);
+    const auto points = static_cast<std::size_t>(batch.points);
+    double signs[kWidth];
+    double corners[kWidth];
+    for (std::size_t m = 0; m < kWidth; ++m) {
+        signs[m] = batch.is_minimised(static_cast<int>(m)) ? -1.0 : 1.0;
+        corners[m] = signs[m] * ref[m];
+    }
+    // The bits of positive doubles are in their order: a negative difference marks a side that is
+    // not positive, too large or NaN.
+    const auto bits_of_most = std::bit_cast<std::int64_t>(std::ldexp(1.0, safe_power(kObjectives)));
+    double* const sides = values.data();
+    for (std::size_t first = 0; first < points; first += kBlock) {
+        const std::size_t end = std::min(first + kBlock, points);
+        std::int64_t differences = 0;
+        for (std::size_t i = first; i < end; ++i) {
+            for (std::size_t m = 0; m < kWidth; ++m) {
+                const std::size_t at = i * kWidth + m;
+                const double side = signs[m] * static_cast<double>(group[at]) - corners[m];
+                const auto bits = std::bit_cast<std::int64_t>(side);
+                differences |= bits | (bits - 1) | (bits_of_most - bits);
+                sides[at] = side;
+            }
+        }
+        if (differences < 0) return false;
+    }
+    const double least = std::ldexp(1.0, -safe_power(kObjectives));
+    for (std::size_t m = 0; m < kWidth; ++m) {
+        if (sides[m] < least) return false;
+    }
+    std::iota(index.begin(), index.end(), 0);
+    count = points;
+    exponent = 0;
+    return true;
 }
 
 // If a distance exceeds the largest double, its half does not.

@@ -30,6 +30,8 @@ struct Sides {
   private:
     template <int kObjectives, typename Scalar>  // 0: any number
     std::int64_t measure_in(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
+    template <int kObjectives, typename Scalar>
+    bool measure_all(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
     template <typename Scalar>
     std::int64_t measure_in_halves(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
     void scale(std::int32_t objectives);
