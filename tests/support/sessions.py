@@ -9,20 +9,6 @@ from paretopo.rollout import Rollout
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
-# To append to a configuration without objectives.
-THREE_OBJECTIVES = """
-[[objectives]]
-name = "correct"
-weight = 0.5
-[[objectives]]
-name = "calls"
-weight = 0.3
-economy = "paretopo"
-[[objectives]]
-name = "tokens"
-weight = 0.2
-"""
-
 
 def new_session(tmp_path, text="", *, kind=Session, prompts=64, **settings) -> Session:
     """A session of a fresh run: one step of stage 1, then stage 2, or as `settings` say."""

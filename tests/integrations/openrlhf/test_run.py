@@ -10,12 +10,14 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("openrlhf", exc_type=ImportError)
 psutil = pytest.importorskip("psutil")
 
 from support.curves import read_curves
+from support.limits import check_limit
 from support.rehearsals import (
     command,
     exchanges,
@@ -25,7 +27,6 @@ from support.rehearsals import (
     start,
     wait_for,
 )
-from support.sessions import THREE_OBJECTIVES
 
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.calculator import is_correct
@@ -136,9 +137,41 @@ def test_lora_trains_with_weights_that_reach_the_engine(new_run):
     assert len(set(adapted)) == 4  # only the adapter was trained
 
 
+LIMITED = """
+[[objectives]]
+name = "correct"
+weight = 0.6
+[[objectives]]
+name = "calls"
+weight = 0.4
+economy = "paretopo"
+[[objectives]]
+name = "tokens"
+limit = 8
+"""
+
+
+def check_lagrangian(run: RunFolder) -> None:
+    """Check the advantages of the last two steps against the recorded weights, with dr_grpo."""
+    weights = {row["step"]: list(row["weight"].values()) for row in run.steps()}
+    for row in exchanges(run)[-2:]:
+        rewards = np.array(row["rewards"])
+        rewards[..., 1] *= rewards[..., 0] > 0.0  # the gate; a limited cost passes it
+        rewards[..., 2] /= 8.0
+        values = rewards @ weights[row["step"]]
+        expected = values - values.mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(row["advantages"], expected, rtol=0.0, atol=1e-9)
+
+
 def test_killed_job_resumes_at_its_checkpoint(new_run):
+    """With an objective that remembers all rollouts, and a limit."""
     run = new_run(
-        THREE_OBJECTIVES, optimiser__steps=5, paretopo__stage1_steps=3, evaluation__every=1
+        LIMITED,
+        optimiser__steps=5,
+        paretopo__stage1_steps=3,
+        paretopo__stage1_estimator="rloo",
+        paretopo__stage2_estimator="dr_grpo",
+        evaluation__every=1,
     )
     process = start(run)
     try:
@@ -152,6 +185,8 @@ def test_killed_job_resumes_at_its_checkpoint(new_run):
     assert [row["step"] for row in run.evaluations()] == [0, 1, 2, 3, 4, 5]
     for row in run.steps() + run.evaluations():
         assert list(row["measured"]) == ["correct", "calls", "tokens"]
+    check_limit(run.steps(), "tokens", 8, {"correct": 0.6, "calls": 0.4})
+    check_lagrangian(run)
     (resumed,) = run.manifest["resumed"]
     assert resumed["from_step"] >= 3
     again = [row for row in exchanges(run)[len(before) :] if row["step"] == 4]

@@ -16,6 +16,7 @@ if importlib.util.find_spec("verl") is None:
     pytest.skip("verl is not installed", allow_module_level=True)
 pytest.importorskip("psutil")
 
+from support.limits import check_limit
 from support.rehearsals import (
     environment,
     kill_all,
@@ -30,12 +31,14 @@ from paretopo.tasks.choice import make_task
 
 pytestmark = pytest.mark.timeout(2400)
 ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples" / "own_rewards" / "train.toml"
 TRAIN = [
-    *("-m", "paretopo", "train", "examples/own_rewards/train.toml"),
     *("--backend", "verl", "--rehearse", "--set", "warmup.steps=10"),
-    *("--set", "paretopo.stage1_steps=2", "--set", "paretopo.stage2_estimator=pareto"),
+    *("--set", "paretopo.stage1_steps=2", "--set", "paretopo.stage1_estimator=rloo"),
+    *("--set", "paretopo.stage2_estimator=dr_grpo", "--set", "objectives.routed.high=1"),
     *("--set", "run.checkpoint_every=1", "--set", "evaluation.every=1"),
 ]
+LIMIT = 16  # mean tokens
 
 
 def start(folder, *words):
@@ -95,8 +98,13 @@ def test_failing_plugin_is_reported(tmp_path):
 
 
 def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
-    """Four objectives; each step holds the queue's advantages against the controller's."""
-    process = start(tmp_path, *TRAIN, "--out", str(tmp_path / "runs"))
+    """Four objectives, one limited; each step compares the queue's advantages."""
+    limited = tmp_path / "limited.toml"
+    text, name, rest = EXAMPLE.read_text(encoding="utf-8").partition('name = "tokens"')
+    rest = rest.replace("weight = 0.2", f"limit = {LIMIT}", 1)
+    limited.write_text(text + name + rest, encoding="utf-8")
+    words = ["-m", "paretopo", "train", str(limited), *TRAIN, "--out", str(tmp_path / "runs")]
+    process = start(tmp_path, *words)
     latest = "checkpoints/latest_checkpointed_iteration.txt"
     try:
         log = RunFolder(tmp_path, None)
@@ -124,6 +132,9 @@ def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
     assert [row["step"] for row in evaluations] == [0, 1, 2, 3, 4]
     assert evaluations[: len(known)] == known
     assert set(steps[0]["measured"]) == {"routed", "polite", "greets", "tokens"}
+    [multiplier] = state["controller"]["limits"]["values"]
+    assert steps[done]["limits"]["tokens"]["multiplier"] == multiplier
+    check_limit(steps, "tokens", LIMIT, {"routed": 0.625, "polite": 0.1875, "greets": 0.1875})
     lines = (run.path / "rehearsal.jsonl").read_text().splitlines()
     proofs = {row["step"]: row for row in map(json.loads, lines)}
     assert {step: row["stage"] for step, row in proofs.items()} == {1: 1, 2: 1, 3: 2, 4: 2}

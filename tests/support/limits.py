@@ -1,0 +1,47 @@
+"""Recompute a limit on a mean cost from the records of a run, as docs/constraints.md defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+
+def expect_multipliers(limit: float, means: Sequence[float]) -> list[float]:
+    """Return the multiplier of each step, from the mean costs of the steps."""
+    integral = average = multiplier = 0.0
+    expected = []
+    for before, mean in enumerate(means):
+        expected.append(multiplier)
+        violation = min((mean - limit) / limit, 0.15)
+        average += max(0.2, 1.0 / (before + 1)) * (violation - average)
+        pressure = 2.5 * min(violation, average)
+        aim = integral + pressure
+        if 0.0 < aim < 10.0 or (aim <= 0.0) == (violation > 0.0):
+            integral = min(max(integral + 0.06 * violation, 0.0), 10.0)
+        multiplier = min(max(integral + pressure, 0.0), 10.0)
+    return expected
+
+
+def check_limit(
+    rows: Sequence[Mapping[str, Any]], name: str, limit: float, weights: Mapping[str, float]
+) -> None:
+    """Check means, multipliers and weights of a run's steps, in which no group was dropped.
+
+    Args:
+        rows: All rows of `steps.jsonl`.
+        name: The limited objective.
+        limit: Its limit.
+        weights: Those of the other objectives, which sum to 1.
+    """
+    held = [row["limits"][name] for row in rows]
+    means = [one["mean"] for one in held]
+    assert means == pytest.approx([row["measured"][name] for row in rows])
+    found = [one["multiplier"] for one in held]
+    assert found == pytest.approx(expect_multipliers(limit, means), rel=1e-9, abs=1e-12)
+    assert any(found), "the limit had no effect"
+    for row, multiplier in zip(rows, found, strict=True):
+        shares = {**weights, name: multiplier}
+        expected = {one: share / (1.0 + multiplier) for one, share in shares.items()}
+        assert row["weight"] == pytest.approx(expected)
