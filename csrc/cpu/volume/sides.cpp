@@ -77,23 +77,24 @@ bool Sides::measure_all(const Batch<Scalar>& batch, std::int64_t g, const double
         signs[m] = batch.is_minimised(static_cast<int>(m)) ? -1.0 : 1.0;
         corners[m] = signs[m] * ref[m];
     }
-    // The bits of positive doubles are in their order: a negative difference marks a side that is
-    // not positive, too large or NaN.
-    const auto bits_of_most = std::bit_cast<std::int64_t>(std::ldexp(1.0, safe_power(kObjectives)));
+    // The bits of positive doubles are in their order. The highest bit of a difference therefore
+    // marks a side that is not positive, too large or NaN.
+    const auto bits_of_most =
+        std::bit_cast<std::uint64_t>(std::ldexp(1.0, safe_power(kObjectives)));
     double* const sides = values.data();
     for (std::size_t first = 0; first < points; first += kBlock) {
         const std::size_t end = std::min(first + kBlock, points);
-        std::int64_t differences = 0;
+        std::uint64_t differences = 0;
         for (std::size_t i = first; i < end; ++i) {
             for (std::size_t m = 0; m < kWidth; ++m) {
                 const std::size_t at = i * kWidth + m;
                 const double side = signs[m] * static_cast<double>(group[at]) - corners[m];
-                const auto bits = std::bit_cast<std::int64_t>(side);
+                const auto bits = std::bit_cast<std::uint64_t>(side);
                 differences |= bits | (bits - 1) | (bits_of_most - bits);
                 sides[at] = side;
             }
         }
-        if (differences < 0) return false;
+        if (std::bit_cast<std::int64_t>(differences) < 0) return false;
     }
     const double least = std::ldexp(1.0, -safe_power(kObjectives));
     for (std::size_t m = 0; m < kWidth; ++m) {
