@@ -1,6 +1,7 @@
 """hypervolume and hv_contributions."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -35,6 +36,18 @@ def test_hypervolume_equals_its_definition(backend, case):
     tolerance = 1e-12 * scale_of(points, ref)
     np.testing.assert_allclose(backend.fetch(volumes), expected, rtol=1e-12, atol=tolerance)
     assert backend.fetch(volumes).dtype == np.float64
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 6])
+def test_empty_set_has_no_volume_as_the_first_of_a_thread(objectives):
+    """A new thread has no buffers of earlier sets."""
+    empty, ref = np.zeros((0, objectives)), np.zeros(objectives)
+    for call, expected in ((pp.hypervolume, 0.0), (pp.hv_contributions, [])):
+        with ThreadPoolExecutor(1) as pool:
+            np.testing.assert_array_equal(pool.submit(call, empty, ref).result(), expected)
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(pp.hypervolume_gradient, empty, ref).result()
+    assert found.shape == (0, objectives)
 
 
 @given(case=volume_cases(), ignore_dominated=st.booleans())

@@ -71,6 +71,7 @@ bool Sides::measure_all(const Batch<Scalar>& batch, std::int64_t g, const double
     constexpr std::size_t kWidth = kObjectives > 0 ? kObjectives : 1;
     const Scalar* group = batch.group(g);
     const auto points = static_cast<std::size_t>(batch.points);
+    if (points == 0) return false;
     double signs[kWidth];
     double corners[kWidth];
     for (std::size_t m = 0; m < kWidth; ++m) {
