@@ -133,7 +133,7 @@ def test_the_page_on_steerable_policies_quotes_the_language_models():
 
 
 def test_the_page_on_estimators_quotes_the_records():
-    """Mean values of SA-MRPO and GDPO over the tables, without and with a gate."""
+    """Mean values of SA-MRPO and GDPO over the tasks, without and with a gate."""
     results = read(HERE / "sa_mrpo.toml")
 
     def values(method):
@@ -144,7 +144,7 @@ def test_the_page_on_estimators_quotes_the_records():
     saving, plain = values("sa_mrpo"), values("gdpo+saving")
     assert f"{saving.mean():.1f} % for `sa_mrpo` and {plain.mean():.1f} % for `gdpo`" in page
     better, worse = (saving - plain > 1.0).sum(), (plain - saving > 1.0).sum()
-    assert f"on {better} tables, and worse by more than a point on {worse}." in page
+    assert f"on {better} tasks, and worse by more than a point on {worse}." in page
     gated = [values(f"{name}+gated").mean() for name in ("sa_mrpo", "gdpo+saving")]
     assert f"means are {gated[0]:.1f} and {gated[1]:.1f} %" in page.replace("\n", " ")
 
