@@ -34,7 +34,9 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
     const auto width = static_cast<std::size_t>(objectives);
     values.resize(static_cast<std::size_t>(batch.points) * width);
     index.resize(static_cast<std::size_t>(batch.points));
-    if (kObjectives > 0 && !mask && measure_all<kObjectives>(batch, g, ref)) return kNoneRefused;
+    if constexpr (kObjectives > 0) {
+        if (!mask && measure_all<kObjectives>(batch, g, ref)) return kNoneRefused;
+    }
     count = 0;
     std::size_t inside = 0;
     double* row = values.data();
@@ -68,7 +70,7 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
 template <int kObjectives, typename Scalar>
 bool Sides::measure_all(const Batch<Scalar>& batch, std::int64_t g, const double* ref) {
     constexpr std::size_t kBlock = 256;  // points
-    constexpr std::size_t kWidth = kObjectives > 0 ? kObjectives : 1;
+    constexpr std::size_t kWidth = kObjectives;
     const Scalar* group = batch.group(g);
     const auto points = static_cast<std::size_t>(batch.points);
     if (points == 0) return false;
@@ -97,10 +99,7 @@ bool Sides::measure_all(const Batch<Scalar>& batch, std::int64_t g, const double
         }
         if (std::bit_cast<std::int64_t>(differences) < 0) return false;
     }
-    const double least = std::ldexp(1.0, -safe_power(kObjectives));
-    for (std::size_t m = 0; m < kWidth; ++m) {
-        if (sides[m] < least) return false;
-    }
+    if (!starts_large(kObjectives)) return false;
     std::iota(index.begin(), index.end(), 0);
     count = points;
     exponent = 0;
@@ -162,7 +161,6 @@ void Sides::scale(std::int32_t objectives) {
 // The usual case: no side is too large, and none of the first point too small.
 bool Sides::is_plainly_safe(std::int32_t objectives) const {
     const double most = std::ldexp(1.0, safe_power(objectives));
-    const double least = std::ldexp(1.0, -safe_power(objectives));
     const auto width = static_cast<std::size_t>(objectives);
     // The bits of positive doubles are in their order: a negative difference marks a side that is
     // too large.
@@ -171,9 +169,16 @@ bool Sides::is_plainly_safe(std::int32_t objectives) const {
     for (std::size_t i = 0; i < count * width; ++i) {
         differences |= bits_of_most - std::bit_cast<std::int64_t>(values[i]);
     }
-    bool is_safe = differences >= 0;
-    for (std::size_t m = 0; count > 0 && m < width; ++m) is_safe &= values[m] >= least;
-    return is_safe;
+    return differences >= 0 && (count == 0 || starts_large(objectives));
+}
+
+// Is no side of the first point too small? Then no objective's largest side is, and only those
+// decide on scaling.
+bool Sides::starts_large(std::int32_t objectives) const {
+    const double least = std::ldexp(1.0, -safe_power(objectives));
+    bool is_large = true;
+    for (std::int32_t m = 0; m < objectives; ++m) is_large &= values[m] >= least;
+    return is_large;
 }
 
 // True if every product of sides of one point stays in the range of doubles. Then so do all sums,

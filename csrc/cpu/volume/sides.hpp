@@ -36,6 +36,7 @@ struct Sides {
     std::int64_t measure_in_halves(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
     void scale(std::int32_t objectives);
     bool is_plainly_safe(std::int32_t objectives) const;
+    bool starts_large(std::int32_t objectives) const;
     bool has_safe_boxes(std::size_t width) const;
 };
 
