@@ -42,7 +42,8 @@ BACKEND = Backend(
         Limit(
             "openrlhf.zero_stage",
             (0, 1, 2),
-            "with model.lora, the engines receive full matrices with the adapters added",
+            "with model.lora, each adapter is added to its complete matrix on the way to the "
+            "engines, but ZeRO-3 splits the matrices",
             lambda config: config.model.lora.rank > 0,
         ),
         Limit(

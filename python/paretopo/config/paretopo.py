@@ -291,16 +291,17 @@ class ParetoPOConfig:
     )
     centre: Literal["exact", "mean", "none", "std", "loo"] = key(
         None,
-        "Baseline of the stage-2 advantages in each group. mean: the mean; std: the mean, divided"
-        " by the standard deviation; loo: the mean of the others; none: 0; exact, for "
-        "hypervolume: the mean volume that another rollout would add in its place (docs/hvk.md).",
+        "Baseline that is subtracted from the stage-2 advantages of a group. mean: their mean. "
+        "std: their mean; the difference is then divided by their standard deviation. loo: the "
+        "mean of the other rollouts. none: 0. exact, for hypervolume: the mean volume that another"
+        " rollout would add in place of this one (docs/hvk.md).",
         shown_default=BY_RECIPE,
     )
     k: int | tuple[int, ...] | Literal["archive"] = argument(
         1,
-        "Number of rollouts whose joint hypervolume counts (docs/hvk.md). A list splits the "
-        'estimator\'s steps into equal parts. With "archive", k falls from 4 to 1 as the smoothed '
-        "gain of the archive falls.",
+        "Number of rollouts whose joint hypervolume counts (docs/hvk.md). A list gives one k for "
+        'each of several equal parts of the estimator\'s steps. With "archive", k falls from 4 to 1 '
+        "as the smoothed gain of the archive falls.",
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
@@ -339,15 +340,17 @@ class ParetoPOConfig:
     )
     conflict: float = argument(
         0.8,
-        "Smallest agreement of the objectives on a rollout that is kept; 1 requires equal signs.",
+        "Smallest agreement of the objectives with which a rollout is kept. The agreement is the "
+        "size of the sum of the weighted scores, divided by the sum of their sizes: 1 if all have "
+        "the same sign.",
         low=0.0,
         high=1.0,
         of=_of("gd2po", "hypervolume_gd2po"),
     )
     saturation: float = argument(
         0.5,
-        "The weight of an objective is multiplied by 1 minus its mean reward, raised to this "
-        "power; 0 leaves the weights unchanged.",
+        "Exponent s: the weight of an objective is multiplied by (1 - m)^s, where m is its mean "
+        "reward; 0 leaves the weights unchanged.",
         low=0.0,
         of=_of("sa_mrpo"),
     )
@@ -370,7 +373,11 @@ class ParetoPOConfig:
         of=_OF_GAIN,
     )
     gain_scale: float = argument(
-        1.0, "Factor on the smoothed gain inside tanh.", low=0.0, open_low=True, of=_OF_GAIN
+        1.0,
+        "Factor c on the smoothed gain: the multiplier is 0.5 + 1.5 tanh(c * gain).",
+        low=0.0,
+        open_low=True,
+        of=_OF_GAIN,
     )
 
     def __post_init__(self) -> None:
