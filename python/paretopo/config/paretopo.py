@@ -300,8 +300,8 @@ class ParetoPOConfig:
     k: int | tuple[int, ...] | Literal["archive"] = argument(
         1,
         "Number of rollouts whose joint hypervolume counts (docs/hvk.md). A list gives one k for "
-        'each of several equal parts of the estimator\'s steps. With "archive", k falls from 4 to 1 '
-        "as the smoothed gain of the archive falls.",
+        "each of several equal parts of the estimator's steps. "
+        'With "archive", k falls from 4 to 1 as the smoothed gain of the archive falls.',
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
