@@ -150,7 +150,7 @@ def turn_towards(senses: str, ref: Any, points: Any) -> tuple[Any, Any, Any]:
     """Return points and references in float64 with their signs, and these signs.
 
     Larger is better then. ``senses`` has a character for each objective, "+" if larger is better.
-    A reference to each set gets a dimension for the points.
+    A reference per set gets a dimension for the points.
     """
     torch = _torch()
     signs = torch.tensor([1.0 if each == "+" else -1.0 for each in senses], device=points.device)

@@ -1,4 +1,4 @@
-"""From reward vectors to advantages: the function trainers call."""
+"""Advantages of rollouts by the Pareto ranks of their reward vectors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pareto_advantage(
     rewards of a front are equal). Then the group is centred:
 
     - ``"mean"``: A - mean(A). A group of equal rollouts gets zeros.
-    - ``"none"``: A as it is, the paper's literal form; always positive.
+    - ``"none"``: A unchanged, as in the paper's formula; always positive.
     - ``"std"``: (A - mean(A)) / (std(A) + 1e-6), std with n - 1, as in GRPO.
     - ``"loo"``: A minus the mean of the *other* rollouts.
 
@@ -49,10 +49,11 @@ def pareto_advantage(
         rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy
             array, a list, a torch tensor on CPU or CUDA, or another array on a GPU, such as
             CuPy's. NaN counts as below every number.
-        weights: shape (objectives,), or (..., objectives) for those of each group, finite; only
-            their proportions within a front matter. On a GPU at most 64, and in host memory, or the
-            host has to wait for them.
-        beta: from 0 to 1, the influence of the weights relative to the ranks. At 1 neighbouring
+        weights: shape (objectives,), or (..., objectives) with a row for each group, finite; only
+            their proportions within a front matter. If the rewards are on a GPU, at most 64
+            objectives; keep the weights in host memory, because the host has to wait for weights on
+            a GPU.
+        beta: from 0 to 1, the influence of the weights relative to the ranks. At 1, neighbouring
             fronts can tie.
         centre: see above.
         mask: shape (..., points), bool; False marks padding, which gets 0.0 and rank -1.

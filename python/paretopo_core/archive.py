@@ -1,4 +1,4 @@
-"""The set of non-dominated points met so far, with its hypervolume."""
+"""The set of non-dominated points added so far, with its hypervolume."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Additions(NamedTuple):
 class ParetoArchive:
     """Keeps the non-dominated points of a sequence and the hypervolume they span.
 
-    A new point that is dominated, or equal to a member, stays out; members that it dominates
-    leave. Neither changes the hypervolume, so the archive measures all points ever added.
-    A point that is not better than ``ref`` in every objective can be a member, but spans nothing.
-    With ``objectives`` in place of ``ref`` the archive keeps no hypervolume, which is faster. An
-    addition is only compared with the members, and its gain is NaN.
+    A new point that is dominated, or equal to a member, stays out; members that it dominates leave.
+    Dominated points have no hypervolume of their own, so the archive's hypervolume is that of all
+    points ever added. A point that is not better than ``ref`` in every objective can be a member,
+    but spans nothing. With ``objectives`` in place of ``ref``, the archive keeps no hypervolume,
+    which is faster: an addition is only compared with the members, and its gain is NaN.
 
     ``len(archive)`` counts the members, iteration yields them in the order of their arrival, and
     ``point in archive`` tests for membership; :meth:`items` yields them with their payloads.
@@ -52,9 +52,9 @@ class ParetoArchive:
     Threads may share an archive. Each call is atomic. Its result, or iterator, is a snapshot
     between two additions, which later additions do not change.
 
-    A frame, a series of pandas or a mapping names the objectives by texts. The first names that an
-    archive meets, in ``ref`` or in a point, become its :attr:`names`. Later values with names are
-    put into that order. Results are NumPy arrays.
+    A data frame, a pandas series or a mapping names the objectives. The first names that an archive
+    receives, in ``ref`` or in a point, become its :attr:`names`. Later values with names are put
+    into that order. Results are NumPy arrays.
 
     ``capacity`` and ``epsilon`` bound an archive. The hypervolume is then that of only the members,
     and :meth:`add` returns its change. The change can be negative, except with
@@ -65,14 +65,14 @@ class ParetoArchive:
         ref: the reference point, shape (objectives,), finite. Without it pass ``objectives``.
         objectives: the number of objectives of an archive without hypervolume.
         maximise: whether larger is better; one bool, or one per objective.
-        keep_history: whether every point ever added is kept, 8 bytes a number.
+        keep_history: whether every point ever added is kept, at 8 bytes per number.
         capacity: the largest number of members; None for any number. An addition beyond it drops
             one member.
         keep: the member that a full archive drops: with "contribution" the one with the smallest
             hypervolume contribution (:func:`hv_contributions`), so that the hypervolume never
             falls; with "crowding" the one with the smallest :func:`crowding_distance`, so that the
-            members are evenly spaced. Among equal ones the last to arrive leaves. If that is the
-            new point, it has not joined. The default is "contribution", and "crowding" without
+            members are evenly spaced. Among equal members, the last to arrive leaves. If that is
+            the new point, it does not join. The default is "contribution", or "crowding" without
             ``ref``.
         epsilon: the sides of boxes in objective space, with one member per box, in the units of the
             objectives: a number, or one per objective, larger than 0; None for no boxes. The
@@ -276,7 +276,7 @@ class ParetoArchive:
 
     @property
     def hypervolume(self) -> float:
-        """The hypervolume of the members, as the sum of all gains; from scratch after a drop.
+        """The hypervolume of the members: the sum of all gains, recomputed after a drop.
 
         Raises:
             ValueError: the archive was made without ``ref``.
@@ -358,20 +358,20 @@ class ParetoArchive:
 
         Args:
             point: shape (objectives,), finite; a series or a mapping may name the objectives.
-            payload: any object that belongs to the point, kept as it is; it goes when the point
-                does. None: nothing. (One that refers to the archive itself keeps both alive.)
+            payload: any object that belongs to the point, kept as it is; it leaves with the point.
+                None: nothing. (One that refers to the archive itself keeps both alive.)
 
         Raises:
             ValueError: wrong shape, other names, NaN or infinity, or so far from ``ref`` that
                 float64 cannot hold the distance; the archive is unchanged then.
 
-        Cost: O(log members) with 2 objectives, about a microsecond, and a step for each member
-        that leaves. From 3 objectives on, an index picks the few members to compare. The cost
-        grows far more slowly than the members up to some ten thousand, then in proportion. The
-        gain additionally costs the hypervolume of the members near the point, which grows quickly
-        with the objectives; leave out ``ref`` to save it. A bounded archive costs O(members ·
-        objectives). If a member leaves that the point does not dominate, the members' hypervolume
-        is added, with ``keep="contribution"`` their contributions.
+        Cost: O(log members) with 2 objectives, about a microsecond, and a step for each member that
+        leaves. From 3 objectives on, an index picks the few members to compare. The cost grows far
+        more slowly than the members up to some ten thousand, then in proportion. The gain
+        additionally costs the hypervolume of the members near the point, which grows quickly with
+        the objectives; leave out ``ref`` to save it. A bounded archive costs O(members ·
+        objectives). If a member leaves although the point does not dominate it, the cost of the
+        members' hypervolume is added, or with ``keep="contribution"`` that of their contributions.
         """
         gain = self._core.add(point, payload)
         if gain is None:  # not a plain list or array
@@ -388,7 +388,7 @@ class ParetoArchive:
 
         Returns:
             ``gains``, shape (points,), float64, and ``joined``, shape (points,), bool: whether the
-            point became a member. One that a later point dominates had joined, too.
+            point became a member, even if a later point dominates it.
 
         Raises:
             ValueError: wrong shape, other names, NaN or infinity anywhere, a point too far from
@@ -487,7 +487,7 @@ class ParetoArchive:
         return volume
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue: plain JSON values, and the payloads as they are."""
+        """Return all that is needed to continue: plain JSON values, and the payloads unchanged."""
         members, indices, additions, volume, history, payloads = self._core.state()
         width = self._width
         return {
@@ -596,7 +596,7 @@ class ParetoArchive:
 
         Args:
             path: ends in ``.npz`` (NumPy's arrays) or ``.json`` (text). Neither holds code: no
-                pickle is written or read, so that files of strangers can be opened.
+                pickle is written or read, so it is safe to open files of strangers.
 
         Raises:
             ValueError: another ending.

@@ -63,10 +63,10 @@ def nondominated_boxes(
             tensor on the CPU. Units are the objectives' own. A point that is not better than the
             reference in *every* objective, or is dominated, changes nothing.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
-            or (..., objectives) for one to each set.
-        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
-            Corners are numbers in either sense, ``lower`` below ``upper``: where smaller is better,
-            the better side of a box is the lower one.
+            or (..., objectives) for one per set.
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective. It
+            does not change the order of the corners: ``lower`` holds the smaller numbers. If
+            smaller is better, the better side of a box is therefore the lower one.
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
@@ -77,10 +77,10 @@ def nondominated_boxes(
 
     Raises:
         ValueError, TypeError: as :func:`paretopo_core.hypervolume`; points on a GPU.
-        MemoryError: the corners, padded, would take more than 4 GiB.
+        MemoryError: the padded corners would take more than 4 GiB.
 
-    Cost: O(n · bounds) for n points, plus the output. ``bounds`` counts the local upper bounds of
-    the points without one objective: 1 for 2 objectives, up to n + 1 for 3, and
+    Cost: O(n · bounds) for n points, plus the output. ``bounds`` is the number of local upper
+    bounds of the points in all objectives but one: 1 for 2 objectives, up to n + 1 for 3, and
     O(n^⌊(objectives - 1) / 2⌋) at worst. The number of boxes is n + 1 for 2 objectives, O(n) for 3
     and O(n^⌊objectives / 2⌋) at worst. 50 random points on a sphere with 3, 4, 5 and 6 objectives
     have about 100, 270, 760 and 2,100 boxes, which take 7, 15, 41 and 140 µs on a Zen 5.

@@ -30,21 +30,22 @@ def crowding_distance(
     The fronts are those of :func:`paretopo_core.pareto_rank`. Within a front and for each
     objective, a point gets the distance between its two neighbours, divided by the span of the
     front; the sum over objectives is its distance. The first and the last point of an objective get
-    infinity. Points with the same value stand in the order of their indices. An objective in which
-    all points of a front are equal adds nothing and has no ends, so that the order of the points
-    does not matter. The only point of a front gets infinity.
+    infinity. Points with equal values are ordered by their indices. An objective in which all
+    points of a front are equal adds nothing and has no ends, so that the order of the points does
+    not matter. The only point of a front gets infinity.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a
             torch tensor on CPU or CUDA.
         maximise: whether larger is better; one bool, or one per objective.
-        ranks: shape (..., points), integers: the fronts if they are already known, from
-            ``pareto_rank`` for the same points, senses and mask. They are not computed again.
+        ranks: shape (..., points), integers: the fronts, if they are already known from
+            ``pareto_rank`` for the same points, senses and mask. The call then does not compute
+            them again.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
-        shape (..., points), float64, dimensionless; same library and device as ``points``.
-        An objective with an infinite span adds nothing but the infinity of its ends.
+        shape (..., points), float64, dimensionless; same library and device as ``points``. An
+        objective with an infinite span adds nothing, except the infinity of its two ends.
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
@@ -53,8 +54,8 @@ def crowding_distance(
 
     Cost: that of the ranks, unless given, and O(objectives · n log n); on a GPU O(objectives · n²).
 
-    Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II, section III-B. pymoo divides by
-    the number of objectives; DEAP and pygmo do as here.
+    Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II, section III-B. pymoo and DEAP divide
+    the sum by the number of objectives; pygmo does not.
 
     >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
     array([inf,  2., inf])

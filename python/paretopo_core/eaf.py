@@ -24,8 +24,9 @@ class AttainmentSurfaces(NamedTuple, Generic[SurfacesT]):
     """The attainment surfaces of several runs.
 
     Attributes:
-        points: shape (rows, objectives), float64, in the objectives' units: for each percentile the
-            best goals that this share of the runs attains, best first in the first objective.
+        points: shape (rows, objectives), float64, in the objectives' units: for each percentile,
+            the best goals that this share of the runs attains, sorted by the first objective, best
+            first.
         percentiles: shape (rows,), float64, the percentile of each row, ascending.
 
     >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
@@ -56,22 +57,22 @@ def eaf(
         points: shape (points, objectives), 2 or 3 objectives, any real dtype, finite: the points of
             all runs; a NumPy array, a list, or a torch tensor on the CPU.
         sets: shape (points,), the run of each: numbers or names, in any order.
-        percentiles: shape (levels,), from 0 to 100; p means the smallest number of runs that is at
-            least p percent, 0 means one run. None: 100 k / n for every k.
+        percentiles: shape (levels,), from 0 to 100; p stands for the smallest number of runs that
+            is at least p percent, and 0 for one run. None: 100 k / n for every k.
         maximise: whether larger is better; one bool, or one per objective.
 
     Returns:
-        ``points`` and ``percentiles``; as NumPy arrays, or tensors if the points were. moocore's
-        ``eaf`` has both as one array.
+        ``points`` and ``percentiles``; as NumPy arrays, or as tensors if the points are tensors.
+        moocore's ``eaf`` returns both in one array.
 
     Raises:
         ValueError: wrong shape of an argument; a point that is NaN or infinite; a percentile out of
             range; points on a GPU.
-        TypeError: ``points`` are not real numbers, ``sets`` neither numbers nor names, or one
+        TypeError: ``points`` are not real numbers, ``sets`` neither numbers nor names, or a tensor
             requires a gradient.
 
-    Cost: O(levels · log points) per point, plus its changes of the surfaces, at worst all of them.
-    Memory for the surfaces.
+    Cost: O(levels · log points) per point, plus the parts of the surfaces that the point changes,
+    at worst all of them. Memory: that of the surfaces.
 
     Source: Grunert da Fonseca, Fonseca and Hall (2001), "Inferential performance assessment of
     stochastic optimisers and the attainment function", EMO; three objectives swept as in Fonseca,

@@ -37,18 +37,18 @@ def expected_hypervolume(
     It is the mean of :func:`paretopo_core.hypervolume` over all subsets of k points, and therefore
     an unbiased estimate of the volume that k new samples from the same source would dominate
     together. With one objective it estimates "max at k"; with k = 1 it is the mean volume of a
-    point. No subset is visited. A location that c of n points dominate has the weight
-    1 - C(n - c, k) / C(n, k), the probability that one of k draws dominates it.
+    point. The function does not enumerate the subsets: a location that c of n points dominate has
+    the weight 1 - C(n - c, k) / C(n, k), the probability that one of k draws dominates it.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, a torch
             tensor on CPU or CUDA, or another array on a GPU. Units are the objectives' own.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
-            or (..., objectives) for one to each set. A point that is not better than it in *every*
-            objective adds nothing, but can be drawn. References per set should be on the device of
-            the points, or a GPU has to wait for them.
-        k: how many points are drawn, from 1 to ``points``. A set with fewer present points is drawn
-            whole.
+            or (..., objectives) for one per set. A point that is not better than it in *every*
+            objective adds nothing, but can be drawn. Keep references per set on the device of the
+            points; otherwise, a GPU has to wait for them.
+        k: how many points are drawn, from 1 to ``points``. If a set has fewer present points, all
+            of them are drawn.
         maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which cannot be drawn.
 
@@ -60,8 +60,8 @@ def expected_hypervolume(
     Raises:
         ValueError: wrong shape of an argument; ``k`` out of range; ``ref`` not finite; a point that
             is NaN, or infinite on the better side (on a GPU its set has the result NaN instead); or
-            a set with more than 10⁹ cells, see below. On a GPU sets have a largest size, 385 points
-            with 4 objectives, 122 for their advantages.
+            a set with more than 10⁹ cells, see below. On a GPU, the size of a set is limited: with
+            4 objectives to 385 points, and for advantages to 122.
         TypeError: ``points`` are not real numbers, ``k`` not an integer, ``mask`` or ``maximise``
             not bool.
 
@@ -89,7 +89,7 @@ def hypervolume_advantage(
     mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.floating[Any]]:
-    """Turn the reward vectors of each group of rollouts into the policy gradient of HV@k.
+    """Turn the reward vectors of each group of rollouts into advantages that raise HV@k.
 
     The objective is the expected hypervolume of k rollouts of a prompt. From n of them, with
     advantages A of this function,
@@ -97,24 +97,25 @@ def hypervolume_advantage(
         (k / n) · Σ_i A_i ∇ log π(rollout i)
 
     is an unbiased estimate of its gradient (k / n is left to the learning rate). m_i is the mean
-    contribution of rollout i to k - 1 of the others. A_i is m_i less the mean contribution of
-    another rollout: an average over swaps of rollout i for another one. For k = 1 it is the volume
-    of the rollout's own box less the mean volume of the others.
+    contribution of rollout i to k - 1 of the others. A_i is m_i minus the mean contribution that
+    another rollout would make in its place. For k = 1, A_i is the volume of the rollout's own box
+    minus the mean volume of the others.
 
-    ``ref`` is the preference. A rollout that does not beat it in every objective has no volume.
-    With reference 0, economy therefore counts only together with success. The further the reference
-    lies below the rewards in an objective, the less that objective weighs. k > 1 rewards covering
-    the front, and equal rollouts share.
+    ``ref`` expresses the preference. A rollout that does not beat it in every objective has no
+    volume. With reference 0, economy therefore counts only together with success. The further the
+    reference lies below the rewards in an objective, the less that objective weighs. With k > 1,
+    rollouts gain by covering the front, and equal rollouts share their contribution.
 
     Args:
         rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy array, a
             list, a torch tensor on CPU or CUDA, or another array on a GPU.
         ref: the reference point, as for :func:`expected_hypervolume`.
-        k: from 1 to ``points``. In a group with fewer present rollouts, all of them.
+        k: from 1 to ``points``. If a group has fewer present rollouts, k is their number.
         centre: the baseline subtracted from m_i:
 
-            - ``"exact"``: keeps the gradient unbiased; the advantages of a group sum to 0. A
-              group of k rollouts has no other to compare with: nothing is subtracted.
+            - ``"exact"``: keeps the gradient unbiased; the advantages of a group sum to 0. In a
+              group of k rollouts, no other rollout is left to compare with, so nothing is
+              subtracted.
             - ``"none"``: nothing; unbiased too, with more variance.
             - ``"mean"``: the mean of m. Biased for k > 1.
             - ``"loo"``: the mean of m of the *other* rollouts; the same as "exact" for k = 1.
@@ -126,7 +127,8 @@ def hypervolume_advantage(
         shape (..., points), float32 for float32 and half precision, otherwise float64, in the
         product of the objectives' units (none for "std"); same library and device as ``rewards``.
         Equal rollouts get equal advantages. A group of equal rollouts gets exact zeros unless
-        nothing is subtracted. Sums run in double; bit for bit the same on every backend.
+        nothing is subtracted. Sums are computed in float64, and the result is bit for bit the same
+        on every backend.
 
     Raises:
         ValueError, TypeError: as :func:`expected_hypervolume`, or an unknown ``centre``. A

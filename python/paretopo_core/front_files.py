@@ -28,7 +28,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
       Platypus's ``save_objectives`` and ``np.savetxt``. Numbers are separated by semicolons, by
       commas or by white space. ``#`` and ``%`` begin a comment. The first line may hold names.
 
-    Nothing is executed: no pickle is read.
+    Reading executes no code, because no pickle is read.
 
     Args:
         path: the file. Senses are not changed: pass ``maximise=False`` to later calls if the
@@ -38,8 +38,8 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
         One array for each set, shape (points, objectives), float64, in the order of the file.
 
     Raises:
-        ValueError: the file is of another kind, or holds no points; a field that is no number, or
-            a point with another number of objectives than the first, by their line.
+        ValueError: the file has another format, or no points; a field is not a number, or a point
+            has another number of objectives than the first. The message names the line.
         OSError: the file cannot be read.
 
     Cost: O(size of the file).

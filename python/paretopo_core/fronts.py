@@ -36,17 +36,17 @@ def pareto_rank(
         points: shape (..., points, objectives), any real dtype, dimensionless; a NumPy array,
             a list, a torch tensor on CPU or CUDA, or another array on a GPU, such as CuPy's. NaN
             counts as worse than every number.
-        maximise: whether larger is better; one bool, or one per objective. (moocore, pymoo
-            and pygmo minimise: pass ``maximise=False`` for their meaning.)
-        strict: whether only a point that is better in *every* objective takes another one to a
-            later front: front 0 then holds all weakly Pareto-optimal points.
-        violation: shape (..., points), numbers: the total constraint violation of each point. 0
-            and less is feasible, and NaN violates more than every number. Or shape (..., points,
-            constraints), one column per constraint: the positive parts of each row are added.
-            Constrained domination: feasible points are ranked among themselves. The others follow
-            after their last front, ranked only by their violation; equal violations share a rank.
-        n_below: stop once whole fronts hold at least this many points of each set; all others
-            share the next rank. Any number of points by default.
+        maximise: whether larger is better; one bool, or one per objective. (moocore, pymoo and
+            pygmo minimise: pass ``maximise=False`` to do the same.)
+        strict: whether only a point that is better in *every* objective moves another one to a
+            later front. If True, front 0 holds all weakly Pareto-optimal points.
+        violation: shape (..., points), numbers: the total constraint violation of each point, where
+            0 or less is feasible and NaN is worse than every number. With shape (..., points,
+            constraints), the total is the sum of the positive parts of a row. Feasible points are
+            ranked among themselves. The others follow after the last of these fronts, ranked only
+            by their violation (constrained domination); equal violations share a rank.
+        n_below: stop once whole fronts hold at least this many points of each set; all others share
+            the next rank. By default, every point gets the rank of its own front.
         mask: shape (..., points), bool; False marks padding, which gets rank -1.
 
     Returns:
@@ -59,10 +59,10 @@ def pareto_rank(
             ``mask`` or ``maximise`` not bool; an option with points on a GPU that are no tensor.
 
     Cost: O(points² · objectives) for small sets, and on a GPU; for large ones O(n log n) with 2
-    objectives, O(n log² n) typically with 3, and at worst O(n² · objectives) from 4. On a GPU the
-    work is queued on the current stream, and the host does not wait for it. ``strict`` first sorts
-    by each objective three times; ``violation`` adds the ranks of one objective. ``n_below`` saves
-    time if a few fronts hold that many points. docs/algorithms.md lists the sizes.
+    objectives, O(n log² n) typically with 3, and at worst O(n² · objectives) from 4 on. On a GPU,
+    the work is queued on the current stream, and the host does not wait for it. ``strict`` first
+    sorts by each objective three times; ``violation`` adds the ranks of one objective. ``n_below``
+    saves time if a few fronts hold that many points. docs/algorithms.md lists the sizes.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
@@ -113,20 +113,22 @@ def is_nondominated(
         keep_weakly: whether all of several equal points are kept (then the result equals
             ``pareto_rank(points) == 0``), or only the first of them. (moocore's default is
             False.)
-        strict: whether only a point that is better in *every* objective removes another one. Keeps
-            the weakly Pareto-optimal points. ``keep_weakly`` still decides among duplicates.
-        violation: shape (..., points) or (..., points, constraints), numbers; 0 and less is
-            feasible. Constrained domination, as for :func:`pareto_rank`: if no point is feasible,
-            those with the least violation are kept, and are equal.
+        strict: whether only a point that is better in *every* objective removes another one. If
+            True, the weakly Pareto-optimal points are kept. ``keep_weakly`` still decides among
+            duplicates.
+        violation: shape (..., points) or (..., points, constraints), numbers; 0 or less is
+            feasible. As in :func:`pareto_rank`, feasible points dominate all others. If no point is
+            feasible, the points with the least violation are kept, and count as equal.
         epsilon: divide objective space into boxes with sides of this length, in the units of the
-            objectives: a number, or one per objective, larger than 0. One point is kept in each
-            box that no other box dominates: the nearest to the box's best corner, measured in
-            sides; among equally near ones the better in the first objective that differs; then the
-            first. ``keep_weakly`` has no effect. Boxes are counted from 0. A point on the border
-            of two boxes belongs to the worse one.
+            objectives: a number, or one per objective, larger than 0. One point is kept in each box
+            that no other box dominates: the one nearest to the box's best corner, with distances in
+            units of the sides. Among equally near points, the one that is better in the first
+            objective that differs is kept; among equal points, the first. ``keep_weakly`` has no
+            effect. Boxes are counted from 0. A point on the border of two boxes belongs to the
+            worse one.
         duplicate_tolerance: keep only one of several points that lie this close together, in the
             units of the objectives: a number, or one per objective, 0 or more. The points that the
-            other options keep are taken in their order. A point is dropped if it differs from an
+            other options keep are visited in their order. A point is dropped if it differs from an
             earlier kept one by at most the tolerance in every objective. Dominance stays exact.
             ``keep_weakly`` has no effect.
         mask: shape (..., points), bool; False marks padding, for which the answer is False.
@@ -138,14 +140,14 @@ def is_nondominated(
         ValueError: wrong shape of an argument, or no objectives; ``epsilon`` not finite or not
             larger than 0, or together with ``strict``; ``duplicate_tolerance`` not finite or
             negative.
-        TypeError: an argument that is to hold real numbers holds others, ``mask`` or
+        TypeError: an argument that must hold real numbers holds other values, ``mask`` or
             ``maximise`` not bool; an option with points on a GPU that are no tensor.
         NotImplementedError: ``duplicate_tolerance`` while torch compiles, traces or transforms.
 
-    Cost: O(n log n) up to 3 objectives, often O(n); from 4 O(n · front · objectives); on a GPU
+    Cost: O(n log n) up to 3 objectives, often O(n); from 4 on, O(n · front · objectives); on a GPU,
     O(n²) at worst. ``violation`` adds a filter of one objective. ``strict`` compares the dropped
     points with the others, or sorts by each objective three times. ``epsilon`` adds O(n), and for
-    tensors sorting once by each. ``duplicate_tolerance`` sorts the points that stay by each
+    tensors one sort by each objective. ``duplicate_tolerance`` sorts the points that stay by each
     objective, on the CPU, and compares those within the tolerance in one of them.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",

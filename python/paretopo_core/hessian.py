@@ -25,7 +25,7 @@ class SparseHessian(NamedTuple, Generic[IndicesT, EntriesT]):
     """The entries of a Hessian that are not 0, by row and column.
 
     Attributes:
-        indices: shape (2, entries), int64, the row and the column of each entry: places in
+        indices: shape (2, entries), int64, the row and the column of each entry: indices of
             ``points.reshape(-1)``.
         values: shape (entries,), float64, in volume per product of the two objectives' units.
 
@@ -50,8 +50,8 @@ def hypervolume_hessian(
     """Compute the second derivative of the hypervolume as a sparse matrix, for 2 or 3 objectives.
 
     It is the Hessian of the sum of all sets' hypervolumes, and has a block for each set. n points
-    have at most 4 n entries with 2 objectives, and 18 n with 3. Each is the signed length of an
-    edge of the dominated region. Tied points have the same order as in
+    have at most 4 n entries with 2 objectives, and 18 n with 3. Each entry is the signed length of
+    an edge of the dominated region. Tied points have the same order as in
     :func:`paretopo_core.hypervolume_gradient`, which keeps the matrix symmetric.
 
     For a dense matrix, products with vectors and more objectives, differentiate
@@ -66,8 +66,8 @@ def hypervolume_hessian(
 
     Returns:
         ``indices`` and ``values``, in the order of rows, then columns; as NumPy arrays, or as
-        tensors on the points' device. SciPy's ``coo_array((values, indices))`` and
-        ``torch.sparse_coo_tensor(indices, values)`` take them.
+        tensors on the points' device. ``scipy.sparse.coo_array((values, indices))`` and
+        ``torch.sparse_coo_tensor(indices, values)`` make a sparse matrix of them.
 
     Raises:
         ValueError: as :func:`paretopo_core.hypervolume`; another number of objectives; an array on

@@ -40,7 +40,7 @@ def hypervolume(
             result for tensors has derivatives of every order in ``points`` and ``ref``, see
             :func:`hypervolume_gradient` and docs/gradients.md.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
-            or (..., objectives) for one to each set. A point that is not better than it in *every*
+            or (..., objectives) for one per set. A point that is not better than it in *every*
             objective adds nothing.
         maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
             (moocore, pymoo and pygmo minimise.)
@@ -51,17 +51,19 @@ def hypervolume(
         NumPy scalar for one set. 0.0 for an empty set.
 
     Raises:
-        ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
-            infinite on the better side (its volume would be infinite); or, with a reference to each
-            set, one so far from it that float64 cannot hold the distance. On a GPU, where an error
-            would make the host wait, the volume of its set is NaN in all these cases. Sets of 4 or
-            more objectives have a size limit there: 185 points with 8 objectives.
+        ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or infinite
+            on the better side (its volume would be infinite); or, with one reference per set, a
+            point so far from its reference that float64 cannot hold the distance. On a GPU, where
+            an error would make the host wait, the volume of the set is NaN in all these cases. Sets
+            of 4 or more objectives have a size limit there, for example 185 points with 8
+            objectives.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
-    Cost: O(n log n) for 2 and 3 objectives, usually O(n²) for 4. Above, a recursion over the points
-    that limit each point, exponential in the number of objectives at worst. On a GPU O(n²) up to 3
-    objectives, O(n³) for 4, and the same recursion above. Last digits of small sets with 4
-    objectives may differ between a batch and a single set. docs/algorithms.md lists the sizes.
+    Cost: O(n log n) for 2 and 3 objectives, usually O(n²) for 4. From 5 objectives on, a recursion
+    over the points that limit each point, at worst exponential in the number of objectives. On a
+    GPU, O(n²) up to 3 objectives, O(n³) for 4, and the same recursion from 5 on. The last digits of
+    small sets with 4 objectives may differ between a batch and a single set. docs/algorithms.md
+    lists the sizes.
 
     Source: Zitzler and Thiele (1998), PPSN V; sweeps after Fonseca, Paquete and López-Ibáñez
     (2006), CEC; from 4 objectives While, Bradstreet and Barone (2012), IEEE Trans. Evol. Comput.
@@ -87,11 +89,12 @@ def hypervolume_gradient(
 ) -> PerValue[np.float64]:
     """Compute the gradient of each set's hypervolume with respect to its points.
 
-    For objective m of point p, the derivative is the volume of p's facet in the other objectives:
-    the region that p dominates there and no point before it in objective m does. It is 0 for
-    dominated points and for those that do not beat the reference. The hypervolume has a kink where
-    several points share a value in an objective. The earlier point then counts as before, so that
-    the sum over these points is the derivative for moving them together.
+    For objective m of point p, the derivative is the volume of p's facet in the other objectives.
+    The facet is the region that p dominates in these objectives and that no point with a better
+    value in objective m dominates. The derivative is 0 for dominated points and for those that do
+    not beat the reference. If several points share a value in an objective, the hypervolume has a
+    kink. In this case, the point that comes first in the array counts as better, so that the sum
+    over these points is the derivative for moving them together.
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume`.
@@ -99,7 +102,7 @@ def hypervolume_gradient(
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
         wanted: shape (..., points), bool; points with False shape the volume as all others do, but
-            get 0.0. Their derivatives cost nothing: useful for a few candidates and a fixed front.
+            get 0.0, at no cost. Use it for a few candidates and a fixed front.
 
     Returns:
         shape (..., points, objectives), float64, in volume per unit of the objective, negative
@@ -108,8 +111,8 @@ def hypervolume_gradient(
     Raises:
         ValueError, TypeError: as :func:`hypervolume`.
 
-    Cost: O(n log n) up to 3 objectives; from 4 on, for each wanted point and objective a
-    contribution with one objective less: for small sets, or for few wanted points. For tensors the
+    Cost: O(n log n) up to 3 objectives; from 4 on, a contribution with one objective less for each
+    wanted point and objective, which suits only small sets or few wanted points. For tensors the
     result has derivatives. A product of the Hessian and a vector costs O(n log n) for 2 objectives;
     from 3 on, two gradients with one objective less for each point and for all objectives but the
     last: O(n² log n) for 3.
@@ -154,17 +157,17 @@ def hv_contributions(
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
-        shape (..., points), float64; same library and device as ``points``. Equal points get
-        0.0 each: removing one of them loses nothing. For tensors it has derivatives of every
-        order in ``points`` and ``ref``, at the cost of those of n hypervolumes.
+        shape (..., points), float64; same library and device as ``points``. Equal points get 0.0
+        each: removing one of them loses nothing. For tensors it has derivatives of every order in
+        ``points`` and ``ref``, at the cost of the derivatives of n hypervolumes.
 
     Raises:
         ValueError, TypeError: as :func:`hypervolume`.
 
     Cost: O(n log n) for 2 and 3 objectives; otherwise O(n² · objectives) to find the points that
-    limit each point, plus the hypervolume of these. Threads share the points of one large set. A
-    contribution is never the difference of two hypervolumes of whole sets, so that small ones keep
-    their digits at any scale.
+    limit each point, plus the hypervolume of these points. Threads share the points of one large
+    set. A contribution is never the difference of two hypervolumes of whole sets, so small
+    contributions keep their digits at any scale.
 
     Source: Emmerich and Fonseca (2011), "Computing hypervolume contributions in low
     dimensions", EMO; While, Bradstreet and Barone (2012).

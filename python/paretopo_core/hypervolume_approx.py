@@ -51,20 +51,22 @@ def hypervolume_approx(
     """Estimate the hypervolume from random directions, with its standard error.
 
     Use it for 8 objectives and more, for which :func:`paretopo_core.hypervolume` may take minutes.
-    The estimate is unbiased: its mean over seeds is the hypervolume. A direction points to a random
-    point in the box of a point, chosen with probability proportional to its volume. The distance is
-    integrated exactly along it: a sample is max r_i^m / Σ r_i^m times the sum of the boxes, with
-    r_i the distance at which box i ends. A sample lies between the mean box and the sum of all; for
-    a single point it is exact. The directions form 32 randomly shifted lattices. These are more
-    precise than independent directions, and the spread of the replicates gives the error.
+    The estimate is unbiased: its mean over seeds is the hypervolume. Each direction leads from the
+    reference to a random point in the box of one of the points, which is chosen with a probability
+    proportional to the volume of its box. The volume along a direction is integrated exactly: with
+    m objectives and the distance r_i at which box i ends, a sample is max r_i^m / Σ r_i^m times the
+    sum of the boxes' volumes. A sample lies between the mean volume of the boxes and their sum; for
+    a single point, it is exact. The directions form 32 randomly shifted lattices, the replicates.
+    Lattices are more precise than independent directions, and the spread of the replicates gives
+    the error.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
             tensor on the CPU. A point that is not better than the reference in *every* objective,
             or is dominated, changes nothing.
         ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
-        samples: how many directions, at least 1; rounded up to a multiple of 32. The error falls
-            at least as fast as one over the root of it.
+        samples: how many directions, at least 1; rounded up to a multiple of 32. The error falls at
+            least as fast as 1 / sqrt(samples).
         seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers on any number of threads. A
             set has the same estimate in a batch and by itself, so that two similar sets are
             compared more precisely than either is measured. (A mean over many sets therefore does
@@ -145,10 +147,10 @@ def hv_contributions_approx(
 ) -> ContributionsEstimate[Array[np.float64]]:
     """Estimate the contribution of each point to the hypervolume, with its standard error.
 
-    For 8 objectives and more, where :func:`paretopo_core.hv_contributions` may take minutes. The
-    contribution is the exact volume of the point's own box minus the part of the box that other
-    points dominate; :func:`hypervolume_approx` estimates that part. The error is proportional to
-    the box. A contribution much smaller than the box needs more samples.
+    Use it for 8 objectives and more, for which :func:`paretopo_core.hv_contributions` may take
+    minutes. The contribution is the exact volume of the point's own box minus the part of the box
+    that other points dominate; :func:`hypervolume_approx` estimates that part. The error is
+    proportional to the box, so a contribution much smaller than its box needs more samples.
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume_approx`. Dominated points

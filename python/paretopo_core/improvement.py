@@ -35,9 +35,10 @@ def hypervolume_improvement(
     """Compute the joint hypervolume improvement of q candidates over a front.
 
     It is HV(front and candidates) - HV(front), computed as the volume that they dominate in the
-    boxes of the undominated region. As a sum of positive terms, not a difference of two volumes, it
-    keeps the digits of small improvements. With q = 1 it is the improvement of one candidate; pass
-    ``candidates[:, None]`` for many single candidates in the same boxes.
+    boxes of the undominated region. This is a sum of positive terms instead of a difference of two
+    volumes, so small improvements keep their digits. With q = 1, it is the improvement of a single
+    candidate. To measure many candidates one by one in the same boxes, pass
+    ``candidates[:, None]``.
 
     Args:
         boxes: from :func:`nondominated_boxes`, or any boxes that do not overlap, as (lower, upper):
@@ -45,7 +46,7 @@ def hypervolume_improvement(
             volume that the candidates dominate within that region.)
         candidates: shape (..., q, objectives), any real dtype; a NumPy array, a list, or a torch
             tensor on the CPU. The leading dimensions of boxes and candidates are broadcast. For
-            tensors the result has a first derivative in the candidates. At ties this is the left
+            tensors the result has a first derivative in the candidates. At ties, it is the left
             derivative; among equal candidates the first receives the whole gradient, as in
             :func:`paretopo_core.hypervolume_gradient`.
         maximise: whether larger is better, as the boxes were made with.
@@ -85,8 +86,8 @@ def hypervolume_improvement(
 def positive_improvement(boxes: tuple[Any, Any], candidates: Any, shortest_side: float) -> Any:
     """Compute the improvement of single candidates, with every side at least ``shortest_side``.
 
-    The result is not quite a volume, but never 0: its logarithm is finite and has a derivative.
-    Candidates have shape (..., 1, objectives); larger is better.
+    The result is slightly more than the volume, and never 0: its logarithm is finite and has a
+    derivative. Candidates have shape (..., 1, objectives); larger is better.
     """
     return _IMPROVEMENT.answer(candidates, True, None, *boxes, None, None, shortest_side)
 
@@ -106,16 +107,17 @@ def expected_hypervolume_improvement(
 
     A model predicts each objective of a candidate as an independent Gaussian variable. The result
     is the mean of :func:`hypervolume_improvement` over this prediction, in closed form: no samples,
-    no random error. Each candidate counts on its own. For several candidates together, average
-    :func:`hypervolume_improvement` over samples. (:func:`paretopo_core.expected_hypervolume` is
-    another expectation: that of k points drawn from a set.)
+    no random error. The result treats each candidate on its own. For the joint improvement of
+    several candidates, average :func:`hypervolume_improvement` over samples.
+    (:func:`paretopo_core.expected_hypervolume` is another expectation: that of k points drawn from
+    a set.)
 
     Args:
         boxes: as for :func:`hypervolume_improvement`.
         means: shape (..., candidates, objectives), any real dtype; a NumPy array, a list, or a
             torch tensor on the CPU. The leading dimensions of boxes and means are broadcast.
         deviations: the standard deviations, 0 or more, in the objectives' units: a number, or any
-            shape that broadcasts to that of ``means``. With 0 an objective is certain.
+            shape that broadcasts to that of ``means``. With 0, an objective is certain.
         maximise: whether larger is better, as the boxes were made with.
         mask: shape (..., candidates), bool; False marks padding, which gets 0.0.
         return_gradient: also return the derivatives, for optimisers without torch.
@@ -135,8 +137,8 @@ def expected_hypervolume_improvement(
             ``maximise`` not bool.
 
     Cost: for each candidate O(boxes · objectives), and a short series for each different corner of
-    an objective. The relative error is a few roundings, also for improvements that are unlikely,
-    if the boxes are those of :func:`nondominated_boxes`.
+    an objective. With the boxes of :func:`nondominated_boxes`, the relative error is a few
+    roundings, even for unlikely improvements.
 
     Source: Emmerich, Deutz and Klinkenberg (2011), "Hypervolume-based expected improvement:
     Monotonicity properties and exact computation", CEC; Yang, Emmerich, Deutz and Bäck (2019), J.
@@ -270,19 +272,19 @@ def weighted_hypervolume(
     """Compute the hypervolume under a density that is constant in boxes and 0 outside of them.
 
     The result is the sum over boxes of the weight times the volume that the points dominate in the
-    box above the reference. The weights of overlapping boxes add up. Boxes in which the attainment
-    of two algorithms differs express where a user prefers good points. (This is moocore's
-    ``whv_rect`` for any number of objectives.)
+    box above the reference. The weights of overlapping boxes add up. For example, boxes in which
+    the attainment of two algorithms differs can express where a user prefers good points. (This is
+    moocore's ``whv_rect`` for any number of objectives.)
 
     Args:
         points: shape (..., points, objectives), as for :func:`paretopo_core.hypervolume`.
         boxes: as (lower, upper), shape (..., boxes, objectives) each, in the objectives' units; an
-            end may be infinite. :class:`paretopo_core.Boxes` will do. Leading dimensions of boxes
-            and points are broadcast.
+            end may be infinite. A :class:`paretopo_core.Boxes` also works. Leading dimensions of
+            boxes and points are broadcast.
         weights: shape (..., boxes), finite; a negative one counts against a set.
         ref: the reference point, a number or shape (objectives,), finite.
-        maximise: whether larger is better; one bool, or one per objective; boxes are numbers in
-            either sense, ``lower`` below ``upper``.
+        maximise: whether larger is better; one bool, or one per objective; ``lower`` holds the
+            smaller numbers of a box in either case.
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
@@ -293,8 +295,8 @@ def weighted_hypervolume(
         ValueError, TypeError: as :func:`paretopo_core.hypervolume_improvement`; ``weights`` of a
             wrong shape.
 
-    Cost: for each box the hypervolume of the points that reach into it; of two objectives one sort,
-    and for each box the points on its part of the front.
+    Cost: for each box, the hypervolume of the points that reach into it. With two objectives: one
+    sort, and for each box the points on its part of the front.
 
     Source: Zitzler, Brockhoff and Thiele (2007), "The hypervolume indicator revisited", EMO; boxes:
     Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).

@@ -1,7 +1,7 @@
 """Quality indicators of a set of points: distances to a reference set, and R2.
 
-Names and definitions are moocore's where it has them; it minimises by default, this
-package maximises: ``maximise=False`` is moocore's default.
+Names and definitions are those of moocore, if it has the indicator. moocore minimises by default,
+so pass ``maximise=False`` to do the same.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ def igd(
 ) -> PerPair[np.float64]:
     """Inverted generational distance: mean distance from reference points to the nearest point.
 
-    The mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power mean
-    ``(Σ d(r)^p / |R|)^(1/p)``. It does not depend on the senses of the objectives, and a better set
-    may have a larger value: see :func:`igd_plus`.
+    This is the mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power
+    mean ``(Σ d(r)^p / |R|)^(1/p)``. It does not depend on the senses of the objectives, and a
+    better set may have a larger value: see :func:`igd_plus`.
 
     Args:
         points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
-            torch tensor on the CPU. Units are the objectives' own, and matter: a distance adds them
-            up, so that they should be scaled to be comparable first.
+            torch tensor on the CPU. Scale the objectives to comparable units first, because a
+            distance adds them up.
         reference: shape (reference points, objectives) for all sets, or (..., reference points,
             objectives), finite, at least one point each. Leading dimensions are broadcast.
-        p: of the power mean, positive; ``math.inf`` is the largest distance.
+        p: the exponent of the power mean, positive; ``math.inf`` gives the largest distance.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
         reference_mask: shape (..., reference points), bool; False marks padding.
@@ -124,15 +124,16 @@ def gd(
 ) -> PerPair[np.float64]:
     """Generational distance: the mean distance from a point to the nearest reference point.
 
-    The mean over the points of min over the reference set of ‖a - r‖₂, or the power mean: as
-    :func:`igd` with the sets exchanged. A set of one good point has the best value, so use another
-    indicator as well.
+    This is the mean over the points of min over the reference set of ‖a - r‖₂, or the power mean:
+    :func:`igd` with the two sets exchanged. A set of one good point has the best value, so use
+    another indicator as well.
 
-    Arguments, errors and cost are those of :func:`igd`. So is the result, but without points it is
+    Arguments, result, errors and cost are those of :func:`igd`, but without points the result is
     NaN, because there is nothing to average.
 
-    Source: Schütze, Esquivel, Lara and Coello Coello (2012), GD_p. The first definition, Van
-    Veldhuizen and Lamont (1998), is the one with p = 2 over the root of the number of points.
+    Source: Schütze, Esquivel, Lara and Coello Coello (2012), GD_p. The first definition, by Van
+    Veldhuizen and Lamont (1998), is that with p = 2, divided by the square root of the number of
+    points.
 
     >>> gd([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
@@ -208,8 +209,8 @@ def epsilon_additive(
 ) -> PerPair[np.float64]:
     """Additive ε: by how much the points have to be raised to reach every reference point.
 
-    max over r of min over a of max over objectives of r - a where larger is better, a - r where
-    smaller is. Negative for a set that is better than all of the reference set.
+    This is max over r of min over a of max over objectives of r - a, or of a - r if smaller is
+    better. It is negative for a set that is better than the entire reference set.
 
     Arguments but ``p``, result and errors are those of :func:`igd`.
 
@@ -239,14 +240,15 @@ def epsilon_mult(
 ) -> PerPair[np.float64]:
     """Multiplicative ε: the factor by which the points have to be better to reach the reference.
 
-    max over r of min over a of max over objectives of r / a where larger is better, a / r where
-    smaller is. Below 1 for a set that is better than all of the reference set.
+    This is max over r of min over a of max over objectives of r / a, or of a / r if smaller is
+    better. It is below 1 for a set that is better than the entire reference set.
 
     Arguments but ``p``, result and errors are those of :func:`igd`. Every value of points and
-    reference must be above 0, and no subnormal number; the result has no unit.
+    reference must be above 0 and not subnormal; the result has no unit.
 
     Raises:
-        ValueError: a value that is not above 0; more than 64 objectives with one minimised.
+        ValueError: a value that is not above 0; more than 64 objectives, if one of them is
+            minimised.
 
     Cost: as :func:`epsilon_additive`. Ratios are products with an inverse, exact to 1e-15.
 
@@ -363,20 +365,21 @@ def r2(
 ) -> PerSet[np.float64]:
     """Compute R2, the mean weighted Tchebycheff distance from the ideal point.
 
-    The mean over weight vectors w of min over points a of max over objectives m of
-    w[m] · gap[m](a), where gap is the distance from the ideal point in the worse direction (a value
-    better than the ideal has none). Without ``weights``, for two objectives, the mean is exact:
-    over all weights (w, 1 - w), w uniform in 0..1, in closed form; that one is strictly
-    Pareto-compliant, moocore's ``r2_exact``.
+    This is the mean over weight vectors w of min over points a of max over objectives m of w[m] ·
+    gap[m](a). The gap is the distance from the ideal point in the worse direction, and 0 for a
+    value better than the ideal. For two objectives without ``weights``, the result is the exact
+    mean over all weights (w, 1 - w), with w uniform in 0..1. This exact mean is strictly
+    Pareto-compliant, and equals moocore's ``r2_exact``.
 
     Args:
         points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
             torch tensor on the CPU.
         ideal: the ideal or a utopian point, finite, in the objectives' units: a number, shape
-            (objectives,), or (..., objectives) for one to each set.
-        weights: None: all of them, for two objectives. Shape (vectors, objectives), finite, none
-            negative. Or a whole number H: the lattice of Das and Dennis (1998) with H divisions,
-            all vectors of multiples of 1/H with the sum 1, C(H + objectives - 1, objectives - 1).
+            (objectives,), or (..., objectives) for one per set.
+        weights: None for all weights, with two objectives; or vectors of shape (vectors,
+            objectives), finite, none negative; or an integer H for the lattice of Das and Dennis
+            (1998), which has all C(H + objectives - 1, objectives - 1) vectors of multiples of 1/H
+            with the sum 1.
         maximise: whether larger is better, also for ``ideal``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
 
@@ -385,9 +388,9 @@ def r2(
         better; infinite without points. Same library as ``points``.
 
     Raises:
-        ValueError: wrong shape of an argument; a value that is NaN or infinite; no ``weights`` for
-            other than two objectives; a negative weight; points on a GPU.
-        TypeError: an argument is not of real numbers, ``mask`` or ``maximise`` not bool. A
+        ValueError: wrong shape of an argument; a value that is NaN or infinite; no ``weights``,
+            unless there are two objectives; a negative weight; points on a GPU.
+        TypeError: an argument does not hold real numbers, ``mask`` or ``maximise`` not bool. A
             derivative of this result raises NotImplementedError.
 
     Cost: O(n log n) without weights; else O(points · vectors · objectives), as :func:`igd`.

@@ -20,7 +20,7 @@ def get_isa() -> str:
 
 
 def set_isa(name: str) -> None:
-    """Choose the instruction set; results are the same, bit for bit, only speed differs.
+    """Choose the instruction set. It affects only speed: results are the same, bit for bit.
 
     Args:
         name: ``"portable"``, ``"avx2"`` or ``"avx512"``; machine and build must support it. A

@@ -60,7 +60,8 @@ def nadir_point(
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
     Arguments, result and errors are those of :func:`ideal_point`, but NaN is worse than every
-    number: if a non-dominated point has a NaN, the result is NaN. For an empty set, it is NaN, too.
+    number: if a non-dominated point contains NaN, the result is NaN. It is also NaN for an empty
+    set.
 
     Cost: that of :func:`is_nondominated`.
 
@@ -87,7 +88,7 @@ def reference_point(
     """Guess a reference point for the hypervolume: the nadir point, moved away from the front.
 
     Every non-dominated point is better than it in every objective, so that the ends of the front
-    have a volume. Volumes are comparable only with the same reference point: guess it once.
+    have a volume. Volumes are comparable only with the same reference point, so guess it only once.
 
     Args:
         points: shape (..., points, objectives), as for :func:`ideal_point`.
@@ -142,10 +143,10 @@ def normalise(
 
     Args:
         points: shape (..., points, objectives), as for :func:`ideal_point`.
-        ideal: shape (objectives,), or (..., objectives) for one to each set, finite; by default
+        ideal: shape (objectives,), or (..., objectives) for one per set, finite; by default
             :func:`ideal_point` of the points.
         nadir: the same shapes; by default :func:`nadir_point` of the points.
-        maximise: whether larger is better; one bool, or one per objective. Counts only for an
+        maximise: whether larger is better; one bool, or one per objective. It matters only for an
             ``ideal`` or ``nadir`` that is not given.
         mask: shape (..., points), bool; False marks padding, which does not affect ideal and nadir.
 

@@ -90,10 +90,10 @@ def is_nondominated(
     duplicate_tolerance: float | Sequence[float] | None = None,
     mask: Mask = None,
 ) -> Array:
-    """Keep the points that no other dominates; of equal points the first, unless keep_weakly.
+    """Keep the points that no other dominates; of equal points only the first, unless keep_weakly.
 
     With boxes, keep the best point by ``_key_in_box`` in each non-dominated box. With a tolerance,
-    go through these in their order and drop each that is near one kept before.
+    visit the kept points in their order, and drop each that is near one kept before.
     """
 
     @_batched("point", np.bool_)

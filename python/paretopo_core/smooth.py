@@ -22,22 +22,22 @@ from paretopo_core._types import Array, PerPoint, Points
 def stochastic_dominance(
     points: Points, sigma: float, margin: float = 0.0, *extra: Never, **wrong: Never
 ) -> Array[np.float64]:
-    """Give the probability that each point dominates each other one under noise.
+    """Give the probability that each point dominates every other point under noise.
 
     Every coordinate gets independent Gumbel noise of scale ``sigma``. The difference of two such
     noises is logistic, so that, exactly and without sampling,
 
         p(i dominates j) = prod_m sigmoid((points[i, m] - points[j, m]) / sigma).
 
-    With a positive ``margin`` δ the strict form w(i, j) · (1 - w(j, i)) is taken, where w is the
-    product with points[i, m] - points[j, m] + δ. For δ = sqrt(sigma) and sigma → 0 it becomes the
-    indicator of dominance, ties and duplicates included; without a margin a tie counts 1/2 per
-    objective even in the limit.
+    With a positive ``margin`` δ, the result is the strict form w(i, j) · (1 - w(j, i)), where w is
+    the product with points[i, m] - points[j, m] + δ. For δ = sqrt(sigma) and sigma → 0, the strict
+    form becomes the indicator of dominance, even for ties and duplicates. Without a margin, each
+    tied objective contributes a factor of 1/2, even in the limit.
 
     Args:
         points: shape (..., points, objectives), larger is better; a NumPy array or list (computed
             in float64), or a torch tensor (computed in its dtype, on its device, differentiable).
-        sigma: scale of the noise, in the objectives' units; positive.
+        sigma: the scale of the noise, in the objectives' units; positive.
         margin: in the objectives' units; 0 or more.
 
     Returns:
@@ -45,7 +45,8 @@ def stochastic_dominance(
 
     Raises:
         ValueError: wrong shape, NaN or infinity, ``sigma`` not positive or ``margin`` negative. On
-            a GPU, where looking for them would make the host wait, they go through to the result.
+            a GPU, NaN and infinity raise no error, because a check would make the host wait; they
+            pass to the result.
 
     Cost: O(points² · objectives) time and memory.
 
@@ -82,9 +83,9 @@ def stochastic_pareto_rank(
 ) -> PerPoint[np.float64]:
     """Give each point one plus the expected number of points that dominate it under noise.
 
-    Lies in 1..points, is smooth in the points, and keeps the order of dominance for every
-    ``sigma``: a point that dominates another has the smaller value. For sigma → 0 it becomes one
-    plus the (tie-weighted) number of dominators, which is *not* the front index of
+    The value lies in 1..points, is smooth in the points, and keeps the order of dominance for every
+    ``sigma``: a point that dominates another has the smaller value. For sigma → 0, it becomes one
+    plus the (tie-weighted) number of points that dominate, which is *not* the front index of
     :func:`paretopo_core.pareto_rank`.
 
     Arguments, errors and cost are those of :func:`stochastic_dominance`.

@@ -42,17 +42,18 @@ def hypervolume_subset(
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
             tensor on the CPU. A point that is dominated, or not better than the reference in
-            *every* objective, adds nothing, and is chosen only where others are used up.
+            *every* objective, adds nothing, and is chosen only if no other point is left.
         k: how many points to choose, from 1 to ``points``.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
-            or (..., objectives) for one to each set.
+            or (..., objectives) for one per set.
         method: the algorithm.
 
             - ``"greedy"``: adds one point after another, always the one with the largest gain. The
-              volume is at least 1 - 1/e = 63 % of the largest; usually 95 % and more.
+              volume is at least 1 - 1/e = 63 % of the largest possible volume, and usually 95 % or
+              more.
             - ``"greedy_removal"``: starts from the whole set and repeatedly removes the point with
               the smallest contribution, as SMS-EMOA reduces its population.
-            - ``"exact"``: the subset of the largest volume; for 1 and 2 objectives.
+            - ``"exact"``: the subset with the largest volume; for 1 and 2 objectives.
         maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which is never chosen.
 
@@ -72,9 +73,9 @@ def hypervolume_subset(
         TypeError: as there; ``k`` no integer.
         MemoryError: "exact" would need more than 4 GiB: 4 bytes for each of k · (n - k) choices.
 
-    Cost: the gain of a point is measured again only if it could be the next one. With 2 objectives
-    usually O(n log n) for each greedy method, O(n · k) for "exact". With more, each measurement
-    costs a contribution, see :func:`paretopo_core.hv_contributions`.
+    Cost: the gain of a point is measured again only if it could be the next one. With 2 objectives,
+    each greedy method usually costs O(n log n), and "exact" O(n · k). With more objectives, each
+    measurement costs a contribution, see :func:`paretopo_core.hv_contributions`.
 
     Source: greedy subsets after Guerreiro, Fonseca and Paquete (2016), "Greedy hypervolume subset
     selection in low dimensions", Evol. Comput. 24(3), and lazily after Chen, Ishibuchi and Shang
@@ -132,11 +133,11 @@ def select(
         k: how many points survive, from 1 to ``points``.
         method: see above.
         ref: the reference point of "hypervolume", finite, in the objectives' units: a number,
-            shape (objectives,), or (..., objectives) for one to each set. Not for other methods.
+            shape (objectives,), or (..., objectives) for one per set. Not for other methods.
         directions: for "reference_directions", shape (directions, objectives): none negative, none
             all zero; of any length. All sets share them. They are distances from the ideal point in
             the worse direction, for either sense. See :func:`reference_directions`.
-        seed: of the random numbers, from 0 to 2⁶³ - 1. Each set starts from it, so that a set has
+        seed: of the random numbers, from 0 to 2⁶³ - 1. Each set uses the same seed, so a set has
             the same survivors in a batch and in a call of its own.
         maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which never survives.
@@ -148,8 +149,8 @@ def select(
 
     Raises:
         ValueError: wrong shape of an argument; ``k`` or ``seed`` out of range; an unknown
-            ``method``; ``ref`` or ``directions`` missing where the method takes them, or given
-            where it does not; a point that is NaN, or infinite on the better side, with
+            ``method``; ``ref`` or ``directions`` missing although the method needs them, or given
+            although it does not; a point that is NaN, or infinite on the better side, with
             "hypervolume", or not finite with "reference_directions"; points on a GPU.
         TypeError: ``points`` are not real numbers, ``k`` or ``seed`` no integer, ``mask`` or
             ``maximise`` not bool.
@@ -186,8 +187,8 @@ def reference_directions(
     """List the points of a simplex whose coordinates are multiples of 1 / partitions.
 
     They are spread evenly over all proportions of the objectives. NSGA-III uses them as targets,
-    decomposition as weights. With many objectives two layers need fewer, as in
-    ``np.concatenate([outer, (inner + 1 / objectives) / 2])``, each with few partitions.
+    and methods of decomposition as weights. With many objectives, two layers with few partitions
+    each need fewer points: ``np.concatenate([outer, (inner + 1 / objectives) / 2])``.
 
     Args:
         objectives: at least 1.

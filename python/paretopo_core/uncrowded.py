@@ -1,4 +1,4 @@
-"""Contributions that go on below 0: minus the distance of a point from contributing."""
+"""Contributions that continue below 0, as minus the distance from a contribution."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ def uncrowded_contributions(
 ) -> PerPoint[np.float64]:
     """Compute each point's hypervolume contribution, or minus its distance from contributing.
 
-    A non-dominated point that is better than the reference gets its contribution. For all others
-    the contribution is 0, a plateau without a gradient. They get minus their distance from the
-    undominated region above the reference instead. Ascending this value leads straight to the gaps
-    of the front.
+    A non-dominated point that is better than the reference gets its contribution. For all other
+    points, the contribution would be 0, a plateau without a gradient. They get minus their distance
+    from the undominated region above the reference instead. The gradient of this value leads
+    straight to the gaps of the front.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
-            tensor on the CPU. Objectives should be of like scale, as distances add them up.
+            tensor on the CPU. Scale the objectives to comparable units first, because a distance
+            adds them up.
         ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
@@ -46,10 +47,10 @@ def uncrowded_contributions(
     Returns:
         shape (..., points), float64; a volume where it is positive, minus a Euclidean distance
         where it is negative; same library as ``points``. Points on the border of the region that
-        others dominate, and equal points, get 0.0; infinity on the worse side is infinitely far.
-        For tensors it has a first derivative in ``points`` and ``ref``. For a contribution it is
-        that of :func:`paretopo_core.hv_contributions`. For a distance it is a unit vector towards
-        the gap, and the opposite for the points that bound the gap there.
+        others dominate, and equal points, get 0.0; a point that is infinite on the worse side gets
+        minus infinity. For tensors it has a first derivative in ``points`` and ``ref``. For a
+        contribution it is that of :func:`paretopo_core.hv_contributions`. For a distance it is a
+        unit vector towards the gap, and the opposite for the points that bound the gap there.
 
     Raises:
         ValueError, TypeError, MemoryError: as :func:`nondominated_boxes`.
@@ -59,7 +60,8 @@ def uncrowded_contributions(
     derivative: that of the contributions, and O(points² · objectives).
 
     Source: Touré, Hansen, Auger and Brockhoff (2019), "Uncrowded hypervolume improvement:
-    COMO-CMA-ES and the Sofomore framework", GECCO, arXiv 1904.08823, of each point to the others.
+    COMO-CMA-ES and the Sofomore framework", GECCO, arXiv 1904.08823, applied to each point and all
+    others.
 
     >>> uncrowded_contributions([[1, 3], [3, 1], [2, 0.5], [4, -1]], ref=0)
     array([ 2. ,  2. , -0.5, -1. ])
