@@ -234,8 +234,8 @@ class ParetoPOConfig:
     weighting: Literal["as given", "equal", "first alone", "second alone"] = key(
         "as given",
         "Weights in use. as given: the weights of the objectives. equal: equal weights for all "
-        "objectives with a weight above 0. The third value gives all weight to the gate, and the "
-        "fourth gives all weight to the other of two objectives.",
+        "objectives with a weight above 0. `first alone`: all weight for the gate. `second alone`: "
+        "all weight for the other of two objectives.",
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
@@ -368,8 +368,8 @@ class ParetoPOConfig:
     )
     gain_unit: Literal["raw", "box"] = argument(
         "raw",
-        "Unit of the hypervolume gain. raw: unchanged. box: a share of the box from the reference "
-        "to 1.",
+        "Unit of the hypervolume gain. raw: unchanged. box: a share of the box between the "
+        "reference point and 1 in every objective.",
         of=_OF_GAIN,
     )
     gain_scale: float = argument(
