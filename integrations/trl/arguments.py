@@ -73,7 +73,7 @@ def _make_shared_arguments(
         "max_steps": optimiser.steps,
         "optim": _OPTIMISERS[optimiser.method],
         "learning_rate": optimiser.learning_rate,
-        "lr_scheduler_type": "constant",
+        "lr_scheduler_type": optimiser.learning_rate_schedule,
         "weight_decay": optimiser.weight_decay,
         "max_grad_norm": optimiser.max_grad_norm,
         "eval_on_start": evaluate_first,

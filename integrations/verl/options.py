@@ -110,6 +110,7 @@ def _policy_options(config: RunConfig, files: Files) -> dict[str, Any]:
         "actor_rollout_ref.model.enable_gradient_checkpointing": model.gradient_checkpointing,
         f"{actor}.strategy": cluster.strategy,
         f"{actor}.optim.lr": optimiser.learning_rate,
+        f"{actor}.optim.lr_scheduler_type": optimiser.learning_rate_schedule,
         f"{actor}.optim.weight_decay": optimiser.weight_decay,
         f"{actor}.optim.clip_grad": optimiser.max_grad_norm,
         f"{actor}.grad_clip": optimiser.max_grad_norm,

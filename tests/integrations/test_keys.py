@@ -407,6 +407,7 @@ CASES = {
     "optimiser.learn_from": Case(trl_arguments, "rewards", "answers"),
     "optimiser.method": Case(trl_arguments, "adamw", "sgd"),
     "optimiser.learning_rate": Case(trl_arguments, 1e-4, 1e-5),
+    "optimiser.learning_rate_schedule": Case(trl_arguments, "constant", "cosine"),
     "optimiser.weight_decay": Case(trl_arguments, 0.0, 0.1),
     "optimiser.max_grad_norm": Case(trl_arguments, 1.0, 0.5),
     "optimiser.prompts_per_step": Case(trl_arguments, 8, 16),

@@ -386,7 +386,10 @@ class OptimiserConfig:
         "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
     )
     learning_rate: float | None = key(
-        None, "Constant learning rate.", low=0.0, open_low=True, shown_default=BY_MODEL
+        None, "Learning rate of the first step.", low=0.0, open_low=True, shown_default=BY_MODEL
+    )
+    learning_rate_schedule: Literal["constant", "cosine"] = key(
+        "constant", "cosine: the learning rate falls to 0 over the run, along half a cosine."
     )
     weight_decay: float = argument(
         0.0, "Decoupled weight decay.", low=0.0, of={"method": ("adamw", "sgd")}
