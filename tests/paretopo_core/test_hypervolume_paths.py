@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -102,6 +103,23 @@ def test_a_wide_point_loses_corners_to_many_below_it(each_isa):
     whole = pp.hypervolume(points, 0)
     lost = [whole - pp.hypervolume(np.delete(points, i, axis=0), 0) for i in range(len(points))]
     np.testing.assert_array_equal(parts, lost)
+
+
+@pytest.mark.parametrize("count", [17, 24, 30, 32])
+def test_sides_that_differ_in_their_last_bits_are_in_order(each_isa, count):
+    """Next to ordinary sets in a vector. Sorting may start with fewer bits."""
+    rng = np.random.default_rng(count)
+    sets = rng.random((9, count, 2)) + 0.5
+    sets[1::2, :, 1] = 1 + rng.integers(0, 256, (4, count)) * 2.0**-52
+    volumes = each_isa(lambda: pp.hypervolume(sets, 0))
+    for points, volume in zip(sets, volumes, strict=True):
+        exact = width = Fraction(0)
+        falling = sorted(points.tolist(), key=lambda point: -point[1])
+        for (x, y), (_, below) in zip(falling, [*falling[1:], (0, 0)], strict=True):
+            width = max(width, Fraction(x))
+            exact += width * (Fraction(y) - Fraction(below))
+        assert abs(Fraction(float(volume)) - exact) <= count * Fraction(1, 2**52)
+        assert volume == each_isa(lambda points=points: pp.hypervolume(points, 0))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])
