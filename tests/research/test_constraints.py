@@ -72,7 +72,14 @@ def test_a_short_training_records_every_seed_and_level(monkeypatch):
     pytest.importorskip("scipy")
     monkeypatch.setattr(constraints, "STEPS", 3)
     monkeypatch.setattr(constraints, "EARLY", range(1, 3))
-    for name in ("limit", "LACONIC", "clipped dual 0.01", "exact penalty", "prime_rl 0.1"):
+    for name in (
+        "limit",
+        "limit with schedule",
+        "LACONIC",
+        "clipped dual 0.01",
+        "exact penalty",
+        "prime_rl 0.1",
+    ):
         rows = list(constraints.train(TASKS["deep_knees"], name, [0, 1]))
         assert [(row["seed"], row["level"]) for row in rows] == [
             (seed, level) for seed in (0, 1) for level in constraints.LEVELS
