@@ -326,8 +326,9 @@ class ParetoPOConfig:
     )
     margin: float = argument(
         0.0,
-        "Margin by which a dominator must win, in the rewards' units. If it is the square "
-        "root of sigma, ties do not count as wins.",
+        "Margin that the noisy comparison adds to each difference of rewards, in the rewards' "
+        "units. If margin is the square root of sigma and sigma is small, ties do not count as "
+        "wins.",
         low=0.0,
         of=_of("soft_pareto"),
     )

@@ -425,7 +425,7 @@ class OptimiserConfig:
         low=0,
     )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
-        "dapo", "Average of the token losses, named as in TRL."
+        "dapo", "Way of averaging the token losses, named as in TRL."
     )
     clip_low: float = key(
         0.2, "Clipping of the probability ratio from below, at 1 - clip_low.", low=0.0, high=1.0
@@ -433,7 +433,9 @@ class OptimiserConfig:
     clip_high: float = key(
         0.28, "Clipping of the probability ratio from above, at 1 + clip_high.", low=0.0
     )
-    kl: float = key(0.0, "Weight of the KL penalty to the initial policy.", low=0.0)
+    kl: float = key(
+        0.0, "Weight of the penalty on the KL divergence from the initial policy.", low=0.0
+    )
     decision_entropy: float = key(
         0.0,
         "Weight of a bonus for the entropy of the first choice between tools, in units of the "
@@ -593,7 +595,9 @@ class OpenRLHFConfig:
     )
     eager_engine: bool = key(False, "Run engines without CUDA graphs.")
     prefix_caching: bool = key(True, "Keep the keys and values of shared prefixes in the engines.")
-    asynchronous: bool = key(False, "Generate the next rollouts while training on the last.")
+    asynchronous: bool = key(
+        False, "Generate the next rollouts while the policy trains on the previous ones."
+    )
     queue: int = key(
         1, "Number of rollout batches that may wait for training; for asynchronous = true.", low=1
     )
