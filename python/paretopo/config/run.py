@@ -57,7 +57,7 @@ class RunConfig:
 
     recipe: Literal["recommended", "paper"] = key(
         "recommended",
-        'Defaults of the keys whose default is "by recipe". paper: the paper\'s Algorithm 1. '
+        'Recipe that sets every default marked "by recipe". paper: the paper\'s Algorithm 1. '
         "recommended: the recipe that the study supports.",
     )
     backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Trainer that updates the policy.")
