@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import platform
 import re
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def run(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:
 
 def write_outcomes(text: str, outcomes: Sequence[tuple[Defect, Outcome]]) -> str:
     """Return the page with other outcomes in its table; peers that are missing keep theirs."""
-    system = f"{sys.platform}, Python {sys.version.split()[0]}"
+    system = f"{platform.system()} with Python {platform.python_version()}"
     text = re.sub(r"last updated on .*", f"last updated on {system}.", text, count=1)
     for number, (defect, outcome) in enumerate(outcomes, 1):
         version = peers.find_version(defect.peer)
