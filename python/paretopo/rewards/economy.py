@@ -84,7 +84,7 @@ def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
         costs: Any shape, finite numbers of at least 0.
         price: At least 0, of a shape that broadcasts to that of ``costs``: the value of a
             :class:`~paretopo.rewards.learnt_costs.SuccessPrice`. None and 0 mean that the price is
-            unknown; a cost of 0 then saves all, any other cost nothing.
+            unknown; a cost of 0 then gives 1, any other cost -1.
 
     Returns:
         float64 of the shape of ``costs``, from -1 to 1: 1 for a cost of 0, 0 for the price.
