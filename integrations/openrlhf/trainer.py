@@ -48,6 +48,10 @@ class ParetoTraining:
         self._session = ray.get_actor(self.args.paretopo.session)
         self._restored = False
 
+    def get_max_steps(self) -> int:
+        """Return the steps of the learning-rate schedule; OpenRLHF's count those of all prompts."""
+        return int(self.args.paretopo.steps)
+
     def restore_best_checkpoint_state(self, checkpoint_states: Any) -> None:
         """Begin or resume the session, after OpenRLHF has looked for a checkpoint."""
         super().restore_best_checkpoint_state(checkpoint_states)  # type: ignore[misc]

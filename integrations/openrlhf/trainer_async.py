@@ -54,14 +54,19 @@ class TrainingActor(ParetoTraining, unwrap_actor(ppo_trainer_async.TrainingActor
 class ParetoPPOTrainerAsync(unwrap_actor(ppo_trainer_async.PPOTrainerAsync)):  # type: ignore[misc]
     """Starts both processes."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, pretrain: str, strategy: Any, *args: Any, **kwargs: Any) -> None:
+        self._steps: int = strategy.args.paretopo.steps
         # OpenRLHF looks the names up in this process.
         names = ("do_sample", "max_len", "max_new_tokens", "temperature", "top_p")
         generation = {name: kwargs[name] for name in names if name in kwargs}
         training = ray.remote(TrainingActor)
         ppo_trainer_async.GenerateSamplesActor = ray.remote(GenerateSamplesActor)
         ppo_trainer_async.TrainingActor = _With(training, generation=generation)
-        super().__init__(*args, **kwargs)
+        super().__init__(pretrain, strategy, *args, **kwargs)
+
+    def get_max_steps(self) -> int:
+        """As :meth:`ParetoTraining.get_max_steps`."""
+        return self._steps
 
 
 class _With:

@@ -17,7 +17,6 @@ pytest.importorskip("openrlhf", exc_type=ImportError)
 psutil = pytest.importorskip("psutil")
 
 from support.curves import read_curves
-from support.limits import check_limit
 from support.rehearsals import (
     command,
     exchanges,
@@ -27,6 +26,7 @@ from support.rehearsals import (
     start,
     wait_for,
 )
+from support.step_records import check_cosine, check_limit
 
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.calculator import is_correct
@@ -89,8 +89,10 @@ def test_an_asynchronous_run(new_run, partial):
         openrlhf__asynchronous=True,
         openrlhf__partial_rollouts=partial,
         optimiser__learning_rate=1e-4,
+        optimiser__learning_rate_schedule="cosine",
     )
     finish(run)
+    check_cosine(run.steps(), 1e-4)
     assert all(abs(row["vllm_kl"]) < 0.01 for row in run.steps())
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
@@ -164,10 +166,11 @@ def check_lagrangian(run: RunFolder) -> None:
 
 
 def test_killed_job_resumes_at_its_checkpoint(new_run):
-    """With an objective that remembers all rollouts, and a limit."""
+    """With an objective that remembers all rollouts, a limit, and a falling learning rate."""
     run = new_run(
         LIMITED,
         optimiser__steps=5,
+        optimiser__learning_rate_schedule="cosine",
         paretopo__stage1_steps=3,
         paretopo__stage1_estimator="rloo",
         paretopo__stage2_estimator="dr_grpo",
@@ -187,6 +190,7 @@ def test_killed_job_resumes_at_its_checkpoint(new_run):
         assert list(row["measured"]) == ["correct", "calls", "tokens"]
     check_limit(run.steps(), "tokens", 8, {"correct": 0.6, "calls": 0.4})
     check_lagrangian(run)
+    check_cosine(run.steps(), run.config.optimiser.learning_rate)
     (resumed,) = run.manifest["resumed"]
     assert resumed["from_step"] >= 3
     again = [row for row in exchanges(run)[len(before) :] if row["step"] == 4]

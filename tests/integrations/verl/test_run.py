@@ -16,7 +16,6 @@ if importlib.util.find_spec("verl") is None:
     pytest.skip("verl is not installed", allow_module_level=True)
 pytest.importorskip("psutil")
 
-from support.limits import check_limit
 from support.rehearsals import (
     environment,
     kill_all,
@@ -24,6 +23,7 @@ from support.rehearsals import (
     output,
     wait_for,
 )
+from support.step_records import check_cosine, check_limit
 
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.run.folder import RunFolder
@@ -37,6 +37,7 @@ TRAIN = [
     *("--set", "paretopo.stage1_steps=2", "--set", "paretopo.stage1_estimator=rloo"),
     *("--set", "paretopo.stage2_estimator=dr_grpo", "--set", "objectives.routed.high=1"),
     *("--set", "run.checkpoint_every=1", "--set", "evaluation.every=1"),
+    *("--set", "optimiser.learning_rate_schedule=cosine"),
 ]
 LIMIT = 16  # mean tokens
 
@@ -134,6 +135,7 @@ def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
     assert set(steps[0]["measured"]) == {"routed", "polite", "greets", "tokens"}
     [multiplier] = state["controller"]["limits"]["values"]
     assert steps[done]["limits"]["tokens"]["multiplier"] == multiplier
+    check_cosine(steps, run.config.optimiser.learning_rate)
     check_limit(steps, "tokens", LIMIT, {"routed": 0.625, "polite": 0.1875, "greets": 0.1875})
     lines = (run.path / "rehearsal.jsonl").read_text().splitlines()
     proofs = {row["step"]: row for row in map(json.loads, lines)}

@@ -1,7 +1,8 @@
-"""Recompute a limit on a mean cost from the records of a run, as docs/constraints.md defines it."""
+"""Recompute the multipliers and learning rates of a run from its records, as the pages say."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,3 +46,15 @@ def check_limit(
         shares = {**weights, name: multiplier}
         expected = {one: share / (1.0 + multiplier) for one, share in shares.items()}
         assert row["weight"] == pytest.approx(expected)
+
+
+def check_cosine(rows: Sequence[Mapping[str, Any]], rate: float) -> None:
+    """Check that the learning rates of all steps fall to 0 along half a cosine.
+
+    Args:
+        rows: All rows of `steps.jsonl`. Their framework reads the rate after the update, where the
+            next step's stands.
+        rate: That of the first step.
+    """
+    expected = [rate * 0.5 * (1.0 + math.cos(math.pi * row["step"] / len(rows))) for row in rows]
+    assert [row["learning_rate"] for row in rows] == pytest.approx(expected, abs=1e-6 * rate)
