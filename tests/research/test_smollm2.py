@@ -15,23 +15,29 @@ def read(name):
     return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("name", ["limit", "steerable"])
-def test_configuration_loads(name, monkeypatch):
+@pytest.mark.parametrize(("name", "steps"), [("limit", 240), ("steerable", 60)])
+def test_configuration_loads(name, steps, monkeypatch):
     monkeypatch.chdir(ROOT)
-    assert load(f"research/smollm2/{name}.toml").optimiser.steps == 60
+    assert load(f"research/smollm2/{name}.toml").optimiser.steps == steps
 
 
 def test_the_page_on_limits_quotes_the_records():
     page = (ROOT / "docs" / "constraints.md").read_text(encoding="utf-8")
-    for row in read("limits.jsonl"):
-        late, last = row["mean"][20:], row["held_out"]
-        rate = {1e-4: "1e-4", 3e-5: "3e-5"}[row["learning_rate"]]
+    rows = read("limits.jsonl")
+    for row in rows:
+        steps, last = row["mean"], row["held_out"]
+        late = steps[len(steps) * 2 // 3 :]
+        rate = {1e-4: "1e-4", 2e-5: "2e-5", 3e-5: "3e-5"}[row["learning_rate"]]
         cells = (
-            f"{row['limit']} | {rate} | {sum(late) / len(late):.2f} | {min(late):.2f}\N{EN DASH}"
-            f"{max(late):.2f} | {last['calls']:.2f} \N{PLUS-MINUS SIGN} {last['error']:.2f} | "
-            f"{100 * last['correct']:.1f} %"
+            f"{row['limit']} | {len(steps)} of {row['rollouts']} | {rate}, {row['schedule']} | "
+            f"{sum(late) / len(late):.2f} | {last['calls']:.2f} \N{PLUS-MINUS SIGN} "
+            f"{last['error']:.2f} | {100 * last['correct']:.1f} %"
         )
         assert f"| {cells} |" in page
+    falling = [row for row in rows if row["schedule"] == "cosine"]
+    assert all(f"starts with {row['start']:.1f} calls" in page for row in falling)
+    kept = [row["limit"] for row in falling if row["held_out"]["calls"] <= 1.03 * row["limit"]]
+    assert kept == [0.4, 0.6, 1.0, 1.2]
 
 
 def test_the_page_on_steerable_policies_quotes_the_records():
