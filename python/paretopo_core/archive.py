@@ -276,7 +276,7 @@ class ParetoArchive:
 
     @property
     def hypervolume(self) -> float:
-        """The hypervolume of the members: the sum of all gains, recomputed after a drop.
+        """The hypervolume of the members, which is the sum of all gains; recomputed after a drop.
 
         Raises:
             ValueError: the archive was made without ``ref``.
