@@ -18,9 +18,8 @@ from pathlib import Path
 from bench import peers
 
 PAGE = Path(__file__).parents[1] / "docs" / "peers.md"
-_DEFECT = re.compile(
-    r"^## \d+\. [^\n]+\n\n(\w+): (.+?)\.\n\n```python\n(.*?)```", re.DOTALL | re.MULTILINE
-)
+_ROW = re.compile(r"^\| \[\d+\]\(#[^)]*\) \| (\w+) [^|]+ \| ([^|]+) \| [^|]* \|$", re.MULTILINE)
+_PROGRAM = re.compile(r"^## \d+\. [^\n]+\n\n```python\n(.*?)```", re.DOTALL | re.MULTILINE)
 _LIMIT_S = 60.0
 _WRONG = 3  # the exit code of a program that saw a wrong answer
 
@@ -52,8 +51,9 @@ class Outcome:
 
 
 def read_defects(text: str) -> list[Defect]:
-    """Return the defects of a page, in its order."""
-    return [Defect(*found) for found in _DEFECT.findall(text)]
+    """Return the defects of a page: a row of its table, and the program with the same number."""
+    rows, programs = _ROW.findall(text), _PROGRAM.findall(text)
+    return [Defect(*row, program) for row, program in zip(rows, programs, strict=True)]
 
 
 def run(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:

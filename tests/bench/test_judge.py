@@ -99,8 +99,8 @@ def test_outcomes_go_into_the_row_of_their_program():
     found = defects.read_defects(text)
     assert len(found) == text.count("\n| [") == text.count("```python") > 10
     assert {one.peer for one in found} <= set(peers.PEERS)
-    ours = "## 1. paper sum\n\npaper: some `sum`.\n\n```python\ngot = 1\n```\n"
-    [one] = defects.read_defects(ours)
+    row = "| [1](#1-paper-sum) | paper 1.0 | some `sum` | wrong: [1] |\n"
+    [one] = defects.read_defects(f"{row}\n## 1. paper sum\n\n```python\ngot = 1\n```\n")
     assert one == Defect("paper", "some `sum`", "got = 1\n")
     rows = defects.write_outcomes(text, [(found[0], defects.Outcome("right", "x\\1"))])
     version = peers.find_version(found[0].peer)
