@@ -25,25 +25,23 @@ BACKEND = Backend(
     ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
     extra="openrlhf",
     limits=(
-        Limit("optimiser.method", ("adamw",), "it trains with DeepSpeed's AdamW"),
+        Limit("optimiser.method", ("adamw",), "it trains with AdamW"),
         Limit(
             "optimiser.learn_from",
             ("rewards",),
-            "fine-tune on TRL, or with OpenRLHF's own train_sft, and set model.path to the result",
+            "fine-tune on TRL or with the trainer's own script, then set model.path to the result",
         ),
         Limit(
             "optimiser.decision_entropy",
             (0.0,),
-            "its entropy bonus counts all tokens of a response, not the choice between tools: "
-            "train on TRL",
+            "its entropy bonus covers all tokens of a response: train on TRL",
         ),
         Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
         Limit(
             "openrlhf.zero_stage",
             (0, 1, 2),
-            "with model.lora, each adapter is added to its complete matrix on the way to the "
-            "engines, but ZeRO-3 splits the matrices",
+            "with model.lora, adapters are merged into complete matrices, which ZeRO-3 splits",
             lambda config: config.model.lora.rank > 0,
         ),
         Limit(
@@ -63,9 +61,8 @@ BACKEND = Backend(
         Limit(
             "tool.search_url",
             (),
-            "with openrlhf.nodes above 1, a server that the run starts serves only its own "
-            "machine: set the address of a server that you start, paretopo serve-search --host "
-            "ADDRESS",
+            "with openrlhf.nodes above 1, start a server that all machines can reach, with "
+            "paretopo serve-search --host ADDRESS, and set its address",
             lambda config: _serves_one_machine(config) and config.tool.search_url == NONE,
         ),
     ),

@@ -20,13 +20,12 @@ BACKEND = Backend(
         Limit(
             "optimiser.learn_from",
             ("rewards",),
-            "fine-tune on TRL, or with verl's own sft_trainer, and set model.path to the result",
+            "fine-tune on TRL or with the trainer's own script, then set model.path to the result",
         ),
         Limit(
             "optimiser.decision_entropy",
             (0.0,),
-            "its entropy bonus counts all tokens of a response, not the choice between tools: "
-            "train on TRL",
+            "its entropy bonus covers all tokens of a response: train on TRL",
         ),
         Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
