@@ -82,21 +82,21 @@ class Objective:
 
     name: str = key(
         "correct",
-        "Name in rollouts and records. It names a built-in measure, a reward function, or a value "
-        "that an agent or an environment reports. Built-in measures: correct, calls, failed_calls, "
-        "turns, seconds, dollars, and tokens (that the policy writes).",
+        "Name in rollouts and records. It names a built-in measure (correct, calls, "
+        "failed_calls, tokens, turns, seconds or dollars), a reward function, or a value that an "
+        "agent or an environment reports.",
         shown_default="none",
     )
     function: str | None = key(
         None,
         "Reward function, if its name is not that of the objective: a name in rewards.file, "
         '"package.module:name", "package.module:name(parameter=1)", or a reward model, '
-        '"model:NAME". Several objectives can share a function that returns their values by name.',
-        shown_default="the function in rewards.file with the objective's name",
+        '"model:NAME".',
+        shown_default="by name, from rewards.file",
     )
     weight: float | None = key(
         None,
-        "Weight relative to those of the other objectives. Set it for all objectives or for none.",
+        "Weight relative to the other objectives.",
         low=0.0,
         shown_default="all equal",
     )
@@ -105,20 +105,20 @@ class Objective:
         "[w, a, b]: the weight is w until step a, then changes linearly, and equals the key weight "
         "from step b on.",
         low=0.0,
-        shown_default="none: the same weight in all steps",
+        shown_default="none",
     )
     limit: float | None = key(
         None,
-        "Upper limit on the mean over all rollouts, in the unit of the measure; a lower limit "
-        "if more is better. Training adapts the weight to stay within it: docs/constraints.md.",
+        "Upper limit on the mean over all rollouts, or lower limit if more is better: "
+        "docs/constraints.md.",
         low=0.0,
         open_low=True,
         shown_default="none",
     )
     share: float | None = argument(
         None,
-        "Smallest share of the rollouts that must stay within the limit. Without a share, the "
-        "limit applies to the mean.",
+        "Smallest share of the rollouts that must stay within the limit; without it, the limit "
+        "applies to the mean.",
         low=0.0,
         high=1.0,
         open_low=True,
@@ -129,8 +129,7 @@ class Objective:
     better: Literal["more", "fewer"] = key(
         None,
         "Direction of improvement.",
-        shown_default='"fewer" for calls, failed_calls, tokens, turns, seconds and dollars, else '
-        '"more"',
+        shown_default='"fewer" for the built-in costs, else "more"',
     )
     economy: Literal[
         "raw",
@@ -146,7 +145,7 @@ class Objective:
         "laser_d",
     ] = key(
         None,
-        "Formula that converts the measure into a reward; docs/objectives.md explains the choices.",
+        "Formula that converts the measure into a reward: docs/objectives.md.",
         shown_default='"saving" for a cost, else "raw". With recipe = "paper": "paretopo" for '
         'calls, else "raw"',
     )
@@ -166,14 +165,14 @@ class Objective:
     )
     price: float = key(
         1.0,
-        "Price of one unit. The measure is first multiplied by its price.",
+        "Price of one unit, by which the measure is multiplied.",
         low=0.0,
         open_low=True,
     )
     budget: float | None = key(
         None,
-        "Budget for a cost. The measure becomes the unspent part of the budget, in units of the "
-        "price, and more is better.",
+        "Budget for a cost. The measure becomes the unspent part of the budget, and more is "
+        "better.",
         low=0.0,
         open_low=True,
         shown_default="none",
@@ -187,27 +186,24 @@ class Objective:
     )
     gate: bool | None = key(
         None,
-        "true makes this objective the gate: a rollout has solved its prompt if the objective is "
-        "above its threshold. If no objective has gate = true, one named correct, accuracy or "
-        "similar is the gate; otherwise there is none.",
+        "true makes this objective the gate, which decides whether a rollout has solved its "
+        "prompt.",
         shown_default="by its name",
     )
     threshold: float = key(
         0.0,
-        "Threshold of the gate, in its own unit. A value equal to the threshold does not pass.",
+        "A rollout passes the gate if its value is above the threshold.",
     )
     failure: float | Literal["worst", "keeps"] = key(
         None,
-        'Reward of a failed rollout, with paretopo.gate = "success". worst: the worst of its '
-        "group. keeps: its own reward. A number must be no better than the worst possible value.",
+        "Reward of a failed rollout. worst: the worst of its group. keeps: its own reward.",
         shown_default='0 with an economy of "paretopo" or "otc", else "worst"',
     )
     low: float | None = key(None, "Smallest valid value.", shown_default="0 for built-in measures")
     high: float | None = key(None, "Largest valid value.", shown_default="1 for correct")
     reference: float | None = key(
         None,
-        "Coordinate of the hypervolume's reference point, in the unit of the measure. With an "
-        'economy of "paretopo", "otc" or "saving", it is a reward instead.',
+        "Coordinate of the hypervolume's reference point: docs/objectives.md.",
         shown_default="by paretopo.reference",
     )
     recipe: Literal["recommended", "paper"] = key(

@@ -259,14 +259,13 @@ class ParetoPOConfig:
     )
     reference: Literal["initial", "zero"] = key(
         None,
-        "Reference point of the hypervolume for objectives without their own: the first "
-        "evaluation, or the worst possible reward, which is 0 for an economy.",
+        "Reference point of the hypervolume for objectives without their own. initial: the first "
+        "evaluation. zero: the worst possible reward.",
         shown_default=BY_RECIPE,
     )
     stage1_steps: int | Literal["epoch", "all"] = key(
         None,
-        'Number of steps of stage 1. "epoch" means one pass over the prompts, "all" the '
-        "complete run; 0 starts with stage 2.",
+        "Number of steps of stage 1. epoch: one pass over the prompts. all: the complete run.",
         low=0,
         shown_default=BY_RECIPE,
     )
@@ -278,30 +277,27 @@ class ParetoPOConfig:
     )
     economies: Literal["each", "least"] = key(
         None,
-        "Combination of all rewards but the first. each: every reward counts with its own weight. "
-        "least: only the lowest of these rewards counts, with the sum of their weights, so a "
-        "compromise is worth more than an extreme.",
+        "Combination of all rewards but the first. each: every reward counts with its own "
+        "weight. least: only the lowest of these rewards counts, with the sum of their weights.",
         shown_default='"least" with the estimator worth, else "each"',
     )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
-        "Target of the stage-1 multiplier. Estimators that standardise within the group cancel a "
-        "factor on the reward.",
+        "Target of the stage-1 multiplier.",
         shown_default=BY_RECIPE,
     )
     centre: Literal["exact", "mean", "none", "std", "loo"] = key(
         None,
         "Baseline that is subtracted from the stage-2 advantages of a group. mean: their mean. "
         "std: their mean; the difference is then divided by their standard deviation. loo: the "
-        "mean of the other rollouts. none: 0. exact, for hypervolume: the mean volume that another"
-        " rollout would add in place of this one (docs/hvk.md).",
+        "mean of the other rollouts. none: 0. exact, for hypervolume: docs/hvk.md.",
         shown_default=BY_RECIPE,
     )
     k: int | tuple[int, ...] | Literal["archive"] = argument(
         1,
-        "Number of rollouts whose joint hypervolume counts (docs/hvk.md). A list gives one k for "
-        "each of several equal parts of the estimator's steps. "
-        'With "archive", k falls from 4 to 1 as the smoothed gain of the archive falls.',
+        "Number of rollouts whose joint hypervolume counts: docs/hvk.md. A list gives one k for "
+        "each of several equal parts of the estimator's steps. archive: k falls from 4 to 1 as "
+        "the smoothed gain falls.",
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
@@ -319,31 +315,26 @@ class ParetoPOConfig:
     )
     sigma: float = argument(
         0.1,
-        "Scale of the noise on every reward, in its units.",
+        "Scale of the noise on every reward.",
         low=0.0,
         open_low=True,
         of=_of("soft_pareto"),
     )
     margin: float = argument(
         0.0,
-        "Margin that the noisy comparison adds to each difference of rewards, in the rewards' "
-        "units. If margin is the square root of sigma and sigma is small, ties do not count as "
-        "wins.",
+        "Margin that the noisy comparison adds to each difference of rewards.",
         low=0.0,
         of=_of("soft_pareto"),
     )
     smoothing: float = argument(
         0.0,
-        "Smoothing of the maximum over objectives, in the rewards' units; 0 uses the exact "
-        "maximum.",
+        "Smoothing of the maximum over objectives; 0 uses the exact maximum.",
         low=0.0,
         of=_of("tchebycheff", "expected_tchebycheff"),
     )
     conflict: float = argument(
         0.8,
-        "Smallest agreement of the objectives with which a rollout is kept. The agreement is the "
-        "size of the sum of the weighted scores, divided by the sum of their sizes: 1 if all have "
-        "the same sign.",
+        "Smallest agreement of the objectives with which a rollout is kept: docs/estimators.md.",
         low=0.0,
         high=1.0,
         of=_of("gd2po", "hypervolume_gd2po"),
@@ -351,20 +342,20 @@ class ParetoPOConfig:
     saturation: float = argument(
         0.5,
         "Exponent s: the weight of an objective is multiplied by (1 - m)^s, where m is its mean "
-        "reward; 0 leaves the weights unchanged.",
+        "reward.",
         low=0.0,
         of=_of("sa_mrpo"),
     )
     gate: Literal["success", "none"] = key(
         None,
-        "success: a failed rollout gets each objective's failure value. none: all objectives "
-        "count for all rollouts.",
+        "success: a failed rollout gets the failure reward of each objective. none: all "
+        "objectives count for all rollouts.",
         shown_default=f'{BY_RECIPE}; "none" without an objective that can be the gate',
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,
-        "Groups that get no advantage. vector: all reward vectors are equal; accuracy: all solved"
-        " or all failed; off: none.",
+        "Groups that get no advantage. vector: all reward vectors are equal. accuracy: all "
+        "solved or all failed. off: none.",
         shown_default=BY_RECIPE,
     )
     gain_unit: Literal["raw", "box"] = argument(

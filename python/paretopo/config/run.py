@@ -57,14 +57,14 @@ class RunConfig:
 
     recipe: Literal["recommended", "paper"] = key(
         "recommended",
-        'Recipe that sets every default marked "by recipe". paper: the paper\'s Algorithm 1. '
-        "recommended: the recipe that the study supports.",
+        'Sets every default marked "by recipe". paper: the paper\'s Algorithm 1. recommended: the '
+        "recipe that the study supports.",
     )
     backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Trainer that updates the policy.")
     seed: int = key(
         0,
-        "Seed of all random numbers. On OpenRLHF and verl, two runs with the same seed still "
-        "differ, because the order in which their engines answer varies.",
+        "Seed of all random numbers. On OpenRLHF and verl, runs with the same seed still differ, "
+        "because the order in which their engines answer varies.",
         low=0,
         high=2**32 - 1,
     )

@@ -63,8 +63,8 @@ class ModelConfig:
     )
     dtype: Literal["auto", "float32", "bfloat16"] = key(
         "auto",
-        "Number format of forward and backward passes (backend trl). auto uses bfloat16 for a "
-        "loaded model if the device supports it. Trained weights are always float32.",
+        "Number format of forward and backward passes. auto: bfloat16 for a loaded model, if the "
+        "device supports it. Trained weights are always float32.",
     )
     gradient_checkpointing: bool = key(
         None,
@@ -73,21 +73,19 @@ class ModelConfig:
     )
     frozen_embeddings: bool = key(
         False,
-        "Do not train the token embeddings or a head that is tied to them (backend trl).",
+        "Do not train the token embeddings or a head that is tied to them.",
     )
-    layers: int = argument(
-        2, "Number of transformer layers of the tiny model.", low=1, of={"path": (TINY, SMALL)}
-    )
-    width: int = argument(128, "Hidden size of the tiny model.", low=8, of={"path": (TINY, SMALL)})
+    layers: int = argument(2, "Number of transformer layers.", low=1, of={"path": (TINY, SMALL)})
+    width: int = argument(128, "Hidden size.", low=8, of={"path": (TINY, SMALL)})
     heads: int = argument(
         4,
-        "Number of attention heads of the tiny model; must divide width.",
+        "Number of attention heads; must divide width.",
         low=1,
         of={"path": (TINY, SMALL)},
     )
     mlp_width: int = argument(
         256,
-        "Inner size of the tiny model's feed-forward layers.",
+        "Inner size of the feed-forward layers.",
         low=8,
         of={"path": (TINY, SMALL)},
     )
@@ -139,21 +137,19 @@ class TaskConfig:
     held_out: str = key(MADE_UP, "Held-out questions, in the same form.")
     tools: str = key(
         NONE,
-        "A Python file of functions that the policy may call, in TRL's format (questions); "
-        '"none" for no tools.',
+        "A Python file of functions that the policy may call, in TRL's format, for the task "
+        "questions.",
     )
-    prompts: int = argument(
-        512, "Number of training questions to generate.", low=1, of={"train": (MADE_UP,)}
-    )
+    prompts: int = argument(512, "Number of training questions.", low=1, of={"train": (MADE_UP,)})
     facts: int = argument(
         24,
-        "Number of memorised facts, for generated questions that need no call.",
+        "Number of memorised facts, for questions that need no call.",
         low=1,
         of={"train": (MADE_UP,)},
     )
     kinds: tuple[float, ...] = argument(
         (0.34, 0.33, 0.33),
-        "Shares of generated questions that need 0, 1 and 2 calls; the sum is 1.",
+        "Shares of questions that need 0, 1 and 2 calls.",
         low=0.0,
         high=1.0,
         of={"train": (MADE_UP,)},
@@ -198,7 +194,7 @@ class ToolConfig:
     memory_mb: int = key(512, "Memory limit of a program, in MiB.", low=1)
     workers: int = key(
         8,
-        "Number of programs that run at the same time in each process that generates rollouts.",
+        "Number of programs that each process runs at the same time.",
         low=1,
     )
     isolation: Literal["bubblewrap", "process"] = key(
@@ -207,22 +203,21 @@ class ToolConfig:
     )
     sandbox_url: str = key(
         NONE,
-        'Address of a SandboxFusion server that runs the programs instead; "none" for no server.',
+        "Address of a SandboxFusion server that runs the programs instead.",
     )
     search_url: str = key(
         NONE,
-        'Address of a search server with Search-R1\'s protocol; "none" if `corpus` is set.',
+        "Address of a search server with Search-R1's protocol.",
     )
     corpus: str = key(
         NONE,
-        "A JSONL corpus that the run itself serves with BM25; generated questions have their "
-        "own corpus.",
+        "A JSONL corpus that the run itself serves with BM25.",
     )
     topk: int = key(3, "Number of passages per search.", low=1, high=100)
     solver_price: float = key(
         0.0,
-        "Price in dollars of a call of the solver, a second tool that computes two operations in "
-        "one call; 0 removes the solver.",
+        "Dollars per call of the solver, a second tool that computes two operations in one call; "
+        "0 removes the solver.",
         low=0.0,
     )
 
@@ -240,11 +235,11 @@ class WarmupConfig:
     """Supervised steps on written traces before reinforcement learning."""
 
     steps: int = key(350, "Number of supervised steps; 0 skips the warm-up.", low=0)
-    batch_size: int = key(64, "Number of demonstrations (traces) per supervised step.", low=1)
+    batch_size: int = key(64, "Number of demonstrations (traces) per step.", low=1)
     micro_batch: int = key(
         0,
-        "Number of traces per forward and backward pass, sorted by length to save memory and "
-        "padding; 0 processes all traces of a step at once.",
+        "Number of traces per forward and backward pass; small numbers save memory. 0 processes "
+        "all traces of a step at once.",
         low=0,
     )
     learning_rate: float | None = key(
@@ -261,12 +256,12 @@ class WarmupConfig:
     file: str = key(
         NONE,
         "For the task questions: a Python file with a function `demonstrate` that writes the "
-        'rollouts to imitate; "none" to imitate the answers.',
+        'rollouts to imitate; with "none", the model imitates the answers.',
     )
     shared: str = key(
         NONE,
-        "A folder that stores finished warm-ups. Runs with the same model, task, warm-up and "
-        'seed share them. "none" for no sharing.',
+        "A folder of finished warm-ups, shared by runs with the same model, task, warm-up and "
+        "seed.",
     )
 
     def __post_init__(self) -> None:
@@ -279,37 +274,34 @@ class RewardsConfig:
 
     file: str = key(
         NONE,
-        "A Python file of reward functions in TRL's format, each named after its objective; "
-        '"none" for no file.',
+        "A Python file of reward functions in TRL's format, each named after its objective.",
     )
     timeout: float = key(
         60.0, "Time limit of one call of a reward function, in seconds.", low=0.0, open_low=True
     )
     retries: int = key(
         0,
-        "Number of further attempts after a call that fails or takes too long. The waiting time "
-        "before an attempt is 1, 2, 4 seconds and so on, up to 30.",
+        "Number of further attempts after a call that fails or takes too long.",
         low=0,
     )
     failing: Literal["stop", "skip"] = key(
         "stop",
         "Effect of a call whose last attempt fails. stop: the run stops. skip: the objective "
-        "does not apply to the rollouts of that call. A failure of the gate always stops the "
-        "run.",
+        "does not apply to the rollouts of that call.",
     )
     n_opt_scope: Literal["running", "group"] = key(
         "running",
         'Scope of the lowest cost of a success, for the economies "paretopo" and "otc": all '
-        "groups so far, or only the current group. Held-out questions follow evaluation_n_opt.",
+        "groups so far, or only the current group.",
     )
     n_opt_min_support: int = key(
-        1, "Number of successes that a lowest cost needs before it counts; the paper uses 1.", low=1
+        1, "Number of successes that a lowest cost needs before it counts.", low=1
     )
     evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
         None,
-        "Lowest cost for held-out questions. recompute: score all evaluations again when it falls. "
-        "running: score each evaluation once. frozen: keep the lowest cost of the first "
-        "evaluation; later answers with fewer calls then lose reward.",
+        "Lowest cost of a success on held-out questions. recompute: score all evaluations again "
+        "when it falls. running: score each evaluation once. frozen: keep the lowest cost of the "
+        "first evaluation.",
         shown_default=BY_RECIPE,
     )
     dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
@@ -343,7 +335,7 @@ class PreferenceConfig:
     sampling: Literal["dirichlet", "thin"] = key(
         "dirichlet",
         "Source of preferences in training. dirichlet: a Dirichlet distribution. thin: half of "
-        "them are drawn where the last evaluation's front is sparse (backend trl only).",
+        "them are drawn where the last evaluation's front is sparse.",
     )
     concentration: float = argument(
         1.0,
@@ -357,7 +349,7 @@ class PreferenceConfig:
     )
     grid: int = argument(
         5,
-        "An evaluation uses every weighting in multiples of 1 / grid; grid must divide levels.",
+        "An evaluation uses every weighting in multiples of 1 / grid.",
         low=1,
         of={"kind": ("weights",)},
     )
@@ -379,12 +371,10 @@ class OptimiserConfig:
     )
     learn_from: Literal["rewards", "answers"] = key(
         "rewards",
-        "rewards: learn from the rewards of rollouts. answers: supervised fine-tuning on the "
-        "correct answers, prompts_per_step of them per step (backend trl only).",
+        "rewards: reinforcement learning. answers: supervised fine-tuning on the correct "
+        "answers, prompts_per_step of them per step.",
     )
-    method: Literal["adamw", "sgd"] = key(
-        "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
-    )
+    method: Literal["adamw", "sgd"] = key("adamw", "AdamW, or plain stochastic gradient descent.")
     learning_rate: float | None = key(
         None, "Learning rate of the first step.", low=0.0, open_low=True, shown_default=BY_MODEL
     )
@@ -414,18 +404,17 @@ class OptimiserConfig:
     )
     max_prompt_tokens: int = key(
         0,
-        "Longest prompt in tokens, not counting its preference. Questions with longer prompts "
-        "are dropped, and their number is printed. 0 means no limit, but 512 tokens on verl.",
+        "Longest prompt in tokens; questions with longer prompts are dropped. 0 means no limit, "
+        "but 512 tokens on verl.",
         low=0,
     )
     max_tool_calls: int = key(
         4,
-        "Largest number of turns with tool calls; a turn may contain several calls. Later calls "
-        "are not executed.",
+        "Largest number of turns with tool calls; later calls are not executed.",
         low=0,
     )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
-        "dapo", "Way of averaging the token losses, named as in TRL."
+        "dapo", "Averaging of the token losses, named as in TRL."
     )
     clip_low: float = key(
         0.2, "Clipping of the probability ratio from below, at 1 - clip_low.", low=0.0, high=1.0
@@ -438,8 +427,7 @@ class OptimiserConfig:
     )
     decision_entropy: float = key(
         0.0,
-        "Weight of a bonus for the entropy of the first choice between tools, in units of the "
-        "advantage. It falls linearly to 0 over the run (backend trl only): docs/steerable.md.",
+        "Weight of a bonus for the entropy of the first choice between tools: docs/steerable.md.",
         low=0.0,
     )
 
@@ -506,13 +494,12 @@ class OptimiserConfig:
 class EvaluationConfig:
     """The held-out evaluation, which drives stage 1 and the archive."""
 
-    every: int = key(1, "Number of steps between evaluations; the paper uses 1.", low=1)
-    prompts: int = key(64, "Number of held-out questions, which training never uses.", low=1)
+    every: int = key(1, "Number of steps between evaluations.", low=1)
+    prompts: int = key(64, "Number of held-out questions.", low=1)
     temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
     kinds: tuple[str, ...] | None = key(
         None,
-        "Kinds of held-out questions that count for stage 1, the archive and the means. All "
-        "other kinds are only reported, each separately.",
+        "Kinds of held-out questions that count for stage 1, the archive and the means.",
         shown_default="all",
     )
 
@@ -530,21 +517,20 @@ class RunFolderConfig:
     )
     threads: int = key(
         0,
-        "Number of CPU threads for torch, at most one per available core. 0 means one thread for "
-        "the tiny model, and one per physical core for a loaded model.",
+        "Number of CPU threads for torch. 0 means one thread for the tiny model, and one per "
+        "physical core for a loaded model.",
         low=0,
     )
     device: Literal["auto", "cpu", "cuda"] = key("auto", "Device of the policy.")
     trajectories: int = key(
         2,
-        "Number of prompts, in each step and each evaluation, whose rollouts are kept as text; "
-        "0 keeps none.",
+        "Number of prompts, in each step and each evaluation, whose rollouts are kept as text.",
         low=0,
     )
     trajectories_mb: int = key(
         100,
         "Limit on the size of the kept text, in megabytes. Beyond the limit, every second kept "
-        "step is dropped, repeatedly if needed.",
+        "step is dropped.",
         low=1,
     )
     tensorboard: bool = key(
@@ -552,8 +538,8 @@ class RunFolderConfig:
     )
     wandb_project: str = key(
         NONE,
-        'Weights & Biases project that receives the same curves; "none" for no project. Needs '
-        "the extra wandb, and the API key in WANDB_API_KEY.",
+        "Weights & Biases project that receives the same curves. Needs the extra wandb, and the "
+        "API key in WANDB_API_KEY.",
     )
 
     def __post_init__(self) -> None:
@@ -571,9 +557,7 @@ class OpenRLHFConfig:
         FROM_TASK, 'Training prompts: "task", or a JSONL or Parquet file of prompts and labels.'
     )
     held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
-    chat_template: bool = key(
-        True, "Apply the chat template to the prompts of a file; tasks apply it themselves."
-    )
+    chat_template: bool = key(True, "Apply the chat template to the prompts of a file.")
     turn_timeout: float = key(
         600.0, "Time limit of a turn of the agent, in seconds.", low=0.0, open_low=True
     )
@@ -599,10 +583,10 @@ class OpenRLHFConfig:
         False, "Generate the next rollouts while the policy trains on the previous ones."
     )
     queue: int = key(
-        1, "Number of rollout batches that may wait for training; for asynchronous = true.", low=1
+        1, "Number of rollout batches that may wait for training, if asynchronous.", low=1
     )
     partial_rollouts: bool = key(
-        False, "Update the engines' weights in the middle of rollouts; for asynchronous = true."
+        False, "Update the engines' weights in the middle of rollouts, if asynchronous."
     )
     zero_stage: int = key(2, "DeepSpeed ZeRO stage.", low=0, high=3)
     adam_offload: bool = key(False, "Keep the optimiser's state in host memory.")
@@ -626,15 +610,13 @@ class OpenRLHFConfig:
     overlong_buffer: int = key(
         0,
         "Number of tokens at the end of the response budget over which the advantage falls "
-        "linearly; 0 turns this off.",
+        "linearly.",
         low=0,
     )
     overlong_penalty: float = key(
         1.0, "Reduction of the advantage at the end of the budget.", low=0.0
     )
-    options: str = key(
-        "none", 'Further options of OpenRLHF, as on its command line; "none" for no options.'
-    )
+    options: str = key("none", "Further options of OpenRLHF, as on its command line.")
 
     def __post_init__(self) -> None:
         check_section(self, "openrlhf")
@@ -681,8 +663,7 @@ class VerlConfig:
     )
     tools: str = key(
         NONE,
-        'A Python file of functions that the policy may call, for agent = "tool_agent"; "none" '
-        "for no tools.",
+        'A Python file of functions that the policy may call, for agent = "tool_agent".',
     )
     nodes: int = key(1, "Number of machines.", low=1)
     gpus_per_node: int = key(8, "Number of GPUs on each machine.", low=1)
@@ -701,9 +682,7 @@ class VerlConfig:
     dynamic_sampling: bool = key(
         False, "Replace the groups that paretopo.group_filter drops, until a step is full."
     )
-    options: str = key(
-        "none", 'Further options of verl, as on its command line; "none" for no options.'
-    )
+    options: str = key("none", "Further options of verl, as on its command line.")
 
     def __post_init__(self) -> None:
         check_section(self, "verl")

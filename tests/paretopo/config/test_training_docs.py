@@ -34,6 +34,19 @@ def shown(field: dataclasses.Field, about: Key) -> str:
     return f"`{value!r}`".replace("'", '"')
 
 
+def shorten(values: str) -> str:
+    """Write the allowed values for a table: ``an integer of at least 1`` as ``integer ≥ 1``."""
+    values = re.sub(r"\ban? (?=integer|number|string|list)", "", values)
+    for words, sign in (
+        ("of at least", "≥"),
+        ("greater than", ">"),
+        ("at most", "≤"),
+        ("less than", "<"),
+    ):
+        values = values.replace(words, sign)
+    return values.replace('" or "', '", "')
+
+
 def key_table(section: type) -> str:
     """Keys, and after them the arguments of their values."""
     hints = typing.get_type_hints(section)
@@ -46,7 +59,7 @@ def key_table(section: type) -> str:
         takes = (
             "an estimator"
             if hints[field.name] is EstimatorName
-            else describe_values(hints[field.name], about)
+            else shorten(describe_values(hints[field.name], about))
         )
         end = f"{takes} | {shown(field, about)} | {about.doc} |"
         if not about.of:
@@ -58,6 +71,11 @@ def key_table(section: type) -> str:
         named = "; ".join(
             f"{' and '.join(keys_)} {', '.join(values)}" for values, keys_ in owners.items()
         )
+        for words, short in (
+            ("`stage2_estimator` and `stage1_estimator`", "estimator"),
+            ("`limit` a number", "a number as `limit`"),
+        ):
+            named = named.replace(words, short)
         further.append(f"| `{field.name}` | {named} | {end}")
     return "\n".join([*rows, "", *further] if len(further) > 2 else rows)
 
