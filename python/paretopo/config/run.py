@@ -57,8 +57,8 @@ class RunConfig:
 
     recipe: Literal["recommended", "paper"] = key(
         "recommended",
-        'Sets every default marked "by recipe". paper: the paper\'s Algorithm 1. recommended: the '
-        "recipe that the study supports.",
+        'Source of every default marked "by recipe". paper: the paper\'s Algorithm 1. '
+        "recommended: the recipe that the study supports.",
     )
     backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Trainer that updates the policy.")
     seed: int = key(
