@@ -18,19 +18,7 @@ yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = ROOT / "examples" / "cluster"
-PAGE = (ROOT / "docs" / "clusters.md").read_text(encoding="utf-8")
 CONFIG = ROOT / "examples" / "math_qwen2.5_7b.toml"
-
-
-def commands(text):
-    """Return the arguments of `paretopo` in each command line of a text."""
-    whole = re.sub(r"\\\n#?\s*", " ", text)
-    lines = (line.strip("# ") for line in whole.splitlines())
-    return [
-        shlex.split(line, comments=True)[1:]
-        for line in lines
-        if re.match(r"(\.venv/bin/)?paretopo (train|report|info)\b", line)
-    ]
 
 
 def understood(words):
