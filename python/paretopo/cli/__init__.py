@@ -38,7 +38,7 @@ examples:
   paretopo train --resume runs/RUN                resume after Ctrl-C, a crash or a kill
   paretopo evaluate runs/RUN                      test the trained model on held-out questions
   paretopo report runs/RUN                        write the tables and plots of a run
-  paretopo compare answers.csv                    compare any models by the logs of any evaluation
+  paretopo compare answers.csv                    compare models from the logs of their evaluations
   paretopo show runs/RUN                          read the model's answers, also in a browser
   paretopo study mine.toml                        compare methods, seeds and tasks
   paretopo serve-search corpus.jsonl              start a search server for training

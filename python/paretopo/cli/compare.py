@@ -15,7 +15,6 @@ examples:
   paretopo compare a.jsonl b.jsonl --objective correct:max --objective cost=usage.dollars:min
   paretopo compare logs/*.eval --objective match:max --objective output_tokens:min
   paretopo compare answers.csv --objective accuracy:max --objective tokens:min --out report
-  paretopo compare answers.csv --objective accuracy:max --objective tokens:min --json
 
 The first example needs a file like this one, with a row for each answer:
 
@@ -25,15 +24,13 @@ The first example needs a file like this one, with a row for each answer:
   large,q1,1,940
   large,q2,1,905
 
-A point is the mean of a model over its questions. Models that answered the same questions are
-compared question by question. Intervals and probabilities are shares of bootstrap replicates, which
-draw the questions again. An objective names a column, with dots for nested objects; len(COLUMN) is
-the length of a text or list, and NAME=COLUMN gives it a name.
+An objective names a column, with dots for nested objects; len(COLUMN) is the length of a text or
+list, and NAME=COLUMN gives it a name. docs/compare.md explains the results.
 
 These logs need no --by and no --question: samples_*.jsonl of lm-eval, .eval, .json of inspect-ai,
 rollouts of NeMo-Gym, results.jsonl and traces.jsonl of verifiers, trajectories.jsonl of paretopo.
-TensorBoard's event files and downloaded scalars, and exported charts of W&B, count with their last
-values. To see the columns of a file, name one that it does not have.
+In TensorBoard's event files and downloaded scalars, and in exported charts of W&B, the last value
+of each metric counts. To see the columns of a file, name one that it does not have.
 """
 
 
@@ -42,9 +39,9 @@ def add_compare(subcommands: Subcommands) -> None:
     parser = subcommands.add(
         "compare",
         _run,
-        "compare models by the logs of any evaluation, as a front",
-        "Compare models on several objectives by the logs of any evaluation: the front, its\n"
-        "hypervolume with an interval, and the probability that one model dominates another.",
+        "compare models from the logs of their evaluations",
+        "Compare models on several objectives, from the logs of their evaluations. Print\n"
+        "the front, its hypervolume with an interval, and probabilities of dominance.",
         _EXAMPLES,
     )
     parser.add_argument(
@@ -65,39 +62,40 @@ def add_compare(subcommands: Subcommands) -> None:
         action="append",
         default=[],
         metavar="COLUMN",
-        help="the column that names the model (default: model, or else one model for each file); "
-        "give it again to combine columns",
+        help="the column that names the model (default: model; if there is none, one model per "
+        "file); to combine columns, repeat the option",
     )
     parser.add_argument(
         "--question",
         metavar="COLUMN",
-        help="the column that names the question (default: by the format; none: rows are "
-        "independent)",
+        help="the column that names the question (default: detected), or none if the rows are "
+        "independent",
     )
     parser.add_argument(
         "--front",
         metavar="COLUMN",
-        help="the column that names a family of models, each with a front of its own",
+        help="the column that names a family of models; each family gets its own front",
     )
     parser.add_argument(
         "--ref",
         metavar="NUMBERS",
-        help="reference point of the hypervolume, with commas, in the order of the objectives "
-        "(default: the worst means with a margin of 10 %%)",
+        help="reference point of the hypervolume: a number for each objective, separated by commas "
+        "(default: the worst means, made worse by 10 %% of the range)",
     )
     parser.add_argument(
         "--cover",
         type=float,
         default=0.95,
         metavar="SHARE",
-        help="share of the hypervolume for the smallest subset of models (default: %(default)s)",
+        help="find the smallest set of models that covers this share of the hypervolume "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--replicates",
         type=int,
         default=10_000,
         metavar="N",
-        help="bootstrap replicates (default: %(default)s)",
+        help="number of bootstrap replicates (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of the replicates (default: %(default)s)"

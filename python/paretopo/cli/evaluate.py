@@ -42,9 +42,8 @@ tools:
 
 For all tools except task, --data takes files that paretopo prepare wrote. math-verify grades
 mathematics (prompts that ask for \\boxed{}). Other answers must match exactly, between <answer>
-tags. All responses are saved. After Ctrl-C, a crash or a kill, the same command resumes; with the
-tool task it starts again, in the same folder. If every question has its answers, it prints the
-results again. docs/evaluation.md explains the numbers and tests.
+tags. After Ctrl-C, a crash or a kill, the same command resumes; with the tool task it starts again,
+in the same folder. docs/evaluation.md explains the numbers and tests.
 """
 
 
@@ -54,7 +53,7 @@ def add_evaluate(subcommands: Subcommands) -> None:
         "evaluate",
         _run,
         "test a model on questions, with or without a tool",
-        "Measure accuracy, tool calls and response length of a model for each data set.",
+        "Measure a model's accuracy, tool calls and response length on each data set.",
         _EXAMPLES,
     )
     parser.add_argument(
@@ -64,32 +63,33 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--tool",
         choices=("task", "none", "python", "search", "rag"),
-        help="see the list below (default: none; task without --data)",
+        help="tool of the model, see the list below (default: none; without --data: task)",
     )
     parser.add_argument(
         "--max-calls",
         type=int,
         metavar="N",
-        help="tool calls per response (default: python 3, search 4)",
+        help="limit on tool calls per response (default: python 3, search 4)",
     )
     parser.add_argument(
         "--max-tokens",
         type=int,
         metavar="N",
-        help="tokens per response (default: 4096 for search, 3072 otherwise)",
+        help="limit on tokens per response (default: 4096 for search, 3072 otherwise)",
     )
     parser.add_argument(
         "--temperature",
         type=float,
         metavar="T",
-        help="sampling temperature; 0 is greedy (default: 0; for task, that of the run)",
+        help="sampling temperature; 0 is greedy (default: 0; for task: the run's temperature)",
     )
     parser.add_argument(
         "--top-p",
         type=float,
         default=1.0,
         metavar="P",
-        help="sample from the most likely tokens, up to this probability (default: %(default)s)",
+        help="sample from the most likely tokens, which together have this probability "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--samples",
@@ -126,8 +126,8 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="output folder; must not hold other results (default: evaluations/NAME-TOOL-DIGEST; "
-        "for task, evaluations/NAME-task)",
+        help="output folder; must not contain other results (default: "
+        "evaluations/NAME-TOOL-DIGEST; for task: evaluations/NAME-task)",
     )
     _add_runtime_options(parser.add_argument_group("runtime"))
     parser.set_defaults(default_of=parser.get_default)

@@ -24,9 +24,8 @@ data sets:
 {table}
 
 A training set becomes DIR/NAME/train.jsonl and held_out.jsonl, a benchmark DIR/NAME/test.jsonl.
-manifest.json has checksums and counts. Each row is {{"id", "datasource", "question", "prompt",
-"label": {{"answer"}}}}. Without --from, the command downloads the file from the Hugging Face Hub,
-at the revision that docs/data.md names. That page has the details.
+Each row is {{"id", "datasource", "question", "prompt", "label": {{"answer"}}}}. Without --from, the
+command downloads the file from the Hugging Face Hub. docs/data.md has the details.
 """
 
 
@@ -36,11 +35,11 @@ def add_prepare(subcommands: Subcommands) -> None:
         "prepare",
         _run,
         "prepare a data set for training and evaluation",
-        "Convert a published data set to one format. Check it, split it, drop benchmark questions.",
+        "Convert and check a published data set, split it, and drop benchmark questions.",
         _EXAMPLES.format(table="\n".join(map(_describe_source, SOURCES.values()))),
     )
     parser.add_argument(
-        "name", metavar="NAME", choices=list(SOURCES), help="a data set of the list below"
+        "name", metavar="NAME", choices=list(SOURCES), help="a data set from the list below"
     )
     parser.add_argument(
         "--from",
@@ -59,7 +58,7 @@ def add_prepare(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--unchecked",
         action="store_true",
-        help="accept a file whose number of rows or questions differ from the benchmark",
+        help="skip the check that the file is the benchmark",
     )
     training = parser.add_argument_group("training sets")
     training.add_argument(

@@ -21,10 +21,9 @@ examples:
   paretopo report evaluations/A evaluations/B --paper 7B
   paretopo report mine.toml                 a study, next to its records
 
-Pass run folders for a report on trainings, and evaluation folders for a report on evaluations. The
-second kind shows your rows below those of the paper, with significance tests, the non-dominated
-rows, and a plot. --paper selects the rows of the paper by the size of the base model. The command
-only reads records; it evaluates nothing.
+Pass either run folders or evaluation folders. A report on evaluations shows your rows below those
+of the paper, with significance tests, the non-dominated rows, and a plot. --paper selects the rows
+of the paper by the size of the base model.
 """
 
 
@@ -34,7 +33,7 @@ def add_report(subcommands: Subcommands) -> None:
         "report",
         _run,
         "write tables and plots of runs and evaluations",
-        "Write tables and plots of trainings or evaluations.",
+        "Write tables and plots of training runs or evaluations.",
         _EXAMPLES,
     )
     parser.add_argument(
@@ -48,7 +47,7 @@ def add_report(subcommands: Subcommands) -> None:
         "--paper",
         choices=("auto", "all", "none", "1.5B", "3B", "7B"),
         default="auto",
-        help="rows of the paper to show; auto: the sizes in the names of the models",
+        help="rows of the paper to show; auto: those for the sizes in your models' names",
     )
 
 

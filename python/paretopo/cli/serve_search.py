@@ -24,7 +24,7 @@ examples:
 Each line of the corpus is an object like {"id": "7", "contents": "\\"Title\\"\\ntext"}, as in
 Search-R1's wiki-18.jsonl. It may have "title" and "text" in place of "contents". The command builds
 the index once and stores it next to the corpus; it builds a new one if the corpus changes.
-docs/search_server.md has sizes, times and the protocol. There is no authentication: anyone who
+docs/search_server.md describes the protocol and the costs. There is no authentication: anyone who
 reaches the address can search.
 """
 

@@ -24,7 +24,6 @@ examples:
   paretopo show runs/RUN --color always | less -R   page by page
   paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
   paretopo show runs/RUN --ask                      ask the trained model, under a preference
-  paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
 
 The line of a rollout, for example "#2 wrong · correct 0 · calls 2 → 0.5 (gated 0) · rank 1 ·
 advantage -0.250", has these parts:

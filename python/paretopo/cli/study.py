@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   paretopo study mine.toml                         the whole study; resumes if interrupted
-  paretopo study mine.toml --quick                 fewer seeds
+  paretopo study mine.toml --quick                 a smaller study, to try it
   paretopo study mine.toml --out mine --workers 8
   paretopo study mine.toml --ray auto              on the Ray cluster of this machine
 
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="train at the reduced size of the section [quick] in the file",
+        help="train at the smaller size that the section [quick] of the file sets",
     )
     parser.add_argument(
         "--workers",

@@ -20,9 +20,7 @@ examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
   paretopo train examples/calculator.toml --steps 5 --set warmup.steps=50    a quick trial
-  paretopo train examples/calculator.toml --set paretopo.gate=none --set optimiser.kl=0.01
   paretopo train examples/calculator.toml --method hypervolume --set paretopo.stage2_estimator.k=2
-  paretopo train examples/calculator.toml --method mo_grpo --set paretopo.gate=success
   paretopo train examples/calculator.toml --method paper+without_stage_1
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000 --steps 200
@@ -32,12 +30,10 @@ examples:
 A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before you pay for
 GPUs (docs/rehearsal.md). Words after -- go to the command line of OpenRLHF or verl.
 
-The configuration is a TOML file. docs/configuration.md explains every key. --method overrides the
-file, and --set overrides both. If you set a key twice, the later value counts. The weights of the
-file or of --set also apply to methods with equal weights. Values are TOML, such as 2, 0.5, true,
-[4, 2, 1]; a bare word is a text. Unknown keys and wrong values raise errors before the model loads.
-The run folder holds the whole configuration, steps.jsonl, evaluations.jsonl, manifest.json,
-checkpoints/, model/ and report/.
+docs/configuration.md explains every key of the file. --method overrides the file, and --set
+overrides both. If you set a key twice, the later value counts. The weights of the file or of --set
+also apply to methods with equal weights. Values are TOML, such as 2, 0.5, true, [4, 2, 1]; a bare
+word is a text.
 
 model.path is a Hub name, a folder, a .gguf file or "tiny" (docs/models.md). The default learning
 rates depend on it: 2e-3 in the warm-up and 3e-4 in training for "tiny", 2e-5 and 1e-6 for a loaded
@@ -58,7 +54,7 @@ def add_train(subcommands: Subcommands) -> None:
         "train",
         _run,
         "train a model, or resume a run",
-        "Train a model as a configuration file says, or resume a run.",
+        "Train a model with a configuration file, or resume a run.",
         _EXAMPLES,
         hands_on=True,
     )
@@ -70,12 +66,12 @@ def add_train(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--accept-changes",
         action="store_true",
-        help="with --resume: continue although reward functions or questions have changed",
+        help="with --resume: continue even if reward functions or questions have changed",
     )
     method = parser.add_argument(
         "--method",
         metavar="NAME[+NAME...]",
-        help="method from the list below; overrides the file; + combines several, left to right",
+        help="method from the list below, overrides the file; + combines several, left to right",
     )
     overrides = parser.add_argument(
         "--set",
