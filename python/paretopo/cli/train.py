@@ -36,8 +36,8 @@ also apply to methods with equal weights. Values are TOML, such as 2, 0.5, true,
 word is a text.
 
 model.path is a Hub name, a folder, a .gguf file or "tiny" (docs/models.md). The default learning
-rates depend on it: 2e-3 in the warm-up and 3e-4 in training for "tiny", 2e-5 and 1e-6 for a loaded
-model, and ten times as much with model.lora.
+rates depend on it: 2e-3 in the warm-up and 3e-4 in training for "tiny", 2e-5 and 1e-6 for other
+models, and ten times as much with model.lora.
 """
 
 _SHORTHANDS = (
@@ -71,7 +71,7 @@ def add_train(subcommands: Subcommands) -> None:
     method = parser.add_argument(
         "--method",
         metavar="NAME[+NAME...]",
-        help="method from the list below, overrides the file; + combines several, left to right",
+        help="method from the list below; overrides the file; A+B applies A and then B",
     )
     overrides = parser.add_argument(
         "--set",
