@@ -24,11 +24,11 @@ from paretopo.tools.search import SearchClient
 
 # How each task compares an answer with the right one.
 COMPARISONS = {
-    "calculator": "as numbers: the last number in the response",
-    "math": "as mathematics, by `MathGrader`: the last box of the response",
-    "multihop": "as words, after SQuAD's normalisation: the last `<answer>` of the response",
-    "questions": "as numbers if the right answer is a number, otherwise as words, after SQuAD's "
-    "normalisation: the whole response, or its last `<answer>`",
+    "calculator": "as numbers; the last number in the response counts",
+    "math": "as mathematics, by `MathGrader`; the last box in the response counts",
+    "multihop": "as words, after SQuAD's normalisation; the last `<answer>` in the response counts",
+    "questions": "as numbers if the correct answer is a number, and otherwise as words (after "
+    "SQuAD's normalisation); the whole response or its last `<answer>` must match",
 }
 
 
