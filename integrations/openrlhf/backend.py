@@ -61,8 +61,8 @@ BACKEND = Backend(
         Limit(
             "tool.search_url",
             (),
-            "with openrlhf.nodes above 1, start a server that all machines can reach, with "
-            "paretopo serve-search --host ADDRESS, and set its address",
+            "with openrlhf.nodes above 1, run paretopo serve-search with a --host that all "
+            "machines can reach, and set tool.search_url to its address",
             lambda config: _serves_one_machine(config) and config.tool.search_url == NONE,
         ),
     ),

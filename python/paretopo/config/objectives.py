@@ -89,7 +89,7 @@ class Objective:
     )
     function: str | None = key(
         None,
-        "Reward function, if its name is not that of the objective: a name in rewards.file, "
+        "Reward function, if its name differs from the objective's: a name in rewards.file, "
         '"package.module:name", "package.module:name(parameter=1)", or a reward model, '
         '"model:NAME".',
         shown_default="by name, from rewards.file",
@@ -151,8 +151,8 @@ class Objective:
     )
     alpha: float = argument(
         0.7,
-        "Decay of the economy exp(-alpha * d), where d is the distance from the lowest cost of "
-        "a success.",
+        "Decay of the economy exp(-alpha * d), where d is the cost minus the lowest cost of a "
+        "success.",
         low=0.0,
         open_low=True,
         of={"economy": ("paretopo",)},
@@ -165,7 +165,7 @@ class Objective:
     )
     price: float = key(
         1.0,
-        "Price of one unit, by which the measure is multiplied.",
+        "Price of one unit; the measure is multiplied by this price.",
         low=0.0,
         open_low=True,
     )

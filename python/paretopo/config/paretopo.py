@@ -239,8 +239,8 @@ class ParetoPOConfig:
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
-        "fixed: one set of weights for all questions. given: a preference that each group's "
-        "question states; see [preference].",
+        "fixed: one set of weights for all questions. given: each group has its own "
+        "preference, which its question states; see [preference].",
     )
     beta: float = argument(
         0.5,
@@ -277,7 +277,7 @@ class ParetoPOConfig:
     )
     economies: Literal["each", "least"] = key(
         None,
-        "Combination of all rewards but the first. each: every reward counts with its own "
+        "Combination of all rewards except the gate's. each: every reward counts with its own "
         "weight. least: only the lowest of these rewards counts, with the sum of their weights.",
         shown_default='"least" with the estimator worth, else "each"',
     )
@@ -303,13 +303,13 @@ class ParetoPOConfig:
     )
     hypervolume_reference: Literal["weights", "archive"] = argument(
         "weights",
-        "Reference point, which expresses the preference. weights: 0 for the first objective and "
-        "-w_first / w_other for each other objective. archive: that of the archive.",
+        "Reference point of the estimator. weights: 0 for the gate, and -w_gate / w_other for each "
+        "other objective. archive: the archive's reference point.",
         of=_of("hypervolume"),
     )
     hypervolume_unit: Literal["raw", "range"] = argument(
         "raw",
-        "Scale of all rewards but the first. raw: unchanged. range: the worst of the group's "
+        "Scale of all rewards except the gate's. raw: unchanged. range: the worst of the group's "
         "successes becomes 0, and the best becomes 1.",
         of=_of("hypervolume"),
     )
@@ -334,7 +334,8 @@ class ParetoPOConfig:
     )
     conflict: float = argument(
         0.8,
-        "Smallest agreement of the objectives with which a rollout is kept: docs/estimators.md.",
+        "Smallest agreement of a rollout's objectives for which the rollout is kept: "
+        "docs/estimators.md.",
         low=0.0,
         high=1.0,
         of=_of("gd2po", "hypervolume_gd2po"),
@@ -355,7 +356,7 @@ class ParetoPOConfig:
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,
         "Groups that get no advantage. vector: all reward vectors are equal. accuracy: all "
-        "solved or all failed. off: none.",
+        "rollouts solved the prompt, or all failed. off: none.",
         shown_default=BY_RECIPE,
     )
     gain_unit: Literal["raw", "box"] = argument(

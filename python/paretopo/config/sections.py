@@ -30,9 +30,12 @@ SMALL = "small:"  # before a name: random small model with the tokenizer of that
 class LoraConfig:
     """Low-rank adapters, trained instead of the weights: ``model.lora = {rank = 16}``."""
 
-    rank: int = key(0, "Rank of the adapters; 0 trains all weights. Needs peft.", low=0)
+    rank: int = key(0, "Rank of the adapters, which need peft; 0 trains all weights.", low=0)
     alpha: int = key(
-        32, "Scale of the adapters: their product is multiplied by alpha / rank.", low=1
+        32,
+        "Scale of the adapters: the product of an adapter's two matrices is multiplied by alpha / "
+        "rank.",
+        low=1,
     )
     dropout: float = key(
         0.0, "Share of the adapters' inputs that training drops.", low=0.0, high=1.0, open_high=True
@@ -54,7 +57,7 @@ class ModelConfig:
     path: str = key(
         TINY,
         'A name on the Hugging Face Hub, a folder or a .gguf file. "tiny" creates a small Qwen3 '
-        'with random weights, and "small:NAME" one with the tokenizer of the model NAME.',
+        'with random weights; "small:NAME" creates the same with the tokenizer of the model NAME.',
     )
     chat_template: str = key(
         OWN,
@@ -137,8 +140,8 @@ class TaskConfig:
     held_out: str = key(MADE_UP, "Held-out questions, in the same form.")
     tools: str = key(
         NONE,
-        "A Python file of functions that the policy may call, in TRL's format, for the task "
-        "questions.",
+        "For the task questions: a Python file of functions, in TRL's format, that the policy may "
+        "call.",
     )
     prompts: int = argument(512, "Number of training questions.", low=1, of={"train": (MADE_UP,)})
     facts: int = argument(
@@ -199,7 +202,7 @@ class ToolConfig:
     )
     isolation: Literal["bubblewrap", "process"] = key(
         "bubblewrap",
-        "Isolation of programs: a bubblewrap sandbox, or a process with limits only.",
+        "Isolation of programs. bubblewrap: a sandbox with limits. process: limits only.",
     )
     sandbox_url: str = key(
         NONE,
@@ -251,7 +254,7 @@ class WarmupConfig:
     )
     redundant_calls: int = key(2, "Largest number of unnecessary calls in a trace.", low=0)
     guess_rate: float = key(
-        0.15, "Share of traces that guess instead of calling.", low=0.0, high=1.0
+        0.15, "Share of traces that guess instead of calling the tool.", low=0.0, high=1.0
     )
     file: str = key(
         NONE,
@@ -291,11 +294,13 @@ class RewardsConfig:
     )
     n_opt_scope: Literal["running", "group"] = key(
         "running",
-        'Scope of the lowest cost of a success, for the economies "paretopo" and "otc": all '
-        "groups so far, or only the current group.",
+        'Groups in which the economies "paretopo" and "otc" look for the lowest cost of a success. '
+        "running: all groups of the prompt so far. group: only the current group.",
     )
     n_opt_min_support: int = key(
-        1, "Number of successes that a lowest cost needs before it counts.", low=1
+        1,
+        "Number of successes that must cost at most n before n counts as the lowest cost.",
+        low=1,
     )
     evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
         None,
@@ -329,8 +334,8 @@ class PreferenceConfig:
 
     kind: Literal["weights", "budget"] = key(
         "weights",
-        "Contents of a preference: weights of the objectives, or a budget, the most that a rollout "
-        "may spend.",
+        "Contents of a preference: weights of the objectives, or a budget (the most that a rollout "
+        "may spend).",
     )
     sampling: Literal["dirichlet", "thin"] = key(
         "dirichlet",
@@ -339,7 +344,8 @@ class PreferenceConfig:
     )
     concentration: float = argument(
         1.0,
-        "Concentration of the Dirichlet distribution: 1 is uniform, below 1 favours the extremes.",
+        "Concentration of the Dirichlet distribution: 1 is uniform; a value below 1 favours the "
+        "extremes.",
         low=0.0,
         open_low=True,
         of={"kind": ("weights",)},
@@ -372,7 +378,7 @@ class OptimiserConfig:
     learn_from: Literal["rewards", "answers"] = key(
         "rewards",
         "rewards: reinforcement learning. answers: supervised fine-tuning on the correct "
-        "answers, prompts_per_step of them per step.",
+        "answers, with prompts_per_step answers per step.",
     )
     method: Literal["adamw", "sgd"] = key("adamw", "AdamW, or plain stochastic gradient descent.")
     learning_rate: float | None = key(
@@ -404,8 +410,8 @@ class OptimiserConfig:
     )
     max_prompt_tokens: int = key(
         0,
-        "Longest prompt in tokens; questions with longer prompts are dropped. 0 means no limit, "
-        "but 512 tokens on verl.",
+        "Longest prompt in tokens; questions with longer prompts are dropped. 0 means no limit; "
+        "on verl, it means 512 tokens.",
         low=0,
     )
     max_tool_calls: int = key(
@@ -414,7 +420,7 @@ class OptimiserConfig:
         low=0,
     )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
-        "dapo", "Averaging of the token losses, named as in TRL."
+        "dapo", "Method of averaging the token losses, named as in TRL."
     )
     clip_low: float = key(
         0.2, "Clipping of the probability ratio from below, at 1 - clip_low.", low=0.0, high=1.0
@@ -563,8 +569,9 @@ class OpenRLHFConfig:
     )
     max_length: int = key(
         0,
-        "Limit on prompt and response together, in tokens. 0 means the longest response plus "
-        "512, or plus optimiser.max_prompt_tokens if that is more.",
+        "Limit on prompt and response together, in tokens. 0 means "
+        "optimiser.max_completion_tokens plus 512, or plus optimiser.max_prompt_tokens if that is "
+        "more than 512.",
         low=0,
     )
     nodes: int = key(1, "Number of machines for the policy.", low=1)
@@ -601,8 +608,8 @@ class OpenRLHFConfig:
     )
     correction: Literal["off", "token", "sequence"] = key(
         "off",
-        "Importance weights for differences between engine and policy: off, per token or per "
-        "sequence.",
+        "Importance weights that correct differences between engine and policy: off, per token "
+        "or per sequence.",
     )
     dynamic_sampling: bool = key(
         False, "Replace the groups that paretopo.group_filter drops, until a step is full."
@@ -651,8 +658,8 @@ class VerlConfig:
     held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
     reward: str = key(
         FROM_TASK,
-        'Grading of rollouts: "task" for that of the task; or a Python file with compute_score, '
-        "which returns score and a number for each objective.",
+        'Grading of rollouts: "task" for the task\'s own grading; or a Python file with '
+        "compute_score, which returns score and a number for each objective.",
     )
     agent: str = key("single_turn_agent", "verl's agent loop, if reward is a file.")
     turn_timeout: float = key(
