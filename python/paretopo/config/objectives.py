@@ -102,8 +102,8 @@ class Objective:
     )
     start_weight: tuple[float, ...] | None = key(
         None,
-        "[w, a, b]: the weight is w until step a, then changes linearly, and equals the key weight "
-        "from step b on.",
+        "[w, a, b]: the weight is w until step a, and then changes linearly to the value of "
+        '"weight" at step b.',
         low=0.0,
         shown_default="none",
     )

@@ -670,7 +670,7 @@ class VerlConfig:
     )
     tools: str = key(
         NONE,
-        'A Python file of functions that the policy may call, for agent = "tool_agent".',
+        'For agent = "tool_agent": a Python file of functions that the policy may call.',
     )
     nodes: int = key(1, "Number of machines.", low=1)
     gpus_per_node: int = key(8, "Number of GPUs on each machine.", low=1)
