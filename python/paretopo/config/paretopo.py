@@ -290,7 +290,7 @@ class ParetoPOConfig:
         None,
         "Baseline that is subtracted from the stage-2 advantages of a group. mean: their mean. "
         "std: their mean; the difference is then divided by their standard deviation. loo: the "
-        "mean of the other rollouts. none: 0. exact, for hypervolume: docs/hvk.md.",
+        "mean of the other rollouts. none: 0. exact, for the estimator hypervolume: docs/hvk.md.",
         shown_default=BY_RECIPE,
     )
     k: int | tuple[int, ...] | Literal["archive"] = argument(
@@ -334,7 +334,7 @@ class ParetoPOConfig:
     )
     conflict: float = argument(
         0.8,
-        "Smallest agreement of a rollout's objectives for which the rollout is kept: "
+        "A rollout is kept if the agreement of its objectives is at least this number: "
         "docs/estimators.md.",
         low=0.0,
         high=1.0,

@@ -140,8 +140,8 @@ class TaskConfig:
     held_out: str = key(MADE_UP, "Held-out questions, in the same form.")
     tools: str = key(
         NONE,
-        "For the task questions: a Python file of functions, in TRL's format, that the policy may "
-        "call.",
+        'For the task "questions": a Python file of functions, in TRL\'s format, that the policy '
+        "may call.",
     )
     prompts: int = argument(512, "Number of training questions.", low=1, of={"train": (MADE_UP,)})
     facts: int = argument(
@@ -258,7 +258,7 @@ class WarmupConfig:
     )
     file: str = key(
         NONE,
-        "For the task questions: a Python file with a function `demonstrate` that writes the "
+        'For the task "questions": a Python file with a function `demonstrate` that writes the '
         'rollouts to imitate; with "none", the model imitates the answers.',
     )
     shared: str = key(
@@ -355,7 +355,7 @@ class PreferenceConfig:
     )
     grid: int = argument(
         5,
-        "An evaluation uses every weighting in multiples of 1 / grid.",
+        "An evaluation uses all weightings whose weights are multiples of 1 / grid.",
         low=1,
         of={"kind": ("weights",)},
     )
@@ -535,8 +535,8 @@ class RunFolderConfig:
     )
     trajectories_mb: int = key(
         100,
-        "Limit on the size of the kept text, in megabytes. Beyond the limit, every second kept "
-        "step is dropped.",
+        "Limit on the size of the kept text, in megabytes. If the text exceeds the limit, "
+        "the text of every second step is dropped.",
         low=1,
     )
     tensorboard: bool = key(
@@ -579,7 +579,9 @@ class OpenRLHFConfig:
     engines: int = key(8, "Number of vLLM engines, over all machines.", low=1)
     engine_gpus: int = key(1, "Number of GPUs per engine (tensor parallelism).", low=1)
     colocate: bool = key(
-        True, "Engines and policy take turns on the same GPUs; otherwise engines get separate GPUs."
+        True,
+        "Let engines and policy take turns on the same GPUs; false gives the engines separate "
+        "GPUs.",
     )
     engine_memory: float = key(
         0.6, "Share of a GPU's memory for an engine.", low=0.0, high=1.0, open_low=True
@@ -658,8 +660,8 @@ class VerlConfig:
     held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
     reward: str = key(
         FROM_TASK,
-        'Grading of rollouts: "task" for the task\'s own grading; or a Python file with '
-        "compute_score, which returns score and a number for each objective.",
+        'Grading of rollouts: "task" for the task\'s own grading; or a Python file with a '
+        'function compute_score, which returns "score" and a number for each objective.',
     )
     agent: str = key("single_turn_agent", "verl's agent loop, if reward is a file.")
     turn_timeout: float = key(
