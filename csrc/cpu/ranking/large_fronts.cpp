@@ -166,7 +166,7 @@ std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::
         // A run of points that differ in the first objective.
         for (; end < size && end - first < kMaxRun && !(end + 1 < size && order.repeats(end + 1));
              ++end) {
-            constexpr std::size_t kAhead = 32;  // points, whose values are at random addresses
+            constexpr std::size_t kAhead = 128;  // points, whose values are at random addresses
             const std::int64_t ahead = order.point(end + kAhead < size ? end + kAhead : end);
             __builtin_prefetch(values + 2 * ahead);
             __builtin_prefetch(ranks + ahead, 1);

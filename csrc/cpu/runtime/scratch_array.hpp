@@ -47,7 +47,7 @@ class ScratchArray {
     }
 
   private:
-    static constexpr std::align_val_t kPage{std::size_t{2} << 20};
+    static constexpr std::size_t kPage = std::size_t{2} << 20;   // bytes
     static constexpr std::size_t kLarge = std::size_t{4} << 20;  // bytes
 
     struct Free {
@@ -57,16 +57,18 @@ class ScratchArray {
             if (bytes < kLarge) {
                 ::operator delete(items);
             } else {
-                ::operator delete(items, kPage);
+                ::operator delete(items, std::align_val_t{kPage});
             }
         }
     };
     using Items = std::unique_ptr<T[], Free>;
 
     static Items allocate(std::size_t size) {
-        const std::size_t bytes = size * sizeof(T);
-        void* memory = bytes < kLarge ? ::operator new(bytes) : ::operator new(bytes, kPage);
-        if (bytes >= kLarge) prefer_huge_pages(memory, bytes);
+        std::size_t bytes = size * sizeof(T);
+        if (bytes < kLarge) return Items(static_cast<T*>(::operator new(bytes)), Free{bytes});
+        bytes = (bytes + kPage - 1) / kPage * kPage;
+        void* memory = ::operator new(bytes, std::align_val_t{kPage});
+        prefer_huge_pages(memory, bytes);
         return Items(static_cast<T*>(memory), Free{bytes});
     }
 

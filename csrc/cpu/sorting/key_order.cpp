@@ -77,14 +77,14 @@ void sort_by_bits(const Read& read, std::size_t size, int bits, bool is_in_sorte
 
 // Enough bits that few random keys agree in all of them; those are sorted afterwards. A few more of
 // these cost less than a third digit, above all if the keys differ in few bits: doubles between a
-// few powers of two are spread more evenly over their keys than those of any size.
+// few powers of two are spread more evenly over their keys than those of any size. If two digits
+// are too few, a packed key has room for 32 bits.
 int worthwhile_bits(std::size_t size, int differing) {
     constexpr int kInTwoDigits = 2 * kMaxDigitBits;
     constexpr int kEven = 55;
     const int enough = static_cast<int>(std::bit_width(size)) + 10;
     const int spared = differing <= kEven ? 3 : 2;
-    return enough <= kInTwoDigits + spared ? std::min(kInTwoDigits, enough & ~1)
-                                           : std::min(32, enough);
+    return enough <= kInTwoDigits + spared ? std::min(kInTwoDigits, enough & ~1) : 32;
 }
 
 }  // namespace
@@ -144,14 +144,16 @@ void KeyOrder::sort() {
     }
 }
 
-// Distributes many keys by their highest bits, into parts that fit the cache, and sorts each.
+// Distributes many keys by their highest bits into parts, and sorts them one by one, in the cache.
+// Most values can be in a few of the parts, as doubles are between two powers of two. So there are
+// many parts, and small ones are sorted together.
 template <typename Pack>
 void KeyOrder::deal(const Pack& pack, int bits) {
-    constexpr int kMaxDealt = 10;
-    constexpr int kPartBits = 12;       // expected bits per part, if all parts have the same size
-    constexpr double kSortCost = 10.0;  // ns an item
+    constexpr int kMaxDealt = 12;
+    constexpr int kPartBits = 9;             // expected bits per part of equal size
+    constexpr std::size_t kFewItems = 4096;  // are in the cache together
+    constexpr double kSortCost = 10.0;       // ns an item
     const std::size_t size = keys.size();
-    spare_.resize(size);
     const int dealt =
         std::min({static_cast<int>(std::bit_width(size)) - kPartBits, kMaxDealt, bits});
     const int shift = 32 + bits - dealt;
@@ -179,17 +181,37 @@ void KeyOrder::deal(const Pack& pack, int bits) {
             dealt_to[to[key >> shift]++] = key;
         }
     });
-    const double part_cost = kSortCost * static_cast<double>(size) / static_cast<double>(parts);
-    for_each_group(static_cast<std::int64_t>(parts), part_cost, [&](std::int64_t at) {
-        const auto p = static_cast<std::size_t>(at);
-        const std::size_t count = starts[p + 1] - starts[p];
-        if (count < 2) return;
-        std::uint64_t* part = packed_.data() + starts[p];
-        sort_by_bits([part](std::size_t i) { return part[i]; }, count, bits - dealt, true, part,
-                     spare_.data() + starts[p]);
+    // One part, or neighbours whose numbers share all but the lowest bits.
+    struct Run {
+        std::size_t first, end;
+        int bits;  // in which its items differ
+    };
+    std::vector<Run> runs;
+    std::size_t longest = 0;
+    for (std::size_t part = 0; part < parts;) {
+        int merged = 0;
+        for (std::size_t width = 2; part % width == 0 && part + width <= parts; width *= 2) {
+            if (starts[part + width] - starts[part] > kFewItems) break;
+            ++merged;
+        }
+        const std::size_t next_part = part + (std::size_t{1} << merged);
+        const Run run{starts[part], starts[next_part], bits - dealt + merged};
+        if (run.end - run.first > 1) runs.push_back(run);
+        longest = std::max(longest, run.end - run.first);
+        part = next_part;
+    }
+    const auto sort_run = [&, spare = ScratchArray<std::uint64_t>()](std::int64_t at) mutable {
+        const Run run = runs[static_cast<std::size_t>(at)];
+        spare.resize(longest);
+        std::uint64_t* items = packed_.data() + run.first;
+        sort_by_bits([items](std::size_t i) { return items[i]; }, run.end - run.first, run.bits,
+                     true, items, spare.data());
         if (is_exact_) return;
-        kernels().keys.sort_agreeing(keys.data(), packed_.data(), starts[p], starts[p + 1]);
-    });
+        kernels().keys.sort_agreeing(keys.data(), packed_.data(), run.first, run.end);
+    };
+    const auto count = static_cast<std::int64_t>(runs.size());
+    for_each_group(count, kSortCost * static_cast<double>(size) / static_cast<double>(count),
+                   sort_run);
 }
 
 }  // namespace paretopo::cpu

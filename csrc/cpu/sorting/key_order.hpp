@@ -8,6 +8,7 @@
 
 #include "cpu/lanes/sorting.hpp"
 #include "cpu/runtime/scratch_array.hpp"
+#include "portability.hpp"
 
 namespace paretopo::cpu {
 
@@ -21,11 +22,11 @@ struct SortedKeys {
     std::uint32_t at(std::size_t k) const { return static_cast<std::uint32_t>(packed[k]); }
     // The index some positions after the k-th, to prefetch the data that it refers to.
     std::uint32_t ahead(std::size_t k) const {
-        constexpr std::size_t kAhead = 32;
+        constexpr std::size_t kAhead = 256;
         return at(k + kAhead < size ? k + kAhead : k);
     }
     // True if the k-th key equals the one before it.
-    bool repeats(std::size_t k) const {
+    PARETOPO_INLINE bool repeats(std::size_t k) const {
         return k > 0 && packed[k] >> 32 == packed[k - 1] >> 32 &&
                (is_exact || keys[at(k)] == keys[at(k - 1)]);
     }
