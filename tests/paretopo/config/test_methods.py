@@ -174,7 +174,6 @@ def test_the_help_lists_the_methods(capsys):
     for name, about in ABOUT.items():
         assert any(line.split(maxsplit=1) == [name, about] for line in text.splitlines()), name
     assert "one_stage" not in text
-    assert "--set paretopo.gate=none --set optimiser.kl=0.01" in text
 
 
 def test_method_option_ranks_between_file_and_options(train):
