@@ -141,14 +141,14 @@ def main() -> int:
     )
     lost = astray(sass.stdout)
     for (name, instruction), times in sorted(lost.items()):
-        print(f"memory of any kind: {plain([name])[0]}: {times} {instruction}")
+        print(f"generic memory accesses: {plain([name])[0]}: {times} {instruction}")
     packed = len(zlib.compress(module.read_bytes()))
     print(f"in a wheel: {packed / 1e6:.1f} MB")
     if packed > _LARGEST_WHEEL:
         print(f"too large: a wheel may weigh {_LARGEST_WHEEL / 1e6:.0f} MB")
         return 1
     print("spills: none" if not spilling else f"{len(spilling)} spill")
-    print("memory of any kind: none" if not lost else f"{lost.total()} accesses of any kind")
+    print("generic memory accesses: none" if not lost else f"{lost.total()} generic accesses")
     return 1 if spilling or lost else 0
 
 
