@@ -260,7 +260,7 @@ def _find_most_calls(results: Results, task: str) -> Finding:
     most = max(calls, key=lambda method: calls[method])
     gap = max(right.values()) - right[ACCURACY]
     return Finding(
-        f"accuracy only has nearly the highest accuracy and the most {unit}",
+        f"training for accuracy has nearly the highest accuracy and the most {unit}",
         task,
         _by_means(most == ACCURACY and gap <= ACCURACY_MARGIN),
         f"{calls[ACCURACY]:.2f} {unit}, most has `{most}` with {calls[most]:.2f}; "
@@ -290,11 +290,13 @@ def _ablation(text: str, switch: str) -> _Claim:
 
 
 _CLAIMS: tuple[_Claim, ...] = (
-    _dominates("ParetoPO is as accurate as accuracy only, with fewer {cost}", PAPER, ACCURACY),
+    _dominates(
+        "ParetoPO is as accurate as training for accuracy, with fewer {cost}", PAPER, ACCURACY
+    ),
     _dominates("ParetoPO dominates fixed weights", PAPER, FIXED),
     _more_accurate("MO-GRPO is less accurate than ParetoPO", PAPER, "mo_grpo"),
     _dominates(
-        "OTC needs fewer {cost} than accuracy only, at equal accuracy", "otc_grpo", ACCURACY
+        "OTC needs fewer {cost} than training for accuracy, at equal accuracy", "otc_grpo", ACCURACY
     ),
     _ablation("removing stage 1 lowers accuracy", "without_stage_1"),
     _ablation("removing stage 2 lowers accuracy", "without_stage_2"),
@@ -318,7 +320,7 @@ _CLAIMS: tuple[_Claim, ...] = (
     ),
     _leaner_at_end("{cost} fall during training with ParetoPO", PAPER),
     _shorter_at_end("responses become shorter during training with ParetoPO", PAPER),
-    _settled("the fewest {cost} that solve a question settle in the first quarter", PAPER),
+    _settled("the lowest number of {cost} per question settles in the first quarter", PAPER),
     _leaner_at_end(
         "control: {cost} fall without rewards, only because advantages are positive",
         "constant+loss_grpo",
