@@ -312,7 +312,7 @@ _CLAIMS: tuple[_Claim, ...] = (
     _ablation("more smoothing (gamma 0.9) lowers accuracy", "gamma_09"),
     *(
         _more_accurate(
-            f"on RLOO, where the gain does not cancel, smoothing (gamma {gamma}) raises accuracy",
+            f"with RLOO, where the gain does not cancel, smoothing (gamma {gamma}) raises accuracy",
             f"dynamic_hv_rloo+gamma_{digits}",
             "dynamic_hv_rloo",
         )

@@ -235,7 +235,7 @@ class ParetoPOConfig:
         "as given",
         "Weights in use. as given: the weights of the objectives. equal: equal weights for all "
         "objectives with a weight above 0. `first alone`: all weight for the gate. `second alone`: "
-        "all weight for the other of two objectives.",
+        "all weight for the other objective, if there are two.",
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
@@ -283,7 +283,7 @@ class ParetoPOConfig:
     )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
-        "Target of the stage-1 multiplier.",
+        "Quantity that the multiplier of stage 1 multiplies.",
         shown_default=BY_RECIPE,
     )
     centre: Literal["exact", "mean", "none", "std", "loo"] = key(
@@ -355,8 +355,8 @@ class ParetoPOConfig:
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,
-        "Groups that get no advantage. vector: all reward vectors are equal. accuracy: all "
-        "rollouts solved the prompt, or all failed. off: none.",
+        "Groups that get no advantage. vector: groups whose reward vectors are all equal. "
+        "accuracy: groups whose rollouts all solved the prompt, or all failed. off: none.",
         shown_default=BY_RECIPE,
     )
     gain_unit: Literal["raw", "box"] = argument(

@@ -299,7 +299,8 @@ class RewardsConfig:
     )
     n_opt_min_support: int = key(
         1,
-        "Number of successes that must cost at most n before n counts as the lowest cost.",
+        "A cost n counts as the lowest cost only if at least this number of successes cost n or "
+        "less.",
         low=1,
     )
     evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
