@@ -20,7 +20,7 @@ _HELP = """\
 operations:
   fronts                sort one large set into fronts
   filter                find the non-dominated points of one set
-  hypervolume           one front of five shapes, 2 to 10 objectives
+  hypervolume           one front with 2 to 10 objectives, in five shapes
   contributions         exclusive hypervolume contributions of one front
   gradient              gradient of the hypervolume of one front
   boxes                 partitions of the (non-)dominated region, improvements in them
