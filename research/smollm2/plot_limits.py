@@ -39,7 +39,7 @@ def main() -> None:
             last["calls"], 100 * right, 100 * error, last["error"], "o", color=colour, capsize=2
         )
         front.axvline(row["limit"], color=colour, linestyle=":", linewidth=1)
-    steps.set(xlabel="step", ylabel=f"calls per problem (mean of {WINDOW} steps)", xlim=(0, 240))
+    steps.set(xlabel="step", ylabel=f"calls per problem (mean of {WINDOW} steps)", xlim=(0, 480))
     steps.legend(fontsize=8, loc="upper right", ncol=2)
     front.set(xlabel="calls per held-out problem", ylabel="right answers (%)")
     for axes in (steps, front):

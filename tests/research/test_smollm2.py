@@ -24,20 +24,21 @@ def test_configuration_loads(name, steps, monkeypatch):
 def test_the_page_on_limits_quotes_the_records():
     page = (ROOT / "docs" / "constraints.md").read_text(encoding="utf-8")
     rows = read("limits.jsonl")
-    for row in rows:
-        steps, last = row["mean"], row["held_out"]
-        late = steps[len(steps) * 2 // 3 :]
+    falling = [row for row in rows if row["schedule"] == "cosine"]
+    ends = [(row, len(row["mean"]), row["held_out"]) for row in rows]
+    for row, steps, last in ends + [(row, 240, row["held_out_240"]) for row in falling]:
+        late = row["mean"][steps * 2 // 3 : steps]
         rate = {1e-4: "1e-4", 2e-5: "2e-5", 3e-5: "3e-5"}[row["learning_rate"]]
         cells = (
-            f"{row['limit']} | {len(steps)} of {row['rollouts']} | {rate}, {row['schedule']} | "
+            f"{row['limit']} | {steps} of {row['rollouts']} | {rate}, {row['schedule']} | "
             f"{sum(late) / len(late):.2f} | {last['calls']:.2f} \N{PLUS-MINUS SIGN} "
             f"{last['error']:.2f} | {100 * last['correct']:.1f} %"
         )
         assert f"| {cells} |" in page
-    falling = [row for row in rows if row["schedule"] == "cosine"]
     assert all(f"starts with {row['start']:.1f} calls" in page for row in falling)
-    kept = [row["limit"] for row in falling if row["held_out"]["calls"] <= 1.03 * row["limit"]]
-    assert kept == [0.4, 0.6, 1.0, 1.2]
+    used = {row["limit"]: row["held_out"]["calls"] / row["limit"] for row in falling}
+    assert list(used) == [0.4, 0.6, 0.8, 1.0, 1.2]
+    assert 0.94 <= min(used.values()) <= max(used.values()) <= 1.0
 
 
 def test_the_page_on_steerable_policies_quotes_the_records():
