@@ -34,14 +34,15 @@ BACKEND = Backend(
         Limit(
             "optimiser.decision_entropy",
             (0.0,),
-            "its entropy bonus covers all tokens of a response: train on TRL",
+            "its entropy bonus covers all tokens, not only the choice between tools: train on TRL",
         ),
         Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
         Limit(
             "openrlhf.zero_stage",
             (0, 1, 2),
-            "with model.lora, adapters are merged into complete matrices, which ZeRO-3 splits",
+            "ZeRO-3 splits the matrices to which the adapters of model.lora are added; without "
+            "model.lora, 3 works",
             lambda config: config.model.lora.rank > 0,
         ),
         Limit(
@@ -50,12 +51,16 @@ BACKEND = Backend(
             "a step needs at least optimiser.prompts_per_step prompts",
             _lacks_a_step,
         ),
-        Limit("preference.sampling", ("dirichlet",), "its prompts are written before training"),
+        Limit(
+            "preference.sampling",
+            ("dirichlet",),
+            "its prompts, with their preferences, are written before training",
+        ),
         Limit(
             "paretopo.preference",
             ("fixed",),
-            "a preference is written into the questions of [task]: keep openrlhf.prompts, held_out"
-            f' and agent at "{FROM_TASK}"',
+            "other values work only if openrlhf.prompts, held_out and agent are "
+            f'"{FROM_TASK}", because the preference is written into the questions of [task]',
             _reads_files,
         ),
         Limit(

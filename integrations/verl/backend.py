@@ -25,7 +25,7 @@ BACKEND = Backend(
         Limit(
             "optimiser.decision_entropy",
             (0.0,),
-            "its entropy bonus covers all tokens of a response: train on TRL",
+            "its entropy bonus covers all tokens, not only the choice between tools: train on TRL",
         ),
         Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
@@ -33,14 +33,19 @@ BACKEND = Backend(
         Limit(
             "paretopo.multiplier_on",
             ("advantage", "reward", "none"),
-            'its policy processes have their own learning-rate schedule: use "advantage"',
+            'its policy processes set the learning rate themselves: use "advantage" instead of '
+            '"learning_rate"',
         ),
-        Limit("preference.sampling", ("dirichlet",), "its prompts are written before training"),
+        Limit(
+            "preference.sampling",
+            ("dirichlet",),
+            "its prompts, with their preferences, are written before training",
+        ),
         Limit(
             "paretopo.preference",
             ("fixed",),
-            "a preference is written into the questions of [task]: keep verl.prompts, held_out "
-            f'and reward at "{FROM_TASK}"',
+            f'other values work only if verl.prompts, held_out and reward are "{FROM_TASK}", '
+            "because the preference is written into the questions of [task]",
             _reads_files,
         ),
     ),

@@ -68,17 +68,19 @@ def train(
 def _format_proofs(run: RunFolder) -> str:
     """Return the summary that ends a rehearsal, which fails at the first wrong step."""
     steps = {row["step"]: row for row in read_rows(run.path / "rehearsal.jsonl")}.values()
-    stages = " and ".join(str(stage) for stage in sorted({row["stage"] for row in steps}))
+    seen = sorted({row["stage"] for row in steps})
+    stages = f"stage{'s' * (len(seen) > 1)} {' and '.join(map(str, seen))}"
     evaluations = len(split_sweeps(run.evaluations()))
     rollouts, unequal = (sum(row[name] for row in steps) for name in ("rollouts", "not_zero"))
     return "\n".join(
         [
             "",
             "The rehearsal is over. Proved here, on the real verl, Ray and TransferQueue:",
-            f"  + {len(steps)} steps of stage {stages}, {evaluations} evaluations",
-            f"  + the queue got the controller's advantages: {rollouts} rollouts, {unequal} not 0",
+            f"  + {len(steps)} steps of {stages}, {evaluations} evaluations",
+            f"  + the queue got the controller's advantages: {rollouts} rollouts, {unequal} "
+            "advantages not 0",
             "  + engine and policy give every token the same probability",
-            "Not covered, only a GPU can show it:",
+            "Not covered here; test these parts on a GPU:",
             *(f"  - {sentence}" for sentence in run.manifest["rehearsal"]),
         ]
     )

@@ -75,7 +75,7 @@ def format_proofs(proved: Sequence[str], left: Sequence[str]) -> str:
             "",
             "The rehearsal is over. Proved here, on the real Ray, DeepSpeed and vLLM:",
             *(f"  + {sentence}" for sentence in proved),
-            "Not covered, only a GPU can show it:",
+            "Not covered here; test these parts on a GPU:",
             *(f"  - {sentence}" for sentence in left),
         ]
     )
@@ -97,7 +97,7 @@ def _check_stages(run: RunFolder) -> str:
     first = int(run.config.paretopo.stage1_steps)
     wanted = [stage for stage, there in ((1, first > 0), (2, first < len(run.steps()))) if there]
     _require(seen == wanted, f"expected the stages {wanted}, recorded were {seen}")
-    return f"stage {' and '.join(map(str, seen))} of the method"
+    return f"stage{'s' * (len(seen) > 1)} {' and '.join(map(str, seen))} of the method"
 
 
 def _check_log_probabilities(run: RunFolder) -> str:
@@ -181,7 +181,8 @@ def _check_buffer(run: RunFolder) -> str:
             nonzero += value != 0 and not math.isnan(value)
     total = sum(map(len, given.values()))
     return (
-        f"replay buffers got the controller's advantages: {total} rollouts, {nonzero} of them not 0"
+        f"replay buffers got the controller's advantages: {total} rollouts, {nonzero} advantages "
+        "not 0"
     )
 
 

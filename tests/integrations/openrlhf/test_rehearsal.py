@@ -110,7 +110,7 @@ def finished(tmp_path):
 
 def test_a_good_rehearsal_passes(finished):
     proved = " ".join(check(finished))
-    for words in ("2 steps and 2 evaluations", "stage 1 and 2", "6 rollouts", "1 engine"):
+    for words in ("2 steps and 2 evaluations", "stages 1 and 2", "6 rollouts", "1 engine"):
         assert words in proved
 
 
