@@ -295,9 +295,9 @@ class ParetoPOConfig:
     )
     k: int | tuple[int, ...] | Literal["archive"] = argument(
         1,
-        "Number of rollouts whose joint hypervolume counts: docs/hvk.md. A list gives one k for "
-        "each of several equal parts of the estimator's steps. archive: k falls from 4 to 1 as "
-        "the smoothed gain falls.",
+        "Number of rollouts whose joint hypervolume counts: docs/hvk.md. A list splits the steps "
+        "into equal parts, with one k each. archive: k falls from 4 to 1 as the smoothed gain "
+        "falls.",
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
