@@ -53,7 +53,10 @@ class Outcome:
 def read_defects(text: str) -> list[Defect]:
     """Return the defects of a page: a row of its table, and the program with the same number."""
     rows, programs = _ROW.findall(text), _PROGRAM.findall(text)
-    return [Defect(*row, program) for row, program in zip(rows, programs, strict=True)]
+    return [
+        Defect(peer, problem, program)
+        for (peer, problem), program in zip(rows, programs, strict=True)
+    ]
 
 
 def run(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:
