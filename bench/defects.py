@@ -51,7 +51,7 @@ class Outcome:
 
 
 def read_defects(text: str) -> list[Defect]:
-    """Return the defects of a page: a row of its table, and the program with the same number."""
+    """Return the defects of a page. Its table and its programs have the same order."""
     rows, programs = _ROW.findall(text), _PROGRAM.findall(text)
     return [
         Defect(peer, problem, program)
