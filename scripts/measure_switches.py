@@ -20,7 +20,8 @@ import paretopo_core as pp
 # Points up to which the first of two algorithms is used, on each instruction set.
 _LANES = {"ranks": (64, 96, 128), "filter": (64, 64, 96)}
 _ROWS = {"float32": (160, 192, 288), "float64": (96, 112, 160)}
-_PAIRED, _GRID, _KEYS = (2048, 4096, 8192), (0, 8, 16), (128, 1024, 4096)
+_PAIRED_OF_3 = (2048, 6144, 12288)
+_PAIRED, _GRID, _KEYS = (2048, 8192, 16384), (0, 8, 16), (128, 1024, 4096)
 
 
 def _uniform(groups: int, points: int, objectives: int, dtype: str = "float64") -> np.ndarray:
@@ -62,7 +63,7 @@ def _rows(isa: int) -> list[tuple[str, Callable[[np.ndarray], object], int, int,
         ("filter, lanes", keep, 64, 4, 400, "float64"),
         *(("ranks, rows of bits", ranks, most[isa], 4, 100, name) for name, most in _ROWS.items()),
         *(("filter, rows of bits", keep, most[isa], 4, 100, name) for name, most in _ROWS.items()),
-        ("ranks, pairs", ranks, 1024, 3, 2, "float64"),
+        ("ranks, pairs", ranks, _PAIRED_OF_3[isa], 3, 1, "float64"),
         ("ranks, pairs", ranks, _PAIRED[isa], 4, 1, "float64"),
         ("ranks, columns", _rank_columns, 47, 2, 100, "float64"),
         ("crowding, networks", pp.crowding_distance, _KEYS[isa], 2, 4, "float64"),

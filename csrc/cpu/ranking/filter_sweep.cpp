@@ -13,6 +13,33 @@
 namespace paretopo::cpu {
 
 template <typename Scalar>
+bool looks_like_a_front(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                        std::uint64_t minimised) {
+    constexpr std::int32_t kSampled = 16;
+    if (points < kSampled) return false;
+    std::array<std::array<std::uint64_t, 3>, kSampled> keys{};
+    for (std::size_t k = 0; k < kSampled; ++k) {
+        const Scalar* point =
+            values + points * static_cast<std::int64_t>(k) / kSampled * objectives;
+        for (std::int32_t m = 0; m < objectives; ++m) {
+            keys[k][static_cast<std::size_t>(m)] = best_first(point[m], (minimised >> m & 1) != 0);
+        }
+    }
+    bool is_any_dominated = false;
+    for (std::size_t k = 1; k < kSampled; ++k) {
+        for (std::size_t j = 0; j < k; ++j) {
+            bool is_at_least = true, is_at_most = true;
+            for (std::size_t m = 0; m < 3; ++m) {
+                is_at_least &= keys[k][m] >= keys[j][m];
+                is_at_most &= keys[k][m] <= keys[j][m];
+            }
+            is_any_dominated |= is_at_least | is_at_most;
+        }
+    }
+    return !is_any_dominated;
+}
+
+template <typename Scalar>
 void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) const {
     keys.resize(static_cast<std::size_t>(count));
     for_each_chunk(keys.size(), 2.0, [&](std::size_t, std::size_t first, std::size_t end) {
@@ -80,34 +107,6 @@ bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* 
     return true;
 }
 
-// True if no point of a small sample dominates another one: pivots would probably drop few points.
-template <typename Scalar>
-bool looks_like_a_front(const Scalar* values, std::int32_t points, std::int32_t objectives,
-                        std::uint64_t minimised) {
-    constexpr std::int32_t kSampled = 16;
-    if (points < kSampled) return false;
-    std::array<std::array<std::uint64_t, 3>, kSampled> keys{};
-    for (std::size_t k = 0; k < kSampled; ++k) {
-        const Scalar* point =
-            values + points * static_cast<std::int64_t>(k) / kSampled * objectives;
-        for (std::int32_t m = 0; m < objectives; ++m) {
-            keys[k][static_cast<std::size_t>(m)] = best_first(point[m], (minimised >> m & 1) != 0);
-        }
-    }
-    bool is_any_dominated = false;
-    for (std::size_t k = 1; k < kSampled; ++k) {
-        for (std::size_t j = 0; j < k; ++j) {
-            bool is_at_least = true, is_at_most = true;
-            for (std::size_t m = 0; m < 3; ++m) {
-                is_at_least &= keys[k][m] >= keys[j][m];
-                is_at_most &= keys[k][m] <= keys[j][m];
-            }
-            is_any_dominated |= is_at_least | is_at_most;
-        }
-    }
-    return !is_any_dominated;
-}
-
 // The best second value of the points seen.
 struct Best {
     std::uint64_t most;  // a point with a larger value is covered
@@ -133,6 +132,7 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     const PivotKernels<Scalar>& kernel = kernels().pivots.of<Scalar>();
     std::array<Scalar, kPivots * 3> pivots;
     const bool is_strict = all.filter.is_strict;
+    // Pivots would probably drop few points of a front.
     if (!mask && looks_like_a_front(values, points, objectives, minimised)) return false;
     if (!pick_pivots(values, points, mask, objectives, minimised, is_strict, pivots)) return false;
 
@@ -384,6 +384,8 @@ void FilterSweep::enter(const Points<Scalar>& set, std::size_t first, std::size_
     }
 }
 
+template bool looks_like_a_front(const float*, std::int32_t, std::int32_t, std::uint64_t);
+template bool looks_like_a_front(const double*, std::int32_t, std::int32_t, std::uint64_t);
 template void FilterSweep::find_nondominated(const Batch<float>&, std::int64_t, Filter,
                                              std::uint8_t*);
 template void FilterSweep::find_nondominated(const Batch<double>&, std::int64_t, Filter,

@@ -21,6 +21,12 @@ struct Filter {
     bool is_strict;    // unless another one is better in every objective
 };
 
+// True if no point of a small sample dominates another one. `values`: (points, objectives), with up
+// to 3 objectives.
+template <typename Scalar>
+bool looks_like_a_front(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                        std::uint64_t minimised);
+
 // Scratch of one thread.
 //
 // A pass compares all points with a few good ones from a sample. Further passes compare the

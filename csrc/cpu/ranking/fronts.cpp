@@ -43,7 +43,13 @@ std::int32_t Ranker::rank(const Scalar* values, std::int32_t count, std::int32_t
         return 1;
     }
     if (objectives == 2) return planar_.rank(values, count, minimised, ranks);
-    if (objectives == 3 && count > kernels().tuning.most_paired_of_3) {
+    const Tuning& tuning = kernels().tuning;
+    const auto most_paired = [&] {
+        return looks_like_a_front(values, count, objectives, minimised)
+                   ? tuning.most_paired_of_front
+                   : tuning.most_paired_of_3;
+    };
+    if (objectives == 3 && count > tuning.most_paired_of_front && count > most_paired()) {
         if (!sorted_.sort_cells(values, count, minimised)) {
             return spatial_.rank(values, count, minimised, ranks);
         }

@@ -74,7 +74,7 @@ class StaircaseFronts {
             }
         }
         if (rank == fronts_.size()) fronts_.emplace_back();
-        fronts_[rank].insert(place, y, z);
+        fronts_[rank].insert(place.chunk, place.right, y, z);
         return static_cast<std::int32_t>(rank);
     }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cpu/sorting/count_leading.hpp"
+#include "portability.hpp"
 
 namespace paretopo::cpu {
 
@@ -24,23 +25,23 @@ class StaircaseOfMinima {
         bool is_covered = false;  // Is there a step at or left of x that is at or below y?
     };
 
-    Place find(Number x, Number y) const {
+    PARETOPO_INLINE Place find(Number x, Number y) const {
         if (chunks_.empty()) return {};
         const std::size_t c = chunk_of(x);
-        const Steps& steps = chunks_[c];
+        const Step* const steps = chunks_[c].data();
         const std::size_t right =
-            count_leading(steps.size(), [&](std::size_t i) { return steps[i].x <= x; });
+            count_leading(chunks_[c].size(), [&](std::size_t i) { return steps[i].x <= x; });
         return {c, right, right > 0 && steps[right - 1].y <= y};
     }
 
     // Adds (x, y) at its place, which must not be covered, and removes the steps that it covers.
-    void insert(const Place& place, Number x, Number y) {
+    // Takes the numbers of the place, not a reference to it, so that they stay in registers.
+    void insert(std::size_t c, std::size_t right, Number x, Number y) {
         if (chunks_.empty()) return chunks_.push_back({{x, y}});
-        const std::size_t c = place.chunk;
         Steps& steps = chunks_[c];
-        const bool is_above = place.right > 0 && steps[place.right - 1].x == x;
+        const bool is_above = right > 0 && steps[right - 1].x == x;
         // Covered steps are a run that starts here and may reach into later chunks.
-        const auto at = steps.begin() + offset(place.right - (is_above ? 1 : 0));
+        const auto at = steps.begin() + offset(right - (is_above ? 1 : 0));
         const auto end = end_of_covered(steps, at, y);
         if (end == steps.end()) drop_covered_after(c, y);
         if (end != at) {
@@ -57,7 +58,7 @@ class StaircaseOfMinima {
     // Adds (x, y) if it is not covered, and returns true in that case.
     bool enter(Number x, Number y) {
         const Place place = find(x, y);
-        if (!place.is_covered) insert(place, x, y);
+        if (!place.is_covered) insert(place.chunk, place.right, x, y);
         return !place.is_covered;
     }
 

@@ -14,6 +14,12 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
+// Codes of more objectives do not stay in registers.
+std::int32_t most_paired(int objectives) {
+    constexpr int kMaxInRegisters = 10;
+    return objectives <= kMaxInRegisters ? kTuning.most_paired : kTuning.most_paired / 2;
+}
+
 Coarse coarse_of(const CodeColumns& set) {
     Coarse coarse(set.points, set.objectives);
     std::vector<std::int32_t> highest;
@@ -28,7 +34,7 @@ Coarse coarse_of(const CodeColumns& set) {
 // Compares a block of points, one per lane, with every earlier point: quadratic, but a few
 // instructions handle as many pairs as there are lanes of two-byte codes. kRest: the number of
 // objectives but the first, which the order of the points settles. It is 0 if only known at run
-// time; rows are then padded with zeros to a multiple of kTogether.
+// time; rows are then padded with zeros to a multiple of kPadded.
 template <int kRest>
 class Pairs {
     using V = ShortCodes;
@@ -38,71 +44,109 @@ class Pairs {
   public:
     explicit Pairs(CodeColumns set)
         : set_(set),
-          rest_((set.objectives - 1 + kTogether - 1) / kTogether * kTogether),
+          rest_((set.objectives - 1 + kPadded - 1) / kPadded * kPadded),
           rows_(row_memory_.of(static_cast<std::size_t>(set.points) * width())),
-          own_(own_memory_.of(static_cast<std::size_t>(rest()))) {}
+          own_(own_memory_.of(kTogether * static_cast<std::size_t>(rest()))) {}
 
+    // Two vectors of points share what is loaded of each earlier point.
     void rank(std::int32_t* ranks) {
-        for (std::int32_t first = 0; first < set_.points; first += V::kLanes) {
+        for (std::int32_t first = 0; first < set_.points; first += kTogether * V::kLanes) {
             check_interrupt();
-            take(first);
-            I above{};  // the number of fronts up to the last one with a dominator
+            I above[kTogether] = {};  // the number of fronts up to the last one with a dominator
+            for (int v = 0; v < kTogether; ++v) take(first + v * V::kLanes, v);
             const std::int32_t* row = rows_;
             for (std::int32_t j = 0; j < first; ++j, row += width()) {
-                above = V::larger_where(reached(row, V::all_lanes()), above, V::all(row[rest()]));
+                const I fronts = V::all(row[rest()]);
+#pragma GCC unroll 2
+                for (int v = 0; v < kTogether; ++v) {
+                    above[v] = V::larger_where(reached(row, v, V::all_lanes()), above[v], fronts);
+                }
             }
             // Visits the points of the block in turn: a lane is complete when its turn comes.
-            const int here = std::min(V::kLanes, set_.points - first);
-            for (int lane = 0; lane < here; ++lane) {
-                std::int32_t* const own = add_row(first + lane);
-                std::int16_t counts[V::kLanes];
-                V::store(counts, above);
-                ranks[first + lane] = counts[lane];
-                own[rest()] = V::twice(counts[lane] + 1);
-                above = V::larger_where(reached(own, V::after(lane)), above, V::all(own[rest()]));
+#pragma GCC unroll 2
+            for (int v = 0; v < kTogether; ++v) {
+                const std::int32_t start = first + v * V::kLanes;
+                const int here = std::min(V::kLanes, set_.points - start);
+                for (int lane = 0; lane < here; ++lane) {
+                    std::int32_t* const own = add_row(start + lane);
+                    std::int16_t counts[V::kLanes];
+                    V::store(counts, above[v]);
+                    ranks[start + lane] = counts[lane];
+                    own[rest()] = V::twice(counts[lane] + 1);
+                    const I fronts = V::all(own[rest()]);
+                    above[v] = V::larger_where(reached(own, v, V::after(lane)), above[v], fronts);
+#pragma GCC unroll 2
+                    for (int u = v + 1; u < kTogether; ++u) {
+                        above[u] =
+                            V::larger_where(reached(own, u, V::all_lanes()), above[u], fronts);
+                    }
+                }
             }
         }
     }
 
     void find_nondominated(std::uint8_t* nondominated) {
         constexpr std::int32_t kPollInterval = 16;
-        for (std::int32_t first = 0; first < set_.points; first += V::kLanes) {
+        for (std::int32_t first = 0; first < set_.points; first += kTogether * V::kLanes) {
             check_interrupt();
-            take(first);
-            Mask dominated = V::none();
+            Mask dominated[kTogether];
+            for (int v = 0; v < kTogether; ++v) {
+                take(first + v * V::kLanes, v);
+                dominated[v] = V::none();
+            }
+            const auto are_all_dominated = [&] {
+                bool are_all = true;
+                for (const Mask& of : dominated) are_all = are_all && V::every(of);
+                return are_all;
+            };
             const std::int32_t* row = rows_;
-            for (std::int32_t j = 0; j < count_ && !V::every(dominated);) {
+            for (std::int32_t j = 0; j < count_ && !are_all_dominated();) {
                 const std::int32_t end = std::min(j + kPollInterval, count_);
                 for (; j < end; ++j, row += width()) {
-                    dominated = V::either(dominated, reached(row, V::all_lanes()));
+#pragma GCC unroll 2
+                    for (int v = 0; v < kTogether; ++v) {
+                        dominated[v] = V::either(dominated[v], reached(row, v, V::all_lanes()));
+                    }
                 }
             }
-            const int here = std::min(V::kLanes, set_.points - first);
-            for (int lane = 0; lane < here; ++lane) {
-                nondominated[first + lane] = !V::holds(dominated, lane);
-                if (V::holds(dominated, lane)) continue;
-                const std::int32_t* const own = add_row(first + lane);
-                dominated = V::either(dominated, reached(own, V::after(lane)));
+#pragma GCC unroll 2
+            for (int v = 0; v < kTogether; ++v) {
+                const std::int32_t start = first + v * V::kLanes;
+                const int here = std::min(V::kLanes, set_.points - start);
+                for (int lane = 0; lane < here; ++lane) {
+                    nondominated[start + lane] = !V::holds(dominated[v], lane);
+                    if (V::holds(dominated[v], lane)) continue;
+                    const std::int32_t* const own = add_row(start + lane);
+                    dominated[v] = V::either(dominated[v], reached(own, v, V::after(lane)));
+#pragma GCC unroll 2
+                    for (int u = v + 1; u < kTogether; ++u) {
+                        dominated[u] = V::either(dominated[u], reached(own, u, V::all_lanes()));
+                    }
+                }
             }
         }
     }
 
   private:
-    static constexpr int kTogether = 4;
+    // So many vectors of codes stay in registers.
+    static constexpr int kTogether = kVectorBytes == 64 || (kRest > 0 && kRest <= 5) ? 2 : 1;
+    static constexpr int kPadded = 4;
 
     PARETOPO_INLINE int rest() const { return kRest != 0 ? kRest : rest_; }
     PARETOPO_INLINE std::size_t width() const { return static_cast<std::size_t>(rest()) + 1; }
 
-    // A block, one point per lane. Empty lanes hold the best codes; their results are not used.
-    PARETOPO_INLINE void take(std::int32_t first) {
-        const int here = std::min(V::kLanes, set_.points - first);
-        for (int k = 0; k < rest(); ++k) own_[k] = I{};
+    // A vector of points, one per lane. Empty lanes hold the best codes; their results are not
+    // used.
+    PARETOPO_INLINE void take(std::int32_t first, int v) {
+        const int here = std::clamp(set_.points - first, 0, V::kLanes);
+        I* const own = own_ + v * rest();
+        for (int k = 0; k < rest(); ++k) own[k] = I{};
         for (int k = 0; k < set_.objectives - 1; ++k) {
             std::int16_t codes[V::kLanes] = {};
             for (int lane = 0; lane < here; ++lane) {
                 codes[lane] = static_cast<std::int16_t>(set_.codes[k + 1][first + lane]);
             }
-            own_[k] = V::load(codes);
+            own[k] = V::load(codes);
         }
     }
 
@@ -115,15 +159,17 @@ class Pairs {
         return row;
     }
 
-    // Lanes of `among` that are nowhere better than the row.
-    PARETOPO_INLINE Mask reached(const std::int32_t* row, Mask among) const {
-        constexpr int kStep = kRest != 0 ? kRest : kTogether;
+    // Lanes of `among` in vector v that are nowhere better than the row.
+    PARETOPO_INLINE Mask reached(const std::int32_t* row, int v, Mask among) const {
+        constexpr int kStep = kRest != 0 ? kRest : kPadded;
+        const I* const own = own_ + v * rest();
+        I excess{};
         for (int first = 0; first < rest(); first += kStep) {
             for (int k = first; k < first + kStep; ++k) {
-                among = V::and_at_least(among, own_[k], V::all(row[k]));
+                excess |= V::excess(V::all(row[k]), own[k]);
             }
         }
-        return among;
+        return V::without(among, excess);
     }
 
     CodeColumns set_;
@@ -150,13 +196,17 @@ PARETOPO_INLINE void with_pairs(CodeColumns set, const Work& work) {
             return work(Pairs<6>(set));
         case 8:
             return work(Pairs<7>(set));
+        case 9:
+            return work(Pairs<8>(set));
+        case 10:
+            return work(Pairs<9>(set));
         default:
             return work(Pairs<0>(set));
     }
 }
 
 void rank_distinct(CodeColumns set, std::int32_t* ranks) {
-    if (set.points <= kTuning.most_paired) {
+    if (set.points <= most_paired(set.objectives)) {
         return with_pairs(set, [&](auto&& pairs) { pairs.rank(ranks); });
     }
     const Coarse coarse = coarse_of(set);
@@ -184,7 +234,7 @@ void rank_distinct(CodeColumns set, std::int32_t* ranks) {
 }
 
 void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated) {
-    if (set.points <= kTuning.most_paired) {
+    if (set.points <= most_paired(set.objectives)) {
         return with_pairs(set, [&](auto&& pairs) { pairs.find_nondominated(nondominated); });
     }
     const Coarse coarse = coarse_of(set);

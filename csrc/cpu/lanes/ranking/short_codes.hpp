@@ -26,12 +26,17 @@ struct ShortCodes {
     static PARETOPO_INLINE std::int32_t twice(std::int32_t code) { return code << 16 | code; }
     static PARETOPO_INLINE I all(std::int32_t twice) { return (I)Lanes<float>::all_int(twice); }
 
+    // excess(a, b) is 0 in the lanes where a is at most b; `without` drops the other lanes.
 #if defined(__AVX512BW__)
     using Mask = __mmask32;
     static PARETOPO_INLINE Mask none() { return 0; }
     static PARETOPO_INLINE Mask all_lanes() { return ~Mask{0}; }
-    static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) {
-        return _mm512_mask_cmpge_epi16_mask(mask, (__m512i)a, (__m512i)b);
+    // Subtracts, because each comparison of a masked chain waits for the one before it.
+    static PARETOPO_INLINE I excess(I a, I b) {
+        return (I)_mm512_subs_epu16((__m512i)a, (__m512i)b);
+    }
+    static PARETOPO_INLINE Mask without(Mask mask, I excess) {
+        return _mm512_mask_testn_epi16_mask(mask, (__m512i)excess, (__m512i)excess);
     }
     static PARETOPO_INLINE bool every(Mask mask) { return mask == all_lanes(); }
     static PARETOPO_INLINE I larger_where(Mask mask, I a, I b) {  // a in the other lanes
@@ -43,7 +48,8 @@ struct ShortCodes {
     using Mask = I;
     static PARETOPO_INLINE Mask none() { return Mask{}; }
     static PARETOPO_INLINE Mask all_lanes() { return ~Mask{}; }
-    static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) { return mask & ~(b > a); }
+    static PARETOPO_INLINE I excess(I a, I b) { return a > b; }
+    static PARETOPO_INLINE Mask without(Mask mask, I excess) { return mask & ~excess; }
     static PARETOPO_INLINE bool every(Mask mask) {
         return Lanes<float>::every((Lanes<float>::I)mask);
     }
