@@ -86,27 +86,27 @@ class BitIndex {
     // Doubles the room, and clears. If memory runs out, nothing changes.
     void grow() {
         const std::size_t room = 2 * room_ + 2;
+        const int count = room < kManyBlocks ? kLeastBounds : 2 * kLeastBounds;
         Buffer<std::uint64_t> bits;
-        bits.of(room * lines() * Bits::kWords);
+        bits.of(room * lines(count) * Bits::kWords);
         bounds_.of(static_cast<std::size_t>(width()) * kStride);
         bits_.swap(bits);
         room_ = room;
+        count_ = count;
         clear();
     }
 
     // Clears, and chooses bounds that divide the rows into parts of about the same size.
     void choose_bounds(const Columns& rows) {
-        constexpr int kSampled = 2 * kBounds;
-        double sample[kSampled];
+        const auto sampled = static_cast<std::size_t>(2 * count_);
+        double sample[4 * kLeastBounds];
         for (int m = 0; m < width(); ++m) {
-            for (std::size_t k = 0; k < kSampled; ++k) {
-                sample[k] = rows[m][k * rows.count / kSampled];
-            }
-            std::sort(sample, sample + kSampled, [](double a, double b) { return a < b; });
+            for (std::size_t k = 0; k < sampled; ++k) sample[k] = rows[m][k * rows.count / sampled];
+            std::sort(sample, sample + sampled, [](double a, double b) { return a < b; });
             double* bounds = bounds_of(m);
-            for (int b = 1; b < kBounds; ++b) bounds[b] = sample[2 * b];
+            for (int b = 1; b < count_; ++b) bounds[b] = sample[2 * b];
             bounds[0] = -std::numeric_limits<double>::infinity();
-            bounds[kBounds] = -bounds[0];
+            bounds[count_] = -bounds[0];
         }
         clear();
     }
@@ -116,13 +116,13 @@ class BitIndex {
         const std::size_t block = words_ / Bits::kWords;
         const std::size_t word = words_ % Bits::kWords;
         if (word == 0) {
-            for (int line = 0; line < static_cast<int>(lines()); ++line) {
+            for (int line = 0; line < static_cast<int>(lines(count_)); ++line) {
                 std::memset(at(0, line, block), 0, sizeof(Bits));
             }
         }
         for (int m = 0; m < width(); ++m) {
             const double* values = rows[m] + words_ * 64;
-            for (int b = 0; b < kBounds; ++b) {
+            for (int b = 0; b < count_; ++b) {
                 const Doubles bound = all(bounds_of(m)[b]);
                 std::uint64_t reaching = 0;
                 for (int i = 0; i < 64; i += kLanes) {
@@ -140,7 +140,7 @@ class BitIndex {
         for (int m = 0; m < width(); ++m) {
             const double* bounds = bounds_of(m);
             int place = 0;
-            for (int step = kBounds / 2; step > 0; step /= 2) {
+            for (int step = count_ / 2; step > 0; step /= 2) {
                 place += bounds[place + step] <= point[m] ? step : 0;
             }
             places.of[m] = place;
@@ -190,33 +190,43 @@ class BitIndex {
     }
 
   private:
-    // Powers of two. With 3 objectives, few rows are below a point in two of them.
-    static constexpr int kBounds = kObjectives == 3 ? 128 : 64;
-    static constexpr std::size_t kStride = kBounds + 8;  // of bounds; the last is infinity
+    // Powers of two. With 3 objectives, few rows are below a point in two of them. Twice as many
+    // bounds for many rows: they name fewer rows, but take longer to set.
+    static constexpr int kLeastBounds = kObjectives == 3 ? 128 : 64;
+    static constexpr std::size_t kManyBlocks = 14;
+    static constexpr std::size_t kStride = 2 * kLeastBounds + 8;  // of bounds; the last is infinity
 
     double* bounds_of(int m) const {
         return bounds_.data() + static_cast<std::size_t>(m) * kStride;
     }
     // One for each bound of an objective, one without a row, and one for the rows that are present.
-    std::size_t lines() const { return static_cast<std::size_t>(width() * (kBounds + 1) + 1); }
+    std::size_t lines(int bounds) const {
+        return static_cast<std::size_t>(width() * (bounds + 1) + 1);
+    }
 
     PARETOPO_INLINE std::size_t offset(int m, int bound, std::size_t block) const {
-        const auto line = static_cast<std::size_t>(m * (kBounds + 1) + bound);
+        const auto line = static_cast<std::size_t>(m * (count_ + 1) + bound);
         return (line * room_ + block) * Bits::kWords;
     }
     std::uint64_t* at(int m, int bound, std::size_t block) const {
         return bits_.data() + offset(m, bound, block);
     }
     PARETOPO_INLINE Bits reaching(int m, int bound, std::size_t block) const {
+        const std::uint64_t* from = bits_.data() + offset(m, bound, block);
         Bits bits;
-        std::memcpy(&bits, bits_.data() + offset(m, bound, block), sizeof bits);
+        // One vector at a time: GCC copies the whole in halves of vectors, through memory.
+        for (Words& part : bits.part) {
+            std::memcpy(&part, from, sizeof part);
+            from += sizeof part / sizeof *from;
+        }
         return bits;
     }
     PARETOPO_INLINE Bits present(std::size_t block) const { return reaching(width(), 0, block); }
 
     int given_;
     std::size_t words_ = 0;
-    std::size_t room_ = 0;  // blocks
+    std::size_t room_ = 0;      // blocks
+    int count_ = kLeastBounds;  // bounds of each objective
     Buffer<std::uint64_t> bits_;
     Buffer<double> bounds_;
 };
