@@ -181,6 +181,22 @@ def test_presorting_does_not_depend_on_the_instruction_set(each_isa, points):
             each_isa(partial(volume, values, values.min(axis=0) - 1))
 
 
+@pytest.mark.parametrize(
+    ("points", "objectives"),
+    [(1500, 3), (5000, 3), (10_000, 3), (3000, 4), (6000, 5), (3000, 8), (5000, 10), (3000, 12)],
+)
+def test_pairs_and_fronts_rank_alike(each_isa, points, objectives):
+    """Up to some size, all pairs are compared; it depends on the instruction set."""
+    rng = np.random.default_rng(points)
+    uniform = rng.random((points, objectives))
+    front = uniform / np.linalg.norm(uniform, axis=1, keepdims=True)
+    layers = front * rng.integers(1, 6, (points, 1))
+    layers[::3] = layers[0]
+    for values in (uniform, front, layers):
+        ranks = each_isa(partial(pp.pareto_rank, values))
+        np.testing.assert_array_equal(each_isa(partial(pp.is_nondominated, values)), ranks == 0)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.06, 0.4, 0.6])
 @pytest.mark.parametrize("shape", [(300, 64, 3), (130, 8, 2), (9, 33, 5), (5, 7, 2), (140, 64, 5)])

@@ -48,7 +48,7 @@ class Pairs {
           rows_(row_memory_.of(static_cast<std::size_t>(set.points) * width())),
           own_(own_memory_.of(kTogether * static_cast<std::size_t>(rest()))) {}
 
-    // Two vectors of points share what is loaded of each earlier point.
+    // Several vectors of points are compared with each earlier point, which is loaded once.
     void rank(std::int32_t* ranks) {
         for (std::int32_t first = 0; first < set_.points; first += kTogether * V::kLanes) {
             check_interrupt();
