@@ -127,9 +127,13 @@ def test_the_page_on_steerable_policies_quotes_the_language_models():
         assert row(title, [f"{one:.1f}" for one in ends(method, "utility")]) in page
     same = read(HERE / "steerable_leaning.toml")
     [method] = same.plan.study.methods
-    found = [f"{one:.1f}" for one in 100.0 * same.curve("series", method, "utility")[:, -1]]
-    none = ["\N{EN DASH}"] * (results.plan.study.seeds - len(found))
-    assert row("five policies, same demonstrations", [*found, *none]) in page
+    separate = 100.0 * same.curve("series", method, "utility")[:, -1]
+    assert row("five policies, same demonstrations", [f"{one:.1f}" for one in separate]) in page
+    quoted = f"Their expected utility is {separate.mean():.1f} ± {separate.std(ddof=1):.1f} %"
+    gap = ends(results.plan.study.methods[0], "utility") - separate
+    assert quoted in page
+    assert (gap > 0.0).all()
+    assert f"on average by {gap.mean():.1f} points" in page
 
 
 def test_the_page_on_estimators_quotes_the_records():
