@@ -217,9 +217,11 @@ def place_goals(task: TabularTask, seed: int, shares: bool) -> list[Goal]:
 
 # ---- the methods --------------------------------------------------------------------------------
 
+_ANSWERS = (1, 2, 3)  # the axes of a step's answers
 _LACONIC = (0.002, 0.1, 0.4)  # step, most of the multiplier, most of an answer's penalty
 
-# Maps a step's mean charges, (runs, costs), to the multipliers of the next step.
+# Maps a step's charges, (runs, kinds, questions, group, costs), to the multipliers of the next
+# step, (runs, costs).
 Update = Callable[[Floats], Floats]
 
 
@@ -230,13 +232,19 @@ class Method:
     Attributes:
         first: (runs, costs) multipliers of the first step.
         update: Returns those of the next step.
-        reward: Maps charges, (runs, kinds, questions, group, costs), correctness and units to
-            rewards of the costs.
+        reward: Maps charges, correctness and units to rewards of the costs.
+        units: Returns the units, (runs, costs), of the charges in the reward.
     """
 
     first: Floats
     update: Update
     reward: Callable[[Floats, Floats, Floats], Floats]
+    units: Callable[[], Floats]
+
+
+def _mean(charges: Floats) -> Floats:
+    mean: Floats = charges.mean(axis=_ANSWERS)
+    return mean
 
 
 def _in_units(charges: Floats, right: Floats, units: Floats) -> Floats:
@@ -262,26 +270,26 @@ def make_method(name: str, limits: Floats, units: Floats, multipliers: Floats) -
             for truncated answers; or "clipped dual X", the same with step X, a multiplier of up to
             10, and any penalty.
         limits: On the mean charges; for a share, the charge is 1 where an answer exceeds the value.
-        units: (runs, costs) of the charges in the reward and of the violations.
+        units: (runs, costs) of the charges in the reward and of the violations; NaN measures them.
         multipliers: (runs, costs) of the linear programs.
     """
     kind, _, number = name.partition(" ")
     if kind == "limit":
         held = Multipliers(-limits, units)
 
-        def update(means: Floats) -> Floats:
-            held.update(-means)
+        def update(charges: Floats) -> Floats:
+            held.update(-_mean(charges), charges.std(axis=_ANSWERS))
             return held.values
 
-        return Method(np.zeros(limits.shape), update, _in_units)
+        return Method(np.zeros(limits.shape), update, _in_units, lambda: held.units)
     if kind in ("LACONIC", "clipped"):
         step, most, cap = (
             _LACONIC if kind == "LACONIC" else (float(number.split()[-1]), MOST, math.inf)
         )
         integral = np.zeros(limits.shape)
 
-        def integrate(means: Floats) -> Floats:
-            integral[...] = (integral + step * (means / limits - 1.0)).clip(0.0, most)
+        def integrate(charges: Floats) -> Floats:
+            integral[...] = (integral + step * (_mean(charges) / limits - 1.0)).clip(0.0, most)
             return integral
 
         def above_limit(charges: Floats, right: Floats, units: Floats) -> Floats:
@@ -289,10 +297,10 @@ def make_method(name: str, limits: Floats, units: Floats, multipliers: Floats) -
             excess: Floats = np.maximum(-paid - 1.0, 0.0)
             return -np.minimum(excess, (cap / np.maximum(integral, 1e-9))[:, None, None, None])
 
-        return Method(np.zeros(limits.shape), integrate, above_limit)
+        return Method(np.zeros(limits.shape), integrate, above_limit, lambda: units)
     fixed = multipliers if name == "exact penalty" else np.full(limits.shape, float(number or 0.0))
     reward = _by_pass_rate if kind == "prime_rl" else _in_units
-    return Method(fixed, lambda _: fixed, reward)
+    return Method(fixed, lambda _: fixed, reward, lambda: units)
 
 
 # ---- the trainings ------------------------------------------------------------------------------
@@ -316,7 +324,11 @@ def train(
         limits, units = 1.0 - asked, np.ones(bounds.shape)
         if name.startswith("limit"):
             units = np.sqrt(asked * (1.0 - asked))
-    exact = np.array([goal.best.multipliers for goal in goals]) * (units / limits)
+    elif name.startswith("limit"):
+        units = np.full(bounds.shape, np.nan)
+    exact = np.array([goal.best.multipliers for goal in goals]) * (
+        units / limits if judged else 1.0
+    )
     method = make_method(name, limits, units, exact)
     estimator = "grpo" if name.startswith(("LACONIC", "clipped")) else "rloo"
     rng = np.random.default_rng([*name.encode(), *task.name.encode(), *seeds])
@@ -342,7 +354,7 @@ def train(
         if judged:
             paid = (paid > bounds[:, None, None, None]).astype(np.float64)
         vectors = np.concatenate(
-            [right[..., None], method.reward(paid, right, units)], axis=-1
+            [right[..., None], method.reward(paid, right, method.units())], axis=-1
         ).reshape(-1, task.group, task.objectives)
         weights = np.concatenate([np.ones((runs, 1)), multipliers], axis=1)
         weights /= weights.sum(axis=1, keepdims=True)
@@ -353,7 +365,7 @@ def train(
         gradient = np.zeros_like(logits)
         for kind, row in enumerate(rows):
             gradient[:, row] += moves[:, kind]
-        multipliers = method.update(paid.mean(axis=(1, 2, 3)))
+        multipliers = method.update(paid)
         # A schedule keeps the mean learning rate: it falls from twice the constant rate to 0.
         rate = 1.0 + math.cos(math.pi * (step - 1) / STEPS) if "schedule" in name else 1.0
         logits += rate * adam.step(gradient)
@@ -363,6 +375,7 @@ def train(
     soon, averages = (
         tuple(np.mean(part, axis=0) for part in zip(*steps, strict=True)) for steps in (early, late)
     )
+    reached = multipliers if judged else multipliers * (limits / method.units())
     for run, goal in enumerate(goals):
         record: dict[str, Any] = {"task": task.name, "method": name, "seed": goal.seed}
         record["share" if shares else "level"] = goal.at
@@ -373,7 +386,7 @@ def train(
                 cost = (scales[run] * costs[run] / bounds[run]).max()
                 record[f"{prefix}cost"] = round(float(cost), 4)
             record[f"{prefix}value"] = round(float(values[run] / goal.best.value), 4)
-        both = {"multipliers": multipliers, "best_multipliers": exact}
+        both = {"multipliers": reached, "best_multipliers": exact}
         yield record | {key: np.round(part[run], 3).tolist() for key, part in both.items()}
 
 

@@ -575,16 +575,19 @@ class Session:
     def _hold_limits(self, multipliers: Sequence[float]) -> Row:
         """Update the multipliers; return those of the step, and the means that they meet."""
         row: Row = {}
-        means: list[float] = []
+        means, deviations = [], []
         for limit, multiplier in zip(self.config.paretopo.limits, multipliers, strict=True):
             name = self.objectives[limit.objective]
             values = self._limited[name]
-            reached = self._average_judged(limit, values)
+            judged = self._judge_values(limit, values)
+            reached = average(judged)
+            deviation = float(np.std(judged)) if judged else None
             means.append(np.nan if reached is None else reached)
-            share = {} if limit.share is None else {"share": reached}
-            row[name] = {"mean": average(values), **share, "multiplier": multiplier}
+            deviations.append(np.nan if deviation is None else deviation)
+            found = {"deviation": deviation} if limit.share is None else {"share": reached}
+            row[name] = {"mean": average(values), **found, "multiplier": multiplier}
             values.clear()
-        self.controller.hold(means)
+        self.controller.hold(means, deviations)
         return row
 
     def _describe_shares(self, rollouts: Sequence[Rollout]) -> Row:
@@ -593,17 +596,19 @@ class Session:
         for limit in self.config.paretopo.limits:
             name = self.objectives[limit.objective]
             if limit.share is not None:
-                limits[name] = {"share": self._average_judged(limit, list_values(name, rollouts))}
+                judged = self._judge_values(limit, list_values(name, rollouts))
+                limits[name] = {"share": average(judged)}
         return {"limits": limits} if limits else {}
 
     def _judge(self, group: Sequence[Rollout]) -> NDArray[np.float64]:
         """Return (points, objectives) rewards of a group that teach."""
         return self.controller.judge(np.array([one.rewards for one in group], np.float64))
 
-    def _average_judged(self, limit: Limit, values: Sequence[float]) -> float | None:
-        """Return the mean of a limited objective's values, as a reward; or the share within it."""
+    def _judge_values(self, limit: Limit, values: Sequence[float]) -> list[float]:
+        """Return a limited objective's values as rewards; of a share, 1 where the bound is kept."""
         objective = self.config.objectives[limit.objective]
-        return average(judge(limit, [objective.to_reward(one) for one in values]).tolist())
+        judged: list[float] = judge(limit, [objective.to_reward(one) for one in values]).tolist()
+        return judged
 
     def _group_of_step(
         self, group: Sequence[Rollout], step: Step, place: slice, advantages: NDArray[np.float64]

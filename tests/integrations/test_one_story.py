@@ -600,10 +600,11 @@ def test_all_adapters_keep_limits_alike(tmp_path):
     calls, tokens = ([row["limits"][name] for row in steps] for name in ("calls", "tokens"))
     written = [[sum(one.tokens[1]) for one in story] for story in TRAINING]
     assert [one["mean"] for one in calls] == pytest.approx([1.0, 8 / 6])
+    assert calls[0]["deviation"] == pytest.approx(np.sqrt(2 / 3))  # 2, 1, 0 calls, twice
     assert [one["share"] for one in tokens] == [np.mean(np.array(one) <= 20) for one in written]
     held = [Multipliers([-0.8]), Multipliers([0.9], [0.3])]
-    held[0].update([-1.0])
-    held[1].update([tokens[0]["share"]])
+    held[0].update([-1.0], [calls[0]["deviation"]])
+    held[1].update([tokens[0]["share"]], [0.5])
     assert [calls[0]["multiplier"], calls[1]["multiplier"]] == [0.0, held[0].values[0]]
     assert [tokens[0]["multiplier"], tokens[1]["multiplier"]] == [0.0, held[1].values[0]]
     assert held[0].values[0] > 0.0 < held[1].values[0]

@@ -103,7 +103,7 @@ def test_laconic_bounds_the_multiplier_and_the_penalty():
     method = constraints.make_method("LACONIC", limits, limits, limits)
     multipliers = method.first
     for _ in range(200):
-        multipliers = method.update(np.full((1, 1), 200.0))
+        multipliers = method.update(np.full((1, 1, 1, 1, 1), 200.0))
     assert multipliers.item() == pytest.approx(0.1)
     charges = np.array([50.0, 100.0, 250.0, 1000.0]).reshape(1, 1, 1, 4, 1)
     rewards = method.reward(charges, charges[..., 0], limits).ravel()

@@ -9,19 +9,23 @@ from typing import Any
 import pytest
 
 
-def expect_multipliers(limit: float, means: Sequence[float]) -> list[float]:
-    """Return the multiplier of each step, from the mean costs of the steps."""
-    integral = average = multiplier = 0.0
-    expected = []
-    for before, mean in enumerate(means):
+def expect_multipliers(
+    limit: float, means: Sequence[float], deviations: Sequence[float]
+) -> list[float]:
+    """Return the multiplier of each step, from the mean costs of the steps and their deviations."""
+    gap = variance = integral = multiplier = 0.0
+    unit, expected = limit, []
+    for before, (mean, deviation) in enumerate(zip(means, deviations, strict=True)):
         expected.append(multiplier)
-        violation = min((mean - limit) / limit, 0.15)
-        average += max(0.2, 1.0 / (before + 1)) * (violation - average)
-        pressure = 2.5 * min(violation, average)
-        aim = integral + pressure
-        if 0.0 < aim < 10.0 or (aim <= 0.0) == (violation > 0.0):
-            integral = min(max(integral + 0.06 * violation, 0.0), 10.0)
-        multiplier = min(max(integral + pressure, 0.0), 10.0)
+        gap += max(0.2, 1.0 / (before + 1)) * (mean - limit - gap)
+        variance += max(0.05, 1.0 / (before + 1)) * (deviation**2 - variance)
+        last_unit, unit = unit, min(max(math.sqrt(variance), 0.01 * limit), limit)
+        integral *= unit / last_unit
+        average, last = (min(max(one / unit, -1.0), 0.4) for one in (gap, mean - limit))
+        aim = integral + 6.0 * average
+        if not (aim >= 10.0 and average > 0.0) and not (aim <= 0.0 and last < 0.0):
+            integral = min(max(integral + 0.05 * average, 0.0), 10.0)
+        multiplier = min(max(integral + 6.0 * min(average, last), 0.0), 10.0)
     return expected
 
 
@@ -39,8 +43,10 @@ def check_limit(
     held = [row["limits"][name] for row in rows]
     means = [one["mean"] for one in held]
     assert means == pytest.approx([row["measured"][name] for row in rows])
+    deviations = [one["deviation"] for one in held]
     found = [one["multiplier"] for one in held]
-    assert found == pytest.approx(expect_multipliers(limit, means), rel=1e-9, abs=1e-12)
+    recomputed = expect_multipliers(limit, means, deviations)
+    assert found == pytest.approx(recomputed, rel=1e-9, abs=1e-12)
     assert any(found), "the limit had no effect"
     for row, multiplier in zip(rows, found, strict=True):
         shares = {**weights, name: multiplier}

@@ -169,6 +169,8 @@ class Limit(NamedTuple):
     >>> few = Limit(1, -300.0, share=0.9)  # nine answers in ten have at most 300 tokens
     >>> few.aim, round(few.unit, 3)
     (0.9, 0.3)
+    >>> Limit(1, -300.0).unit
+    nan
     """
 
     objective: int
@@ -182,9 +184,9 @@ class Limit(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """Return the unit of a violation: the size of the bound, or one rollout's deviation."""
+        """Return the standard deviation of one rollout's reward: unknown, NaN, for a mean."""
         if self.share is None:
-            return abs(self.bound)
+            return math.nan
         return math.sqrt(self.share * (1.0 - self.share))
 
 

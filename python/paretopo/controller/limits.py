@@ -1,22 +1,26 @@
 """Multipliers that keep means and shares at their limits: a PI controller for each limit.
 
 A limit on a mean cost C says C <= L. With the multiplier m, training improves the Lagrangian ``V -
-m C / L``, V the weighted sum of the other mean rewards. Where C exceeds L the multiplier rises,
+m C / u``, V the weighted sum of the other mean rewards. Where C exceeds L the multiplier rises,
 otherwise it falls.
 
-The best mixture of policies within L needs a multiplier of at most ``(V(L) - V(c)) L / (L - c)``, c
-the least cost there is, because V is concave in L. For a V of 0 to 1, and L at least 1.11 c, that
-is at most :data:`MOST`.
+The unit u is the standard deviation of the costs of a step, averaged over the steps. The noise of
+the violation ``(C - L) / u`` then depends on the number of rollouts only, so that the same gains
+suit all costs. The unit is at most L, because a few extreme costs could otherwise hide a violation.
+
+The best mixture of policies within L needs a multiplier of at most ``(V(L) - V(c)) u / (L - c)``, c
+the least cost there is, because V is concave in L. For a V of 0 to 1, and L at least a tenth of u
+above c, that is at most :data:`MOST`.
 
 A limit on a share says that at least a share S of the rollouts keeps a bound. The reward is 1 for
-a rollout that keeps it, else 0. Its standard deviation at the limit, ``u = sqrt(S (1 - S))``, takes
-the place of L, so that the noise of the violation depends on the number of rollouts only. Where all
-rollouts can keep the bound, the multiplier is at most ``u / (1 - S)``, 9.95 for a share of 0.99.
+a rollout that keeps it, else 0. Its standard deviation at the limit, ``sqrt(S (1 - S))``, is the
+unit. Where all rollouts can keep the bound, the multiplier is at most ``u / (1 - S)``, 9.95 for a
+share of 0.99.
 
 Source: Stooke, Achiam and Abbeel (2020), "Responsive safety in reinforcement learning by PID
 Lagrangian methods", arXiv 2007.03964, algorithm 2: the proportional term damps the oscillation of
-pure integration. Units of the limit, the bounds on violation and multiplier, the reaction to
-a kept limit, and the pause of the integration are ours.
+pure integration. The unit, the bounds on violation and multiplier, the reaction to a kept limit,
+and the pause of the integration are ours.
 """
 
 from __future__ import annotations
@@ -30,11 +34,15 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo.config.paretopo import Limit
 
 # Chosen on the tuning tasks of research/tasks.py: see research/constraints.py.
-INTEGRAL = 0.06  # per step, of a violation in units of the limit
-PROPORTIONAL = 2.5
-SMOOTHING = 0.8  # of the violations in the proportional term
-VIOLATION = 0.15  # that counts at most: from a costly start, the multiplier would overshoot
+INTEGRAL = 0.05  # per step, of the violation
+PROPORTIONAL = 6.0
+SMOOTHING = 0.8  # of the violations
+UNIT_SMOOTHING = 0.95  # of the variances
+LEAST_UNIT = 0.01  # in units of the limit
+VIOLATION = 0.4  # that counts at most: from a costly start, the multiplier would overshoot
 MOST = 10.0
+
+Floats = NDArray[np.float64]
 
 
 def judge(limit: Limit, rewards: ArrayLike) -> NDArray[np.float64]:
@@ -55,53 +63,61 @@ class Multipliers:
     """The multiplier of each limit, 0 at first.
 
     Args:
-        bounds: (...) mean rewards to reach, larger is better: for a cost, minus its most.
-        units: (...) of the violations, above 0; None takes the sizes of the bounds, which must not
-            be 0 then.
+        bounds: (...) mean rewards to reach, larger is better: for a cost, minus its most. Not 0,
+            except with a unit.
+        units: (...) of the violations, above 0; NaN, as by default, for the standard deviation of
+            the rewards.
 
     Attributes:
         values: (...) float64, from 0 to :data:`MOST`.
+        units: (...) float64, of the values and the rewards in the next step.
 
     >>> held = Multipliers([-300.0])  # at most 300 tokens
-    >>> held.update([-330.0])
-    >>> held.values.round(3)  # after a violation of 0.1: 0.06 * 0.1 + 2.5 * 0.1
-    array([0.256])
+    >>> held.update([-330.0], [100.0])
+    >>> held.values.round(3)  # after a violation of 0.3: 0.05 * 0.3 + 6 * 0.3
+    array([1.815])
     """
 
-    def __init__(self, bounds: ArrayLike, units: ArrayLike | None = None) -> None:
+    def __init__(self, bounds: ArrayLike, units: ArrayLike = np.nan) -> None:
         self.bounds = np.asarray(bounds, np.float64)
-        self.units = np.abs(self.bounds) if units is None else np.asarray(units, np.float64)
+        self._given = np.broadcast_to(np.asarray(units, np.float64), self.bounds.shape)
+        self.units = np.where(np.isnan(self._given), np.abs(self.bounds), self._given)
         self._updates = np.zeros(self.bounds.shape)
-        self._smoothed = np.zeros(self.bounds.shape)
+        self._gaps = np.zeros(self.bounds.shape)
+        self._variances = np.zeros(self.bounds.shape)
         self._integral = np.zeros(self.bounds.shape)
         self.values = np.zeros(self.bounds.shape)
 
-    def update(self, means: ArrayLike) -> None:
-        """Update the multipliers from the mean rewards of a step.
+    def update(self, means: ArrayLike, deviations: ArrayLike) -> None:
+        """Update the multipliers from the rewards of a step.
 
         The proportional term takes the average of the violations, or the last one if it is lower.
         A multiplier at a bound does not integrate any further, so that it leaves the bound at once.
 
         Args:
             means: (...); NaN leaves a multiplier as it is.
+            deviations: (...) standard deviations of the rewards, for limits without a given unit.
         """
         means = np.asarray(means, np.float64)
         known = ~np.isnan(means)
-        over = np.where(known, (self.bounds - means) / self.units, 0.0)
-        over = over.clip(-1.0, VIOLATION)
         updates = self._updates + known
-        # The mean of the first violations, later an exponential average.
-        kept = np.minimum(SMOOTHING, 1.0 - 1.0 / np.maximum(updates, 1.0))
-        smoothed = kept * self._smoothed + (1.0 - kept) * over
-        pressure = PROPORTIONAL * np.minimum(smoothed, over)
-        aim = self._integral + pressure
-        outward = ((aim >= MOST) & (over > 0.0)) | ((aim <= 0.0) & (over < 0.0))
-        integral = (self._integral + np.where(outward, 0.0, INTEGRAL * over)).clip(0.0, MOST)
-        values = (integral + pressure).clip(0.0, MOST)
-        self._updates = updates
-        self._smoothed = np.where(known, smoothed, self._smoothed)
-        self._integral = np.where(known, integral, self._integral)
-        self.values = np.where(known, values, self.values)
+        first = 1.0 - 1.0 / np.maximum(updates, 1.0)  # for the mean of the first steps
+        gap = np.where(known, self.bounds - means, 0.0)
+        gaps = _average(self._gaps, gap, np.minimum(first, SMOOTHING))
+        variance = np.where(known, np.square(deviations), 0.0)
+        variances = _average(self._variances, variance, np.minimum(first, UNIT_SMOOTHING))
+        size = np.abs(self.bounds)
+        units = np.sqrt(variances).clip(LEAST_UNIT * size, size)
+        units = np.where(np.isnan(self._given), units, self._given)
+        integral = self._integral * (units / self.units)  # to the new unit
+        average, last = ((one / units).clip(-1.0, VIOLATION) for one in (gaps, gap))
+        aim = integral + PROPORTIONAL * average
+        outward = ((aim >= MOST) & (average > 0.0)) | ((aim <= 0.0) & (last < 0.0))
+        integral = (integral + np.where(outward, 0.0, INTEGRAL * average)).clip(0.0, MOST)
+        values = (integral + PROPORTIONAL * np.minimum(average, last)).clip(0.0, MOST)
+        found = (updates, gaps, variances, integral, values, units)
+        for name, new in zip(_STATE, found, strict=True):
+            setattr(self, name, np.where(known, new, getattr(self, name)))
 
     def state_dict(self) -> dict[str, Any]:
         """Return the changing state, JSON-able."""
@@ -123,4 +139,9 @@ class Multipliers:
             setattr(self, name, saved)
 
 
-_STATE = ("_updates", "_smoothed", "_integral", "values")
+def _average(before: Floats, new: Floats, kept: Floats) -> Floats:
+    averaged: Floats = kept * before + (1.0 - kept) * new
+    return averaged
+
+
+_STATE = ("_updates", "_gaps", "_variances", "_integral", "values", "units")

@@ -177,19 +177,20 @@ class ParetoPO:
         # An objective with a limit keeps its value in the gate.
         inside = groups.vectors[slice(None) if groups.mask is None else groups.mask]
         if self._limited and inside.size:
-            judged = self.judge(inside).reshape(-1, self.objectives)
-            self.hold(judged[:, self._limited].mean(axis=0))
+            judged = self.judge(inside).reshape(-1, self.objectives)[:, self._limited]
+            self.hold(judged.mean(axis=0), judged.std(axis=0))
         return step
 
-    def hold(self, means: ArrayLike) -> None:
+    def hold(self, means: ArrayLike, deviations: ArrayLike) -> None:
         """Update the multipliers of limits from the rollouts of a step, for the next step.
 
         Args:
             means: (limits,) mean rewards of all rollouts; for a limit on a share, the share of the
                 rollouts that reach its bound. NaN, for an objective that applies to no rollout,
                 leaves a multiplier as it is.
+            deviations: (limits,) standard deviations of these rewards.
         """
-        self._limits.update(means)
+        self._limits.update(means, deviations)
 
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
         """Take a :meth:`step` with groups from :meth:`gate_groups`; call :meth:`hold` after it."""
@@ -298,7 +299,7 @@ class ParetoPO:
     def weights(self) -> tuple[float, ...]:
         """Return the share of each objective in the next step; the shares sum to 1.
 
-        A limit's is its multiplier's, for the judged reward in units of the limit.
+        A limit's is its multiplier's, for the judged reward in the unit of the limit.
         """
         shares = np.array(self.config.weights_at(self._steps_taken + 1))
         shares[self._limited] = self._limits.values

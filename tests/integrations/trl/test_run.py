@@ -308,7 +308,7 @@ def test_a_limit_is_kept_across_an_interruption(warmups, tmp_path, monkeypatch):
         of_calls = row["limits"]["calls"]
         assert of_calls["multiplier"] == held.values[0]
         assert of_calls["mean"] == row["measured"]["calls"]
-        held.update([-of_calls["mean"]])
+        held.update([-of_calls["mean"]], [of_calls["deviation"]])
     assert any(row["weight"]["calls"] for row in whole.steps())
     if HAS_TENSORBOARD:
         curve = read_curves(whole)["train/paretopo/limits/calls/multiplier"]

@@ -33,19 +33,38 @@ SHARE = FILE.replace("limit = 2", "limit = { value = 3, share = 0.9 }")
 VECTORS = np.array([[1.0, -3.0], [1.0, -1.0], [0.0, -4.0], [0.0, -4.0]])
 
 
-def follow(bound, means):
+def follow(bound, means, spread=1 / 3):
     held, found = Multipliers([bound]), []
     for mean in means:
-        held.update([mean])
+        held.update([mean], [spread * abs(bound)])
         found.append(held.values.item())
     return found
 
 
 def test_a_multiplier_follows_numbers_by_hand():
-    # Violations .1, .1, .3 (which counts as .15), -.002, -.1; smoothed .1, .1, .35 / 3; the last
-    # two violations are lower than their averages; integral .006, .012, .021, .02088 and the same.
-    expected = [0.256, 0.262, 0.021 + 2.5 * 0.35 / 3, 0.02088 - 0.005, 0.0]
+    # Violations .3, .3, .9 (which counts as .4), -.006, -.3; their averages .3, .3, .5 (as .4),
+    # .3735, .2388; the last two violations are lower than these. Integral .015, .03, .05, .068675.
+    expected = [1.815, 1.83, 2.45, 0.068675 - 0.036, 0.0]
     assert follow(-300.0, [-330.0, -330.0, -390.0, -299.4, -270.0]) == pytest.approx(expected)
+
+
+def test_a_violation_is_measured_in_standard_deviations():
+    held = Multipliers([-1.0, -1000.0, -1.0, -1.0])
+    # The third has no deviation, and the fourth a deviation above its limit.
+    held.update([-1.01, -1003.0, -1.001, -1.1], [0.1, 30.0, 0.0, 1e6])
+    assert held.units == pytest.approx([0.1, 30.0, 0.01, 1.0])
+    assert held.values == pytest.approx([(INTEGRAL + PROPORTIONAL) * 0.1] * 4)
+
+
+def test_the_weight_of_an_integral_survives_a_change_of_unit():
+    held = Multipliers([-300.0])
+    held.update([-330.0], [100.0])
+    before = held.state_dict()["integral"][0] / held.units[0]
+    held.update([-300.0], [20.0])
+    assert held.units == pytest.approx([np.sqrt((100.0**2 + 20.0**2) / 2)])
+    added = INTEGRAL * (15.0 / held.units[0]) / held.units[0]
+    after = held.state_dict()["integral"][0] / held.units[0]
+    assert after == pytest.approx(before + added)
 
 
 def test_a_reward_to_reach_and_a_cost_to_keep_are_mirror_images():
@@ -58,28 +77,28 @@ def test_the_unit_of_a_cost_does_not_matter():
 
 
 def test_a_kept_limit_has_no_multiplier_and_saves_nothing_up():
-    kept = follow(-1.0, [-0.5] * 50 + [-1.1] * 20)
-    fresh = follow(-1.0, [-1.1] * 20)
-    assert kept[:50] == [0.0] * 50
-    assert kept[-1] == pytest.approx(fresh[-1], abs=0.02)  # smoothing forgets the 50 steps
+    short, long = (follow(-1.0, [-0.5] * steps + [-1.1] * 20) for steps in (20, 500))
+    assert long[:500] == [0.0] * 500
+    assert long[-20:] == pytest.approx(short[-20:])
+    assert long[-1] > 1.0
 
 
 def test_a_multiplier_ends_at_its_most_and_leaves_it_at_once():
     held = Multipliers([-1.0])
     for _ in range(2200):
-        held.update([-9.0])
+        held.update([-9.0], [0.3])
     assert held.values[0] == MOST
     pressure = PROPORTIONAL * VIOLATION
     assert held.state_dict()["integral"][0] == pytest.approx(MOST - pressure, abs=INTEGRAL)
-    held.update([-0.5])
+    held.update([-0.5], [0.3])
     assert held.values[0] < MOST
 
 
 def test_a_step_without_a_measure_changes_nothing():
     held = Multipliers([-1.0, -1.0])
-    held.update([-1.5, -1.5])
+    held.update([-1.5, -1.5], [0.2, 0.2])
     before = held.state_dict()
-    held.update([np.nan, -1.5])
+    held.update([np.nan, -1.5], [np.nan, 0.3])
     after = held.state_dict()
     assert all(before[name][0] == after[name][0] for name in before)
     assert all(before[name][1] != after[name][1] for name in ("updates", "integral", "values"))
@@ -90,11 +109,11 @@ def test_advantages_are_those_of_the_lagrangian():
     first, state = advantages_by_group(VECTORS, "aaaa", config)
     # The first step has no multiplier: correctness minus that of the others.
     assert first == pytest.approx([2 / 3, 2 / 3, -2 / 3, -2 / 3])
-    # A mean of 3 calls violates the limit of 2 by half of it, more than counts.
+    # A mean of 3 calls violates the limit of 2 by most of a standard deviation, more than counts.
     [multiplier] = state["limits"]["values"]
     assert multiplier == pytest.approx((INTEGRAL + PROPORTIONAL) * VIOLATION)
     second, _ = advantages_by_group(VECTORS, "aaaa", config, json.loads(json.dumps(state)))
-    value = VECTORS[:, 0] + multiplier * VECTORS[:, 1] / 2
+    value = VECTORS[:, 0] + multiplier * VECTORS[:, 1] / VECTORS[:, 1].std()
     alone = ESTIMATORS["rloo"](value[None, :, None], [1.0])[0]
     assert second == pytest.approx(alone / (1.0 + multiplier))
 
@@ -122,9 +141,9 @@ def test_a_limit_on_a_share_pays_for_rollouts_within_it():
 
 def test_a_share_follows_numbers_by_hand():
     held = Multipliers([0.9], [0.3])
-    held.update([0.87])
+    held.update([0.87], [0.5])
     assert held.values == pytest.approx([(INTEGRAL + PROPORTIONAL) * 0.1])
-    held.update([0.96])  # kept: the last violation counts, -0.2
+    held.update([0.96], [0.5])  # kept: the last violation counts, -0.2
     assert held.values == pytest.approx([0.0])
 
 
@@ -204,7 +223,10 @@ def test_rows_have_the_mean_of_all_rollouts_and_the_multiplier(tmp_path):
     rows = run.steps()
     means = [(2 * (3 + 5 + step) + 27) / 9 for step in (1, 2, 3)]
     assert [row["limits"]["calls"]["mean"] for row in rows] == pytest.approx(means)
-    multipliers = [0.0, *follow(-2.0, [-mean for mean in means])[:2]]
+    held, multipliers = Multipliers([-2.0]), [0.0]
+    for step, mean in enumerate(means[:2], 1):
+        held.update([-mean], [np.std([3, 5, step] * 2 + [9, 9, 9])])
+        multipliers.append(held.values.item())
     assert [row["limits"]["calls"]["multiplier"] for row in rows] == pytest.approx(multipliers)
     shares = [one / (1.0 + one) for one in multipliers]
     assert [row["weight"]["calls"] for row in rows] == pytest.approx(shares)
