@@ -25,7 +25,8 @@ def test_the_page_on_limits_quotes_the_records():
     page = (ROOT / "docs" / "constraints.md").read_text(encoding="utf-8")
     rows = read("limits.jsonl")
     falling = [row for row in rows if row["schedule"] == "cosine"]
-    ends = [(row, len(row["mean"]), row["held_out"]) for row in rows]
+    repeated = read("limits_in_deviations.jsonl")
+    ends = [(row, len(row["mean"]), row["held_out"]) for row in rows + repeated]
     for row, steps, last in ends + [(row, 240, row["held_out_240"]) for row in falling]:
         late = row["mean"][steps * 2 // 3 : steps]
         rate = {1e-4: "1e-4", 2e-5: "2e-5", 3e-5: "3e-5"}[row["learning_rate"]]
