@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 
 
-def expect_multipliers(
-    limit: float, means: Sequence[float], deviations: Sequence[float]
-) -> list[float]:
-    """Return the multiplier of each step, from the mean costs of the steps and their deviations."""
+def expect_multipliers(limit: float, held: Sequence[Mapping[str, float]]) -> list[list[float]]:
+    """Return the multiplier and the unit of each step.
+
+    Args:
+        limit: On the mean cost.
+        held: The `mean` and the `deviation` of each step.
+    """
     gap = variance = integral = multiplier = 0.0
     unit, expected = limit, []
-    for before, (mean, deviation) in enumerate(zip(means, deviations, strict=True)):
-        expected.append(multiplier)
+    for before, row in enumerate(held):
+        expected.append([multiplier, unit])
+        mean, deviation = row["mean"], row["deviation"]
         gap += max(0.2, 1.0 / (before + 1)) * (mean - limit - gap)
         variance += max(0.05, 1.0 / (before + 1)) * (deviation**2 - variance)
         last_unit, unit = unit, min(max(math.sqrt(variance), 0.01 * limit), limit)
@@ -43,9 +47,8 @@ def check_limit(
     held = [row["limits"][name] for row in rows]
     means = [one["mean"] for one in held]
     assert means == pytest.approx([row["measured"][name] for row in rows])
-    deviations = [one["deviation"] for one in held]
     found = [one["multiplier"] for one in held]
-    recomputed = expect_multipliers(limit, means, deviations)
+    recomputed = [multiplier for multiplier, _ in expect_multipliers(limit, held)]
     assert found == pytest.approx(recomputed, rel=1e-9, abs=1e-12)
     assert any(found), "the limit had no effect"
     for row, multiplier in zip(rows, found, strict=True):

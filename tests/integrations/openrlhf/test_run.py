@@ -26,7 +26,7 @@ from support.rehearsals import (
     start,
     wait_for,
 )
-from support.step_records import check_cosine, check_limit
+from support.step_records import check_cosine, check_limit, expect_multipliers
 
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.calculator import is_correct
@@ -156,10 +156,12 @@ limit = 8
 def check_lagrangian(run: RunFolder) -> None:
     """Check the advantages of the last two steps against the recorded weights, with dr_grpo."""
     weights = {row["step"]: list(row["weight"].values()) for row in run.steps()}
+    held = expect_multipliers(8.0, [row["limits"]["tokens"] for row in run.steps()])
+    units = {row["step"]: unit for row, (_, unit) in zip(run.steps(), held, strict=True)}
     for row in exchanges(run)[-2:]:
         rewards = np.array(row["rewards"])
         rewards[..., 1] *= rewards[..., 0] > 0.0  # the gate; a limited cost passes it
-        rewards[..., 2] /= 8.0
+        rewards[..., 2] /= units[row["step"]]
         values = rewards @ weights[row["step"]]
         expected = values - values.mean(axis=1, keepdims=True)
         np.testing.assert_allclose(row["advantages"], expected, rtol=0.0, atol=1e-9)
