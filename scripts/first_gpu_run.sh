@@ -1,29 +1,31 @@
 #!/usr/bin/env bash
-# Runs all checks for the first machine with a GPU: tests on the device, NVIDIA's racecheck, memcheck and
-# synccheck, and the benchmark. docs/gpu.md has the expected output.
-#     scripts/first_gpu_run.sh [--short]      an hour; --short skips the sanitizers and large cases
-# Needs a GPU, its CUDA toolkit (nvcc, compute-sanitizer) and a torch built for CUDA; about 10 GB.
+# Checks the CUDA kernels on a GPU: tests, NVIDIA's memcheck, racecheck and synccheck, and the benchmark.
+# docs/gpu.md has the expected output.
+#     scripts/first_gpu_run.sh [tests|kernels|sanitizers|benchmark|quick]...     the first four by default
+# quick is the benchmark of small sizes. Needs a GPU, its CUDA toolkit (nvcc, compute-sanitizer) and a
+# python3 with a torch built for CUDA, whose packages are used where they suffice.
 # The log and the results go to bench/results/<GPU>/: commit that folder, whatever the outcome.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-is_short=false
-case ${1:-} in
-  "") ;;
-  --short) is_short=true ;;
-  *) echo "expected nothing or --short, got $1"; exit 2 ;;
-esac
+steps=("$@")
+[ ${#steps[@]} -gt 0 ] || steps=(tests kernels sanitizers benchmark)
+for name in "${steps[@]}"; do
+  case $name in
+    tests | kernels | sanitizers | benchmark | quick) ;;
+    *) echo "expected tests, kernels, sanitizers, benchmark or quick, got $name"; exit 2 ;;
+  esac
+done
 for needed in nvidia-smi nvcc compute-sanitizer; do
   command -v $needed > /dev/null || { echo "$needed not found: it comes with the driver or the CUDA toolkit"; exit 1; }
 done
 
 venv=build/first-gpu-run
 log=build/first-gpu-run.log
-mkdir -p build
-touch build/first-gpu-run.begun
-[ -x "$venv/bin/python" ] || python3 -m venv --system-site-packages "$venv" # torch may be there already
 python=$venv/bin/python
 failed=()
+mkdir -p build
+touch build/first-gpu-run.begun
 
 # step NAME COMMAND...: runs it, says how it ended and how long it took; goes on after a failure.
 step() {
@@ -36,23 +38,63 @@ step() {
   fi
 }
 
-everything() {
+install() {
+  if [ ! -x "$python" ]; then
+    python3 -m venv "$venv" || return
+    # python3 can itself be a virtual environment, whose packages --system-site-packages would miss.
+    python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$(echo "$venv"/lib/python*/site-packages)/python3.pth"
+  fi
+  "$python" -m pip install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja "numpy>=1.26" matplotlib \
+    moocore==0.3.2 hypothesis pytest pytest-timeout pytest-xdist || return
+  for peer in botorch evotorch evox; do
+    "$python" -m pip install --quiet $peer || echo "the benchmark leaves out $peer"
+  done
+  # With lines of source, for the sanitizers; they do not change the machine code.
+  PARETOPO_CUDA=ON CUDAARCHS=native CUDAFLAGS=-lineinfo "$python" -m pip install --quiet --no-deps \
+    --no-build-isolation --config-settings=install.strip=false --config-settings=build-dir="$venv/build" .
+}
+
+# From the folder of the tests, so that Python imports the installed package.
+run_tests() {
+  (cd tests && "../$python" -m pytest -p no:cacheprovider -q -n auto paretopo_core -k cuda)
+}
+
+# The three tools side by side. Every tensor is an allocation of its own, so that a read beyond its end is
+# found. Property tests have fewer examples.
+run_sanitizers() {
+  local tool outcome=0
+  for tool in memcheck racecheck synccheck; do
+    (cd tests && PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool $tool --target-processes all \
+      "../$python" -m pytest -p no:cacheprovider -q -n auto --hypothesis-profile=few --timeout=0 \
+      paretopo_core -k "torch_cuda or (test_cuda and not million and not graph)") > build/$tool.log 2>&1 &
+  done
+  wait
+  for tool in memcheck racecheck synccheck; do
+    echo "$tool: $(grep -E '[0-9]+ passed' build/$tool.log), $(grep -c 'SUMMARY: 0 ' build/$tool.log) processes without an error"
+    grep -qE '[0-9]+ passed' build/$tool.log && ! grep -qE 'SUMMARY: [1-9]|[0-9]+ (failed|error)' build/$tool.log ||
+      { outcome=1; tail -40 build/$tool.log; }
+  done
+  return $outcome
+}
+
+run_all() {
   nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader
   nvcc --version | tail -1
-  git rev-parse HEAD
-  PARETOPO_CUDA=ON CUDAARCHS=native step install "$python" -m pip install --quiet ".[test,bench]"
+  step install install
   step "torch reaches the GPU" "$python" -c 'import torch; assert torch.cuda.is_available(), "no"'
-  # Run from the folder of the tests, so that Python imports the installed package.
-  step "tests on the device" bash -c "cd tests && ../$python -m pytest -p no:cacheprovider -q paretopo_core -k 'cuda'"
-  step kernels "$python" scripts/check_kernels.py
-  if ! $is_short; then
-    step sanitizers bash scripts/test_cuda_sanitized.sh memcheck racecheck synccheck
-  fi
-  step benchmark "$python" -m bench --device cuda $($is_short && echo --quick)
+  for name in "${steps[@]}"; do
+    case $name in
+      tests) step "tests on the device" run_tests ;;
+      kernels) step kernels "$python" scripts/check_kernels.py ;;
+      sanitizers) step sanitizers run_sanitizers ;;
+      benchmark) step benchmark "$python" -m bench --device cuda ;;
+      quick) step "quick benchmark" "$python" -m bench --device cuda --quick ;;
+    esac
+  done
   if [ ${#failed[@]} -gt 0 ]; then echo "failed: ${failed[*]}"; else echo "all passed"; fi
 }
 
-everything 2>&1 | tee "$log"
+run_all 2>&1 | tee "$log"
 results=$(find bench/results -mindepth 2 -name machine.json -newer build/first-gpu-run.begun -printf '%h\n' | head -1)
 if [ -n "$results" ]; then
   cp "$log" "$results/first_gpu_run.log"
