@@ -24,6 +24,8 @@ venv=build/first-gpu-run
 log=build/first-gpu-run.log
 python=$venv/bin/python
 failed=()
+# python3 can have other plugins of pytest, whose warnings would be errors here.
+export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTEST_PLUGINS=xdist.plugin,pytest_timeout,_hypothesis_pytestplugin
 mkdir -p build
 touch build/first-gpu-run.begun
 

@@ -175,7 +175,7 @@ class Torch:
         return lambda: ~self._dominates(points).any(-2)
 
     def hypervolume(self, case: Case) -> Callable[[], Any] | None:
-        """2 objectives only: sort, running minimum, sum; batches and masks too."""
+        """2 objectives only: sort, running minimum, sum, in float64; batches and masks too."""
         if case.objectives != 2:
             return None
         torch = self._torch
@@ -185,6 +185,7 @@ class Torch:
 
         def run() -> Any:
             kept = points if mask is None else torch.where(mask, points, ref)
+            kept = kept.double()
             x, order = kept[..., 0].sort(-1)
             y = kept[..., 1].gather(-1, order).cummin(-1).values
             right = torch.cat([x[..., 1:], ref[0].expand_as(x[..., :1])], -1)

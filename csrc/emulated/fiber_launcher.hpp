@@ -66,6 +66,10 @@ class Team {
     void atomic_min(Integer* at, Integer value) const {
         replace(at, value, [](Integer there, Integer own) { return there > own; });
     }
+    template <typename Integer>
+    void atomic_add(Integer* at, Integer value) const {
+        __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+    }
 
   protected:
     // Calls add(value) with the published value of each lane, in their order.

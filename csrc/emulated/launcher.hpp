@@ -62,6 +62,10 @@ class Team {
     void atomic_min(Integer* at, Integer value) const {
         *at = std::min(*at, value);
     }
+    template <typename Integer>
+    void atomic_add(Integer* at, Integer value) const {
+        *at += value;
+    }
 
   private:
     int lanes_;

@@ -104,11 +104,45 @@ struct NondominatedByWarp {
     }
 };
 
-// Compares one point of a large set with all others, by keys.
+// Compares points of a large set with all others, by keys, and counts the parts of the others that
+// exclude a point.
 template <typename Scalar, int kObjectives>
-struct NondominatedPoints {
+struct ExcludePoints {
     Chains<Scalar> chains;
+    Splits splits;
     bool keep_weakly;
+    template <typename Block>
+    PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
+                                std::int64_t g) const {
+        const auto chain = chains.of(g);
+        const std::uint8_t* mask = chains.batch.group_mask(g);
+        splits.each(block, part, parts, 0, chain.points, 0, chain.points,
+                    [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+                        if (is_excluded(chain, mask, i, from, to)) {
+                            block.atomic_add(chain.counts + i, 1);
+                        }
+                    });
+    }
+
+  private:
+    PARETOPO_HD bool is_excluded(const Chain<Scalar>& chain, const std::uint8_t* mask,
+                                 std::int64_t i, std::int64_t from, std::int64_t to) const {
+        const std::int32_t objectives = chain.objectives;
+        const Key<Scalar>* own = chain.given + i * objectives;
+        for (std::int64_t j = from; j < to; ++j) {
+            const Key<Scalar>* other = chain.given + j * objectives;
+            const auto found = compare_one_way<kObjectives>(other, own, objectives);
+            if (found.a_dominates()) return true;
+            const bool is_earlier = j < i && (!mask || mask[j] != 0);
+            if (!keep_weakly && is_earlier && found.are_equal()) return true;
+        }
+        return false;
+    }
+};
+
+template <typename Scalar>
+struct WriteNondominated {
+    Chains<Scalar> chains;
     std::uint8_t* nondominated;
     template <typename Block>
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
@@ -118,25 +152,10 @@ struct NondominatedPoints {
         block.each_unsynced([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < chain.points;
                  i += parts * block.lanes()) {
-                nondominated[g * chain.points + i] = is_nondominated_point(chain, mask, i);
+                nondominated[g * chain.points + i] =
+                    (!mask || mask[i] != 0) && chain.counts[i] == 0;
             }
         });
-    }
-
-  private:
-    PARETOPO_HD bool is_nondominated_point(const Chain<Scalar>& chain, const std::uint8_t* mask,
-                                           std::int64_t i) const {
-        if (mask && mask[i] == 0) return false;
-        const std::int32_t objectives = chain.objectives;
-        const Key<Scalar>* own = chain.given + i * objectives;
-        for (std::int64_t j = 0; j < chain.points; ++j) {
-            const Key<Scalar>* other = chain.given + j * objectives;
-            const auto found = compare_one_way<kObjectives>(other, own, objectives);
-            if (found.a_dominates()) return false;
-            const bool is_earlier = j < i && (!mask || mask[j] != 0);
-            if (!keep_weakly && is_earlier && found.are_equal()) return false;
-        }
-        return true;
     }
 };
 
@@ -161,9 +180,12 @@ void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
             return launcher.warps(batch.groups, job.shared_bytes(), job);
         }
         const Chains<Scalar> chains{place.scratch, batch};
-        launcher.blocks(launcher.parts(batch.points), batch.groups, ReadSet<Scalar>{chains});
-        launcher.blocks(launcher.parts(batch.points), batch.groups,
-                        NondominatedPoints<Scalar, m.value>{chains, keep_weakly, nondominated});
+        const std::int64_t parts = launcher.parts(batch.points);
+        const Splits splits = splits_of(parts, batch.groups, batch.points, limits);
+        launcher.blocks(parts, batch.groups, ReadSet<Scalar>{chains});
+        launcher.blocks(parts * splits.splits, batch.groups,
+                        ExcludePoints<Scalar, m.value>{chains, splits, keep_weakly});
+        launcher.blocks(parts, batch.groups, WriteNondominated<Scalar>{chains, nondominated});
     });
 }
 

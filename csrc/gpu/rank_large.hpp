@@ -10,9 +10,25 @@
 
 namespace paretopo::gpu {
 
-// The points before `from` are settled and have raised those before `to`. The first block settles
-// from..to, once the previous super tile has raised them. The other blocks let that super tile
-// raise all points from `to` on.
+// Lets the super tile before..from raise the next one, from..to.
+template <typename Scalar, int kObjectives>
+struct RaiseSuperTile {
+    Chains<Scalar> chains;
+    Splits splits;
+    std::int64_t before, from, to;
+    template <typename Block>
+    PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
+                                std::int64_t g) const {
+        const auto chain = chains.of(g);
+        splits.each(block, part, parts, from, to, before, from,
+                    [&](std::int64_t i, std::int64_t first, std::int64_t last) {
+                        chain.template raise_together<kObjectives>(block, i, first, last);
+                    });
+    }
+};
+
+// The first block settles from..to, which all earlier points have raised. The other blocks let the
+// super tile before..from raise all points from `to` on.
 template <typename Scalar, int kObjectives>
 struct SettleSuperTile {
     Chains<Scalar> chains;
@@ -23,9 +39,6 @@ struct SettleSuperTile {
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
         if (part == 0) {
-            block.each([&](int lane) {
-                chain.template raise<kObjectives>(before, from, from, to, lane, block.lanes());
-            });
             chain.template settle<kObjectives>(block, from, to, tile);
         } else {
             block.each_unsynced([&](int lane) {
@@ -52,10 +65,20 @@ void rank_large(Place place, Batch<Scalar> batch, std::int32_t* ranks) {
         }
         const std::int64_t parts = launcher.parts(points);
         launcher.blocks(parts, groups, ReadSet<Scalar>{chains});
+        const Splits all = splits_of(parts, groups, points, limits);
+        launcher.blocks(parts * all.splits, groups, CountBefore<Scalar>{chains, all});
         launcher.blocks(parts, groups, SortSet<Scalar>{chains});
+        launcher.blocks(parts, groups,
+                        FindDominatorsInTiles<Scalar, kObjectives>{chains, limits.tile});
         for (std::int64_t from = 0; from < points; from += limits.super_tile) {
             const std::int64_t before = std::max<std::int64_t>(from - limits.super_tile, 0);
             const std::int64_t to = std::min<std::int64_t>(from + limits.super_tile, points);
+            if (from > 0) {
+                const std::int64_t next = launcher.parts(to - from);
+                const Splits few = splits_of(next, groups, from - before, limits);
+                launcher.blocks(next * few.splits, groups,
+                                RaiseSuperTile<Scalar, kObjectives>{chains, few, before, from, to});
+            }
             const std::int64_t raised = from == 0 ? 0 : points - to;
             launcher.blocks(
                 1 + launcher.parts(raised), groups,

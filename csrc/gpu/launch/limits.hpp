@@ -24,8 +24,10 @@ struct Limits {
     std::int32_t warp_points = 64;
     std::int32_t block_points = 2048;
     std::int64_t block_groups = 256;
-    std::int32_t tile = 64;          // points settled together; at most 64
-    std::int32_t super_tile = 1024;  // points settled by one launch on a large single set
+    std::int32_t tile = 64;            // points settled together; at most 64
+    std::int32_t super_tile = 512;     // points settled by one launch on a large single set
+    std::int64_t blocks = 2048;        // that compare the points of large sets with each other
+    std::int64_t least_in_split = 32;  // points that a lane compares with its own
 };
 
 // Small bounds, so that tests take small sets through the code for large ones. tile: more than the
@@ -37,7 +39,9 @@ inline Limits limits_for(Mapping mapping, std::int32_t tile) {
     if (mapping == Mapping::kGrid) {
         limits.warp_points = limits.block_points = 1;
         limits.tile = tile;
-        limits.super_tile = 2 * tile + 1;
+        limits.super_tile = 2 * tile;
+        limits.blocks = 12;
+        limits.least_in_split = 2;
     }
     return limits;
 }

@@ -9,8 +9,9 @@
 //   each(step)            step(lane) by every lane, then a barrier: all see each other's writes
 //   each_unsynced(step)   step(lane) by every lane without a barrier: until the next barrier, only
 //                         the lane itself may use the shared memory that its step reads and writes
-//   atomic_max(at, value) and
-//   atomic_min(at, value), by any number of lanes within one step
+//   atomic_max(at, value),
+//   atomic_min(at, value) and
+//   atomic_add(at, value), by any number of lanes within one step
 // A warp, or its substitute, also exchanges values between lanes. That is no barrier: lanes do not
 // see each other's writes, and these steps must not write:
 //   any(step)        whether step is true for some lane

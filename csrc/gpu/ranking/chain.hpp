@@ -23,8 +23,9 @@ struct Chain {
     Key<Scalar>* sorted;        // the same in lexicographic order, best first
     std::int32_t* order;        // the index of each sorted point
     std::int32_t* ranks;        // of the sorted points; they grow
+    std::int32_t* counts;       // of the points before each given point, or of its dominators
     std::int32_t* fronts;       // the number of fronts
-    std::uint64_t* dominators;  // of each point of the tile, within the tile
+    std::uint64_t* dominators;  // of each sorted point, within its tile
     std::int32_t points;
     std::int32_t objectives;
 
@@ -33,8 +34,9 @@ struct Chain {
           sorted(arena.array<Key<Scalar>>(std::int64_t{points} * objectives)),
           order(arena.array<std::int32_t>(points)),
           ranks(arena.array<std::int32_t>(points)),
+          counts(arena.array<std::int32_t>(points)),
           fronts(arena.array<std::int32_t>(1)),
-          dominators(arena.array<std::uint64_t>(kMaxInTile)),
+          dominators(arena.array<std::uint64_t>(points)),
           points(points),
           objectives(objectives) {}
 
@@ -56,21 +58,44 @@ struct Chain {
                            ? key_of(values[k], batch.is_minimised(static_cast<int>(k % objectives)))
                            : kLowestKey<Scalar>;
         }
+        for (std::int64_t i = lane; i < points; i += lanes) counts[i] = 0;
         if (lane == 0) *fronts = 0;
     }
 
-    // The position of a point is the number of points before it: O(points) per point, all in
-    // parallel.
+    // Counts the points of from..to that come before point i in lexicographic order.
+    template <typename Team>
+    PARETOPO_HD void count(Team& team, std::int64_t i, std::int64_t from, std::int64_t to) const {
+        const Key<Scalar>* own = given + i * objectives;
+        std::int32_t found = 0;
+        for (std::int64_t j = from; j < to; ++j) {
+            found += is_before(given + j * objectives, own, j < i);
+        }
+        team.atomic_add(counts + i, found);
+    }
+
+    // The position of a point is the number of points before it.
     PARETOPO_HD void sort(std::int64_t lane, std::int64_t lanes) const {
         for (std::int64_t i = lane; i < points; i += lanes) {
             const Key<Scalar>* own = given + i * objectives;
-            std::int64_t place = 0;
-            for (std::int64_t j = 0; j < points; ++j) {
-                place += is_before(given + j * objectives, own, j < i);
-            }
+            const std::int64_t place = counts[i];
             for (std::int32_t m = 0; m < objectives; ++m) sorted[place * objectives + m] = own[m];
             order[place] = static_cast<std::int32_t>(i);
             ranks[place] = 0;
+        }
+    }
+
+    // Finds the dominators of each sorted point within its tile.
+    template <int kObjectives>
+    PARETOPO_HD void find_dominators(std::int32_t tile, std::int64_t lane,
+                                     std::int64_t lanes) const {
+        for (std::int64_t i = lane; i < points; i += lanes) {
+            const std::int64_t from = i / tile * tile;
+            std::uint64_t found = 0;
+            for (std::int64_t j = from; j < i; ++j) {
+                const bool is_dominated = dominates<kObjectives>(row(j), row(i), objectives);
+                found |= std::uint64_t{is_dominated} << (j - from);
+            }
+            dominators[i] = found;
         }
     }
 
@@ -88,6 +113,21 @@ struct Chain {
             }
             ranks[i] = rank;
         }
+    }
+
+    // Raises point i by the points from..to, whose ranks are final, while other lanes raise it,
+    // too.
+    template <int kObjectives, typename Team>
+    PARETOPO_HD void raise_together(Team& team, std::int64_t i, std::int64_t from,
+                                    std::int64_t to) const {
+        std::int32_t rank = 0;
+        for (std::int64_t j = from; j < to; ++j) {
+            const std::int32_t reached = ranks[j] + 1;
+            if (reached > rank && dominates<kObjectives>(row(j), row(i), objectives)) {
+                rank = reached;
+            }
+        }
+        if (rank > 0) team.atomic_max(ranks + i, rank);
     }
 
     // Writes ranks in the order of the given points, and the number of fronts.
@@ -110,7 +150,7 @@ struct Chain {
                             std::int32_t tile) const {
         for (std::int64_t from = first; from < last; from += tile) {
             const std::int64_t to = from + tile < last ? from + tile : last;
-            block.one_warp([&](auto& warp) { settle_tile<kObjectives>(warp, from, to); });
+            block.one_warp([&](auto& warp) { settle_tile(warp, from, to); });
             block.each(
                 [&](int lane) { raise<kObjectives>(from, to, to, last, lane, block.lanes()); });
         }
@@ -124,36 +164,22 @@ struct Chain {
         return is_earlier;
     }
 
-    template <int kObjectives>
-    PARETOPO_HD std::uint64_t dominators_in_tile(std::int64_t from, std::int64_t i) const {
-        std::uint64_t found = 0;
-        for (std::int64_t j = 0; j < i; ++j) {
-            const bool is_dominated =
-                dominates<kObjectives>(row(from + j), row(from + i), objectives);
-            found |= std::uint64_t{is_dominated} << j;
-        }
-        return found;
-    }
-
     // Settles up to 64 points, front by front of the tile: a point is settled once its dominators
     // are.
-    template <int kObjectives, typename Warp>
+    template <typename Warp>
     PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
         const auto count = static_cast<std::int32_t>(to - from);
         std::uint64_t left = ~std::uint64_t{0} >> (kMaxInTile - count);
-        for_each_unsynced(warp, count, [&](std::int64_t i) {
-            dominators[i] = dominators_in_tile<kObjectives>(from, i);
-        });
         while (left != 0) {
             const std::uint64_t ready = warp.ballot(count, [&](std::int32_t i) {
-                return (left >> i & 1) != 0 && (dominators[i] & left) == 0;
+                return (left >> i & 1) != 0 && (dominators[from + i] & left) == 0;
             });
             for_each(warp, count, [&](std::int64_t i) {
                 if ((ready >> i & 1) == 0) return;
                 std::int32_t rank = ranks[from + i];
-                for (std::int64_t j = 0; j < i; ++j) {
-                    if ((dominators[i] >> j & 1) == 0) continue;
-                    rank = ranks[from + j] >= rank ? ranks[from + j] + 1 : rank;
+                for (std::uint64_t rest = dominators[from + i]; rest != 0; rest &= rest - 1) {
+                    const std::int32_t reached = ranks[from + lowest_bit(rest)] + 1;
+                    rank = reached > rank ? reached : rank;
                 }
                 ranks[from + i] = rank;
             });

@@ -1,6 +1,7 @@
 // Scratch of large sets, and their steps as jobs: one block per set, or all blocks on one set.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "batch.hpp"
@@ -68,6 +69,52 @@ struct ReadSet {
     }
 };
 
+// Point by point, all others of the set: a block takes some of the points, one per lane, and one of
+// `splits` parts of the others, so that a set of a few thousand points occupies a whole device.
+struct Splits {
+    std::int64_t splits;
+
+    // Calls visit(i, from, to): compare point i, of first..last, with the points of begin..end in
+    // from..to.
+    template <typename Block, typename Visit>
+    PARETOPO_HD void each(Block& block, std::int64_t part, std::int64_t parts, std::int64_t first,
+                          std::int64_t last, std::int64_t begin, std::int64_t end,
+                          Visit visit) const {
+        const std::int64_t own = part % splits;
+        const std::int64_t from = begin + (end - begin) * own / splits;
+        const std::int64_t to = begin + (end - begin) * (own + 1) / splits;
+        const std::int64_t stride = parts / splits * block.lanes();
+        block.each_unsynced([&](int lane) {
+            for (std::int64_t i = first + part / splits * block.lanes() + lane; i < last;
+                 i += stride) {
+                visit(i, from, to);
+            }
+        });
+    }
+};
+
+// As many splits as occupy a device, each with at least least_in_split of the `others`.
+inline Splits splits_of(std::int64_t parts, std::int64_t groups, std::int64_t others,
+                        const Limits& limits) {
+    const std::int64_t most = std::max<std::int64_t>(others / limits.least_in_split, 1);
+    return {std::clamp<std::int64_t>(limits.blocks / (parts * groups), 1, most)};
+}
+
+template <typename Scalar>
+struct CountBefore {
+    Chains<Scalar> chains;
+    Splits splits;
+    template <typename Block>
+    PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
+                                std::int64_t g) const {
+        const auto chain = chains.of(g);
+        splits.each(block, part, parts, 0, chain.points, 0, chain.points,
+                    [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+                        chain.count(block, i, from, to);
+                    });
+    }
+};
+
 template <typename Scalar>
 struct SortSet {
     Chains<Scalar> chains;
@@ -77,6 +124,21 @@ struct SortSet {
         const auto chain = chains.of(g);
         block.each_unsynced(
             [&](int lane) { chain.sort(part * block.lanes() + lane, parts * block.lanes()); });
+    }
+};
+
+template <typename Scalar, int kObjectives>
+struct FindDominatorsInTiles {
+    Chains<Scalar> chains;
+    std::int32_t tile;
+    template <typename Block>
+    PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
+                                std::int64_t g) const {
+        const auto chain = chains.of(g);
+        block.each_unsynced([&](int lane) {
+            chain.template find_dominators<kObjectives>(tile, part * block.lanes() + lane,
+                                                        parts * block.lanes());
+        });
     }
 };
 
@@ -105,7 +167,11 @@ struct RankSet {
     PARETOPO_HD void operator()(Block& block, std::int64_t, std::int64_t, std::int64_t g) const {
         ReadSet<Scalar>{chains}(block, 0, 1, g);
         block.each([](int) {});
+        // Without a barrier: with one split, the lane that counts for a point also places it.
+        CountBefore<Scalar>{chains, Splits{1}}(block, 0, 1, g);
         SortSet<Scalar>{chains}(block, 0, 1, g);
+        block.each([](int) {});
+        FindDominatorsInTiles<Scalar, kObjectives>{chains, tile}(block, 0, 1, g);
         block.each([](int) {});
         chains.of(g).template settle<kObjectives>(block, 0, chains.batch.points, tile);
         WriteRanks<Scalar>{chains, ranks}(block, 0, 1, g);

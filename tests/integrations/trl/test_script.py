@@ -596,7 +596,8 @@ def test_two_processes_record_once_and_each_question_once(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        # On the CPU: each process would need a GPU of its own.
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
     )
     assert done.returncode == 0, done.stderr[-3000:]
     run = RunFolder.open(tmp_path / "out")
