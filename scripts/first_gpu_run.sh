@@ -83,6 +83,7 @@ run_sanitizers() {
 run_all() {
   nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader
   nvcc --version | tail -1
+  git rev-parse HEAD 2> /dev/null || echo "the commit is unknown: this is no git checkout"
   step install install
   step "torch reaches the GPU" "$python" -c 'import torch; assert torch.cuda.is_available(), "no"'
   for name in "${steps[@]}"; do
