@@ -54,7 +54,9 @@ struct SetKernels {
                                       bool keep_weakly, std::uint8_t* nondominated);
 };
 
-inline constexpr int kPivots = 8;
+// The number of pivots for 2 or 3 objectives, and the least size of the sample they come from.
+constexpr int pivots_of(int objectives) { return objectives == 2 ? 8 : 4; }
+inline constexpr int kLeastSampled = 16;
 
 // Compares one large set with a few good points of it, the pivots: pivots.cpp.
 template <typename Scalar>
@@ -65,11 +67,12 @@ struct PivotKernels {
                                    const std::int32_t* pivots, int pivot_count,
                                    std::int32_t* survivors);
     // The same with 2 or 3 objectives, for the points first..end; may also keep some dominated
-    // points with ties. pivots: (kPivots, objectives), as given.
+    // points with ties. pivots: (pivots_of, objectives), as given.
     std::int32_t (*find_promising)(const Scalar* values, std::int32_t first, std::int32_t end,
                                    std::int32_t objectives, std::uint64_t minimised,
                                    const Scalar* pivots, std::int32_t* found);
-    // Picks points of (count, objectives), each the best in some weighted sum of the objectives.
+    // Picks these pivots from a sample, (count, objectives): each is the best in a weighted sum of
+    // the objectives.
     void (*pick)(const Scalar* sample, std::int32_t count, std::int32_t objectives,
                  std::uint64_t minimised, Scalar* pivots);
 };

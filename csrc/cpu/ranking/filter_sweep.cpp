@@ -40,6 +40,14 @@ bool looks_like_a_front(const Scalar* values, std::int32_t points, std::int32_t 
 }
 
 template <typename Scalar>
+std::int32_t most_filtered_in_rows(std::int32_t objectives) {
+    const std::int32_t most = kernels().tuning.most_in_rows<Scalar>();
+    return objectives <= 2   ? kMaxFlatInRows
+           : objectives == 3 ? std::max(kMaxFlatInRows, most / 2)
+                             : most;
+}
+
+template <typename Scalar>
 void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) const {
     keys.resize(static_cast<std::size_t>(count));
     for_each_chunk(keys.size(), 2.0, [&](std::size_t, std::size_t first, std::size_t end) {
@@ -61,13 +69,16 @@ void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) c
 
 namespace {
 
+// Room for the values of 8 pivots of 2 objectives, or 4 of 3.
+template <typename Scalar>
+using Pivots = std::array<Scalar, std::size_t{16}>;
+
 // Moves each pivot to the next worse float in all objectives but the first, which the kernel
 // compares strictly: it then beats only points that are worse in every objective.
 template <typename Scalar>
-void worsen(std::array<Scalar, kPivots * 3>& pivots, std::int32_t objectives,
-            std::uint64_t minimised) {
+void worsen(Pivots<Scalar>& pivots, std::int32_t objectives, std::uint64_t minimised) {
     constexpr Scalar kInfinity = std::numeric_limits<Scalar>::infinity();
-    for (std::int32_t p = 0; p < kPivots; ++p) {
+    for (std::int32_t p = 0; p < pivots_of(objectives); ++p) {
         for (std::int32_t m = 1; m < objectives; ++m) {
             Scalar& value = pivots[static_cast<std::size_t>(p * objectives + m)];
             const Scalar worst = (minimised >> m & 1) != 0 ? kInfinity : -kInfinity;
@@ -78,29 +89,35 @@ void worsen(std::array<Scalar, kPivots * 3>& pivots, std::int32_t objectives,
     }
 }
 
+// With 2 or 3 objectives, faster than std::copy_n, which calls a function. Returns the end.
+template <typename Scalar>
+Scalar* copy_point(const Scalar* point, std::int32_t objectives, Scalar* to) {
+    to[0] = point[0];
+    to[1] = point[1];
+    if (objectives == 3) to[2] = point[2];
+    return to + objectives;
+}
+
 // Picks a few points of a sample that dominate many others. False: there are too few points.
 template <typename Scalar>
 bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* mask,
                  std::int32_t objectives, std::uint64_t minimised, bool is_strict,
-                 std::array<Scalar, kPivots * 3>& pivots) {
-    constexpr std::int32_t kMaxSampled = 4096;
-    constexpr std::int32_t kManySampled = 256;
-    constexpr std::int32_t kFewSampled = 32;
-    // The best points of a larger sample dominate more, but a large sample costs too much for few
-    // points.
-    const std::int32_t wanted = std::clamp(points / 16, std::min(kFewSampled, points / 4),
-                                           std::clamp(points / 64, kManySampled, kMaxSampled));
-    std::vector<Scalar> sample(static_cast<std::size_t>(wanted) * 3);  // too large for the stack
-    std::int32_t sampled = 0;
-    for (std::int32_t k = 0; k < wanted; ++k) {
-        std::int64_t point = std::int64_t{points} * k / wanted;
-        const std::int64_t next = std::int64_t{points} * (k + 1) / wanted;
+                 Pivots<Scalar>& pivots) {
+    // The best points of a larger sample dominate more, but a sample costs time, too.
+    const std::int32_t some =
+        objectives == 2 ? std::clamp(points / 64, 128, 4096) : std::clamp(points / 16, 256, 4096);
+    const std::int32_t step = std::max(points / some, 4);
+    ScratchArray<Scalar> sample;  // too large for the stack
+    sample.resize(static_cast<std::size_t>(points / step) * static_cast<std::size_t>(objectives));
+    Scalar* to = sample.data();
+    for (std::int32_t next = step; next <= points; next += step) {
+        std::int32_t point = next - step;
         while (mask && point < next && mask[point] == 0) ++point;
         if (point == next) continue;
-        std::copy_n(values + point * objectives, objectives,
-                    sample.begin() + std::ptrdiff_t{sampled++} * objectives);
+        to = copy_point(values + std::int64_t{point} * objectives, objectives, to);
     }
-    if (sampled < kPivots) return false;
+    const auto sampled = static_cast<std::int32_t>((to - sample.data()) / objectives);
+    if (sampled < kLeastSampled) return false;
     kernels().pivots.of<Scalar>().pick(sample.data(), sampled, objectives, minimised,
                                        pivots.data());
     if (is_strict) worsen(pivots, objectives, minimised);
@@ -130,7 +147,7 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     const std::uint64_t minimised = all.minimised;
     constexpr std::int32_t kTried = 256;
     const PivotKernels<Scalar>& kernel = kernels().pivots.of<Scalar>();
-    std::array<Scalar, kPivots * 3> pivots;
+    Pivots<Scalar> pivots;
     const bool is_strict = all.filter.is_strict;
     // Pivots would probably drop few points of a front.
     if (!mask && looks_like_a_front(values, points, objectives, minimised)) return false;
@@ -159,7 +176,6 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     }
     promising_.erase(to, promising_.end());
     if (mask) std::erase_if(promising_, [mask](std::int32_t i) { return mask[i] == 0; });
-    thin_out(all);
     return true;
 }
 
@@ -167,20 +183,20 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
 // sort.
 template <typename Scalar>
 void FilterSweep::thin_out(const Points<Scalar>& all) {
-    constexpr std::int32_t kMany = 4096;
+    const std::int32_t few = most_filtered_in_rows<Scalar>(all.objectives);
     ScratchArray<Scalar> values;
     for (std::int32_t before = 0;;) {
         const Points<Scalar> left = all.of(promising_);
-        if (left.count < kMany || (before > 0 && left.count > before - before / 4)) return;
+        if (left.count <= few || (before > 0 && left.count > before - before / 4)) return;
         before = left.count;
         values.resize(static_cast<std::size_t>(left.count * std::int64_t{left.objectives}));
         Scalar* to = values.data();
         for (std::int32_t k = 0; k < left.count; ++k) {
             constexpr std::int32_t kAhead = 16;
             left.prefetch(static_cast<std::uint32_t>(std::min(k + kAhead, left.count - 1)));
-            to = std::copy_n(left.point(static_cast<std::uint32_t>(k)), left.objectives, to);
+            to = copy_point(left.point(static_cast<std::uint32_t>(k)), left.objectives, to);
         }
-        std::array<Scalar, kPivots * 3> pivots;
+        Pivots<Scalar> pivots;
         pick_pivots(values.data(), left.count, nullptr, left.objectives, left.minimised,
                     left.filter.is_strict, pivots);
         kept_.resize(promising_.size());
@@ -209,22 +225,27 @@ void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, 
         nondominated[0] = 1;
         return;
     }
-    if (find_promising(all, mask)) return sweep(all.of(promising_), nondominated);
-    if (!mask) return sweep(all, nondominated);
-    promising_.clear();
-    for (std::int32_t i = 0; i < batch.points; ++i) {
-        if (mask[i] != 0) promising_.push_back(i);
+    const bool has_dropped = find_promising(all, mask);
+    if (!has_dropped && mask) {
+        promising_.clear();
+        for (std::int32_t i = 0; i < batch.points; ++i) {
+            if (mask[i] != 0) promising_.push_back(i);
+        }
     }
-    sweep(all.of(promising_), nondominated);
-}
-
-template <typename Scalar>
-void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
-    if (set.count == 0) return;
+    const Points<Scalar> set = has_dropped || mask ? all.of(promising_) : all;
+    if (compare_pairs(set, nondominated)) return;
     if (set.objectives == 2 ? sweep_cells<2>(*cells_of_two_, set, nondominated)
                             : sweep_cells<3>(*cells_of_three_, set, nondominated)) {
         return;
     }
+    if (!has_dropped) return sweep(set, nondominated);
+    thin_out(all);
+    const Points<Scalar> left = all.of(promising_);
+    if (!compare_pairs(left, nondominated)) sweep(left, nondominated);
+}
+
+template <typename Scalar>
+void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
     set.fill_keys(order_->keys);
     order_->sort();
     if (set.objectives == 2) return sweep_two(set, nondominated);
@@ -235,6 +256,27 @@ void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
         return Keyed{set.second(k), set.third(k), k};
     };
     enter_in_order(set, 0, order_->size(), nondominated, read, staircase_);
+}
+
+// False if there are too many points.
+template <typename Scalar>
+bool FilterSweep::compare_pairs(const Points<Scalar>& set, std::uint8_t* nondominated) {
+    if (set.count == 0) return true;
+    if (set.filter.is_strict || set.count > most_filtered_in_rows<Scalar>(set.objectives)) {
+        return false;
+    }
+    Scalar values[3 * kMaxInRows];
+    std::uint8_t kept[kMaxInRows];
+    Scalar* to = values;
+    for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(set.count); ++k) {
+        to = copy_point(set.point(k), set.objectives, to);
+    }
+    kernels().sets.of<Scalar>().find_nondominated(values, set.count, set.objectives, set.minimised,
+                                                  set.filter.keep_weakly, kept);
+    for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(set.count); ++k) {
+        nondominated[set.place(k)] = kept[k];
+    }
+    return true;
 }
 
 // False if the values do not fit cells. The cells are in the order of the sweep, without repeats.
@@ -386,6 +428,8 @@ void FilterSweep::enter(const Points<Scalar>& set, std::size_t first, std::size_
 
 template bool looks_like_a_front(const float*, std::int32_t, std::int32_t, std::uint64_t);
 template bool looks_like_a_front(const double*, std::int32_t, std::int32_t, std::uint64_t);
+template std::int32_t most_filtered_in_rows<float>(std::int32_t);
+template std::int32_t most_filtered_in_rows<double>(std::int32_t);
 template void FilterSweep::find_nondominated(const Batch<float>&, std::int64_t, Filter,
                                              std::uint8_t*);
 template void FilterSweep::find_nondominated(const Batch<double>&, std::int64_t, Filter,

@@ -27,13 +27,17 @@ template <typename Scalar>
 bool looks_like_a_front(const Scalar* values, std::int32_t points, std::int32_t objectives,
                         std::uint64_t minimised);
 
+// The largest set, by number of objectives, in which comparing all pairs is faster than sorting.
+template <typename Scalar>
+std::int32_t most_filtered_in_rows(std::int32_t objectives);
+
 // Scratch of one thread.
 //
 // A pass compares all points with a few good ones from a sample. Further passes compare the
-// remaining points with their best, as long as that pays off. The survivors are sorted by the first
-// objective and swept, with the best value so far (2 objectives) or a staircase (3). O(n) if few
-// points survive the pass, O(n log n) at worst. Threads share the work on a large set, except for
-// the staircase.
+// remaining points with their best, as long as that pays off. A few survivors are compared in
+// pairs; many are sorted by the first objective and swept, with the best value so far (2
+// objectives) or a staircase (3). O(n) if few points survive the passes, O(n log n) at worst.
+// Threads share the work on a large set, except for the staircase.
 class FilterSweep {
   public:
     // nondominated: (batch.points,), for group g.
@@ -81,6 +85,8 @@ class FilterSweep {
     void thin_out(const Points<Scalar>& all);
     template <typename Scalar>
     void sweep(const Points<Scalar>& set, std::uint8_t* nondominated);
+    template <typename Scalar>
+    bool compare_pairs(const Points<Scalar>& set, std::uint8_t* nondominated);
     template <int kObjectives, typename Scalar>
     bool sweep_cells(Cells<kObjectives>& cells, const Points<Scalar>& set,
                      std::uint8_t* nondominated);

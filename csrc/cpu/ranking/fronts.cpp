@@ -21,13 +21,6 @@ template <typename Scalar>
 std::int32_t most_ranked_in_rows(std::int32_t objectives) {
     return objectives <= 2 ? kMaxFlatInRows : kernels().tuning.most_in_rows<Scalar>();
 }
-template <typename Scalar>
-std::int32_t most_filtered_in_rows(std::int32_t objectives) {
-    const std::int32_t most = kernels().tuning.most_in_rows<Scalar>();
-    return objectives <= 2   ? kMaxFlatInRows
-           : objectives == 3 ? std::max(kMaxFlatInRows, most / 2)
-                             : most;
-}
 
 }  // namespace
 
@@ -75,6 +68,7 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
         std::min(set.count / 8, std::clamp(set.count / 32, kManySampled, kMaxSampled));
     survivors_.resize(static_cast<std::size_t>(set.count));
     std::iota(survivors_.begin(), survivors_.end(), 0);
+    constexpr int kPivots = 8;
     if (sampled < 2 * kPivots || !fits_lanes(1, objectives)) return;
 
     std::vector<std::int32_t> sample;
@@ -106,8 +100,8 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
         score[static_cast<std::size_t>(k)] = {sum, sample[static_cast<std::size_t>(k)]};
     }
     std::partial_sort(score.begin(), score.begin() + kPivots, score.end());
-    std::array<std::int32_t, kPivots> pivots;
-    for (std::size_t p = 0; p < kPivots; ++p) pivots[p] = score[p].second;
+    std::array<std::int32_t, std::size_t{kPivots}> pivots;
+    for (std::size_t p = 0; p < pivots.size(); ++p) pivots[p] = score[p].second;
 
     const std::int32_t left = kernels().pivots.of<Scalar>().drop_dominated(
         set.values.data(), set.count, objectives, minimised, pivots.data(), kPivots,

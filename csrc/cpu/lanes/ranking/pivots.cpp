@@ -42,6 +42,7 @@ std::int32_t promising_of(const Scalar* values, std::int32_t first, std::int32_t
                           const bool* flips, const Scalar* pivots, std::int32_t* found) {
     using V = Lanes<Scalar>;
     using F = typename V::F;
+    constexpr int kPivots = pivots_of(kObjectives);
     F best[kPivots][kObjectives];
     for (int p = 0; p < kPivots; ++p) {
         for (int m = 0; m < kObjectives; ++m) {
@@ -73,47 +74,75 @@ std::int32_t promising_of(const Scalar* values, std::int32_t first, std::int32_t
     return count;
 }
 
-// The best of each weighted sum a * x + b * y (+ c * z), on the scale of the sample.
+// The reciprocals of the objectives' ranges in a sample of at least kLeastSampled points, without
+// values that are not finite or close to overflow; 0 for an objective that has no range.
+template <typename Scalar, int kObjectives>
+void measure_scales(const Scalar* sample, std::int32_t count, Scalar* scales) {
+    using V = Lanes<Scalar>;
+    constexpr Scalar kFinite = std::numeric_limits<Scalar>::max() / 64;
+    // Lane k of vector v holds objective (v * kLanes + k) % kObjectives.
+    typename V::F least[kObjectives], most[kObjectives];
+    for (int v = 0; v < kObjectives; ++v) {
+        least[v] = V::all(kFinite);
+        most[v] = V::all(-kFinite);
+    }
+    for (std::int32_t i = 0; i < count; i += V::kLanes) {
+        const Scalar* points = sample + std::min(i, count - V::kLanes) * kObjectives;
+        for (int v = 0; v < kObjectives; ++v) {
+            const typename V::F values = V::load(points + v * V::kLanes);
+            const auto is_finite =
+                V::both(V::greater(V::all(kFinite), values), V::greater(values, V::all(-kFinite)));
+            least[v] = V::smaller_where(is_finite, values, least[v]);
+            most[v] = V::larger_where(is_finite, values, most[v]);
+        }
+    }
+    for (int m = 0; m < kObjectives; ++m) {
+        Scalar low = kFinite, high = -kFinite;
+        for (int lane = m; lane < kObjectives * V::kLanes; lane += kObjectives) {
+            low = std::min(low, least[lane / V::kLanes][lane % V::kLanes]);
+            high = std::max(high, most[lane / V::kLanes][lane % V::kLanes]);
+        }
+        scales[m] = high > low ? Scalar(1) / (high - low) : Scalar(0);
+    }
+}
+
+// The best of each weighted sum a * x + b * y (+ c * z), on the scale of the sample. Each lane has
+// weights of its own.
 template <typename Scalar, int kObjectives>
 void pick(const Scalar* sample, std::int32_t count, const bool* flips, Scalar* pivots) {
-    constexpr Scalar kMixtures2[kPivots][2] = {{15, 1}, {13, 3}, {11, 5}, {9, 7},
-                                               {7, 9},  {5, 11}, {3, 13}, {1, 15}};
-    constexpr Scalar kMixtures3[kPivots][3] = {{5, 5, 5}, {9, 5, 2}, {5, 9, 2}, {2, 9, 5},
-                                               {2, 5, 9}, {5, 2, 9}, {9, 2, 5}, {12, 2, 2}};
-    constexpr Scalar kFinite = std::numeric_limits<Scalar>::max() / 64;
-    Scalar scale[kObjectives];
-    for (int m = 0; m < kObjectives; ++m) {
-        Scalar least = kFinite;
-        Scalar most = -kFinite;
-        for (std::int32_t i = 0; i < count; ++i) {
-            const Scalar value = sample[i * kObjectives + m];
-            if (!(value < kFinite && value > -kFinite)) continue;
-            least = value < least ? value : least;
-            most = value > most ? value : most;
-        }
-        scale[m] = most > least ? Scalar(1) / (most - least) : Scalar(0);
-        if (flips[m]) scale[m] = -scale[m];
-    }
-    using Int = typename Lanes<Scalar>::Int;
-    Int chosen[kPivots] = {};
-    Scalar highest[kPivots];
-    for (Scalar& sum : highest) sum = -kFinite;
-    for (std::int32_t i = 0; i < count; ++i) {
-        for (int p = 0; p < kPivots; ++p) {  // in parallel, in lanes
-            Scalar sum = 0;
-            for (int m = 0; m < kObjectives; ++m) {
-                const Scalar weight = kObjectives == 2 ? kMixtures2[p][m % 2] : kMixtures3[p][m];
-                sum += weight * (scale[m] * sample[i * kObjectives + m]);
+    using V = Lanes<Scalar>;
+    constexpr int kPivots = pivots_of(kObjectives);
+    constexpr Scalar kMixtures2[2][8] = {{15, 13, 11, 9, 7, 5, 3, 1}, {1, 3, 5, 7, 9, 11, 13, 15}};
+    constexpr Scalar kMixtures3[3][4] = {{5, 10, 3, 3}, {5, 3, 10, 3}, {5, 3, 3, 10}};
+    constexpr int kVectors = (kPivots + V::kLanes - 1) / V::kLanes;
+    Scalar scales[kObjectives];
+    measure_scales<Scalar, kObjectives>(sample, count, scales);
+    typename V::F weights[kVectors][kObjectives], highest[kVectors];
+    typename V::I chosen[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+        for (int m = 0; m < kObjectives; ++m) {
+            const Scalar* mixture = kObjectives == 2 ? kMixtures2[m % 2] : kMixtures3[m];
+            for (int k = 0; k < V::kLanes; ++k) {
+                const Scalar scale = flips[m] ? -scales[m] : scales[m];
+                weights[v][m][k] = scale * mixture[(v * V::kLanes + k) % kPivots];
             }
-            const bool is_higher = sum > highest[p];  // false for NaN
-            highest[p] = is_higher ? sum : highest[p];
-            chosen[p] = is_higher ? Int{i} : chosen[p];
+        }
+        highest[v] = V::all(-std::numeric_limits<Scalar>::max());
+        chosen[v] = V::all_int(0);
+    }
+    for (std::int32_t i = 0; i < count; ++i) {
+        const Scalar* point = sample + i * kObjectives;
+        for (int v = 0; v < kVectors; ++v) {
+            typename V::F sum = weights[v][0] * V::all(point[0]);
+            for (int m = 1; m < kObjectives; ++m) sum += weights[v][m] * V::all(point[m]);
+            const auto is_higher = V::greater(sum, highest[v]);  // false for NaN
+            highest[v] = V::choose(is_higher, sum, highest[v]);
+            chosen[v] = V::choose(is_higher, V::all_int(i), chosen[v]);
         }
     }
     for (int p = 0; p < kPivots; ++p) {
-        for (int m = 0; m < kObjectives; ++m) {
-            pivots[p * kObjectives + m] = sample[chosen[p] * kObjectives + m];
-        }
+        const Scalar* best = sample + chosen[p / V::kLanes][p % V::kLanes] * kObjectives;
+        std::copy_n(best, kObjectives, pivots + p * kObjectives);
     }
 }
 
