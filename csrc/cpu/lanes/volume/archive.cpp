@@ -17,7 +17,8 @@ class Sides {
 
     double gain(const double* side);
     void need_one_more();  // if memory runs out, no side changes
-    void add(const double* side);
+    // Adds a side; first removes those that it covers, if it covers any.
+    void add(const double* side, bool covers_any);
 
   private:
     void index_all();
@@ -109,9 +110,9 @@ void Sides<kObjectives>::index_all() {
 }
 
 template <int kObjectives>
-void Sides<kObjectives>::add(const double* side) {
+void Sides<kObjectives>::add(const double* side, bool covers_any) {
     if (is_indexed_) {
-        indexed_.remove_covered(side, [](std::size_t) {});
+        if (covers_any) indexed_.remove_covered(side, [](std::size_t) {});
         indexed_.append([side](int m) { return side[m]; });
         return;
     }
@@ -153,11 +154,14 @@ void Archive<kObjectives>::add(const double* point, const double* side, std::int
                                Departures departures) {
     members_.need_one_more();
     if (side) sides_.need_one_more();
-    members_.remove_covered(
-        point, [&](std::size_t i) { departures.leave(departures.owner, arrival_of(i)); });
+    bool covers_any = false;
+    members_.remove_covered(point, [&](std::size_t i) {
+        covers_any = true;
+        departures.leave(departures.owner, arrival_of(i));
+    });
     members_.append(
         [&](int m) { return m < objectives_ ? point[m] : static_cast<double>(arrival); });
-    if (side) sides_.add(side);
+    if (side) sides_.add(side, covers_any);
 }
 
 template <int kObjectives>

@@ -22,24 +22,24 @@ struct Bits {
 
     Words part[kParts];
 
-    PARETOPO_INLINE bool any() const {
-        Words sum = part[0];
-        for (int p = 1; p < kParts; ++p) sum |= part[p];
-        return Lanes<double>::bits(Lanes<double>::test_bits(sum, sum)) != 0;
-    }
-
     // Calls visit(first) for the first row of each vector of rows with a bit, until it returns
     // false; returns false then.
     template <typename Visit>
     PARETOPO_INLINE bool for_each_vector(const Visit& visit) const {
-        if (!any()) return true;
+        using V = Lanes<double>;
+        unsigned some = 0;  // the words that have bits
+        for (int p = 0; p < kParts; ++p) {
+            some |= V::bits(V::test_bits(part[p], part[p])) << p * kLanes;
+        }
+        if (!some) return true;
         std::uint64_t words[kWords];
         std::memcpy(words, part, sizeof words);
         constexpr std::uint64_t kAll = (1U << kLanes) - 1;
-        for (int w = 0; w < kWords; ++w) {
-            while (words[w] != 0) {
-                const int first = __builtin_ctzll(words[w]) / kLanes * kLanes;
-                words[w] &= ~(kAll << first);
+        for (; some; some &= some - 1) {
+            const int w = __builtin_ctz(some);
+            for (std::uint64_t word = words[w]; word;) {
+                const int first = __builtin_ctzll(word) / kLanes * kLanes;
+                word &= ~(kAll << first);
                 if (!visit(static_cast<std::size_t>(64 * w + first))) return false;
             }
         }
@@ -146,11 +146,6 @@ class BitIndex {
             places.of[m] = place;
         }
         return places;
-    }
-
-    // Moves places up to those of larger values.
-    PARETOPO_INLINE void raise(int m, double value, Places& places) const {
-        while (bounds_of(m)[places.of[m] + 1] <= value) ++places.of[m];
     }
 
     PARETOPO_INLINE int width() const { return kObjectives > 0 ? kObjectives : given_; }
