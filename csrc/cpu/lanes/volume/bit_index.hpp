@@ -137,13 +137,13 @@ class BitIndex {
 
     Places places(const double* point) const {
         Places places;
-        for (int m = 0; m < width(); ++m) {
-            const double* bounds = bounds_of(m);
-            int place = 0;
-            for (int step = count_ / 2; step > 0; step /= 2) {
-                place += bounds[place + step] <= point[m] ? step : 0;
+        for (int m = 0; m < width(); ++m) places.of[m] = 0;
+        // All objectives at once, as each step waits for the one before.
+        for (int step = count_ / 2; step > 0; step /= 2) {
+            for (int m = 0; m < width(); ++m) {
+                int& place = places.of[m];
+                place += bounds_of(m)[place + step] <= point[m] ? step : 0;
             }
-            places.of[m] = place;
         }
         return places;
     }
