@@ -121,6 +121,25 @@ def test_gains_of_an_indexed_archive_are_contributions(kind, objectives):
         assert gain > 0.0 or box == 0.0 or (sides >= point).all(axis=1).any()
 
 
+def test_gains_allow_for_members_whose_distances_cover_others_after_rounding():
+    random = np.random.default_rng(3)
+    points = 1e-3 * draw_sequence(random, "front", 2_000, 3, [True] * 3)
+    archive = pp.ParetoArchive([-1.0] * 3)  # its distances are multiples of 2**-52
+    archive.extend(points)
+    members = len(archive)
+    assert members > 1_100
+    # They cover no member, but their rounded distances cover those of one.
+    archive.extend(archive.points[:300] + np.array([1e-7, -(2.0**-56), 0.0]))
+    assert len(archive) == members + 300
+    sides = archive.points + 1.0
+    asked = 1e-3 * draw_sequence(random, "front", 40, 3, [True] * 3) * 1.02
+    gains = archive.gain(asked)
+    assert gains.max() > 1e-10
+    for point, gain in zip(asked + 1.0, gains.tolist(), strict=True):
+        shared = pp.hypervolume(np.minimum(sides, point), 0.0)
+        assert gain == pytest.approx(point.prod() - shared, abs=1e-14)
+
+
 @pytest.mark.parametrize("objectives", [3, 5, 10])
 def test_additions_cost_far_less_than_in_proportion_to_the_members(objectives):
     random = np.random.default_rng(0)
