@@ -147,23 +147,27 @@ PARETOPO_INLINE double columns_from(const Hits& hits, const double* height, cons
     return columns.sum();
 }
 
-// Sums over 16 columns at a time.
+// Sums over 16 columns, which keep their state in registers: with AVX-512 all at once, otherwise in
+// two halves.
 __attribute__((noinline)) double columns_of_many(const Hits& hits, double* memory) {
     double* height = memory;
     double* drop = memory + hits.count + kEight;
     measure_levels(hits, hits.count, height, drop);
     const int last_wide = hits.is_distinct ? find_last_wide(hits, hits.count) : 0;
+    const auto columns_at = [&](std::size_t first) __attribute__((always_inline)) {
+        return hits.count - first <= kEight / 2
+                   ? columns_from<(kParts + 1) / 2>(hits, height, drop, first, last_wide)
+                   : columns_from<kParts>(hits, height, drop, first, last_wide);
+    };
     double volume = 0.0;
     for (std::size_t first = 0; first < hits.count; first += 2 * kEight) {
-        const std::size_t left = hits.count - first;
-        if (left <= kEight / 2) {
-            volume += columns_from<(kParts + 1) / 2>(hits, height, drop, first, last_wide);
-        } else if (left <= kEight) {
-            volume += columns_from<kParts>(hits, height, drop, first, last_wide);
-        } else if (left <= kEight + kEight / 2) {
-            volume += columns_from<(3 * kParts + 1) / 2>(hits, height, drop, first, last_wide);
+        if (hits.count - first <= kEight) {
+            volume += columns_at(first);
+        } else if constexpr (kParts == 1) {
+            volume += columns_from<2>(hits, height, drop, first, last_wide);
         } else {
-            volume += columns_from<2 * kParts>(hits, height, drop, first, last_wide);
+            const double half = columns_from<kParts>(hits, height, drop, first, last_wide);
+            volume += half + columns_at(first + kEight);
         }
     }
     return volume;
