@@ -60,6 +60,8 @@ METHODS = {
     "LACONIC": 3,
     "limit with more answers": 3,
     "limit with schedule and more answers": 3,
+    "limit with schedule and more steps": 3,
+    "limit with schedule, more answers and steps": 3,
 }
 SHARE_METHODS = {
     "limit": 12,
@@ -72,7 +74,7 @@ SHARE_METHODS = {
     "limit with more answers": 3,
     "limit with schedule and more answers": 3,
 }
-MORE = 4  # times as many questions of each kind per step
+MORE = 4  # times as many questions of each kind per step, or steps
 # The other judged tasks vary starts, group sizes and units.
 JUDGED = tuple(TASKS)[:17]
 
@@ -264,11 +266,11 @@ def make_method(name: str, limits: Floats, units: Floats, multipliers: Floats) -
 
     Args:
         name: "limit", "limit on the mean", or "limit with" a "schedule" of the learning rate, "more
-            answers", or both; "penalty X", a fixed multiplier X; "exact penalty", that of the
-            program; "prime_rl X", prime-rl's penalty with coefficient X; "LACONIC", of Liu et al.
-            (2026), arXiv 2602.14468, with the settings of their Qwen3-32B but without its penalty
-            for truncated answers; or "clipped dual X", the same with step X, a multiplier of up to
-            10, and any penalty.
+            answers", "more steps", or several of them; "penalty X", a fixed multiplier X; "exact
+            penalty", that of the program; "prime_rl X", prime-rl's penalty with coefficient X;
+            "LACONIC", of Liu et al. (2026), arXiv 2602.14468, with the settings of their Qwen3-32B
+            but without its penalty for truncated answers; or "clipped dual X", the same with step
+            X, a multiplier of up to 10, and any penalty.
         limits: On the mean charges; for a share, the charge is 1 where an answer exceeds the value.
         units: (runs, costs) of the charges in the reward and of the violations; NaN measures them.
         multipliers: (runs, costs) of the linear programs.
@@ -333,13 +335,14 @@ def train(
     estimator = "grpo" if name.startswith(("LACONIC", "clipped")) else "rloo"
     rng = np.random.default_rng([*name.encode(), *task.name.encode(), *seeds])
     rows, kinds, runs = task.policy_rows, len(task.success), len(bounds)
-    questions = QUESTIONS * (MORE if name.endswith("more answers") else 1)
+    questions = QUESTIONS * (MORE if "more answers" in name else 1)
+    last = STEPS * (MORE if name.endswith("steps") else 1)
     start = np.zeros(task.ways) if task.start is None else task.start
     logits = start + 0.3 * rng.standard_normal((runs, int(rows.max()) + 1, task.ways))
     adam, multipliers = Adam(logits.shape), method.first
     early: list[tuple[Floats, Floats]] = []
     late: list[tuple[Floats, Floats]] = []
-    for step in range(1, STEPS + 1):
+    for step in range(1, last + 1):
         policy = _softmax(logits)[:, rows]
         draws = rng.random((runs, kinds, questions, task.group, 1))
         chosen = (draws > policy.cumsum(axis=-1)[:, :, None, None, :-1]).sum(axis=-1)
@@ -367,9 +370,9 @@ def train(
             gradient[:, row] += moves[:, kind]
         multipliers = method.update(paid)
         # A schedule keeps the mean learning rate: it falls from twice the constant rate to 0.
-        rate = 1.0 + math.cos(math.pi * (step - 1) / STEPS) if "schedule" in name else 1.0
+        rate = 1.0 + math.cos(math.pi * (step - 1) / last) if "schedule" in name else 1.0
         logits += rate * adam.step(gradient)
-        for steps, found in ((EARLY, early), (range(STEPS - LATE + 1, STEPS + 1), late)):
+        for steps, found in ((EARLY, early), (range(last - LATE + 1, last + 1), late)):
             if step in steps:
                 found.append(_measure(task, _softmax(logits)[:, rows], expected))
     soon, averages = (

@@ -68,6 +68,16 @@ def test_the_program_finds_the_best_mixture_of_one_kind():
         assert best.multipliers[0] == pytest.approx((more.value - best.value) * 1e3, rel=0.02)
 
 
+def test_a_compromise_on_concave_is_worth_little_less_than_the_best_policy():
+    pytest.importorskip("scipy")
+    task = TASKS["concave"]
+    for goal in constraints.place_goals(task, 0, shares=False):
+        prices = (goal.measured / goal.bound * goal.best.multipliers).sum(axis=-1)
+        worth = task.success - prices
+        assert worth[0].max() - worth[0, 2] == pytest.approx(0.014, abs=5e-4)
+        assert goal.best.policy[:, 2] == pytest.approx(0.0)
+
+
 def test_a_short_training_records_every_seed_and_level(monkeypatch):
     pytest.importorskip("scipy")
     monkeypatch.setattr(constraints, "STEPS", 3)
@@ -75,6 +85,7 @@ def test_a_short_training_records_every_seed_and_level(monkeypatch):
     for name in (
         "limit",
         "limit with schedule",
+        "limit with schedule, more answers and steps",
         "LACONIC",
         "clipped dual 0.01",
         "exact penalty",
