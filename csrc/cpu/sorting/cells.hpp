@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -42,6 +43,7 @@ class Cells {
     static constexpr std::uint64_t kLowBits = (std::uint64_t{1} << kMaxBits) - 1;
     static constexpr std::size_t kMaxTable = 16;  // entries for each point
     static constexpr std::size_t kMaxCells = 2;   // for each point
+    static constexpr std::size_t kBlock = sizeof(std::uint64_t) / sizeof(std::uint16_t);
 
     // The differing bits of every objective of a point.
     using Bits = std::conditional_t<kAxes == 2, std::uint32_t, std::uint64_t>;
@@ -65,13 +67,19 @@ class Cells {
         ScratchArray<std::uint16_t> numbers;  // by the differing bits
 
         void reset(const Span& span) {
-            numbers.resize(std::size_t{1} << span.bits());
+            numbers.resize(std::max(kBlock, std::size_t{1} << span.bits()));
             std::fill(numbers.begin(), numbers.end(), std::uint16_t{0});
         }
+        // Skips blocks without marks, because few entries have one.
         void number_values() {
             count = 0;
-            for (std::uint16_t& number : numbers) {
-                count += std::exchange(number, static_cast<std::uint16_t>(count));
+            for (std::uint16_t* block = numbers.begin(); block != numbers.end(); block += kBlock) {
+                std::uint64_t marks = 0;
+                std::memcpy(&marks, block, sizeof marks);
+                if (marks == 0) continue;
+                for (std::size_t k = 0; k < kBlock; ++k) {
+                    count += std::exchange(block[k], static_cast<std::uint16_t>(count));
+                }
             }
         }
     };
