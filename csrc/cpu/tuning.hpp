@@ -90,7 +90,7 @@ inline constexpr Tuning kTuning{.most_ranked_in_lanes = 64,
                                 .most_grid_points_of_3 = 0};
 }
 namespace avx2 {
-inline constexpr Tuning kTuning{.most_ranked_in_lanes = 96,
+inline constexpr Tuning kTuning{.most_ranked_in_lanes = 128,
                                 .most_filtered_in_lanes = 64,
                                 .most_floats_in_rows = 192,
                                 .most_doubles_in_rows = 112,

@@ -1,10 +1,12 @@
 // Ranks, filter and advantages of many small groups, one group per lane.
+#include <algorithm>
 #include <cstdint>
 
 #include "batch.hpp"
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/ranking/advantage_block.hpp"
 #include "cpu/lanes/ranking/dominance_block.hpp"
+#include "cpu/lanes/ranking/planar_block.hpp"
 #include "cpu/lanes/ranking/rounded_block.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -70,7 +72,8 @@ void with_shape(const Batch<Scalar>& batch, const Run& run) {
 }
 
 template <typename Scalar>
-void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
+void rank_by_pairs(const Batch<Scalar>& batch, std::int64_t from, std::int64_t end,
+                   std::int32_t* ranks) {
     with_shape(batch, [&]<int kPoints, int kObjectives, int kCapacity>() {
         each_dominance<Scalar, kPoints, kObjectives, kCapacity>(
             batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
@@ -78,6 +81,54 @@ void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::
                 block.write_ranks(ranks + first * batch.points);
             });
     });
+}
+
+// The same for 2 objectives.
+template <typename Scalar>
+void rank_planar(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                 std::int32_t* ranks) {
+    PlanarBlock<Scalar> block;
+    for (; first < end; first += block.kLanes) {
+        const std::int64_t stop = std::min<std::int64_t>(end, first + block.kLanes);
+        if (!block.template rank<false>(batch, first, static_cast<int>(stop - first),
+                                        ranks + first * batch.points)) {
+            rank_by_pairs(batch, first, stop, ranks);
+        }
+    }
+}
+
+// The same, with doubles as floats if that gives the same ranks.
+void rank_planar_rounded(const Batch<double>& batch, std::int64_t first, std::int64_t end,
+                         std::int32_t* ranks) {
+    constexpr int kLanes = Lanes<float>::kLanes;
+    PlanarBlock<float> block;
+    alignas(kVectorBytes) float floats[kLanes * kMaxValuesInLane + kLanes];
+    // Twice the groups: memory beyond them is readable.
+    const Batch<float> rounded{floats, nullptr, 2 * kLanes, batch.points, 2, batch.minimised};
+    for (; first < end; first += kLanes) {
+        const std::int64_t stop = std::min<std::int64_t>(end, first + kLanes);
+        const auto groups = static_cast<int>(stop - first);
+        std::int32_t* const own = ranks + first * batch.points;
+        const bool is_exact =
+            round_to_floats(batch.group(first), groups * 2 * batch.points, floats);
+        if (!(is_exact ? block.rank<false>(rounded, 0, groups, own)
+                       : block.rank<true>(rounded, 0, groups, own))) {
+            rank_planar(batch, first, stop, ranks);
+        }
+    }
+}
+
+template <typename Scalar>
+void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
+    // Groups of 16 points have code of their own, which is faster.
+    if (batch.objectives == 2 && !batch.mask && batch.points > 8 && batch.points != 16) {
+        if constexpr (sizeof(Scalar) == sizeof(double)) {
+            return rank_planar_rounded(batch, from, end, ranks);
+        } else {
+            return rank_planar(batch, from, end, ranks);
+        }
+    }
+    rank_by_pairs(batch, from, end, ranks);
 }
 
 template <typename Scalar>

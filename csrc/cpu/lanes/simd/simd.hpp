@@ -116,6 +116,11 @@ struct Lanes {
         else
             return (I)_mm512_mask_add_epi64((__m512i)a, mask, (__m512i)a, (__m512i)b);
     }
+    static PARETOPO_INLINE void exchange_where(Mask mask, I& a, I& b) {
+        const I one = a;
+        a = choose(mask, b, a);
+        b = choose(mask, one, b);
+    }
     static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {  // b in the other lanes
         if constexpr (sizeof(Scalar) == 4)
             return (F)_mm512_mask_min_ps((__m512)b, mask, (__m512)a, (__m512)b);
@@ -175,6 +180,11 @@ struct Lanes {
     }
     static PARETOPO_INLINE I add_where(Mask mask, I a, I b) { return a + (b & mask); }
     static PARETOPO_INLINE I or_where(Mask mask, I a, I b) { return a | (b & mask); }
+    static PARETOPO_INLINE void exchange_where(Mask mask, I& a, I& b) {
+        const I moved = (a ^ b) & mask;
+        a ^= moved;
+        b ^= moved;
+    }
     // If the mask is off, a becomes NaN, and the result is b.
     static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {
         return smaller((F)((I)a | ~mask), b);
@@ -184,6 +194,13 @@ struct Lanes {
     }
 #endif
 
+    static PARETOPO_INLINE void exchange_where(Mask mask, F& a, F& b) {
+        I one = (I)a;
+        I other = (I)b;
+        exchange_where(mask, one, other);
+        a = (F)one;
+        b = (F)other;
+    }
     static PARETOPO_INLINE Mask at_least(F a, F b) { return and_at_least(all_lanes(), a, b); }
 
     // Exactly `a < b ? a : b` and `a > b ? a : b`: one instruction each, as an intrinsic if there
