@@ -7,6 +7,25 @@
 
 namespace paretopo {
 
+// Calls visit(i, j), i < j, for the pairs that sort `points` items.
+template <typename Visit>
+constexpr void for_each_network_pair(int points, const Visit& visit) {
+    int top = 1;
+    while (2 * top < points) top *= 2;
+    for (int p = top; p > 0; p /= 2) {
+        int q = top;
+        int r = 0;
+        for (int d = p;; d = q - p, q /= 2, r = p) {
+            for (int run = r; run + d < points; run += 2 * p) {
+                const int end = run + p < points - d ? run + p : points - d;
+                for (int i = run; i < end; ++i) visit(i, i + d);
+            }
+            if (q == p) break;
+        }
+    }
+}
+
+// The same pairs at compile time.
 template <int kPoints>
 struct SortingNetwork {
     struct Pair {
@@ -16,18 +35,7 @@ struct SortingNetwork {
     std::size_t size = 0;
 
     constexpr SortingNetwork() {
-        int top = 1;
-        while (2 * top < kPoints) top *= 2;
-        for (int p = top; p > 0; p /= 2) {
-            int q = top;
-            int r = 0;
-            for (int d = p;; d = q - p, q /= 2, r = p) {
-                for (int i = 0; i + d < kPoints; ++i) {
-                    if ((i & p) == r) pairs[size++] = {i, i + d};
-                }
-                if (q == p) break;
-            }
-        }
+        for_each_network_pair(kPoints, [this](int i, int j) { pairs[size++] = {i, j}; });
     }
 };
 

@@ -2,13 +2,13 @@
 // in lexicographic order, and patience sorting keeps the best second value of each front.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "batch.hpp"
 #include "cpu/lanes/ranking/block.hpp"
 #include "cpu/lanes/simd/simd.hpp"
+#include "formulas/sorting_networks.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
@@ -35,7 +35,10 @@ class PlanarBlock {
         F columns[kMaxValuesInLane];
         read_columns<Scalar>(batch.group(first), width, groups, last, columns);
         if (!take(columns, batch)) return false;
-        sort<kWatchesTies>();
+        for_each_network_pair(
+            points_, [this](int i, int j) __attribute__((always_inline)) {
+                exchange<kWatchesTies>(sorted_[i], sorted_[j]);
+            });
         if (!find_ranks<kWatchesTies>()) return false;
         for (int g = 0; g < groups; ++g, ranks += points_) {
             for (int i = 0; i < points_; ++i) {
@@ -63,26 +66,6 @@ class PlanarBlock {
             not_finite |= (I)(first - first) | (I)(second - second);
         }
         return !V::any(V::test_bits(not_finite, not_finite));
-    }
-
-    // Batcher's network, as in formulas/sorting_networks.hpp, for any number of points.
-    template <bool kWatchesTies>
-    void sort() {
-        int top = 1;
-        while (2 * top < points_) top *= 2;
-        for (int p = top; p > 0; p /= 2) {
-            int q = top;
-            int r = 0;
-            for (int d = p;; d = q - p, q /= 2, r = p) {
-                for (int run = r; run + d < points_; run += 2 * p) {
-                    const int end = std::min(run + p, points_ - d);
-                    for (int i = run; i < end; ++i) {
-                        exchange<kWatchesTies>(sorted_[i], sorted_[i + d]);
-                    }
-                }
-                if (q == p) break;
-            }
-        }
     }
 
     // Puts the better of two points first. With kWatchesTies, their order does not matter if they
