@@ -48,10 +48,24 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
 endif()
 if(vector_isas) # only processors older than 2013 then use these: compiled in half the time, a fifth slower
   list(APPEND isa_flags_portable -O1 -w) # -O1 ignores some pragmas; the other builds report all warnings
+  if(wanted STREQUAL "AUTO") # only another machine's processor uses these
+    list(APPEND isa_flags_portable -Og)
+  endif()
 endif()
 set(isa_flags_avx2 -mavx2)
-set(isa_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
-    ${PARETOPO_AVX512_FLAGS}) # set by a toolchain file
+set(isa_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+if(avx512 IN_LIST isas)
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS -mavx512f)
+  check_cxx_source_compiles("
+    #include <immintrin.h>
+    __m512d twice(__m512d a) { return _mm512_add_pd(a, a); }
+    int main() {}" PARETOPO_HAS_512_BITS)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(NOT PARETOPO_HAS_512_BITS) # zig 0.13 to 0.15; clang 22 and g++ 12 do not know the flag
+    list(APPEND isa_flags_avx512 -mevex512)
+  endif()
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND isa_flags_avx512 -Wno-uninitialized -Wno-maybe-uninitialized) # false positives in the intrinsics: g++'s bug 105593
 endif()

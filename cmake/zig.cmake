@@ -14,6 +14,5 @@ set(CMAKE_RANLIB $ENV{PARETOPO_ZIG}/zig-ranlib)
 # The host's strip supports only its own processor, so the linker strips the symbols.
 set(CMAKE_STRIP true)
 set(CMAKE_MODULE_LINKER_FLAGS_INIT "-s -shared") # on macOS CMake passes -bundle, which zig does not support
-set(PARETOPO_AVX512_FLAGS -mevex512) # zig disables 512-bit vectors by default
 # Name the module after SETUPTOOLS_EXT_SUFFIX, not after the host's interpreter.
 set(PYBIND11_USE_CROSSCOMPILING ON)

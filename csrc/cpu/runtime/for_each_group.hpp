@@ -6,73 +6,48 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <mutex>
 
 #include "batch.hpp"
-#include "cpu/runtime/call.hpp"
-#include "cpu/runtime/floating_point.hpp"
 
 namespace paretopo::cpu {
 
 void set_threads(int threads);
 int threads();
 
-// Calls `task` in this thread and concurrently in up to `others` more; returns when every call has
-// returned. The task must divide its work among any number of calls and must not throw. Threads
-// that join too late are not waited for. Any thread may call this at any time, also from a task.
-void run_on_threads(int others, const std::function<void()>& task);
-
-// Calls work(g) for every group. `Work` is copied once per thread: its members are the scratch of
-// that thread. `group_cost` (ns, a rough estimate) decides whether threads are worth it.
-template <typename Work>
-void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
-    constexpr double kThreadCost = 50e3;  // ns of work that is worth waking a thread for
-    constexpr double kGrainCost = 20e3;   // ns of work taken from the queue at a time
-
-    const double worth = static_cast<double>(groups) * group_cost / kThreadCost;
-    const auto wanted = static_cast<std::int64_t>(std::min(worth, static_cast<double>(threads())));
-    const std::int64_t workers = std::min(wanted, groups);
-    const std::int64_t most =
-        std::max<std::int64_t>(1, groups / (4 * std::max(workers, std::int64_t{1})));
-    const std::int64_t grain = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(kGrainCost / std::max(group_cost, 1e-3)), 1, most);
-    if (workers <= 1) {
-        const IeeeArithmetic scope;
-        Work mine(work);
-        for (std::int64_t first = 0; first < groups; first += grain) {
-            if (first > 0) check_interrupt();
-            const std::int64_t end = std::min(first + grain, groups);
-            for (std::int64_t g = first; g < end; ++g) mine(g);
-        }
-        return;
-    }
-
-    std::atomic<std::int64_t> next{0};
-    std::exception_ptr failure;
-    std::mutex failure_lock;
-    const auto run = [&, call = current_call()] {
-        const WorkingFor scope(call);
-        try {
-            const IeeeArithmetic scope;
-            Work mine(work);
-            for (;;) {
-                const std::int64_t first = next.fetch_add(grain);
-                if (first >= groups) return;
-                check_interrupt();
-                const std::int64_t end = std::min(first + grain, groups);
-                for (std::int64_t g = first; g < end; ++g) mine(g);
-            }
-        } catch (...) {
-            const std::lock_guard<std::mutex> hold(failure_lock);
-            if (!failure) failure = std::current_exception();
-            next.store(groups);
-        }
+// The groups of a call, in pieces that its threads take.
+class SharedGroups {
+  public:
+    struct Piece {
+        std::int64_t first, end;
     };
 
-    run_on_threads(static_cast<int>(workers - 1), run);
-    if (failure) std::rethrow_exception(failure);
+    SharedGroups(std::int64_t groups, std::int64_t piece, bool one_thread)
+        : groups_(groups), piece_(piece), one_thread_(one_thread) {}
+    Piece take();           // empty if no group is left; throws if the call is interrupted
+    void leave_the_rest();  // no thread takes another piece
+
+  private:
+    std::int64_t groups_, piece_;
+    bool one_thread_;
+    std::atomic<std::int64_t> next_{0};
+};
+
+// Calls `work` in this thread, and concurrently in others if the groups are worth it. `group_cost`
+// is a rough estimate in ns.
+void share_groups(std::int64_t groups, double group_cost,
+                  const std::function<void(SharedGroups&)>& work);
+
+// Calls work(g) for every group. `Work` is copied once per thread: its members are the scratch of
+// that thread. The loop stands in one place, since compilers inline `work` into each.
+template <typename Work>
+void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
+    share_groups(groups, group_cost, [&work](SharedGroups& shared) {
+        Work mine(work);
+        for (auto piece = shared.take(); piece.first < piece.end; piece = shared.take()) {
+            for (std::int64_t g = piece.first; g < piece.end; ++g) mine(g);
+        }
+    });
 }
 
 // The items of ONE large set, in chunks that threads share.

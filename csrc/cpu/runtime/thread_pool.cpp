@@ -6,10 +6,13 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "cpu/runtime/call.hpp"
+#include "cpu/runtime/floating_point.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
 #include "system.hpp"
@@ -21,6 +24,9 @@ unsigned generation_of_process = 0;  // changes in a child of fork, which has a 
 
 class ThreadPool {
   public:
+    // Calls `task` in this thread and concurrently in up to `others` more; returns when every call
+    // has returned. The task must divide its work among any number of calls and must not throw.
+    // Threads that join too late are not waited for. Any thread may call this, also from a task.
     void run(int others, const std::function<void()>& task) {
         const unsigned generation = generation_of_process;
         Job job{&task, others};
@@ -107,6 +113,52 @@ std::atomic<int> limit{1};
 void set_threads(int threads) { limit.store(threads); }
 int threads() { return limit.load(); }
 
-void run_on_threads(int others, const std::function<void()>& task) { pool->run(others, task); }
+SharedGroups::Piece SharedGroups::take() {
+    std::int64_t first = next_.load(std::memory_order_relaxed);
+    if (one_thread_) {  // a locked addition would cost as much as a small group
+        next_.store(first + piece_, std::memory_order_relaxed);
+    } else {
+        first = next_.fetch_add(piece_);
+    }
+    if (0 < first && first < groups_) check_interrupt();
+    return {first, std::min(first + piece_, groups_)};
+}
+
+void SharedGroups::leave_the_rest() { next_.store(groups_); }
+
+void share_groups(std::int64_t groups, double group_cost,
+                  const std::function<void(SharedGroups&)>& work) {
+    constexpr double kThreadCost = 50e3;  // ns of work that is worth waking a thread for
+    constexpr double kPieceCost = 20e3;   // ns of work taken at a time
+
+    const double worth = static_cast<double>(groups) * group_cost / kThreadCost;
+    const auto wanted = static_cast<std::int64_t>(std::min(worth, static_cast<double>(threads())));
+    const std::int64_t workers = std::min(wanted, groups);
+    const std::int64_t most =
+        std::max<std::int64_t>(1, groups / (4 * std::max(workers, std::int64_t{1})));
+    const std::int64_t piece = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(kPieceCost / std::max(group_cost, 1e-3)), 1, most);
+    SharedGroups shared(groups, piece, workers <= 1);
+    if (workers <= 1) {
+        const IeeeArithmetic scope;
+        work(shared);
+        return;
+    }
+
+    std::exception_ptr failure;
+    std::mutex failure_lock;
+    pool->run(static_cast<int>(workers - 1), [&, call = current_call()] {
+        const WorkingFor working(call);
+        const IeeeArithmetic scope;
+        try {
+            work(shared);
+        } catch (...) {
+            const std::lock_guard<std::mutex> hold(failure_lock);
+            if (!failure) failure = std::current_exception();
+            shared.leave_the_rest();
+        }
+    });
+    if (failure) std::rethrow_exception(failure);
+}
 
 }  // namespace paretopo::cpu

@@ -109,8 +109,11 @@ void Sides<kObjectives>::index_all() {
     sorted_.clear(objectives_);
 }
 
+// Out of line: clang 20.1.2 (in zig 0.15.1 and 0.15.2) ends with a segmentation fault in code
+// generation for AVX-512 if Archive<4>::add or Archive<5>::add contains remove_covered twice, that
+// of the members and that of the sides.
 template <int kObjectives>
-void Sides<kObjectives>::add(const double* side, bool covers_any) {
+__attribute__((noinline)) void Sides<kObjectives>::add(const double* side, bool covers_any) {
     if (is_indexed_) {
         if (covers_any) indexed_.remove_covered(side, [](std::size_t) {});
         indexed_.append([side](int m) { return side[m]; });
