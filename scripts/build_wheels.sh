@@ -81,7 +81,7 @@ for wheel in $wheels; do
     fi
     # shellcheck disable=SC2059 # the format is one of the above
     SETUPTOOLS_EXT_SUFFIX=$(printf "$suffix" "$version") \
-      $tools/bin/python -m pip --python "$python" wheel --quiet --no-deps --wheel-dir $made "${settings[@]}" "$source"
+      $tools/bin/python -m pip --python "$(command -v "$python")" wheel --quiet --no-deps --wheel-dir $made "${settings[@]}" "$source"
     case $wheel in musllinux_*) # zig asks for musl by the name that its linker knows, not by that of systems
       unpacked=build/wheels/unpacked
       rm -rf $unpacked
