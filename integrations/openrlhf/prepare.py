@@ -10,6 +10,7 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, SMALL, ConfigError, ModelConfig, OpenRLHFConfig, RunConfig
 from paretopo.config.python_files import load_module
+from paretopo.data.schema import DataError, read_lines
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
 from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
@@ -162,13 +163,10 @@ def _read(name: str, source: str) -> list[dict[str, Any]]:
         return list(Dataset.from_parquet(str(path)))
     if path.suffix != ".jsonl":
         raise ConfigError(f"openrlhf.{name} must be a .jsonl or .parquet file, got {source}")
-    rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            raise ConfigError(f"openrlhf.{name}: line {number} of {source}: {error}") from None
-    return rows
+    try:
+        return [row for _, row in read_lines(path)]
+    except DataError as error:
+        raise ConfigError(f"openrlhf.{name}: {error}") from None
 
 
 def _row(tokenizer: Any, row: Any, where: str, config: RunConfig) -> dict[str, Any]:

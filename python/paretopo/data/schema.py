@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from types import TracebackType
 from typing import Any
 
 _LONGEST_LINE = 16 * 2**20  # bytes; a torn or hostile file must not fill the memory
+_ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")  # UTF-8 has no other way to write a half
+_HALF = re.compile("[\ud800-\udfff]")
 _TEXTS = ("id", "datasource", "question", "prompt")
 
 
@@ -154,11 +157,15 @@ def read_rows(path: str | Path) -> Iterator[Example]:
         raise DataError(f"{path} holds no rows")
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
+def read_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, Any]]:
     """Yield the content of each non-blank line of a JSONL file, with its number from 1.
 
+    Args:
+        path: The file.
+        halves: As for `parse_json`.
+
     Raises:
-        DataError: The file cannot be read, or a line is not JSON or too long.
+        DataError: The file cannot be read, or a line is too long or refused by `parse_json`.
     """
     try:
         with path.open("rb") as file:
@@ -170,17 +177,40 @@ def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.strip():
-                    yield number, _parse_line(line, path, number)
+                    yield number, _parse_line(line, path, number, halves=halves)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _parse_line(line: bytes, path: Path, number: int) -> Any:
+def parse_json(text: bytes, *, halves: bool = False) -> Any:
+    r"""Parse JSON, and refuse half of a surrogate pair, which no tokenizer and no file takes.
+
+    Args:
+        text: In UTF-8.
+        halves: True to accept such halves.
+
+    Raises:
+        ValueError: The text is no JSON, or a text in it holds half of a surrogate pair.
+
+    >>> parse_json(rb'"\ud83d\ude00"') == "\N{GRINNING FACE}"
+    True
+    """
     try:
-        return json.loads(line.decode())
+        content = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
+        raise ValueError(f"no JSON ({error})") from None
+    suspect = "" if halves or not _ESCAPED.search(text) else json.dumps(content, ensure_ascii=False)
+    if found := _HALF.search(suspect):
+        raise ValueError(f"{found[0]!a} is half of a surrogate pair: replace or drop it")
+    return content
+
+
+def _parse_line(line: bytes, path: Path, number: int, *, halves: bool) -> Any:
+    try:
+        return parse_json(line, halves=halves)
+    except ValueError as error:
         start = line[:80].decode(errors="replace")
-        raise DataError(f"{path}, line {number}: no JSON ({error}): {_quote(start)}") from None
+        raise DataError(f"{path}, line {number}: {error}: {_quote(start)}") from None
 
 
 class RowWriter:

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from paretopo.config import ConfigError
+from paretopo.data.schema import DataError, read_lines
 from paretopo.preference import Preference
 from paretopo.rewards.correctness import last_answer, number_or_words_match
 from paretopo.rollout import digest_prompt
@@ -189,14 +190,12 @@ def grade_answer(response: str, answer: Any) -> float | None:
 
 def _read_questions(key: str, path: str) -> list[Question]:
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"task.{key}: cannot read {path}: {error}") from None
-    questions = [
-        _question(f"task.{key}: line {number} of {path}", line)
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
+        questions = [
+            _question(f"task.{key}: {path}, line {number}", row)
+            for number, row in read_lines(Path(path))
+        ]
+    except DataError as error:
+        raise ConfigError(f"task.{key}: {error}") from None
     if not questions:
         raise ConfigError(f"task.{key}: {path} holds no questions")
     return questions
@@ -221,13 +220,9 @@ def _fill_columns(*files: list[Question]) -> list[list[Question]]:
     return [[replace(one, columns={**empty, **one.columns}) for one in file] for file in files]
 
 
-def _question(where: str, line: str) -> Question:
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise ConfigError(f"{where} is no JSON: {error}") from None
+def _question(where: str, row: Any) -> Question:
     if not isinstance(row, dict) or not row.get("prompt"):
-        raise ConfigError(f"{where} must be an object with a prompt, got {line[:80]!r}")
+        raise ConfigError(f"{where}: must be an object with a prompt, got {row!r:.80}")
     prompt, answer = row["prompt"], row.get("answer", "")
     messages = isinstance(prompt, list) and all(
         isinstance(one, dict) and isinstance(one.get("content"), str) and "role" in one

@@ -116,7 +116,7 @@ def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):
     [
         ('{"prompt": "a"}', ".jsonl", "", r"row 1 .* keys prompt and label, got \['prompt'\]"),
         ("[1]", ".jsonl", "", "got list"),
-        ('{"prompt": "a", "label": 1}\n{', ".jsonl", "", "line 2 of"),
+        ('{"prompt": "a", "label": 1}\n{', ".jsonl", "", "line 2: no JSON"),
         ("", ".jsonl", "", "holds no prompts"),
         ("x", ".csv", "", r"must be a \.jsonl or \.parquet file"),
         ('{"prompt": [], "label": 1}', ".jsonl", "chat_template = false", "must be a text"),

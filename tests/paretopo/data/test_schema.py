@@ -79,7 +79,7 @@ def without(key):
         ({**GOOD, "prompt": ""}, "prompt must be a text"),
         ({**GOOD, "prompt": [{"role": "user", "content": "x"}]}, "prompt must be a text"),
         ({**GOOD, "question": " \n"}, "question must be a text"),
-        ({**GOOD, "question": "\ud800"}, "question must be a text"),
+        ({**GOOD, "question": "\ud800"}, "half of a surrogate pair"),
         (without("datasource"), "datasource must be a text"),
         (without("label"), "label must be an object"),
         ({"prompt": "6*7?", "answer": "42"}, "and label, got 'prompt, answer'; rows without label"),

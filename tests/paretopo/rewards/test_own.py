@@ -198,8 +198,9 @@ def test_a_file_without_demonstrate_is_refused(tmp_path):
     ("train", "message"),
     [
         ("", "holds no questions"),
-        ('{"prompt": "a"}\n{', r"task.train: line 2 of .*train.jsonl is no JSON"),
-        ("[1]", "line 1 of .* must be an object with a prompt"),
+        ('{"prompt": "a"}\n{', r"task.train: .*train.jsonl, line 2: no JSON"),
+        (r'{"prompt": "\ud800"}', r"train.jsonl, line 1: '.ud800' is half of a surrogate pair"),
+        ("[1]", "line 1: must be an object with a prompt"),
         ('{"question": "a"}', "must be an object with a prompt"),
         ('{"prompt": [1]}', "prompt must be a text or chat messages"),
         ('{"prompt": "a", "answer": {"x": 1}}', "answer must be a text or a list of texts"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -36,13 +37,16 @@ class Library:
 
 @pytest.fixture(scope="module")
 def address():
-    limits = Limits(topk=2, most_topk=5, queries=4, characters=10, body_kb=1)
+    limits = Limits(topk=2, most_topk=5, queries=4, characters=10, body_kb=1, body_seconds=0.5)
     with serving(make_application(Library(), limits, threads=2)) as address:
         yield address
 
 
 def retrieve(address, message):
     return httpx.post(f"{address}/retrieve", json=message)
+
+
+HALF_A_REQUEST = b"POST /retrieve HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{"
 
 
 # ---- server ----------------------------------------------------------------------------------
@@ -62,18 +66,18 @@ def test_the_answer_is_that_of_search_r1(address):
 def test_documents_without_scores(address):
     answer = retrieve(address, {"queries": ["3"]}).json()
     assert [one["id"] for one in answer["result"][0]] == ["3", "4"]  # the server's own topk
-    for default in (0, None):
-        answer = retrieve(address, {"queries": ["3"], "topk": default}).json()
-        assert len(answer["result"][0]) == 2
+    answer = retrieve(address, {"queries": ["3"], "topk": None}).json()
+    assert len(answer["result"][0]) == 2
     assert retrieve(address, {"queries": []}).json() == {"result": []}
 
 
 @pytest.mark.parametrize(
     ("body", "status", "reason"),
     [
-        (b"{", 400, "the request is no JSON"),
-        (b"\xff", 400, "the request is no JSON"),
-        (b"[" * 900, 400, "the request is no JSON"),
+        (b"{", 400, "the request: no JSON"),
+        (b"\xff", 400, "the request: no JSON"),
+        (b"[" * 900, 400, "the request: no JSON"),
+        (rb'{"queries": ["\ud800"]}', 400, r"the request: '\ud800' is half of a surrogate pair"),
         (b"[]", 400, "expected {"),
         (b"{}", 400, "expected {"),
         (b'{"queries": "3"}', 400, "expected {"),
@@ -81,6 +85,7 @@ def test_documents_without_scores(address):
         (b'{"queries": ["1","1","1","1","1"]}', 400, "queries: at most 4 a request, got 5"),
         (b'{"queries": ["12345678901"]}', 400, "queries: at most 10 characters, got 11"),
         (b'{"queries": ["1"], "topk": 6}', 400, "topk: expected 1 to 5, got 6"),
+        (b'{"queries": ["1"], "topk": 0}', 400, "topk: expected 1 to 5, got 0"),
         (b'{"queries": ["1"], "topk": -1}', 400, "topk: expected 1 to 5, got -1"),
         (b'{"queries": ["1"], "topk": true}', 400, "topk: expected 1 to 5, got True"),
         (b'{"queries": ["1"], "topk": 1.5}', 400, "topk: expected 1 to 5, got 1.5"),
@@ -107,6 +112,50 @@ def test_a_body_without_end_is_cut_off(address):
         client.sendall(b" " * 4096)
         assert client.recv(1000).startswith(b"HTTP/1.1 413 ")
     assert retrieve(address, {"queries": ["1"]}).status_code == 200
+
+
+def test_half_a_body_is_refused_in_time(address):
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as client:
+        client.sendall(HALF_A_REQUEST)
+        answer = client.makefile("rb").read()  # until the server closes the connection
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"must arrive within 0.5 seconds" in answer
+
+
+ENDLESS = """
+import time
+from paretopo.tools.search_engine.server import serve
+class Endless:
+    name, corpus = "endless", ()
+    def search(self, queries, topk):
+        time.sleep(600)
+serve(Endless(), "127.0.0.1", 0)
+"""
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        HALF_A_REQUEST,
+        HALF_A_REQUEST.replace(b"99", b"18") + b'"queries": ["1"]}',
+        b"POST /retrieve HTTP/1.1\r\nhost:",
+    ],
+)
+def test_ctrl_c_ends_the_server_whatever_its_clients_do(sent):
+    words = [sys.executable, "-c", ENDLESS]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        port = int(server.stdout.readline().partition("127.0.0.1:")[2].partition("/")[0])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(sent)
+            time.sleep(0.5)  # it has arrived
+            server.send_signal(signal.SIGINT)
+            assert server.wait(5) == -signal.SIGINT
+    finally:
+        server.kill()
+        server.communicate()
 
 
 def test_too_many_at_once_are_asked_to_come_back():

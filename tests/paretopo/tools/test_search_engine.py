@@ -67,6 +67,7 @@ def test_title_and_text_may_be_separate_fields(tmp_path):
         ('{"contents": "a"}\n[]\n', "line 2: expected"),
         ('{"contents": 3}\n', r"line 1: expected .* got '{\"contents\": 3}"),
         ("\n", "line 1: no JSON"),
+        (r'{"contents": "\ud800"}', r"line 1: '.ud800' is half of a surrogate pair"),
         ("\udcff".encode("utf-8", "surrogateescape").decode("latin1"), "line 1: no JSON"),
         ("", "is empty"),
         ('{"contents": "the of"}', "has no words to search by"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paretopo.data.schema import parse_json
 from paretopo.progress import make_bar
 
 _OFFSETS = "offsets.npy"
@@ -109,9 +110,9 @@ def _file_state(path: Path) -> dict[str, int]:
 
 def _parse_passage(line: bytes, path: Path, row: int) -> dict[str, str]:
     try:
-        passage = json.loads(line)
+        passage = parse_json(line)
     except ValueError as error:
-        raise CorpusError(f"{path}, line {row + 1}: no JSON: {error}") from None
+        raise CorpusError(f"{path}, line {row + 1}: {error}") from None
     if isinstance(passage, dict):
         if isinstance(contents := passage.get("contents"), str):
             return {"id": str(passage.get("id", row)), "contents": contents}

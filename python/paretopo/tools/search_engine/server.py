@@ -8,14 +8,14 @@ request gets `{"error": reason}` and a status of 4xx.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import uvicorn
@@ -25,10 +25,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from paretopo.data.schema import parse_json
 from paretopo.tools.search_engine.corpus import Corpus
 
 _BACKLOG = 1024  # connections that wait to be taken
-_PATIENCE = 5  # seconds for clients that stay connected, when a server in a thread stops
+_PATIENCE = 3  # seconds for clients that stay connected when a server stops
 
 
 class SearchEngine(Protocol):
@@ -52,6 +53,7 @@ class Limits:
         queries: queries per request.
         characters: length of a query.
         body_kb: KiB of a request.
+        body_seconds: time in which a request must arrive; a slower one is refused with 408.
         waiting: requests at a time; more are sent away with 503, to come back later.
     """
 
@@ -60,6 +62,7 @@ class Limits:
     queries: int = 512
     characters: int = 10_000
     body_kb: int = 1024
+    body_seconds: float = 30.0
     waiting: int = 1024
 
     def __post_init__(self) -> None:
@@ -89,17 +92,13 @@ def serve(engine: SearchEngine, host: str, port: int, limits: Limits | None = No
     with socket.create_server((host, port), backlog=_BACKLOG) as listening:
         where = f"http://{host}:{listening.getsockname()[1]}/retrieve"
         print(f"{len(engine.corpus)} passages at {where}", flush=True)
-        settings = uvicorn.Config(make_application(engine, limits), log_level="warning")
-        uvicorn.Server(settings).run(sockets=[listening])
+        _make_server(engine, limits).run(sockets=[listening])
 
 
 @contextmanager
 def serve_in_thread(engine: SearchEngine, limits: Limits | None = None) -> Iterator[str]:
     """Serve in a thread, on 127.0.0.1 at a free port, while in the context; yields the address."""
-    settings = uvicorn.Config(
-        make_application(engine, limits), log_level="warning", timeout_graceful_shutdown=_PATIENCE
-    )
-    server = uvicorn.Server(settings)
+    server = _make_server(engine, limits)
     with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
         thread = threading.Thread(
             target=server.run, args=([listening],), name="search-server", daemon=True
@@ -112,10 +111,17 @@ def serve_in_thread(engine: SearchEngine, limits: Limits | None = None) -> Itera
             thread.join()
 
 
+def _make_server(engine: SearchEngine, limits: Limits | None) -> uvicorn.Server:
+    application = make_application(engine, limits)
+    return uvicorn.Server(
+        uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=_PATIENCE)
+    )
+
+
 class _Server:
     def __init__(self, engine: SearchEngine, limits: Limits, threads: int) -> None:
         self._engine, self._limits = engine, limits
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="search")
+        self._free = asyncio.Semaphore(threads)
         self._waiting = 0
         self.application = Starlette(
             routes=[
@@ -134,28 +140,45 @@ class _Server:
             raise HTTPException(503, f"{self._waiting} requests wait already", {"Retry-After": "1"})
         self._waiting += 1
         try:
-            loop = asyncio.get_running_loop()
-            result = await loop.run_in_executor(
-                self._threads, self._search, queries, topk, with_scores
-            )
+            async with self._free:
+                result = await self._run(partial(self._search, queries, topk, with_scores))
         finally:
             self._waiting -= 1
         return JSONResponse({"result": result})
 
+    async def _run(self, search: Callable[[], list[list[Any]]]) -> list[list[Any]]:
+        """Search in a daemon thread, because a stopped server must not wait for it."""
+        outcome = Future[list[list[Any]]]()
+        outcome.set_running_or_notify_cancel()
+
+        def run() -> None:
+            try:
+                outcome.set_result(search())
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        threading.Thread(target=run, name="search", daemon=True).start()
+        return await asyncio.wrap_future(outcome)
+
     async def _read_body(self, request: Request) -> bytes:
         most, body = self._limits.body_kb * 1024, bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > most:
-                raise HTTPException(413, f"a request may have {self._limits.body_kb} KiB")
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > most:
+                        raise HTTPException(413, f"a request may have {self._limits.body_kb} KiB")
+        except TimeoutError:
+            reason = f"the request must arrive within {self._limits.body_seconds:g} seconds"
+            raise HTTPException(408, reason, {"Connection": "close"}) from None
         return bytes(body)
 
     def _parse_request(self, body: bytes) -> tuple[list[str], int, bool]:
         limits = self._limits
         try:
-            message = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise HTTPException(400, f"the request is no JSON: {error}") from None
+            message = parse_json(body)
+        except ValueError as error:
+            raise HTTPException(400, f"the request: {error}") from None
         if not isinstance(message, dict) or not isinstance(message.get("queries"), list):
             raise HTTPException(400, 'expected {"queries": [text, ...], "topk": 3}')
         queries = message["queries"]
@@ -170,7 +193,7 @@ class _Server:
                 raise HTTPException(
                     400, f"queries: at most {limits.characters} characters, got {len(query)}"
                 )
-        topk = message.get("topk") or limits.topk
+        topk = limits.topk if message.get("topk") is None else message["topk"]
         if isinstance(topk, bool) or not isinstance(topk, int) or not 1 <= topk <= limits.most_topk:
             raise HTTPException(400, f"topk: expected 1 to {limits.most_topk}, got {topk!r}")
         with_scores = message.get("return_scores", False)
