@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import Subcommands, announce, need, refuse
+from paretopo.cli.subcommands import Subcommands, add_trust, announce, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
@@ -129,6 +129,7 @@ def add_evaluate(subcommands: Subcommands) -> None:
         help="output folder; must not contain other results (default: "
         "evaluations/NAME-TOOL-DIGEST; for task: evaluations/NAME-task)",
     )
+    add_trust(parser)
     _add_runtime_options(parser.add_argument_group("runtime"))
     parser.set_defaults(default_of=parser.get_default)
 
@@ -276,6 +277,8 @@ def _run_task(arguments: argparse.Namespace) -> int:
         run = RunFolder.open(arguments.model)
         if run.manifest.get("script"):
             refuse(f"{run.path} is the run of a script: give its questions with --data FILE")
+        if not arguments.trust:
+            run.check_trust()
         config = plan_evaluation(
             run.config,
             model,

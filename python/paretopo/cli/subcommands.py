@@ -88,6 +88,16 @@ class Subcommands:
         return command
 
 
+def add_trust(parser: Any) -> None:
+    """Add the option without which no code that a run folder names is executed."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="execute the reward functions, tools and options that a run folder names; without it "
+        "such a run is refused, because a folder from elsewhere could name any code",
+    )
+
+
 class Refusal(Exception):
     """Wrong input, reported in one line."""
 

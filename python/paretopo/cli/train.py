@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import Subcommands, announce, complete_with, need, refuse
+from paretopo.cli.subcommands import Subcommands, add_trust, announce, complete_with, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
@@ -68,6 +68,7 @@ def add_train(subcommands: Subcommands) -> None:
         action="store_true",
         help="with --resume: continue even if reward functions or questions have changed",
     )
+    add_trust(parser)
     method = parser.add_argument(
         "--method",
         metavar="NAME[+NAME...]",
@@ -128,6 +129,8 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 on_trl = ", with trainer.train(resume_from_checkpoint=True)"
                 how = on_trl if run.config.backend == "trl" else ""
                 refuse(f"{run.path} is the run of a script: start the script again{how}")
+            if not arguments.trust:
+                run.check_trust([] if options else run.manifest.get("options", ()))
             # The options of the run's beginning, unless others are given.
             options = options or run.manifest.get("options", ())
         else:
@@ -176,8 +179,8 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
 
 
 _KEEPS = (
-    "a resumed run keeps its own configuration: drop all options except --resume, --accept-changes "
-    "and --steps, which extends the run"
+    "a resumed run keeps its own configuration: drop all options except --resume, --trust, "
+    "--accept-changes and --steps, which extends the run"
 )
 
 
@@ -258,7 +261,10 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
 
 
 def _how_to_resume(run: RunFolder) -> str:
-    return f"paretopo: resume with: paretopo train --resume {run.path}"
+    from paretopo.config.python_files import list_code
+
+    trust = " --trust" if list_code(run.config) or run.manifest.get("options") else ""
+    return f"paretopo: resume with: paretopo train --resume {run.path}{trust}"
 
 
 def _print_end(run: RunFolder) -> None:

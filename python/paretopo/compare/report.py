@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from paretopo.compare.analysis import Analysis, Front
 from paretopo.run.files import to_json
 from paretopo.run.questions import COLUMNS, SIGNS
-from paretopo.run.tables import markdown_table
+from paretopo.run.tables import escape_markdown, markdown_table
 
 _DIGITS = 4
 _LIKELY = 0.5  # smallest probability of dominance that the table of models shows
@@ -35,7 +35,7 @@ class Table(NamedTuple):
 
 def describe(analysis: Analysis) -> list[str]:
     """Return the whole report as lines of Markdown."""
-    lines = ["# Comparison", "", *summarise(analysis), ""]
+    lines = ["# Comparison", "", *map(escape_markdown, summarise(analysis)), ""]
     for table in list_tables(analysis):
         lines += [f"## {table.title}", "", *markdown_table(*table[1:4]), ""]
         lines += [table.note, ""] if table.note else []

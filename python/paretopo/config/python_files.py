@@ -14,9 +14,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from paretopo.config.keys import ConfigError
+from paretopo.config.sections import FROM_TASK, NONE
 
 if TYPE_CHECKING:
     from paretopo.config.run import RunConfig
+
+MODEL = "model:"  # prefix of a reward model's name
 
 
 def load_module(key: str, path: Path) -> ModuleType:
@@ -122,6 +125,34 @@ def hash_run_files(config: RunConfig) -> dict[str, str]:
         place = Path(getattr(module, "__dict__", {}).get("__file__") or "")  # not lazy ones
         if place.suffix == ".py" and place.parent in folders and place.is_file():
             found.setdefault(f"{place.name}, imported", _hash(place))
+    return found
+
+
+# Keys that execute code, each with the value that executes none.
+_CODE = {
+    "task.tools": NONE,
+    "warmup.file": NONE,
+    "rewards.file": NONE,
+    "tool.isolation": "bubblewrap",
+    "openrlhf.agent": FROM_TASK,
+    "verl.reward": FROM_TASK,
+    "verl.tools": NONE,
+}
+
+
+def list_code(config: RunConfig) -> list[str]:
+    """Return the settings by which a run executes code of the user on this machine.
+
+    Programs of the policy without a sandbox are such code, too.
+    """
+    found = []
+    for key, harmless in _CODE.items():
+        section, _, name = key.partition(".")
+        value = getattr(getattr(config, section), name)
+        found += [f"{key} = {value!r}"] if value != harmless else []
+    for one in config.objectives:
+        if ":" in (one.function or "") and not one.function.startswith(MODEL):
+            found.append(f"objectives.{one.name}.function = {one.function!r}")
     return found
 
 

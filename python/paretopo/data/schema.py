@@ -8,16 +8,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from paretopo.parsing import parse_json
+
 _LONGEST_LINE = 16 * 2**20  # bytes; a torn or hostile file must not fill the memory
-_ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")  # UTF-8 has no other way to write a half
-_HALF = re.compile("[\ud800-\udfff]")
 _TEXTS = ("id", "datasource", "question", "prompt")
 
 
@@ -180,29 +179,6 @@ def read_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, Any]]
                     yield number, _parse_line(line, path, number, halves=halves)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
-
-
-def parse_json(text: bytes, *, halves: bool = False) -> Any:
-    r"""Parse JSON, and refuse half of a surrogate pair, which no tokenizer and no file takes.
-
-    Args:
-        text: In UTF-8.
-        halves: True to accept such halves.
-
-    Raises:
-        ValueError: The text is no JSON, or a text in it holds half of a surrogate pair.
-
-    >>> parse_json(rb'"\ud83d\ude00"') == "\N{GRINNING FACE}"
-    True
-    """
-    try:
-        content = json.loads(text.decode())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"no JSON ({error})") from None
-    suspect = "" if halves or not _ESCAPED.search(text) else json.dumps(content, ensure_ascii=False)
-    if found := _HALF.search(suspect):
-        raise ValueError(f"{found[0]!a} is half of a surrogate pair: replace or drop it")
-    return content
 
 
 def _parse_line(line: bytes, path: Path, number: int, *, halves: bool) -> Any:

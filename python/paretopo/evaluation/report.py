@@ -23,7 +23,7 @@ from paretopo.evaluation.tables import (
     paper_table,
     results_table,
 )
-from paretopo.run.tables import markdown_table
+from paretopo.run.tables import escape_markdown, markdown_table
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
@@ -150,11 +150,11 @@ def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
         )
         done = f"{len(one.answered)} of {manifest.get('questions')} questions"
         lines.append(
-            f"* **{name}**: `{settings['model']}`, tool {settings['tool']}, at most "
+            f"* **{name}**: {settings['model']}, tool {settings['tool']}, at most "
             f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
-            f"{settings['engine']}; {done}, {manifest.get('status')}; `{one.folder.path.name}`"
+            f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
         )
-    return lines
+    return [*lines[:2], *map(escape_markdown, lines[2:])]
 
 
 def _describe_gaps(table: Table, measured: Mapping[str, Mapping[str, Result]]) -> list[str]:
@@ -167,7 +167,7 @@ def _describe_gaps(table: Table, measured: Mapping[str, Mapping[str, Result]]) -
     notes = [f"Not all questions: {'; '.join(notes)}."] if notes else []
     if "nq" in list_datasources(measured.values()) and "nq" in table.columns:
         notes.append("For NQ the paper says 7,830 questions; the file it uses has 3,610.")
-    return notes
+    return list(map(escape_markdown, notes))
 
 
 def _paper_section(

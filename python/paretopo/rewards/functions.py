@@ -17,10 +17,8 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, MEASURES, NONE, ConfigError, Objective, RunConfig
 from paretopo.config.keys import nearest
-from paretopo.config.python_files import load_module
+from paretopo.config.python_files import MODEL, load_module
 from paretopo.rewards.calls import is_async
-
-MODEL = "model:"  # prefix of a reward model's name
 
 # TRL's arguments of every reward function.
 _OF_TRL = ("prompts", "completions", "completion_ids")

@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import FROM_TASK, RECIPES, ConfigError, RunConfig, dumps, load
-from paretopo.config.python_files import anchor, hash_run_files
+from paretopo.config.python_files import anchor, hash_run_files, list_code
 from paretopo.run import files
 from paretopo.run.files import Row, write_text
 from paretopo.run.provenance import git_commit, machine, versions
@@ -263,6 +263,22 @@ class RunFolder(Folder):
                     f"the run was begun with other values of {section}, see config.toml in its "
                     f"folder: resume with those, or {otherwise}"
                 )
+
+    def check_trust(self, options: Sequence[str] = ()) -> None:
+        """Refuse to execute code that the folder names; call it unless the user trusts the folder.
+
+        Args:
+            options: Those of the manifest that are handed on to the trainer.
+
+        Raises:
+            ConfigError: Names the settings that execute code.
+        """
+        found = [*list_code(self.config), *([f"options {shlex.join(options)}"] if options else [])]
+        if found:
+            raise ConfigError(
+                f"{self.path} executes code on this machine, by {'; '.join(found)}: read the code, "
+                "and add --trust if you trust it"
+            )
 
     def check_files(self) -> None:
         """Refuse to resume after a file that the run reads has changed.

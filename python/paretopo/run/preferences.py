@@ -14,6 +14,7 @@ from paretopo.run.files import Row
 from paretopo.run.history import History, Measure, Series, find_front
 from paretopo.run.plots import COLOURS, MARKERS, find_ends, make_panels, save_figure
 from paretopo.run.sweeps import agreement, count_distinct, expected_utility
+from paretopo.run.tables import escape_markdown, join_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,11 +91,11 @@ def tabulate_preferences(history: History) -> list[str]:
     if sweep is None:
         return []
     lines = [
-        f"| asked for | {' | '.join(sweep.columns)} |",
+        join_cells(["asked for", *sweep.columns]),
         f"|---|{'---:|' * len(sweep.columns)}",
-        *(f"| {' | '.join(row)} |" for row in sweep.rows),
+        *map(join_cells, sweep.rows),
     ]
-    return [*lines, "", *sweep.notes, ""]
+    return [*lines, "", *map(escape_markdown, sweep.notes), ""]
 
 
 def draw_preferences(histories: Mapping[str, History], path: Path) -> None:

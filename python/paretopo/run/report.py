@@ -20,6 +20,7 @@ from paretopo.run.plots import draw_dynamics, draw_front
 from paretopo.run.preferences import draw_preferences, tabulate_preferences
 from paretopo.run.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo.run.summary import summarise_runs
+from paretopo.run.tables import escape_markdown, join_cells
 from paretopo.run.viewer.report_page import render_report_page
 
 if TYPE_CHECKING:
@@ -105,7 +106,14 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     if len(histories) > 1:
         parts += [*_tabulate_runs(histories), "", *_tabulate_pairs(histories)]
     for label, history in histories.items():
-        parts += [f"## {label}", "", *_describe_run(history), "", *_tabulate_ends(history), ""]
+        parts += [
+            f"## {escape_markdown(label)}",
+            "",
+            *_describe_run(history),
+            "",
+            *_tabulate_ends(history),
+            "",
+        ]
         parts += tabulate_preferences(history)
     for title, name in pictures:
         parts += [f"![{title}]({name})", ""]
@@ -139,7 +147,7 @@ def _tabulate_ends(history: History) -> list[str]:
     """Tabulate every measure before and after training, with direction and unit."""
     title, *rows = _rows_of_ends(history)
     numbers = "---:|" * (len(title) - 3)
-    lines = [_join_cells(title), f"|---|---|---|{numbers}", *map(_join_cells, rows)]
+    lines = [join_cells(title), f"|---|---|---|{numbers}", *map(join_cells, rows)]
     if _COUNT not in title:
         return lines
     return [*lines, "", _ERRORS if "change" in title else _ERRORS.partition(" report.html")[0]]
@@ -170,15 +178,15 @@ def _tabulate_pairs(histories: Mapping[str, History]) -> list[str]:
     tests = compare_questions(histories)
     if not tests:
         return []
-    lines = [_join_cells(COLUMNS), "|---|---|---|---:|---:|---:|---:|"]
-    lines += [_join_cells(one.cells) for one in tests]
+    lines = [join_cells(COLUMNS), "|---|---|---|---:|---:|---:|---:|"]
+    lines += [join_cells(one.cells) for one in tests]
     return ["## Question by question", "", *lines, "", EXPLAINED, ""]
 
 
 def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
     """Tabulate the measures of each run and each method."""
     title, *rows = _rows_of_runs(histories)
-    lines = [_join_cells(title), f"|---|---:|{'---:|' * (len(title) - 2)}", *map(_join_cells, rows)]
+    lines = [join_cells(title), f"|---|---:|{'---:|' * (len(title) - 2)}", *map(join_cells, rows)]
     ends = "" if all(one.is_evaluation for one in histories.values()) else "Before → after (change)"
     return [
         *lines,
@@ -198,14 +206,10 @@ def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
     return rows
 
 
-def _join_cells(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_escape_cell, cells))} |"
-
-
 def _describe_run(history: History) -> list[str]:
     run, last = history.run, history.evaluations[-1]
     name, status = run.path.resolve().name, run.manifest.get("status", "unknown")
-    lines = [f"Run folder: `{name}`; status: {status}."]
+    lines = [escape_markdown(f"Run folder: {name}; status: {status}.")]
     if last.get("hypervolume") is not None:
         size = last.get("archive_size")
         lines.append(
@@ -213,7 +217,3 @@ def _describe_run(history: History) -> list[str]:
             f"{last['hypervolume']:.4f}."
         )
     return lines
-
-
-def _escape_cell(text: str) -> str:
-    return text.replace("|", r"\|").replace("\n", " ")

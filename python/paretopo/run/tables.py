@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+_MARKS = re.compile(r"[|`]|<(?=[a-zA-Z/!?])|(?<=\])\(|\\(?=[|`<(\\])")
 
 
 def markdown_table(
@@ -20,7 +23,7 @@ def markdown_table(
     |-------|----:|
     | a\\|b  | 9.5 |
     """
-    table = [[_escape_cell(text) for text in row] for row in (header, *rows)]
+    table = [[escape_markdown(text) for text in row] for row in (header, *rows)]
     widths = [max(3, *(len(row[at]) for row in table)) for at in range(len(header))]
     lines = [
         "| "
@@ -38,6 +41,15 @@ def markdown_table(
     return [lines[0], rule + "|", *lines[1:]]
 
 
-def _escape_cell(text: str) -> str:
-    """Text that cannot break out of its cell."""
-    return " ".join(text.split()).replace("|", "\\|")
+def join_cells(cells: Sequence[str]) -> str:
+    """Write a row of a table without alignment."""
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
+
+
+def escape_markdown(text: str) -> str:
+    r"""Return a text of a stranger on one line, without effect as table, code, HTML or link.
+
+    >>> print(escape_markdown("<b>a|`b`</b> [x](y), p <.001"))
+    \<b>a\|\`b\`\</b> [x]\(y), p <.001
+    """
+    return _MARKS.sub(r"\\\g<0>", " ".join(text.split()))

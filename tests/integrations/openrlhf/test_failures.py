@@ -118,7 +118,7 @@ BROKEN_EXECUTOR = """
 
 def test_sigterm_marks_the_run_and_prints_the_resume_command(new_run):
     run = new_run(optimiser__steps=50)
-    words = [sys.executable, "-m", "paretopo", "train", "--resume", str(run.path)]
+    words = [sys.executable, "-m", "paretopo", "train", "--resume", str(run.path), "--trust"]
     with (run.path / "log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, env=environment())
     try:

@@ -62,7 +62,7 @@ def own(tmp_path_factory):
 def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, capsys):
     run = request.getfixturevalue(name)
     out = tmp_path / "again"
-    assert main(["evaluate", str(run.path), "--out", str(out)]) == 0
+    assert main(["evaluate", str(run.path), "--trust", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     folder = RunFolder.open(out)
     [row] = folder.evaluations()
@@ -88,7 +88,17 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
 def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
     asked = write_colours(tmp_path / "test.jsonl", "mauve", "teal", "ochre")
     out = tmp_path / "e"
-    words = ["evaluate", str(own.path), "--tool", "task", "--data", str(asked), "--out", str(out)]
+    words = [
+        "evaluate",
+        str(own.path),
+        "--trust",
+        "--tool",
+        "task",
+        "--data",
+        str(asked),
+        "--out",
+        str(out),
+    ]
     assert main(words) == 0
     [row] = RunFolder.open(out).evaluations()
     assert set(row["measured"]) == {"correct", "words", "polite"}
@@ -103,7 +113,7 @@ def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
 
 def test_the_same_evaluation_runs_once(own, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ["evaluate", str(own.path), "--limit", "2"]
+    words = ["evaluate", str(own.path), "--trust", "--limit", "2"]
     assert main(words) == 0
     first, err = capsys.readouterr()
     assert "evaluation: 0/2" in err
@@ -126,7 +136,7 @@ def test_the_same_evaluation_runs_once(own, tmp_path, monkeypatch, capsys):
 
 def test_report_of_an_evaluation_has_one_column(own, tmp_path, capsys):
     out = tmp_path / "e"
-    assert main(["evaluate", str(own.path), "--limit", "2", "--out", str(out)]) == 0
+    assert main(["evaluate", str(own.path), "--trust", "--limit", "2", "--out", str(out)]) == 0
     path = write_report([RunFolder.open(out)])
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# Evaluation report")

@@ -119,7 +119,7 @@ def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
     before = [row for row in run.steps() if row["step"] <= done]
     known = run.evaluations()[: state["evaluations"]]
 
-    process = start(tmp_path, "-m", "paretopo", "train", "--resume", str(run.path))
+    process = start(tmp_path, "-m", "paretopo", "train", "--resume", str(run.path), "--trust")
     try:
         assert process.wait(1000) == 0, output(log)[-6000:]
     finally:

@@ -4,13 +4,14 @@ import signal
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 from support.run_stories import evaluate, tell
 
 import paretopo_core
 from paretopo import cli
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, loads
 from paretopo.config.backend import find_backend
 from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
@@ -295,7 +296,7 @@ def test_a_schedulers_sigterm_is_a_ctrl_c(trainer, toml, capsys):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch):
+def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch, capsys):
     seen = []
 
     def train(config, run, *, resume, options):
@@ -313,13 +314,50 @@ def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch):
     assert cli.main(["train", str(toml), "--", "--actor.adam.lr", "1e-7"]) == 130
     [path] = (tmp_path / "runs").iterdir()
     assert path.name.startswith("lookup-recommended-seed0-")  # named after the agent's task
-    assert cli.main(["train", "--resume", str(path)]) == 130
-    assert cli.main(["train", "--resume", str(path), "--", "--vllm.num_engines", "2"]) == 130
+    assert f"paretopo train --resume {path} --trust\n" in capsys.readouterr().err
+    words = ["train", "--resume", str(path)]
+    assert cli.main(words) == 2
+    refused = "by openrlhf.agent = 'desk/lookup.py'; options --actor.adam.lr 1e-7: read the code"
+    assert refused in capsys.readouterr().err
+    assert cli.main([*words, "--trust"]) == 130
+    assert cli.main([*words, "--trust", "--", "--vllm.num_engines", "2"]) == 130
     assert seen == [
         (False, ["--actor.adam.lr", "1e-7"]),
         (True, ["--actor.adam.lr", "1e-7"]),
         (True, ["--vllm.num_engines", "2"]),
     ]
+
+
+QUESTIONS = {"task.name": "questions", "task.train": "a.jsonl", "task.held_out": "b.jsonl"}
+
+
+@pytest.mark.parametrize("door", [["evaluate"], ["train", "--resume"]])
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({}, "objectives.correct.function = 'subprocess:getoutput(cmd=\"touch pwned\")'"),
+        ({"rewards.file": "r.py"}, "rewards.file = 'r.py'"),
+        ({"task.tools": "t.py", **QUESTIONS}, "task.tools = 't.py'"),
+        ({"warmup.file": "w.py", **QUESTIONS}, "warmup.file = 'w.py'"),
+        ({"tool.isolation": "process"}, "tool.isolation = 'process'"),
+    ],
+)
+def test_code_that_a_run_folder_names_is_executed_only_with_trust(
+    door, settings, named, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    called = 'subprocess:getoutput(cmd="touch pwned")'
+    objective = f"[[objectives]]\nname = 'correct'\nfunction = '{called}'\n"
+    run = RunFolder.create("runs", loads(objective * (not settings), settings))
+    (run.model / "config.json").write_text("{}")
+    assert cli.main([*door, str(run.path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{run.path} executes code on this machine, by {named}: read the code" in error
+    assert not Path("pwned").exists()
+    if not settings and door == ["train", "--resume"]:
+        assert cli.main([*door, str(run.path), "--trust"]) == 2
+        assert "must be a reward function" in capsys.readouterr().err
+        assert Path("pwned").exists()
 
 
 def test_the_run_of_a_script_is_resumed_by_the_script(trainer, tmp_path, capsys):

@@ -207,10 +207,11 @@ def test_a_report_on_evaluations(two, tmp_path, capsys):
 
 def test_one_evaluation_without_a_size(tmp_path):
     data = {"aime24": spread_calls(30, 3, 15), "own": spread_calls(9, 9, 9)}
-    folder = answer_all(tmp_path / "a", "mine", data, tool="python", status="interrupted")
+    folder = answer_all(tmp_path / "a", "<b>mine", data, tool="python", status="interrupted")
     path, lines = write_report([folder])
     assert path == folder.path.resolve() / "report" / "report.md"
     text = "\n".join(lines)
+    assert r"* **\<b>mine**: \<b>mine, tool python" in text
     assert "39 of 39 questions, interrupted" in text
     assert "No tests: no name of a model says the size" in text
     assert "*Qwen2.5-Math-1.5B, as printed*" in text

@@ -53,6 +53,19 @@ def test_report_has_a_table_and_two_pictures(tmp_path):
         picture(run.report / name)
 
 
+def test_names_of_strangers_have_no_effect_in_markdown(tmp_path):
+    run = tell(tmp_path)
+    records = run.path / "evaluations.jsonl"
+    text = records.read_text(encoding="utf-8").replace("two calls", "<b>two|`calls`</b> [x](y)")
+    records.write_text(text, encoding="utf-8")
+    run.update_manifest(method="<i>m", status="<img src=x>")
+    lines = write_report([run]).read_text(encoding="utf-8").splitlines()
+    assert r"## \<i>m, seed 0" in lines
+    assert rf"Run folder: {run.path.name}; status: \<img src=x>." in lines
+    row = next(line for line in lines if "two" in line)
+    assert row.startswith(r"| \<b>two\|\`calls\`\</b> [x]\(y): correct | more |")
+
+
 def test_a_notebook_shows_table_and_front(tmp_path):
     run = tell(tmp_path)
     report = write_report([run])
@@ -208,7 +221,7 @@ def test_current_folder_has_a_name_and_neighbours(tmp_path, monkeypatch):
     run, other = tell(tmp_path), tell(tmp_path, seed=1)
     monkeypatch.chdir(run.path)
     here = RunFolder.open(".")
-    assert f"Run folder: `{run.path.name}`" in write_report([here]).read_text(encoding="utf-8")
+    assert f"Run folder: {run.path.name};" in write_report([here]).read_text(encoding="utf-8")
     assert write_report([here, other]) == tmp_path / "comparison" / "report.md"
 
 

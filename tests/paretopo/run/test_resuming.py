@@ -84,7 +84,7 @@ def trained(monkeypatch):
 
 
 def test_the_command_takes_more_steps_and_accepted_changes(run, trained, tmp_path, capsys):
-    command = ["train", "--resume", str(run.path)]
+    command = ["train", "--resume", str(run.path), "--trust"]
     assert cli.main([*command, "--steps", "6"]) == 0
     [(config, resume)] = trained
     assert (config.optimiser.steps, resume) == (6, True)
@@ -107,7 +107,7 @@ def test_a_refused_run_leaves_no_folder(run, trained, tmp_path, monkeypatch, cap
     assert cli.main(["train", "a.toml"]) == 2
     assert "no such model" in capsys.readouterr().err
     assert list((tmp_path / "others").iterdir()) == []
-    assert cli.main(["train", "--resume", str(run.path)]) == 2
+    assert cli.main(["train", "--resume", str(run.path), "--trust"]) == 2
     assert run.path.exists()  # one that was begun stays
 
 

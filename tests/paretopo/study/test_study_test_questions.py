@@ -50,7 +50,8 @@ class Commands:
             run.write_questions(100, by_question([1, 1, 1, 0], [1, 1, 1, 1]))
             run.finish()
             return
-        given = dict(zip(words[::2], words[1::2], strict=True))
+        assert words[0] == "--trust"
+        given = dict(zip(words[1::2], words[2::2], strict=True))
         assert given["--limit"] == "3"
         assert given["--tool"] == "task"  # with its own tools and rewards, as in training
         asked = load(f"{first}/config.toml", {"model.path": f"{first}/model"})

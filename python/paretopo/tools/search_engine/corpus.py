@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.data.schema import parse_json
+from paretopo.parsing import parse_json
 from paretopo.progress import make_bar
 
 _OFFSETS = "offsets.npy"

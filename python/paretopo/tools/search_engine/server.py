@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from paretopo.data.schema import parse_json
+from paretopo.parsing import parse_json
 from paretopo.tools.search_engine.corpus import Corpus
 
 _BACKLOG = 1024  # connections that wait to be taken
