@@ -100,11 +100,12 @@ def _describe_source(source: Source) -> str:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    need("tqdm", "pyarrow", "huggingface_hub", "httpx")
+    need("tqdm", "pyarrow", "huggingface_hub", "httpx", "math_verify")
     announce(f"preparing {arguments.name}")
     from paretopo.data.preparing import download, find_published_files, prepare
-    from paretopo.data.schema import DataError
+    from paretopo.data.schema import DataError, read_rows
     from paretopo.data.training_set import Options
+    from paretopo.evaluation.checking import find_unreadable
 
     source = SOURCES[arguments.name]
     try:
@@ -131,7 +132,15 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     except (DataError, OSError) as error:
         refuse(str(error))
     _print_manifest(manifest, arguments.out / source.name)
-    for warning in manifest["warnings"]:
+    warnings = list(manifest["warnings"])
+    if source.protocol == "torl":
+        announce("reading the answers as mathematics")
+        for file in manifest["outputs"]:
+            path = arguments.out / source.name / file["path"]
+            # The answers are published: no policy wrote them.
+            unreadable = find_unreadable(list(read_rows(path)), "process")
+            warnings += [f"{path}, {one}" for one in unreadable]
+    for warning in warnings:
         print(f"paretopo: warning: {warning}", file=sys.stderr)
     return 0
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from paretopo.data.schema import Example
 from paretopo.evaluation.prompting import grading_domain
-from paretopo.rewards.correctness import exact_answer
+from paretopo.rewards.correctness import add_percentages, exact_answer
 from paretopo.rewards.mathematics import MathGrader
 
 
@@ -52,7 +52,8 @@ class Grader:
         places = [at for at, row in enumerate(rows) if grading_domain(row) == "mathematics"]
         if places:
             assert self._mathematics is not None
-            texts, answers = zip(*((written[at], rows[at].answers) for at in places), strict=True)
+            texts = [written[at] for at in places]
+            answers = [add_percentages(rows[at].question, rows[at].answers) for at in places]
             for at, grade in zip(places, self._mathematics.grade_all(texts, answers), strict=True):
                 grades[at] = grade
         return [None if grade is None else grade == 1.0 for grade in grades]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from paretopo.rewards.plain_numbers import are_same_number, read_number
 
-_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_PERCENT = re.compile(r"\bpercent|%", re.IGNORECASE)
+_OPENING = "<answer>"
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -29,9 +30,8 @@ def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
     >>> normalised_match("The  Eiffel Tower.", ["eiffel tower", "tour eiffel"])
     1.0
     """
-    if answer is None or not answer.strip():
-        return 0.0
-    return float(_comparable(answer) in {_comparable(target) for target in _as_list(targets)})
+    known = {_comparable(target) for target in list_answers(targets)}
+    return float(answer is not None and bool(answer.strip()) and _comparable(answer) in known)
 
 
 def number_or_words_match(answer: str | None, targets: str | Sequence[str]) -> float:
@@ -52,7 +52,7 @@ def number_or_words_match(answer: str | None, targets: str | Sequence[str]) -> f
     if answer is None:
         return 0.0
     given = read_number(answer)
-    for target in _as_list(targets):
+    for target in list_answers(targets):
         known = read_number(target)
         if known is None:
             equal = normalised_match(answer, target) == 1.0
@@ -64,13 +64,15 @@ def number_or_words_match(answer: str | None, targets: str | Sequence[str]) -> f
 
 
 def last_answer(response: str) -> str | None:
-    """Return the text in the last answer tags of a response (without its prompt), or None.
+    """Return the text in the last answer tags of a response (without its prompt).
+
+    None without any, or if the last ones are unfinished: as for `mathematics.last_box`.
 
     >>> last_answer("<answer>Rome</answer> no, <answer> Oslo </answer>")
     'Oslo'
     """
-    found = _TAGGED.findall(response)
-    return found[-1].strip() if found else None
+    answer, end, _ = response.rpartition(_OPENING)[2].partition("</answer>")
+    return answer.strip() if _OPENING in response and end else None
 
 
 def exact_answer(response: str, targets: str | Sequence[str]) -> float:
@@ -94,9 +96,30 @@ def normalise(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
+def add_percentages(question: str, answers: Sequence[str]) -> list[str]:
+    r"""Return the right answers, also with a percent sign if the question asks for percents.
+
+    >>> add_percentages("What percent is 1/4?", ["25"]), add_percentages("1/4?", ["0.25"])
+    (['25', '25\\%'], ['0.25'])
+    """
+    numbers = [one for one in answers if read_number(one)] if _PERCENT.search(question) else []
+    return [*answers, *(f"{one}\\%" for one in numbers if not one.endswith("%"))]
+
+
 def _comparable(text: str) -> str:
     return normalise(text) or text.strip().lower()
 
 
-def _as_list(targets: str | Sequence[str]) -> Sequence[str]:
-    return [targets] if isinstance(targets, str) else targets
+def list_answers(answers: str | Sequence[str]) -> Sequence[str]:
+    """Return one or several right answers as a list.
+
+    Raises:
+        TypeError: They are no texts.
+    """
+    several = isinstance(answers, Iterable) and not isinstance(answers, str | Mapping)
+    found = list(answers) if several else [answers]
+    if not all(isinstance(one, str) for one in found):
+        raise TypeError(
+            f"answer must be a text or a list of texts, got {answers!r:.80}: write a number as text"
+        )
+    return found

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from math_verify import LatexExtractionConfig, parse, verify
-from sympy import Expr
+from sympy import Expr, I
 
 _DIGITS = 15
 _AGREEMENT = 1e-6  # relative; math-verify rounds at six places, even small numbers
@@ -87,7 +87,17 @@ def _read(text: str) -> list[Any]:
         text, _WHOLE, fallback_mode="no_fallback", extraction_mode="first_match",
         parsing_timeout=None,
     )  # fmt: skip
-    return read
+    return [_read_imaginary_unit(one) for one in read]
+
+
+def _read_imaginary_unit(read: Any) -> Any:
+    """Take i for the imaginary unit; math-verify takes it for a variable."""
+    names = getattr(read, "free_symbols", ())
+    units = {name: I for name in names if name.name == "i"}
+    try:
+        return read.subs(units).doit() if units else read
+    except ValueError:
+        return read  # an interval, whose ends are real
 
 
 def _agree_in_digits(known: Any, given: Any) -> bool:
@@ -96,9 +106,10 @@ def _agree_in_digits(known: Any, given: Any) -> bool:
         return True
     try:
         numbers = [one.evalf(_DIGITS) for one in (known, given)]
-        if not all(one.is_Float and one._prec > 1 for one in numbers):
-            return True  # zero, infinite, complex, or of no certain digit
-        return bool(abs(numbers[0] - numbers[1]) <= _AGREEMENT * abs(numbers[0]))
+        parts = [part for one in numbers for part in one.as_real_imag() if part != 0]
+        if not all(part.is_Float and part._prec > 1 for part in parts):
+            return True  # infinite, or of no certain digit
+        return bool(abs(numbers[0] - numbers[1]).evalf() <= _AGREEMENT * abs(numbers[0]).evalf())
     except (ArithmeticError, AttributeError, TypeError, ValueError):
         return True
 

@@ -28,20 +28,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import resources
 from typing import Literal
 
-from paretopo.rewards.notation import normalise_answer, to_latex, write_as_sets
+from paretopo.rewards.correctness import list_answers
+from paretopo.rewards.notation import normalise_answer, split_choice, to_latex, write_alike
 from paretopo.rewards.plain_numbers import PlainNumber, are_same_number, read_number
 from paretopo.tools.python_interpreter import PythonInterpreter
 
 _LONGEST = 2000  # characters of an answer; longer ones are wrong
 _PATIENCE = 300  # seconds by the clock for each of processor time
 _REMEMBERED = 100_000  # pairs of answers: the rollouts of a group repeat each other
+_FEW_WORDS = 3  # a policy can hit as a text
 _TOGETHER = 64  # comparisons by one process
 
 Pair = tuple[str, str]  # given, right answer
 
 _PROGRAM = "import json, warm_up\nwarm_up.compare_all(json.loads({pairs!r}))\n"
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:\{|\Z)")
 _BRACE = re.compile(r"\\[{}\\]|[{}]")  # an escaped brace is a character
 _IN_A_BASE = re.compile(r"(?=[a-f]*\d)([\da-f]+)_(?:\{(\d+)\}|(\d+))")
 _BRACKETED = re.compile(r"([(\[]|\\\{(?=.*\\\}$))((?:(?!\\[{}])[^()\[\]])*)([)\]]|\\\})")
@@ -49,7 +51,9 @@ _WORDS = re.compile(r"\\text(?:bf|it|rm)?\s*\{[^{}]*[a-zA-Z]{2}[^{}]*\}|[a-zA-Z]
 
 
 def last_box(text: str) -> str | None:
-    r"""Return the content of the last `\boxed{…}` whose braces match; None without one.
+    r"""Return the content of the last `\boxed{…}`; None without one, or if it is unfinished.
+
+    A policy is not paid for an earlier box if it runs out of tokens in the last one.
 
     >>> last_box(r"So \boxed{1}, no: \boxed{\frac{1}{2}} it is")
     '\\frac{1}{2}'
@@ -64,7 +68,8 @@ def last_box(text: str) -> str | None:
             start = opened.pop()
             if start in boxes and start > last:
                 last, content = start, text[start + 1 : brace.start()]
-    return content
+    unfinished = boxes.intersection([*opened, len(text) - 1])
+    return content if last > max(unfinished, default=-1) else None
 
 
 class MathGrader:
@@ -129,10 +134,16 @@ class MathGrader:
     ) -> list[float | None]:
         """Grade several responses; comparisons share processes, which run in parallel.
 
+        Raises:
+            TypeError: A response or an answer is no text.
+
         Cost: if rules 1 to 5 do not decide, 3 to 20 ms a comparison and 20 ms a process.
         """
+        for response in responses:
+            if not isinstance(response, str):
+                raise TypeError(f"response must be a text, got {response!r:.80}")
         boxes = [last_box(response) or "" for response in responses]
-        known = [[one] if isinstance(one, str) else one for one in answers]
+        known = [list_answers(one) for one in answers]
         pairs = [(box, one) for box, right in zip(boxes, known, strict=True) for one in right]
         verdicts = iter(self.compare_all(pairs))
         return [_grade_by_best([next(verdicts) for _ in right]) for right in known]
@@ -143,7 +154,20 @@ class MathGrader:
 
     def compare_all(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """Compare several pairs, (given, right answer)."""
-        verdicts = {pair: decide(*pair) for pair in dict.fromkeys(pairs)}
+        return self._settle(pairs, {pair: decide(*pair) for pair in dict.fromkeys(pairs)})
+
+    def can_read(self, answers: Sequence[str]) -> list[bool | None]:
+        r"""Return whether rules 2 to 6 apply to each right answer; None if undecided.
+
+        To any other right answer only an equal text is right. A few words count as read.
+        """
+        pairs = [(one, one) for one in answers]
+        return self._settle(pairs, {pair: _is_readable(pair[0]) for pair in pairs})
+
+    def _settle(
+        self, pairs: Sequence[Pair], verdicts: dict[Pair, bool | None]
+    ) -> list[bool | None]:
+        """Return the verdicts on pairs; math-verify decides those that are None."""
         with self._lock:
             asked = {
                 pair: self._request_verdict(pair)
@@ -194,7 +218,7 @@ class MathGrader:
 
         A pair that reaches a limit begins the next process, where the limit applies only to it.
         """
-        sides = [write_as_sets(to_latex(answer), to_latex(given)) for given, answer in pairs]
+        sides = [write_alike(to_latex(answer), to_latex(given)) for given, answer in pairs]
         verdicts: list[bool | None] = []
         losses = 0
         while left := sides[len(verdicts) :]:
@@ -233,19 +257,31 @@ def decide(given: str, answer: str) -> bool | None:
     if given.strip().lower() == answer.strip().lower():
         return True
     mine, theirs = normalise_answer(given), normalise_answer(answer)
-    if mine == theirs or not mine:
-        return bool(mine)
-    if normalise_answer(given, join_groups=False) == normalise_answer(answer, join_groups=False):
-        return True  # a list of numbers of three digits
     one, other = _read_number(given, mine), _read_number(answer, theirs)
     if one and other:
         return are_same_number(one, other)
+    if mine == theirs or not mine:
+        return bool(mine) and (_is_percentage(answer) or not _is_percentage(given))
+    if normalise_answer(given, join_groups=False) == normalise_answer(answer, join_groups=False):
+        return True  # a list of numbers of three digits
+    choices = split_choice(given), split_choice(answer)
+    if choices[0] and choices[1] and (not choices[0][1] or not choices[1][1]):
+        return choices[0][0] == choices[1][0]
     if in_base := _IN_A_BASE.fullmatch(theirs):
         found = _IN_A_BASE.fullmatch(mine)
         return found is not None and _split_base(found) == _split_base(in_base)
-    if _WORDS.fullmatch(answer.strip()):
+    if _WORDS.fullmatch(answer.strip(" .")):
         return False
-    return _compare_members(*write_as_sets(to_latex(answer), to_latex(given)))
+    return _compare_members(*write_alike(to_latex(answer), to_latex(given)))
+
+
+def _is_readable(answer: str) -> bool | None:
+    """Return whether rules 2 to 5 can read a right answer, None if math-verify has to."""
+    if _WORDS.fullmatch(answer.strip(" .")):
+        return len(answer.split()) <= _FEW_WORDS
+    normal = normalise_answer(answer)
+    number, members = _read_number(answer, normal), _read_members(to_latex(answer))
+    return True if number or members or _IN_A_BASE.fullmatch(normal) else None
 
 
 def _compare_members(known: str, given: str) -> bool | None:
@@ -281,9 +317,13 @@ def _grade_by_best(verdicts: Sequence[bool | None]) -> float | None:
 
 def _read_number(text: str, normal: str) -> PlainNumber | None:
     number = None if "," in normal else read_number(normal)  # a comma left there parts a list
-    if number and text.rstrip(" .$").endswith("%"):  # the normal form has none
+    if number and _is_percentage(text):  # the normal form has none
         return dataclasses.replace(number, is_percentage=True)
     return number
+
+
+def _is_percentage(text: str) -> bool:
+    return text.rstrip(" .$").endswith("%")
 
 
 def _split_base(found: re.Match[str]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from fractions import Fraction
 
 _SYMBOLS = {
     "\N{MINUS SIGN}": "-",
@@ -17,6 +18,10 @@ _SYMBOLS = {
     "\N{DIVISION SIGN}": "/",
     "\N{LESS-THAN OR EQUAL TO}": r"\le ",
     "\N{GREATER-THAN OR EQUAL TO}": r"\ge ",
+    "<=": r"\le ",
+    ">=": r"\ge ",
+    "...": r"\ldots ",
+    "\N{HORIZONTAL ELLIPSIS}": r"\ldots ",
     "\N{NOT EQUAL TO}": r"\ne ",
     "\N{PLUS-MINUS SIGN}": r"\pm ",
     "\N{INFINITY}": r"\infty ",
@@ -30,23 +35,48 @@ _SYMBOLS = {
     "\N{NO-BREAK SPACE}": " ",
 }
 _SYNONYMS = {
-    "leq": "le",
-    "leqslant": "le",
-    "geq": "ge",
-    "geqslant": "ge",
-    "neq": "ne",
-    "varnothing": "emptyset",
-    "infin": "infty",
-    "lbrace": "{",
-    "rbrace": "}",
+    "leq": r"\le",
+    "leqslant": r"\le",
+    "geq": r"\ge",
+    "geqslant": r"\ge",
+    "lt": "<",
+    "gt": ">",
+    "neq": r"\ne",
+    "varnothing": r"\emptyset",
+    "infin": r"\infty",
+    "lbrace": r"\{",
+    "rbrace": r"\}",
+    "lor": r"\text{ or }",
+    "vee": r"\text{ or }",
+    "lg": r"\log_{10}",
+    "dots": r"\ldots",
+    "cdots": r"\ldots",
+    "bar": r"\overline",
 }
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
 _VULGAR = re.compile("[¼½¾⅐-⅞↉]")
-_ROOT = re.compile(r"√\s*(?:(\d+(?:\.\d+)?|[a-zA-Z])|\(([^()]*)\)|\{([^{}]*)\})")
+_ROOT = re.compile(
+    r"(?:√|(?<![\\a-zA-Z])sqrt)\s*(?:(\d+(?:\.\d+)?|[a-zA-Z])|\(([^()]*)\)|\{([^{}]*)\})"
+)
 _COMMAND = re.compile(r"\\([a-zA-Z]+)")
 _BIG = re.compile(r"\\[bB]igg?[lmr]?(?![a-zA-Z])")
 _MIXED = re.compile(r"(?<![\d.])(\d+) +(\d+) */ *(\d+)(?!\d)")
+_LARGE = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_IN_WORDS = re.compile(rf"(?<=\d)\s*(\\text\s*\{{)?\s*({'|'.join(_LARGE)})\b")
+_COUNTED = re.compile(r"\\text\s*\{\s*(-?\d[\d.,/]*)\s+((?!(?:or|and|to)\b)[a-zA-Z ]+)\}")
+# As SymPy prints: 2*cos(pi*x), x**2.
+_FUNCTION = re.compile(
+    r"(?<![\\a-zA-Z])((?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|exp|log|ln)(?=\s*\()|(?<![\\a-zA-Z])pi(?![a-zA-Z])"
+)
+_RAISED_TO = re.compile(r"\*\*\s*(-?\w+|\([^()]*\))")
+
+# A repeating decimal has a line or dots above its period, or shows it in brackets or thrice.
+_OVERLINED = re.compile("((?:[0-9][\u0304\u0305])+)")
+_DOTTED = re.compile(r"(?<=[\d.])\\dot\s*\{?(\d)\}?(?:(\d*)\\dot\s*\{?(\d)\}?)?")
+_IN_BRACKETS = re.compile(r"(?<=\d)?(\.\d*)\((\d+)\)(?![\w^])")
+_GOES_ON = re.compile(r"(\.\d{0,12}?)(?:(\d)\2{2,}|(\d{2,12}?)\3+)\s*\\ldots(?![a-zA-Z])")
+_REPEATING = re.compile(r"(?<![\d.,])(\d*)\.(\d*)\\overline\s*(?:\{\s*(\d+)\s*\}|(\d))")
 
 _WRAPPED = re.compile(
     r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}]*)\}"
@@ -66,13 +96,21 @@ _UNITS = re.compile(
     r"(?<=[\d}])(?:square|cubic)?(?:units?|dollars?|cents?|degrees?|points?|inch(?:es)?|feet|foot|miles?"
     r"|met(?:er|re)s?|cm|mm|km|hours?|minutes?|seconds?|days?|mph|percent)(?:\^\{?[23]\}?)?$"
 )
+_CHOICE = re.compile(
+    r"(?:\(([A-J])\)[.:]?(?=\s|$)|([A-J])[.:)]|([A-J])$)"
+    r"(?:\s*(?!\\(?:cdot|times|c[au]p))((?!.*\([A-J]\))(?!(?:(?:and|or) )?[A-J]\W*$)[\w\\$-].*))?"
+)
 _NAMED = re.compile(r"^[a-zA-Z](?:\([a-zA-Z]\))?=(?!=)")  # x = …, f(x) = …
 
 _VARIABLE = r"(?:[a-zA-Z]|\\[a-z]+)"
-_RELATION = r"(\\le|\\ge|<|>)(?![a-zA-Z])"
+_RELATION = r"(\\[lg]e(?![a-zA-Z])|<|>)"
 _BOUND = r"([^<>=,\\]*(?:\\(?!le|ge|in\b|cup|cap)[^<>=,\\]*)*)"
 _CHAIN = re.compile(rf"{_BOUND}{_RELATION}\s*{_VARIABLE}\s*{_RELATION}{_BOUND}")
 _ONE_SIDED = re.compile(rf"{_VARIABLE}\s*{_RELATION}{_BOUND}")
+_REVERSED = re.compile(rf"{_BOUND}{_RELATION}\s*{_VARIABLE}")
+_OR = re.compile(r"\\text\s*\{\s*or\s*\}|(?<![\\a-zA-Z])or(?![a-zA-Z])")
+_PARAMETER = re.compile(r"(?<![\\a-zA-Z])[kmn](?![a-zA-Z])")
+_MULTIPLE_OF_PI = re.compile(r"(?<![\\a-zA-Z])[kmn]\s*\\pi|\\pi\s*[kmn](?![a-zA-Z])")
 _MEMBER = re.compile(rf"{_VARIABLE}\s*\\in(?![a-zA-Z])(.*)")
 _BUILT = re.compile(rf"\\\{{\s*{_VARIABLE}\s*(?:\||\\mid(?![a-zA-Z])|:)(.*)\\\}}")
 
@@ -85,13 +123,19 @@ def to_latex(text: str) -> str:
     ('8\\sqrt{10}', '(\\frac{1}{2}, 3\\frac{1}{2})', 'x \\le  \\emptyset')
     """
     text = " ".join(text.replace("\\$", "").replace("$", "").split())
+    text = _OVERLINED.sub(lambda m: rf"\overline{{{re.sub('[^0-9]', '', m[1])}}}", text)
+    text = re.sub("([0-9])\u0307", r"\\dot{\1}", text)
     text = _VULGAR.sub(_expand_fraction, text)
     text = _RAISED.sub(lambda m: f"^{{{m[0].translate(_SUPERSCRIPTS)}}}", text)
     text = _ROOT.sub(lambda m: rf"\sqrt{{{m[1] or m[2] or m[3]}}}", text)
     for symbol, command in _SYMBOLS.items():
         text = text.replace(symbol, command)
-    text = _COMMAND.sub(lambda m: "\\" + _SYNONYMS.get(m[1], m[1]), _BIG.sub("", text))
-    return _MIXED.sub(r"\1\\frac{\2}{\3}", text).strip()
+    text = _COMMAND.sub(lambda m: _SYNONYMS.get(m[1], m[0]), _BIG.sub("", text))
+    text = _FUNCTION.sub(r"\\\g<0> ", _RAISED_TO.sub(r"^{\1}", text))
+    text = _IN_WORDS.sub(lambda m: rf"\cdot 10^{{{_LARGE[m[2]]}}}{m[1] or ''}", text)
+    text = _COUNTED.sub(r"\1\\text{ \2}", text.replace(r"\text{}", ""))
+    text = _MIXED.sub(r"\1\\frac{\2}{\3}", text)
+    return _write_repeating_decimals(text).strip().rstrip(".")
 
 
 def normalise_answer(text: str, *, join_groups: bool = True) -> str:
@@ -119,28 +163,44 @@ def normalise_answer(text: str, *, join_groups: bool = True) -> str:
         joined = _GROUPED.sub(lambda m: m[0].replace(",", ""), text)
         text = text if "," in joined or _LIST_COMMA in joined else joined
     text = re.sub(r"(?<=\d)\.0+(?!\d)", "", text.replace(_LIST_COMMA, ","))
-    return re.sub(r"(?<!\d)\.(?=\d)", "0.", text).lower()
+    text = re.sub(r"(?<!\d)\.(?=\d)", "0.", text).lower()
+    return "doesnotexist" if text == "dne" else text
 
 
-def write_as_sets(known: str, given: str) -> tuple[str, str]:
-    r"""Both answers in the same form, where one is an interval and the other an inequality.
+def write_alike(known: str, given: str) -> tuple[str, str]:
+    r"""Both answers in the same form: sets for inequalities, one name for the integer in n\pi.
 
     Args:
         known: In plain LaTeX, as `to_latex` writes it.
         given: In plain LaTeX.
 
-    >>> write_as_sets("[2, 5)", r"2 \le x < 5"), write_as_sets(r"x \in [-2,7]", "[-2,7]")
+    >>> write_alike("[2, 5)", r"2 \le x < 5"), write_alike(r"x \in [-2,7]", "[-2,7]")
     (('[2, 5)', '[2,5)'), ('[-2,7]', '[-2,7]'))
-    >>> write_as_sets(r"x \le 3", r"3 \ge x")
-    ('x \\le 3', '3 \\ge x')
+    >>> write_alike(r"x \le 3", r"y \ge 3"), write_alike(r"n\pi", r"k\pi")
+    (('x \\le 3', 'y \\ge 3'), ('n\\pi', 'n\\pi'))
     """
     known, given = _strip_membership(known), _strip_membership(given)
-    related = [bool(re.search(_RELATION, side)) for side in (known, given)]
-    if related == [True, False]:
-        return _write_interval(known) or known, given
-    if related == [False, True]:
-        return known, _write_interval(given) or given
-    return known, given
+    if _MULTIPLE_OF_PI.search(known) and _MULTIPLE_OF_PI.search(given):
+        names = [set(_PARAMETER.findall(side)) for side in (known, given)]
+        if len(names[0]) == len(names[1]) == 1:
+            given = _PARAMETER.sub(*names[0], given)
+    sets, sides = [_write_set(side) for side in (known, given)], (known, given)
+    # Two inequalities keep the names of their variables, which a set has not.
+    if None not in sets and not any(map(_OR.search, sides)):
+        return known, given
+    wrote = [one or side for one, side in zip(sets, sides, strict=True)]
+    return wrote[0], wrote[1]
+
+
+def split_choice(text: str) -> tuple[str, str] | None:
+    r"""Return letter and text of a choice of an exercise; None for anything else.
+
+    >>> split_choice(r"\textbf{(B)}\ 12"), split_choice("B"), split_choice("(A, 3)")
+    (('B', '12'), ('B', ''), None)
+    """
+    bare = _SPACES.sub(" ", _WRAPPED.sub(r"\1", to_latex(text))).strip()
+    found = _CHOICE.fullmatch(bare)
+    return (found[1] or found[2] or found[3], found[4] or "") if found else None
 
 
 def _strip_membership(text: str) -> str:
@@ -152,6 +212,12 @@ def _strip_membership(text: str) -> str:
     return text
 
 
+def _write_set(text: str) -> str | None:
+    """Return the set of an inequality, or of several with "or" between; None for another text."""
+    parts = [_write_interval(part.strip()) for part in _OR.split(text)]
+    return r"\cup ".join(map(str, parts)) if None not in parts else None
+
+
 def _write_interval(text: str) -> str | None:
     """Return the interval that an inequality of one variable describes; None for anything else."""
     if found := _CHAIN.fullmatch(text):
@@ -160,6 +226,8 @@ def _write_interval(text: str) -> str | None:
             return None
         if not _opens_upwards(first):
             low, first, second, high = high, second, first, low
+    elif (found := _REVERSED.fullmatch(text)) and found[1].strip():
+        return _write_interval(f"x {_TURNED[found[2]]} {found[1]}")
     elif found := _ONE_SIDED.fullmatch(text):
         relation, bound = (part.strip() for part in found.groups())
         if not bound:
@@ -171,6 +239,24 @@ def _write_interval(text: str) -> str | None:
         return None
     opening, closing = "(" if first in "<>" else "[", ")" if second in "<>" else "]"
     return f"{opening}{low},{high}{closing}"
+
+
+def _write_repeating_decimals(text: str) -> str:
+    r"""Write every repeating decimal as a fraction: `0.1(6)` as `\frac{1}{6}`."""
+    text = _DOTTED.sub(lambda m: rf"\overline{{{m[1]}{m[2] or ''}{m[3] or ''}}}", text)
+    text = _GOES_ON.sub(r"\1\\overline{\2\3}", _IN_BRACKETS.sub(r"\1\\overline{\2}", text))
+
+    def write(found: re.Match[str]) -> str:
+        start, period = found[1] + found[2], found[3] or found[4]
+        nines = (10 ** len(period) - 1) * 10 ** len(found[2])
+        value = Fraction(int(start + period) - int(start or "0"), nines)
+        whole = value.denominator == 1
+        return str(value) if whole else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+
+    return _REPEATING.sub(write, text)
+
+
+_TURNED = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le"}
 
 
 def _opens_upwards(relation: str) -> bool:

@@ -73,26 +73,29 @@ def read_number(text: str) -> PlainNumber | None:
     return PlainNumber(-value if sign == "-" else value, is_decimal, is_percentage)
 
 
-def are_same_number(one: PlainNumber, other: PlainNumber) -> bool:
+def are_same_number(given: PlainNumber, known: PlainNumber) -> bool:
     """Do two plain numbers say the same?
 
     Exactly, unless one is a decimal: then both must round to the same number at six decimal places
-    and at six significant digits. A percentage equals the number before its sign, and a hundredth
-    of it.
+    and at six significant digits. A percentage equals a hundredth of the number before its sign. If
+    the known number is a percentage, the given one may lack the sign.
 
     >>> third, sign = read_number("1/3"), read_number("50%")
     >>> are_same_number(third, read_number("0.333333")), are_same_number(third, read_number("0.33"))
     (True, False)
-    >>> are_same_number(sign, read_number("50")), are_same_number(sign, read_number("0.5"))
+    >>> are_same_number(read_number("50"), sign), are_same_number(read_number("0.5"), sign)
     (True, True)
+    >>> are_same_number(sign, read_number("50")), are_same_number(sign, read_number("0.5"))
+    (False, True)
     """
-    is_decimal = one.is_decimal or other.is_decimal
-    if _agree(one.value, other.value, is_decimal):
-        return True
-    if one.is_percentage == other.is_percentage:
-        return False
-    percentage, plain = (one, other) if one.is_percentage else (other, one)
-    return _agree(percentage.value / 100, plain.value, is_decimal)
+    is_decimal = given.is_decimal or known.is_decimal
+    one, other = (
+        number.value / 100 if number.is_percentage else number.value for number in (given, known)
+    )
+    is_short = known.is_percentage and not given.is_percentage
+    return _agree(one, other, is_decimal) or (
+        is_short and _agree(given.value, known.value, is_decimal)
+    )
 
 
 def _agree(one: Fraction, other: Fraction, is_decimal: bool) -> bool:

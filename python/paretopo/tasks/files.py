@@ -8,6 +8,7 @@ from typing import Any
 
 from paretopo.config import ConfigError
 from paretopo.data.schema import DataError, read_rows
+from paretopo.rewards.correctness import add_percentages
 from paretopo.tasks.task import Question, Task, TextTrace, Trace
 
 
@@ -74,7 +75,7 @@ class FileTask(Task):
 def _read_questions(key: str, path: str) -> list[Question]:
     try:
         return [
-            Question(row.id, row.datasource, row.prompt, list(row.answers))
+            Question(row.id, row.datasource, row.prompt, add_percentages(row.question, row.answers))
             for row in read_rows(path)
         ]
     except DataError as error:

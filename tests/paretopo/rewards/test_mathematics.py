@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from paretopo.rewards import mathematics
+from paretopo.rewards.correctness import exact_answer, number_or_words_match
 from paretopo.rewards.mathematics import MathGrader, decide, last_box
-from paretopo.rewards.notation import normalise_answer, to_latex, write_as_sets
+from paretopo.rewards.notation import normalise_answer, to_latex, write_alike
 from paretopo.rewards.plain_numbers import are_same_number, read_number
 from paretopo.tools.python_interpreter import ProgramResult, SandboxError
 
@@ -34,7 +35,10 @@ def grader():
             r"\left\{1, \frac{a}{b_{c_{d}}}\right\}",
         ),
         (r"\boxed{\{1\}}", r"\{1\}"),
-        (r"\boxed{1} \boxed{2", "1"),  # the last whose braces match
+        (r"\boxed{1} \boxed{2", None),  # the last is unfinished
+        (r"\boxed{12} \boxed{\frac{1}{2", None),
+        (r"\boxed{12}. Wait, \boxed", None),
+        (r"\boxed{12} {", "12"),
         (r"\boxed{a \boxed{7}}", "7"),
         (r"\fbox{3}", "3"),
         (r"\boxed {3}", "3"),
@@ -120,7 +124,6 @@ RIGHT = [
     ("B", r"\text{B}"),
     ("b", "B"),
     (r"\text{Monday}", "monday"),
-    (r"50\%", "50"),
     (r"90^\circ", "90"),
     ("x=5", "5"),
     ("5", "x=5"),
@@ -170,6 +173,21 @@ WRONG = [
 ]
 
 
+THIRDS = [
+    r"0.\overline{3}",
+    r"0.\overline 3",
+    r".\bar{3}",
+    r"0.\bar3",
+    r"0.3\bar{3}",
+    r"0.\dot{3}",
+    "0.(3)",
+    r"0.333\ldots",
+    "0.333...",
+    "0.333\N{HORIZONTAL ELLIPSIS}",
+    "0.3\N{COMBINING OVERLINE}",
+    "0.3\N{COMBINING DOT ABOVE}",
+]
+
 # Inputs that were graded wrongly once, by kind; first the answer given, then the right one.
 RIGHT_NOW = {
     "sizes": [
@@ -218,7 +236,7 @@ RIGHT_NOW = {
         ("1200", "1,200"),
         (r"1{,}200", "1200"),
     ],
-    "percentages": [("50%", "50"), ("0.5", r"50\%"), (r"50\%", r"\frac{1}{2}")],
+    "percentages": [("50", "50%"), ("0.5", r"50\%"), (r"50\%", r"\frac{1}{2}"), ("5%", "0.05")],
     "members": [
         ("(1, 2.0)", "(1,2)"),
         (r"(\frac{1}{2},3)", "(0.5,3)"),
@@ -227,6 +245,65 @@ RIGHT_NOW = {
         (r"\{1,1,2\}", r"\{1,2\}"),
     ],
     "a base that only the answer names": [("27_{10}", "27")],
+    "complex numbers": [
+        ("(1+i)^2", "2i"),
+        (r"\frac{1}{i}", "-i"),
+        (r"\frac{2}{1+i}", "1-i"),
+        ("(2+3i)(1-i)", "5+i"),
+        (r"\sqrt{-4}", "2i"),
+        (r"2+\sqrt{-9}", "2+3i"),
+        (r"e^{i\pi}", "-1"),
+        (r"2e^{i\pi/3}", r"1+i\sqrt3"),
+        ("i^2", "-1"),
+        (r"\{i,-i\}", r"\{\sqrt{-1},-\sqrt{-1}\}"),
+        (r"\sum_{i=1}^{3} i", "6"),
+    ],
+    "repeating decimals": [
+        *((decimal, r"\frac13") for decimal in THIRDS),
+        *((r"\frac{1}{3}", decimal) for decimal in THIRDS),
+        (r"33.\overline{3}", r"\frac{100}{3}"),
+        (r"-0.1\overline{6}", r"-\frac16"),
+        (r"0.1\dot{2}3\dot{4}", r"\frac{1233}{9990}"),
+        ("0.1212...", r"\frac{4}{33}"),
+        (r"0.\overline{9}", "1"),
+        (r"x+0.\overline{3}", r"\frac13+x"),
+    ],
+    "inequalities without blanks, one-sided, in two parts": [
+        ("1<x<3", "(1,3)"),
+        ("(1,3)", "1<x<3"),
+        ("1<=x<3", "[1,3)"),
+        (r"1 \lt x \lt 3", "(1,3)"),
+        (r"\{x|1<x<3\}", "(1,3)"),
+        ("3<x", r"(3,\infty)"),
+        ("3<x", "x>3"),
+        (r"3\ge x", r"(-\infty,3]"),
+        (r"x<1 \text{ or } x>2", r"(-\infty,1)\cup(2,\infty)"),
+        (r"(-\infty,1)\cup(2,\infty)", r"x<1\lor x>2"),
+        (r"x<1 \text{ or } x>2", "x > 2 or x < 1"),
+    ],
+    "as SymPy prints": [
+        ("2*cos(pi*x)", r"2\cos(\pi x)"),
+        (r"2\cos(\pi x)", "2*cos(pi*x)"),
+        ("x**2+1", "x^2+1"),
+        ("3*sqrt(x+1)", r"3\sqrt{x+1}"),
+        ("exp(2*x)", "e^{2x}"),
+    ],
+    "a choice with its text": [
+        (r"\textbf{(B)}\ 12", "B"),
+        ("B", r"\textbf{(B)}\ 12"),
+        ("B: 12", r"\text{(B)}"),
+        ("(B)", "B"),
+    ],
+    "numbers with words": [
+        (r"\text{5 apples}", "5"),
+        (r"5 \text{ million}", "5000000"),
+        ("5,000,000", "5 million dollars"),
+    ],
+    "other names": [
+        (r"\frac{\pi}{2}+k\pi", r"\frac{\pi}{2}+n\pi"),
+        (r"\lg 2", r"\log_{10} 2"),
+        (r"\text{DNE}", r"\text{does not exist}"),
+    ],
 }
 
 WRONG_NOW = {
@@ -267,8 +344,69 @@ WRONG_NOW = {
         ("[0,2)", r"0 \le x < 1"),
         (r"\{1,2)", "(1,2)"),
     ],
+    "complex numbers": [
+        ("(1+i)^2", "-2i"),
+        (r"\frac{2}{1+i}", "1+i"),
+        (r"\sqrt{-4}", "2"),
+        (r"e^{i\pi}", "1"),
+        (r"2e^{i\pi/3}", r"1-i\sqrt3"),
+        ("i^2", "1"),
+        ("j^2", "-1"),
+        (r"1.7\times 10^{-19}i", r"1.6\times10^{-19}i"),
+    ],
+    "repeating decimals": [
+        *((decimal, "0.3") for decimal in THIRDS),
+        *((decimal, r"\frac{1}{4}") for decimal in THIRDS),
+        (r"0.\overline{36}", r"0.\overline{63}"),
+        (r"0.1\overline{6}", r"\frac{1}{7}"),
+        ("3.14159...", r"\pi"),
+    ],
+    "inequalities without blanks, one-sided, in two parts": [
+        ("1<x<3", "[1,3)"),
+        ("1<x<3", "(1,4)"),
+        ("1<=x<3", "(1,3)"),
+        ("3<x", r"(-\infty,3)"),
+        ("3<x", r"[3,\infty)"),
+        (r"x<1 \text{ or } x>2", r"(-\infty,1]\cup(2,\infty)"),
+        (r"x<1 \text{ or } x>2", "(1,2)"),
+        (r"x<1 \text{ or } x>3", r"x<1 \text{ or } x>2"),
+    ],
+    "as SymPy prints": [
+        ("2*cos(pi*x)", r"2\sin(\pi x)"),
+        ("2*cos(pi*x)", r"\cos(2\pi x)"),
+        ("x**2+1", "x^3+1"),
+        ("3*sqrt(x+1)", r"3\sqrt{x}+1"),
+    ],
+    "a choice with its text": [
+        (r"\textbf{(C)}\ 12", "B"),
+        ("C", r"\textbf{(B)}\ 12"),
+        (r"\textbf{(B)}\ 13", r"\textbf{(B)}\ 12"),
+        ("(B) or (C)", "B"),
+        ("(B, 12)", "B"),
+        ("A+B", "B"),
+    ],
+    "numbers with words": [
+        (r"\text{6 apples}", "5"),
+        (r"\text{5 or 6}", "5"),
+        (r"5 \text{ million}", "5"),
+        (r"5 \text{ billion}", "5000000"),
+    ],
+    "other names": [
+        (r"\frac{\pi}{2}+2k\pi", r"\frac{\pi}{2}+n\pi"),
+        (r"\frac{\pi}{3}+k\pi", r"\frac{\pi}{2}+n\pi"),
+        ("k+1", "n+1"),
+        (r"\lg 2", r"\ln 2"),
+        (r"\text{DNE}", "0"),
+    ],
     "words made of the same letters": [("dynamo", "Monday"), (r"\text{tac}", r"\text{cat}")],
-    "percentages": [("0.5%", "50"), ("5%", "50%")],
+    "percentages": [
+        ("0.5%", "50"),
+        ("5%", "50%"),
+        (r"0.5\%", "0.5"),
+        (r"1\%", "1"),
+        (r"0.5\%", r"\frac12"),
+        (r"\sqrt{2}\%", r"\sqrt{2}"),
+    ],
 }
 
 
@@ -299,6 +437,21 @@ def test_wrong_answers(grader, given, answer):
 def test_without_a_box_it_is_wrong(grader):
     assert grader.grade("42", "42") == 0.0
     assert grader.grade(r"\boxed{42} or \boxed{43}", "42") == 0.0
+
+
+@pytest.mark.parametrize("answer", [5, None, ["5", 5], {"answer": "5"}])
+def test_an_answer_that_is_no_text_is_named(grader, answer):
+    for grade in (grader.grade, exact_answer, number_or_words_match):
+        with pytest.raises(TypeError, match="answer must be a text or a list of texts, got"):
+            grade(r"\boxed{5}", answer)
+    with pytest.raises(TypeError, match="response must be a text, got None"):
+        grader.grade(None, "5")
+
+
+def test_answers_that_only_a_copy_hits_cannot_be_read(grader):
+    answers = ["5", r"\sqrt{2}", "2*cos(pi*x)", "2516_8", "Monday", r"\frac{1}{", "t(0,4]"]
+    answers.append("The boat needs five times longer.")
+    assert grader.can_read(answers) == [True] * 5 + [False] * 3
 
 
 HOSTILE = [
@@ -514,5 +667,6 @@ def test_rules_that_decide_and_those_that_leave_it():
     assert decide("2+2", "4") is None
     assert decide("4", "4.0") is True
     assert decide("5", "4") is False
-    assert write_as_sets("x<3", "y>3") == ("x<3", "y>3")
+    assert write_alike("x<3", "y>3") == ("x<3", "y>3")
+    assert write_alike("(1,3)", "1<x<3") == ("(1,3)", "(1,3)")
     assert to_latex("$x$\n+ y") == "x + y"

@@ -47,5 +47,6 @@ def test_exact_match(response, targets, reward):
 
 
 def test_the_last_answer_counts():
-    assert last_answer("<answer>a</answer><answer>b\nc</answer><answer>d") == "b\nc"
+    assert last_answer("<answer>a</answer><answer>b\nc</answer> d") == "b\nc"
+    assert last_answer("<answer>a</answer><answer>b") is None  # it was cut off
     assert last_answer("no") is None
