@@ -14,11 +14,11 @@ examples:
   paretopo data check data/math500/test.jsonl
   paretopo data check mine.jsonl --isolation process     without bubblewrap
 
-A policy is trained on what the grader says, so a right answer that is graded 0 teaches it the wrong
-thing. The command writes each right answer of FILE in other forms (in Unicode, as a decimal, with
-other blanks, plus zero, ...) and grades each form. The rate of false negatives is the share that is
-graded wrong. It also names the right answers that the grader cannot read: of those only a copy of
-the text is right. Write such an answer as a number or a formula, or drop its row.
+A policy learns from its grades, so a right answer with grade 0 teaches the opposite. The command
+writes each right answer of FILE in other forms (in Unicode, as a decimal, with other blanks, plus
+zero, ...) and grades each form. The rate of false negatives is the share that is graded wrong. It
+also names the right answers that the grader cannot read: only a copy of their text is right. Write
+such an answer as a number or a formula, or drop its row.
 
 FILE is a file that paretopo prepare wrote, or one like it. docs/grading.md has the rules.
 """

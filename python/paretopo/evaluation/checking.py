@@ -62,7 +62,7 @@ class Form:
     Attributes:
         tried: Number of answers that it changes.
         undecided: Number of those whose comparison reached a limit.
-        wrong: The false negatives: the row, and what was written.
+        wrong: The false negatives: the row, and the answer in this form.
     """
 
     tried: int = 0
@@ -100,7 +100,7 @@ def check_answers(rows: Sequence[Example], grader: Grader) -> dict[str, Form]:
 def find_unreadable(
     rows: Sequence[Example], isolation: Literal["bubblewrap", "process"]
 ) -> list[str]:
-    """Describe the mathematical answers of which only a copy of the text is right, with their rows.
+    """Describe the mathematical answers that the grader cannot read, with their rows.
 
     Args:
         rows: Questions with right answers, in the order of their file.

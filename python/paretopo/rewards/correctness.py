@@ -78,7 +78,8 @@ def last_answer(response: str) -> str | None:
 def exact_answer(response: str, targets: str | Sequence[str]) -> float:
     """Return 1.0 if the last answer equals one of the targets after normalisation, else 0.0.
 
-    Grades as Search-R1 does (`qa_em.py` of the published code).
+    Grades as Search-R1 does (`qa_em.py` of the published code), except that an unfinished last
+    answer is wrong.
 
     >>> exact_answer("<answer>The Eiffel tower.</answer>", ["Eiffel Tower"])
     1.0

@@ -5,7 +5,8 @@ The rules, in order; the first that knows decides:
 1. Equal as text, or in normal form (`notation.py`): right.
 2. Both are plain numbers (`plain_numbers.py`): right if they are the same number, else wrong.
 3. The known answer is in a base, `2516_8`: right if digits and base are the same, else wrong.
-4. The known answer is words: wrong, since rule 1 did not find them.
+4. Both are choices, one without its text: right if the letters are the same, else wrong. The known
+   answer is words: wrong, since rule 1 did not find them.
 5. Both are sets, tuples or intervals of plain numbers with the same brackets: right if the numbers
    are the same, those of a set in any order, else wrong.
 6. Equal as mathematics, by math-verify (`latex_reader.py`), which must read both as a whole; two
@@ -29,7 +30,7 @@ from importlib import resources
 from typing import Literal
 
 from paretopo.rewards.correctness import list_answers
-from paretopo.rewards.notation import normalise_answer, split_choice, to_latex, write_alike
+from paretopo.rewards.notation import normalise_answer, split_choice, to_latex, write_as_sets
 from paretopo.rewards.plain_numbers import PlainNumber, are_same_number, read_number
 from paretopo.tools.python_interpreter import PythonInterpreter
 
@@ -218,7 +219,7 @@ class MathGrader:
 
         A pair that reaches a limit begins the next process, where the limit applies only to it.
         """
-        sides = [write_alike(to_latex(answer), to_latex(given)) for given, answer in pairs]
+        sides = [write_as_sets(to_latex(answer), to_latex(given)) for given, answer in pairs]
         verdicts: list[bool | None] = []
         losses = 0
         while left := sides[len(verdicts) :]:
@@ -272,7 +273,7 @@ def decide(given: str, answer: str) -> bool | None:
         return found is not None and _split_base(found) == _split_base(in_base)
     if _WORDS.fullmatch(answer.strip(" .")):
         return False
-    return _compare_members(*write_alike(to_latex(answer), to_latex(given)))
+    return _compare_members(*write_as_sets(to_latex(answer), to_latex(given)))
 
 
 def _is_readable(answer: str) -> bool | None:

@@ -167,16 +167,16 @@ def normalise_answer(text: str, *, join_groups: bool = True) -> str:
     return "doesnotexist" if text == "dne" else text
 
 
-def write_alike(known: str, given: str) -> tuple[str, str]:
+def write_as_sets(known: str, given: str) -> tuple[str, str]:
     r"""Both answers in the same form: sets for inequalities, one name for the integer in n\pi.
 
     Args:
         known: In plain LaTeX, as `to_latex` writes it.
         given: In plain LaTeX.
 
-    >>> write_alike("[2, 5)", r"2 \le x < 5"), write_alike(r"x \in [-2,7]", "[-2,7]")
+    >>> write_as_sets("[2, 5)", r"2 \le x < 5"), write_as_sets(r"x \in [-2,7]", "[-2,7]")
     (('[2, 5)', '[2,5)'), ('[-2,7]', '[-2,7]'))
-    >>> write_alike(r"x \le 3", r"y \ge 3"), write_alike(r"n\pi", r"k\pi")
+    >>> write_as_sets(r"x \le 3", r"y \ge 3"), write_as_sets(r"n\pi", r"k\pi")
     (('x \\le 3', 'y \\ge 3'), ('n\\pi', 'n\\pi'))
     """
     known, given = _strip_membership(known), _strip_membership(given)

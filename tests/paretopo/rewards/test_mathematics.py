@@ -11,7 +11,7 @@ import pytest
 from paretopo.rewards import mathematics
 from paretopo.rewards.correctness import exact_answer, number_or_words_match
 from paretopo.rewards.mathematics import MathGrader, decide, last_box
-from paretopo.rewards.notation import normalise_answer, to_latex, write_alike
+from paretopo.rewards.notation import normalise_answer, to_latex, write_as_sets
 from paretopo.rewards.plain_numbers import are_same_number, read_number
 from paretopo.tools.python_interpreter import ProgramResult, SandboxError
 
@@ -667,6 +667,6 @@ def test_rules_that_decide_and_those_that_leave_it():
     assert decide("2+2", "4") is None
     assert decide("4", "4.0") is True
     assert decide("5", "4") is False
-    assert write_alike("x<3", "y>3") == ("x<3", "y>3")
-    assert write_alike("(1,3)", "1<x<3") == ("(1,3)", "(1,3)")
+    assert write_as_sets("x<3", "y>3") == ("x<3", "y>3")
+    assert write_as_sets("(1,3)", "1<x<3") == ("(1,3)", "(1,3)")
     assert to_latex("$x$\n+ y") == "x + y"
