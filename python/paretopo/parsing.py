@@ -10,6 +10,10 @@ _ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")  # UTF-8 has no other way to write 
 _HALF = re.compile("[\ud800-\udfff]")
 
 
+class HalfPairError(ValueError):
+    """A text holds half of a surrogate pair."""
+
+
 def parse_json(text: bytes, *, halves: bool = False) -> Any:
     r"""Parse JSON, and refuse half of a surrogate pair, which no tokenizer and no file takes.
 
@@ -18,7 +22,8 @@ def parse_json(text: bytes, *, halves: bool = False) -> Any:
         halves: True to accept such halves.
 
     Raises:
-        ValueError: The text is no JSON, or a text in it holds half of a surrogate pair.
+        HalfPairError: A text in it holds half of a surrogate pair.
+        ValueError: The text is no JSON.
 
     >>> parse_json(rb'"\ud83d\ude00"') == "\N{GRINNING FACE}"
     True
@@ -29,5 +34,5 @@ def parse_json(text: bytes, *, halves: bool = False) -> Any:
         raise ValueError(f"no JSON ({error})") from None
     suspect = "" if halves or not _ESCAPED.search(text) else json.dumps(content, ensure_ascii=False)
     if found := _HALF.search(suspect):
-        raise ValueError(f"{found[0]!a} is half of a surrogate pair: replace or drop it")
+        raise HalfPairError(f"{found[0]!a} is half of a surrogate pair: replace or drop it")
     return content

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, announce, need, refuse
+from paretopo.cli.subcommands import Subcommands, add_trust, announce, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.run.trajectories import Group
@@ -81,6 +81,7 @@ def add_show(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--ask", action="store_true", help="ask the trained model your own questions, one at a time"
     )
+    add_trust(parser)
     parser.add_argument(
         "--color",
         choices=("auto", "always", "never"),
@@ -98,7 +99,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     if arguments.groups is not None and arguments.groups < 1:
         refuse(f"--groups must be at least 1, got {arguments.groups}")
     if arguments.ask:
-        return _ask(arguments.run_folder)
+        return _ask(arguments.run_folder, trusted=arguments.trust)
     out = _page_path(arguments)
     selection = Selection(
         step=arguments.step,
@@ -144,7 +145,7 @@ def _list_steps(source: Path) -> str:
     return f"; it has prompts of the steps {listed}"
 
 
-def _ask(folder: str) -> int:
+def _ask(folder: str, *, trusted: bool) -> int:
     need("torch", "transformers")
     from paretopo.cli.evaluate import find_model, parse_preference
     from paretopo.config import ConfigError
@@ -155,6 +156,8 @@ def _ask(folder: str) -> int:
         run = RunFolder.open(folder)
         if run.manifest.get("script"):
             refuse(f"{run.path} is the run of a script: ask your questions in that script")
+        if not trusted:
+            run.check_trust()
         find_model(folder)
         announce("loading packages and model")
         for line in answer_on_terminal(run, input, parse_preference):

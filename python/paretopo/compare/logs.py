@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from paretopo.compare.formats import (
 )
 from paretopo.data.loading import read_cells
 from paretopo.data.schema import DataError
+from paretopo.parsing import HalfPairError, parse_json
 from paretopo.run.files import Row
 
 _QUESTIONS = ("question", "question_id", "id", "example_id", "doc_id", "problem_id", "sample_id")
@@ -130,11 +130,10 @@ def _convert(path: Path, one: Format, placed: Sequence[Placed]) -> list[Placed]:
 
 def _parse(line: str, place: str) -> Row:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
+        row = parse_json(line.encode())
+    except ValueError as error:
         raise DataError(
-            f"{place} must be a JSON object, got {line.strip()[:_SHOWN]!r}: {reason}"
+            f"{place} must be a JSON object, got {line.strip()[:_SHOWN]!r}: {error}"
         ) from None
     if not isinstance(row, dict):
         raise DataError(f"{place} must be a JSON object, got {line.strip()[:_SHOWN]!r}")
@@ -145,8 +144,10 @@ def _read_json(path: Path) -> Log | dict[str, Row]:
     """Read a JSON file: a log of inspect-ai, a scalar of TensorBoard, or one or more objects."""
     text = path.read_text(encoding="utf-8")
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = parse_json(text.encode())
+    except HalfPairError as error:
+        raise DataError(f"{path}: {error}") from None
+    except ValueError:
         return _read_lines(path)  # JSONL under another name
     if is_inspect(content):
         samples = enumerate(content["samples"] or [], start=1)

@@ -151,7 +151,7 @@ def list_code(config: RunConfig) -> list[str]:
         value = getattr(getattr(config, section), name)
         found += [f"{key} = {value!r}"] if value != harmless else []
     for one in config.objectives:
-        if ":" in (one.function or "") and not one.function.startswith(MODEL):
+        if one.function and ":" in one.function and not one.function.startswith(MODEL):
             found.append(f"objectives.{one.name}.function = {one.function!r}")
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from paretopo.rewards.plain_numbers import are_same_number, read_number
 
@@ -111,14 +112,14 @@ def _comparable(text: str) -> str:
     return normalise(text) or text.strip().lower()
 
 
-def list_answers(answers: str | Sequence[str]) -> Sequence[str]:
+def list_answers(answers: str | Sequence[str]) -> list[str]:
     """Return one or several right answers as a list.
 
     Raises:
         TypeError: They are no texts.
     """
     several = isinstance(answers, Iterable) and not isinstance(answers, str | Mapping)
-    found = list(answers) if several else [answers]
+    found: list[Any] = list(answers) if several else [answers]
     if not all(isinstance(one, str) for one in found):
         raise TypeError(
             f"answer must be a text or a list of texts, got {answers!r:.80}: write a number as text"

@@ -181,9 +181,9 @@ def write_as_sets(known: str, given: str) -> tuple[str, str]:
     """
     known, given = _strip_membership(known), _strip_membership(given)
     if _MULTIPLE_OF_PI.search(known) and _MULTIPLE_OF_PI.search(given):
-        names = [set(_PARAMETER.findall(side)) for side in (known, given)]
+        names = [set[str](_PARAMETER.findall(side)) for side in (known, given)]
         if len(names[0]) == len(names[1]) == 1:
-            given = _PARAMETER.sub(*names[0], given)
+            given = _PARAMETER.sub(names[0].pop(), given)
     sets, sides = [_write_set(side) for side in (known, given)], (known, given)
     # Two inequalities keep the names of their variables, which a set has not.
     if None not in sets and not any(map(_OR.search, sides)):

@@ -331,7 +331,7 @@ def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch, capsys):
 QUESTIONS = {"task.name": "questions", "task.train": "a.jsonl", "task.held_out": "b.jsonl"}
 
 
-@pytest.mark.parametrize("door", [["evaluate"], ["train", "--resume"]])
+@pytest.mark.parametrize("door", [["evaluate"], ["train", "--resume"], ["show", "--ask"]])
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
