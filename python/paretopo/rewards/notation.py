@@ -74,7 +74,7 @@ _RAISED_TO = re.compile(r"\*\*\s*(-?\w+|\([^()]*\))")
 # A repeating decimal has a line or dots above its period, or shows it in brackets or thrice.
 _OVERLINED = re.compile("((?:[0-9][\u0304\u0305])+)")
 _DOTTED = re.compile(r"(?<=[\d.])\\dot\s*\{?(\d)\}?(?:(\d*)\\dot\s*\{?(\d)\}?)?")
-_IN_BRACKETS = re.compile(r"(?<=\d)?(\.\d*)\((\d+)\)(?![\w^])")
+_IN_BRACKETS = re.compile(r"(\.\d*)\((\d+)\)(?![\w^])")
 _GOES_ON = re.compile(r"(\.\d{0,12}?)(?:(\d)\2{2,}|(\d{2,12}?)\3+)\s*\\ldots(?![a-zA-Z])")
 _REPEATING = re.compile(r"(?<![\d.,])(\d*)\.(\d*)\\overline\s*(?:\{\s*(\d+)\s*\}|(\d))")
 
@@ -132,9 +132,9 @@ def to_latex(text: str) -> str:
         text = text.replace(symbol, command)
     text = _COMMAND.sub(lambda m: _SYNONYMS.get(m[1], m[0]), _BIG.sub("", text))
     text = _FUNCTION.sub(r"\\\g<0> ", _RAISED_TO.sub(r"^{\1}", text))
+    text = _COUNTED.sub(r"\1\\text{ \2}", text)
     text = _IN_WORDS.sub(lambda m: rf"\cdot 10^{{{_LARGE[m[2]]}}}{m[1] or ''}", text)
-    text = _COUNTED.sub(r"\1\\text{ \2}", text.replace(r"\text{}", ""))
-    text = _MIXED.sub(r"\1\\frac{\2}{\3}", text)
+    text = _MIXED.sub(r"\1\\frac{\2}{\3}", text.replace(r"\text{}", ""))
     return _write_repeating_decimals(text).strip().rstrip(".")
 
 

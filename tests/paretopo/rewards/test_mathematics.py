@@ -297,6 +297,7 @@ RIGHT_NOW = {
     "numbers with words": [
         (r"\text{5 apples}", "5"),
         (r"5 \text{ million}", "5000000"),
+        (r"\text{5 million}", "5000000"),
         ("5,000,000", "5 million dollars"),
     ],
     "other names": [
