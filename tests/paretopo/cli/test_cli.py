@@ -60,6 +60,7 @@ def test_help_teaches_with_examples(capsys):
     for command in (
         [],
         ["prepare"],
+        ["data"],
         ["train"],
         ["evaluate"],
         ["report"],
