@@ -1,6 +1,7 @@
 """Properties of every estimator, and the control."""
 
 import inspect
+import sys
 from typing import get_args
 
 import numpy as np
@@ -142,6 +143,59 @@ def test_the_order_of_the_rollouts_does_not_matter(rewards, name, random):
         ESTIMATORS[name](rewards, WEIGHTS)[:, order],
         atol=1e-9,
     )
+
+
+NOISE = 1.0 + np.array([0, 2, -3, 1, 4, -2, 0]) * 2.0**-52
+
+
+@pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
+@pytest.mark.parametrize("unit", [1.0, -0.7, 123456789.123, 1e15])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_constant_objective_teaches_nothing_whatever_its_rounding(name, unit, centre):
+    right = np.repeat([1.0, 0.0], [5, 2])
+
+    def advantages(*columns, kind=np.asarray):
+        rewards = kind(np.stack(columns, axis=-1)[None])
+        return np.asarray(ESTIMATORS[name](rewards, [0.5, 0.5], centre=centre))[0]
+
+    exact, noisy = np.full(7, unit), unit * NOISE
+    largest = np.abs(advantages(right, exact)).max()
+    close = {"rtol": 0.0, "atol": 1e-7 + 1e-15 * largest}
+    np.testing.assert_allclose(advantages(right, noisy), advantages(right, exact), **close)
+    assert np.ptp(advantages(np.ones(7), noisy)) == 0.0
+    if (torch := sys.modules.get("torch")) is not None:
+        on_torch = advantages(right, noisy, kind=torch.as_tensor)
+        np.testing.assert_allclose(on_torch, advantages(right, noisy), **close)
+
+
+def test_d3po_does_not_shift_by_a_constant_in_large_units():
+    rewards = np.array([[[1.0, 0.0]] * 5 + [[0.0, 0.0]] * 2])
+    shifted = rewards + np.array([0.0, 123456789.123])
+    both = [ESTIMATORS["d3po"](one, [0.5, 0.5]) for one in (rewards, shifted)]
+    np.testing.assert_array_equal(*both)
+
+
+@pytest.mark.parametrize("name", ["grpo", "dr_grpo", "rloo", "pareto", "gdpo", "mo_grpo", "dvao"])
+def test_sums_that_differ_by_rounding_are_equal(name):
+    even = np.array([[[0.1, 0.7], [0.3, 0.5], [0.5, 0.3], [0.7, 0.1]]])
+    assert np.ptp(even @ [0.5, 0.5]) > 0.0
+    assert np.abs(ESTIMATORS[name](even, [0.5, 0.5])).max() < 1e-11
+
+
+def test_means_that_differ_by_rounding_count_equally():
+    even = np.array([[[0.1, 0.4], [0.2, 0.1], [0.3, 0.2], [0.7, 0.6]]])
+    assert np.ptp(even.mean(axis=1)) > 0.0
+    found = ESTIMATORS["expected_tchebycheff"](even, [0.5, 0.5])
+    np.testing.assert_allclose(found, ESTIMATORS["rloo"](even, [0.25, 0.25]), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pareto", "soft_pareto", "lexicographic"])
+def test_ranks_of_large_groups_do_not_take_larger_steps(name):
+    one_differs = np.zeros((1, 1024, 2))
+    one_differs[0, 0] = 1.0
+    in_a_row = np.linspace([0.0, 0.0], [1.0, 1.0], 1024)[None]
+    for rewards in (one_differs, in_a_row):
+        assert 0.0 < np.ptp(ESTIMATORS[name](rewards, [0.5, 0.5])) <= 8.0 + 1e-9
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from paretopo.controller.estimators.groups import (
-    GRPO_FLAT,
     Array,
     along_objectives,
     batch_moments,
@@ -19,8 +18,6 @@ from paretopo.controller.estimators.groups import (
     whiten,
 )
 
-# An objective that varies by less than this share of its size in a group is rounding noise.
-_NOISE = 1e-12
 _CV_EPSILON = 1e-8  # as in SAW's code
 _D3PO_EPSILON = 1e-8  # as in the early code of D3PO's authors
 
@@ -36,8 +33,7 @@ def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     del weights
     library, values = get_library(rewards), split_objectives(rewards)
     lowest, highest = extremes(values, mask)
-    largest = library.maximum(abs(lowest), abs(highest))
-    varies = highest - lowest > _NOISE * largest
+    varies = highest > lowest
     spread = library.where(varies, highest - lowest, 1.0)
     # Scale to 0..1 first: squares of very small or large rewards would under- or overflow.
     unit = library.where(varies, (values - lowest) / spread, 0.0)
@@ -130,7 +126,7 @@ def dvao(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     deviations = library.sqrt((off**2).sum(axis=-1, keepdims=True) / count) * spread
     total = _weighted(deviations, weights).sum(axis=0)
     off_sum = _weighted(off * spread, weights).sum(axis=0)
-    return library.where(total > GRPO_FLAT, off_sum / library.where(total > 0.0, total, 1.0), 0.0)
+    return off_sum / library.where(total > 0.0, total, 1.0)
 
 
 def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:

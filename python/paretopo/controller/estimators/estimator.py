@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paretopo.config.keys import nearest
-from paretopo.controller.estimators.groups import Array, get_library, mask_out
+from paretopo.controller.estimators.groups import (
+    Array,
+    get_library,
+    mask_out,
+    merge_ties_of_objectives,
+)
 
 
 class Estimator:
@@ -74,6 +79,7 @@ class Estimator:
         refuse_broken(vectors)
         if 0 in vectors.shape[:2]:
             return vectors.sum(-1)
+        vectors = merge_ties_of_objectives(vectors, inside)
         used = {name: value for name, value in switches.items() if name in self.switches}
         return mask_out(self.method(vectors, factors, inside, **used), inside)
 

@@ -16,9 +16,9 @@ Centre: TypeAlias = Literal["mean", "none", "std", "loo"]
 
 # The value of verl and of the paper's code base.
 GRPO_EPSILON = 1e-6
-# A group whose scalar rewards differ by less holds only rounding noise: division by its standard
-# deviation would scale that noise up to advantages of size 1.
-GRPO_FLAT = 1e-12
+# Values of a group that differ by a smaller share of their size differ only by rounding: ranks and
+# divisions by a spread would turn that noise into advantages of size 1.
+ROUNDING = 1e-12
 # verl's epsilon on the variance of the batch, also used by the code of GDPO, GD2PO and SAW.
 WHITENING_EPSILON = 1e-8
 
@@ -37,10 +37,48 @@ def like(numbers: np.ndarray, values: Array) -> Array:
     return library.as_tensor(numbers, dtype=values.dtype, device=values.device)
 
 
-def weighted_sum(rewards: Array, weights: np.ndarray) -> Array:
+def merge_ties(values: Array, mask: Array, size: Array | None = None) -> Array:
+    """Return the values, with the lowest of each run that differs only by rounding.
+
+    This is the tolerance of all estimators and of the group filter.
+
+    Args:
+        values: (..., groups, points).
+        mask: (groups, points).
+        size: Sizes of the terms that each value sums; None takes the values' own.
+
+    >>> merge_ties(np.array([[0.1 + 0.2, 0.3, 0.4]]), np.ones((1, 3), np.bool_)).tolist()
+    [[0.3, 0.3, 0.4]]
+    """
+    library = get_library(values)
+    take = library.take_along_axis if library is np else library.take_along_dim
+    shown = library.where(mask, values, np.inf)
+    order = library.argsort(shown)
+    shown = take(shown, order, -1)
+    size = take(mask_out(abs(values if size is None else size), mask), order, -1)
+    margin = ROUNDING * library.maximum(size[..., 1:], size[..., :-1])
+    apart = shown[..., 1:] > shown[..., :-1] + margin
+    starts = library.where(apart, shown[..., 1:], -np.inf)
+    starts = library.concatenate([shown[..., :1], starts], axis=-1)
+    lowest = np.maximum.accumulate(starts, -1) if library is np else starts.cummax(-1).values
+    merged = take(lowest, library.argsort(order), -1)
+    # Where nothing changes, torch's gradient is that of the value itself.
+    return library.where(mask & (merged != values), merged, values)
+
+
+def merge_ties_of_objectives(rewards: Array, mask: Array) -> Array:
+    """Return (groups, points, objectives) rewards with :func:`merge_ties` in each objective."""
+    return get_library(rewards).stack([*merge_ties(split_objectives(rewards), mask)], axis=-1)
+
+
+def weighted_sum(vectors: Array, weights: np.ndarray, mask: Array) -> Array:
     """Return (groups, points) scalar rewards, by shared weights or by each group's."""
-    factors = like(weights, rewards)
-    return rewards @ factors if factors.ndim == 1 else (rewards @ factors[..., None])[..., 0]
+
+    def add(terms: Array, factors: Array) -> Array:
+        return terms @ factors if factors.ndim == 1 else (terms @ factors[..., None])[..., 0]
+
+    factors = like(weights, vectors)
+    return merge_ties(add(vectors, factors), mask, add(abs(vectors), abs(factors)))
 
 
 def split_objectives(rewards: Array) -> Array:
@@ -69,22 +107,21 @@ def extremes(values: Array, mask: Array) -> tuple[Array, Array]:
 
 
 def deviation(values: Array, mask: Array) -> Array:
-    """Return the values minus their group's mean."""
+    """Return the values minus their group's mean; exactly 0 where all are equal."""
     count = mask.sum(axis=-1, keepdims=True).clip(1)
     mean = mask_out(values, mask).sum(axis=-1, keepdims=True) / count
-    return mask_out(values - mean, mask)
+    lowest, highest = extremes(values, mask)
+    return mask_out(values - mean, mask & (highest > lowest))
 
 
 def standardise(values: Array, mask: Array, epsilon: float = GRPO_EPSILON) -> Array:
     """Return ``(value - mean) / (std + epsilon)`` by group, std with n - 1; 0 in flat groups."""
     library = get_library(values)
-    off = deviation(values, mask)
+    off = deviation(merge_ties(values, mask), mask)
     others = (mask.sum(axis=-1, keepdims=True) - 1).clip(1)
     variance = (off**2).sum(axis=-1, keepdims=True) / others
-    lowest, highest = extremes(values, mask)
-    flat = highest - lowest < GRPO_FLAT
-    scale = library.where(flat, 1.0, library.sqrt(variance) + epsilon)
-    return library.where(flat, 0.0, off / scale)
+    spread = library.sqrt(variance)
+    return off / library.where(spread > 0.0, spread + epsilon, 1.0)
 
 
 def subtract_others(values: Array, mask: Array) -> Array:

@@ -12,6 +12,7 @@ from paretopo.controller.estimators.groups import (
     extremes,
     get_library,
     like,
+    mask_out,
     weighted_sum,
 )
 
@@ -19,13 +20,17 @@ from paretopo.controller.estimators.groups import (
 def pareto(
     rewards: Array, weights: np.ndarray, mask: Array, *, beta: float = 0.5, centre: Centre = "mean"
 ) -> Array:
-    """Advantages by Pareto rank: :func:`paretopo_core.pareto_advantage`.
+    """Advantages by Pareto rank, as :func:`paretopo_core.pareto_advantage`.
+
+    Weighted sums that differ only by rounding are equal here, and the span is bounded.
 
     Source: the ParetoPO paper, arXiv 2606.16111, section 3.2.
     """
-    return paretopo_core.pareto_advantage(
-        rewards, weights, beta=beta, centre=centre, mask=None if bool(mask.all()) else mask
-    )
+    inside = None if bool(mask.all()) else mask
+    front = paretopo_core.pareto_advantage(rewards, weights, beta=0.0, centre="none", mask=inside)
+    same = mask[:, None, :] & (front[:, :, None] == front[:, None, :])
+    values = front + beta * (_share(weighted_sum(rewards, weights, mask), same) - 0.5)
+    return _centre(values, centre, mask)
 
 
 def soft_pareto(
@@ -51,13 +56,9 @@ def soft_pareto(
     library = get_library(rewards)
     wins = paretopo_core.stochastic_dominance(rewards, sigma, margin)
     beaten = library.where(mask[..., None], wins, 0.0).sum(axis=-2)
-    scalar = weighted_sum(rewards, weights)
-    lowest, highest = extremes(scalar, mask)
-    ties = ~(highest > lowest)
-    scaled = (scalar - lowest) / library.where(ties, 1.0, highest - lowest)
-    q = library.where(ties, 0.5, scaled)
+    q = _share(weighted_sum(rewards, weights, mask), mask[:, None, :])
     values = mask.sum(axis=-1, keepdims=True) - beaten + beta * (q - 0.5)
-    return centre_groups(library.where(mask, values, 0.0), centre, mask)
+    return _centre(values, centre, mask)
 
 
 def lexicographic(
@@ -82,3 +83,30 @@ def lexicographic(
     level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
     level = level * like(np.ones(1), rewards)
     return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)
+
+
+# Advantages of the paper's groups of 8 span at most this.
+_WIDEST = 8.0
+
+
+def _share(scalar: Array, among: Array) -> Array:
+    """Return (groups, points) the place of a number from the lowest, 0, to the highest, 1.
+
+    Args:
+        scalar: (groups, points).
+        among: (groups, 1 or points, points), the rollouts to compare each one with.
+    """
+    lowest, highest = (one[..., 0] for one in extremes(scalar[:, None, :], among))
+    ties = ~(highest > lowest)
+    where = get_library(scalar).where
+    return where(ties, 0.5, (scalar - lowest) / where(ties, 1.0, highest - lowest))
+
+
+def _centre(values: Array, centre: Centre, mask: Array) -> Array:
+    """Centre the ranks of each group, and divide those of a group that span more than 8.
+
+    Ranks grow with the group, and the size of a step must not.
+    """
+    centred = centre_groups(mask_out(values, mask), centre, mask)
+    lowest, highest = extremes(centred, mask)
+    return centred * (_WIDEST / (highest - lowest).clip(_WIDEST))

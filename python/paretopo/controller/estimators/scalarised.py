@@ -9,6 +9,7 @@ from paretopo.controller.estimators.groups import (
     deviation,
     get_library,
     like,
+    merge_ties,
     standardise,
     subtract_others,
     weighted_sum,
@@ -22,7 +23,7 @@ def grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: Shao et al. (2024), "DeepSeekMath", section 4.1; epsilon as in verl.
     """
-    return standardise(weighted_sum(rewards, weights), mask)
+    return standardise(weighted_sum(rewards, weights, mask), mask)
 
 
 def dr_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -31,7 +32,7 @@ def dr_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: Liu et al. (2025), "Understanding R1-Zero-Like training: a critical perspective", arXiv
     2503.20783, section 3.
     """
-    return deviation(weighted_sum(rewards, weights), mask)
+    return deviation(weighted_sum(rewards, weights, mask), mask)
 
 
 def rloo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -39,7 +40,7 @@ def rloo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: Ahmadian et al. (2024), "Back to basics", arXiv 2402.14740; Kool et al. (2019).
     """
-    return subtract_others(weighted_sum(rewards, weights), mask)
+    return subtract_others(weighted_sum(rewards, weights, mask), mask)
 
 
 def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -102,7 +103,10 @@ def expected_tchebycheff(
     library = get_library(rewards)
     inside = mask[..., None]
     means = library.where(inside, rewards, 0.0).sum(axis=(0, 1)) / inside.sum().clip(1)
+    sizes = _weights_by_group(weights, rewards)
     distances = _distances(means[None, None], weights)
+    every = library.isfinite(distances[0])  # no objective is padding
+    distances = merge_ties(distances, every, sizes)
     behind = distances - library.amax(distances, axis=-1, keepdims=True)
     if smoothing > 0.0:
         shares = library.exp(behind / smoothing)
@@ -138,7 +142,7 @@ def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """
     library = get_library(rewards)
     paid = (-rewards[..., 1:]).clip(0.0)
-    right, dear = like(weights[..., :1], rewards), weighted_sum(paid, weights[..., 1:])
+    right, dear = like(weights[..., :1], rewards), weighted_sum(paid, weights[..., 1:], mask)
     least = right + dear  # 0 if all weight is on costs and there are none
     values = rewards[..., 0] * right / library.where(least > 0.0, least, 1.0)
     return standardise(values, mask)
