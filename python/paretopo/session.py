@@ -32,11 +32,12 @@ import paretopo_core
 from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import step_by_group
 from paretopo.controller.limits import judge
+from paretopo.controller.rules import fill_missing
 from paretopo.controller.two_stages import ParetoPO, Step
 from paretopo.preference import Preference, preferences_of
 from paretopo.rewards.measures import complete_rollouts
 from paretopo.rewards.overlong import overlong
-from paretopo.rewards.scoring import Scores, fill_missing
+from paretopo.rewards.scoring import Scores
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
@@ -46,14 +47,12 @@ from paretopo.run.rows import (
     average_measures,
     average_outcomes,
     list_values,
-    share_differing,
     share_mixed,
     tabulate_questions,
 )
 from paretopo.run.start_checks import (
     MixedGroups,
     warn_of_absence,
-    warn_of_equal_rewards,
     warn_of_gate,
     warn_of_reference,
 )
@@ -88,7 +87,7 @@ class ScoredGroup:
     @property
     def rewards(self) -> NDArray[np.float64]:
         """Return (points, objectives) float64 in the order of the run's objectives, not gated."""
-        return np.array([one.rewards for one in self.rollouts], np.float64)
+        return _rewards_of(self.rollouts)
 
 
 class Session:
@@ -139,8 +138,10 @@ class Session:
             self.config.paretopo,
             steps_per_epoch=steps_per_epoch,
             steps=math.ceil(self.config.optimiser.steps / updates_per_step),
+            names=[one.name for one in self.config.objectives],
         )
-        self.objectives = tuple(one.name for one in self.config.objectives)
+        self.controller.watch.speaks = writes
+        self.objectives = self.controller.names
         self.preferences = preferences_of(self.config)
         self._thinness: list[float] | None = None  # of the last evaluation's front
         self._scores = Scores(self.config.objectives, self.config.rewards)
@@ -190,7 +191,7 @@ class Session:
         for group in completed:
             rewards = fill_missing(self._scores.rewards_of(group), self._fill_for_group())
             self._penalise_over_budget(group, rewards)
-            gated = self.controller.gate_groups(rewards[None])
+            gated = self.controller.gate_groups(rewards[None], prompts=[group[0].prompt_id])
             [vectors], [informative] = gated.vectors.tolist(), gated.informative.tolist()
             rewarded = zip(_with_rewards(group, rewards), vectors, strict=True)
             rollouts = [
@@ -229,7 +230,7 @@ class Session:
             **average_outcomes(self.objectives, rollouts),
             "multiplier": step.multiplier,
             "informative": float(step.informative.mean()),
-            "differs": share_differing(self.objectives, map(self._judge, groups)),
+            "differs": self.controller.see_rewards([_rewards_of(group) for group in groups]),
             "response_tokens": float(np.mean([one.tokens for one in rollouts])),
             "truncated": float(np.mean([one.truncated for one in rollouts])),
             "overlong": float(punished.mean()),
@@ -239,8 +240,6 @@ class Session:
             self._pending["weight"] = dict(zip(self.objectives, shares, strict=True))
         if self._limited:
             self._pending["limits"] = self._hold_limits(multipliers)
-        if self.controller.steps_taken == 1 and self._writes:
-            warn_of_equal_rewards(self.config.objectives, self._pending["differs"], len(groups))
         mixed = share_mixed(groups)
         if mixed is not None:
             self._pending["mixed"] = mixed
@@ -600,10 +599,6 @@ class Session:
                 limits[name] = {"share": average(judged)}
         return {"limits": limits} if limits else {}
 
-    def _judge(self, group: Sequence[Rollout]) -> NDArray[np.float64]:
-        """Return (points, objectives) rewards of a group that teach."""
-        return self.controller.judge(np.array([one.rewards for one in group], np.float64))
-
     def _judge_values(self, limit: Limit, values: Sequence[float]) -> list[float]:
         """Return a limited objective's values as rewards; of a share, 1 where the bound is kept."""
         objective = self.config.objectives[limit.objective]
@@ -660,6 +655,10 @@ def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> lis
     """Return the rollouts of a group, with a row of (points, objectives) rewards each."""
     rows = rewards.tolist()
     return [replace(one, rewards=tuple(row)) for one, row in zip(group, rows, strict=True)]
+
+
+def _rewards_of(group: Sequence[Rollout]) -> NDArray[np.float64]:
+    return np.array([one.rewards for one in group], np.float64)
 
 
 def choose_recorded(prompt_ids: Iterable[str], count: int) -> set[str]:

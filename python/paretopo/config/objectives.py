@@ -14,6 +14,7 @@ A file names them in tables ``[[objectives]]``. A file without objectives trains
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -271,6 +272,12 @@ class Objective:
             return 1.0
         bound = self.high if self.better == "more" else self.low
         return None if bound is None else self.to_reward(bound)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and the largest valid value, infinite if there is none."""
+        low, high = self.low, self.high
+        return (-math.inf if low is None else low, math.inf if high is None else high)
 
     @property
     def is_share(self) -> bool:

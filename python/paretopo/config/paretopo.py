@@ -123,6 +123,8 @@ HYPERVOLUME_ESTIMATORS = frozenset({"hypervolume", "hypervolume_gd2po"})
 # Estimators whose first reward must be correctness, and those that ignore weights.
 OF_SUCCESS = HYPERVOLUME_ESTIMATORS | {"worth", "gr3"}
 UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
+# The estimator for rewards without known units: it scales each of them separately.
+OF_UNKNOWN_UNITS = "gd2po"
 # Estimators whose gradient is that of the weighted sum of the mean rewards.
 LINEAR = frozenset({"rloo", "dr_grpo"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})

@@ -27,16 +27,19 @@ def advantages_by_group(
     *,
     steps_per_epoch: int | None = None,
     steps: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Return the advantages of one training step, and the controller's next state; pure.
 
     Args:
-        vectors: (rollouts, objectives) rewards, larger is better, finite, not gated.
+        vectors: (rollouts, objectives) rewards, larger is better, finite, not gated; None if an
+            objective does not apply.
         group_ids: (rollouts,) the prompt of each rollout; in any order, groups of any sizes.
         config: The switches.
         state: The state returned by the previous step, JSON-able; None before the first.
         steps_per_epoch: As for :class:`~paretopo.controller.two_stages.ParetoPO`.
         steps: As for :class:`~paretopo.controller.two_stages.ParetoPO`.
+        names: A name for each reward, for errors and warnings.
 
     Returns:
         (rollouts,) float64 in the order of ``vectors``, and the state.
@@ -45,7 +48,7 @@ def advantages_by_group(
         ValueError: As :func:`step_by_group` and
             :meth:`~paretopo.controller.two_stages.ParetoPO.load_state_dict`.
     """
-    controller = ParetoPO(config, steps_per_epoch=steps_per_epoch, steps=steps)
+    controller = ParetoPO(config, steps_per_epoch=steps_per_epoch, steps=steps, names=names)
     if state is not None:
         controller.load_state_dict(dict(state))
     step = step_by_group(controller, vectors, group_ids)
@@ -77,7 +80,7 @@ def step_by_group(
     Raises:
         ValueError: Another shape, or as :meth:`~paretopo.controller.two_stages.ParetoPO.step`.
     """
-    rows = np.array(vectors, np.float64)
+    rows = np.asarray(vectors)
     if rows.ndim != 2 or len(rows) != len(group_ids):
         raise ValueError(
             "vectors must have shape (rollouts, objectives) with a group id for each, got "
@@ -91,14 +94,14 @@ def step_by_group(
     place = np.empty(len(rows), np.int64)
     place[order] = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     points = int(sizes.max(initial=0))
-    padded = np.zeros((len(sizes), points, rows.shape[1]))
+    padded = np.zeros((len(sizes), points, rows.shape[1]), rows.dtype)
     padded[group, place] = rows
     inside = np.arange(points) < sizes[:, None]
     mask = None if inside.all() else inside
     if informative is None:
-        step = controller.step(padded, mask=mask, weights=weights)
+        step = controller.step(padded, mask=mask, weights=weights, prompts=[*numbers])
     else:
-        groups = Gated(padded, np.asarray(informative, np.bool_), mask)
+        groups = Gated(padded, np.asarray(informative, np.bool_), mask, padded, [*numbers])
         step = controller.step_gated(groups, weights)
     return Step(
         advantages=step.advantages[group, place],

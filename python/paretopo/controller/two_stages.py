@@ -10,6 +10,7 @@ Source: arXiv 2606.16111, Algorithm 1, equations 2 to 6.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
 from paretopo.config import HYPERVOLUME_ESTIMATORS, OF_SUCCESS, ParetoPOConfig
-from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
+from paretopo.controller.estimators import ESTIMATORS, Estimator
+from paretopo.controller.estimators.groups import merge_ties_of_objectives
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
 from paretopo.controller.gate import apply_gate, find_informative, keep_least_economy
 from paretopo.controller.limits import Multipliers, judge
+from paretopo.controller.rules import check_weights, name_objectives, read_vectors
+from paretopo.controller.watch import Watch, explain_idle, share_differing
 
 __all__ = ["Gated", "ParetoPO", "Signal", "Step"]
 
@@ -38,11 +42,21 @@ class Gated:
         vectors: (groups, points, objectives) float64.
         informative: (groups,) bool, do the rollouts differ under ``group_filter``?
         mask: (groups, points) bool, False for padding of smaller groups; None without padding.
+        rewards: The vectors before the gate.
+        prompts: A name for each group.
     """
 
     vectors: NDArray[np.float64]
     informative: NDArray[np.bool_]
-    mask: NDArray[np.bool_] | None = None
+    mask: NDArray[np.bool_] | None
+    rewards: NDArray[np.float64]
+    prompts: Sequence[Hashable]
+
+    def split(self, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the values, (groups, points, ...), of each group without padding."""
+        if self.mask is None:
+            return [*values]
+        return [one[inside] for one, inside in zip(values, self.mask, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -86,8 +100,14 @@ class ParetoPO:
         steps_per_epoch: Steps in which every training prompt is seen once, needed for
             ``stage1_steps = "epoch"``: ceil(prompts / prompts per step).
         steps: Steps of the whole run, needed if ``k`` changes during it.
+        names: A name for each reward, for errors and warnings; None numbers them.
+
+    Attributes:
+        names: Of the rewards.
+        watch: Warns of steps that teach nothing.
 
     Raises:
+        ConfigError: The number of names is not that of the weights.
         ValueError: ``stage1_steps`` is "epoch" and ``steps_per_epoch`` is missing or below 1, or
             ``steps`` is missing although it is needed.
 
@@ -111,6 +131,7 @@ class ParetoPO:
         *,
         steps_per_epoch: int | None = None,
         steps: int | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
         if config.max_k and isinstance(config.k, tuple) and len(config.k) > 1 and not steps:
             raise ValueError(
@@ -128,6 +149,7 @@ class ParetoPO:
         self.config = config
         self._steps = steps
         self.objectives = len(config.weights)
+        self.names, self.watch = name_objectives(config, names), Watch()
         if config.stage1_steps == "all":
             self.stage1_steps = _NEVER_ENDS
         elif config.stage1_steps == "epoch":
@@ -154,28 +176,33 @@ class ParetoPO:
         *,
         mask: ArrayLike | None = None,
         weights: ArrayLike | None = None,
+        prompts: Sequence[Hashable] | None = None,
     ) -> Step:
         """Convert the reward vectors of one step into advantages, and count the step.
 
         Args:
-            rewards: (groups, points, objectives), larger is better, finite, not yet gated; a group
-                holds the rollouts of one prompt.
+            rewards: (groups, points, objectives), larger is better, finite, not yet gated; None
+                if an objective, not the gate, does not apply. A group holds the rollouts of one
+                prompt.
             mask: (groups, points) bool, False for padding of smaller groups.
             weights: (groups, objectives), the preference of each group; None takes the weights of
                 the configuration in this step.
+            prompts: A name for each group, for errors; None numbers them.
 
         Returns:
             Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, ranks
             and informative groups used. They then update the multipliers of limits.
 
         Raises:
-            ValueError: The shape is wrong, a reward is NaN or infinite (the message names it), or
-                rewards are so large that their sums overflow. The step does not count then.
+            BadRollout: A reward is not finite, or has no share that an estimator needs; names it.
+            ValueError: The shape is wrong, a weight is negative or not finite, or rewards are so
+                large that their sums overflow. The step does not count then.
         """
-        groups = self.gate_groups(rewards, mask=mask, weights=weights)
+        groups = self.gate_groups(rewards, mask=mask, weights=weights, prompts=prompts)
         step = self.step_gated(groups, weights)
-        # An objective with a limit keeps its value in the gate.
         inside = groups.vectors[slice(None) if groups.mask is None else groups.mask]
+        self.see_rewards(groups.split(groups.rewards))
+        # An objective with a limit keeps its value in the gate.
         if self._limited and inside.size:
             judged = self.judge(inside).reshape(-1, self.objectives)[:, self._limited]
             self.hold(judged.mean(axis=0), judged.std(axis=0))
@@ -192,9 +219,21 @@ class ParetoPO:
         """
         self._limits.update(means, deviations)
 
+    def see_rewards(self, groups: Sequence[NDArray[np.float64]]) -> dict[str, float]:
+        """Watch the rewards of the latest step; return the share of differing groups by name.
+
+        Args:
+            groups: (points, objectives) of each group, before the gate.
+        """
+        shares = share_differing(self.names, map(self.judge, groups))
+        self.watch.see_rewards(self._steps_taken, shares, self._teaching, len(groups))
+        return shares
+
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
         """Take a :meth:`step` with groups from :meth:`gate_groups`; call :meth:`hold` after it."""
         gated, inside, keep = groups.vectors, groups.mask, groups.informative
+        if weights is not None:
+            weights = check_weights(weights, self.names, groups.prompts)
         preferred = self._current_weights(weights)
         stage = self._stage_of(self._steps_taken + 1)
         multiplier = self._gain.multiplier
@@ -203,7 +242,11 @@ class ParetoPO:
         kept = keep[:, None] if inside is None else keep[:, None] & inside
         ranks = np.asarray(paretopo_core.pareto_rank(gated, mask=inside), np.int32)
         self._steps_taken += 1
-        return Step(np.where(kept, values, 0.0), gated, ranks, keep, stage, multiplier)
+        advantages = np.where(kept, values, 0.0)
+        self.watch.see_advantages(
+            self._steps_taken, idle=not advantages.any(), explain=lambda: self._explain(groups)
+        )
+        return Step(advantages, gated, ranks, keep, stage, multiplier)
 
     def gate(self, rewards: ArrayLike) -> NDArray[np.float64]:
         """Return the rewards with floors for failed rollouts after the first objective; pure.
@@ -232,16 +275,18 @@ class ParetoPO:
         *,
         mask: ArrayLike | None = None,
         weights: ArrayLike | None = None,
+        prompts: Sequence[Hashable] | None = None,
     ) -> Gated:
         """Gate and filter the groups of a step; pure. Arguments and errors: :meth:`step`."""
-        vectors, inside = self._check(rewards, mask)
-        gated = self._apply_gate(vectors, inside)
         # Objectives of weight 0 are only recorded and teach nothing.
         columns = self._weighted_columns(self._current_weights(weights), with_first=True)
+        vectors, inside, prompts = self._check(rewards, mask, columns, prompts)
+        present = np.ones(vectors.shape[:2], np.bool_) if inside is None else inside
+        gated = merge_ties_of_objectives(self._apply_gate(vectors, inside), present)
         seen = self.judge(gated)[..., columns]
         switches = self.config
         keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
-        return Gated(gated, keep, inside)
+        return Gated(gated, keep, inside, vectors, prompts)
 
     def judge(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rewards that teach: with a limit on a share, 1 where the bound is reached.
@@ -271,6 +316,7 @@ class ParetoPO:
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.
         """
+        self.watch.see_evaluation(self._steps_taken, self._teaching)
         return self._gain.observe(outcome, earlier=earlier)
 
     # ---- where it stands ---------------------------------------------------------------------
@@ -345,6 +391,7 @@ class ParetoPO:
             "stage1_steps": self.stage1_steps,
             "step": self._steps_taken,
             "gain": self._gain.state_dict(),
+            "watch": self.watch.state_dict(),
         } | ({"limits": self._limits.state_dict()} if self._limited else {})
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -369,6 +416,7 @@ class ParetoPO:
         self._limits.load_state_dict(state.get("limits", {}))
         self._steps_taken = int(state["step"])
         self._gain.load_state_dict(state["gain"])
+        self.watch.load_state_dict(state.get("watch", {}))
 
     # ---- parts -------------------------------------------------------------------------------
 
@@ -418,25 +466,50 @@ class ParetoPO:
         return switches
 
     def _check(
-        self, rewards: ArrayLike, mask: ArrayLike | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-        vectors = np.array(rewards, np.float64)
-        if vectors.ndim != 3 or vectors.shape[-1] != self.objectives:
+        self,
+        rewards: ArrayLike,
+        mask: ArrayLike | None,
+        columns: NDArray[np.intp],
+        prompts: Sequence[Hashable] | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None, Sequence[Hashable]]:
+        shape = np.shape(rewards)
+        if len(shape) != 3 or shape[-1] != self.objectives:
             raise ValueError(
                 "rewards must have shape (groups, points, objectives) with "
-                f"{self.objectives} objectives, one per weight, got {vectors.shape}"
+                f"{self.objectives} objectives, one per weight, got {shape}"
             )
-        inside = None
+        inside, present = None, np.ones(shape[:2], np.bool_)
         if mask is not None:
             inside = np.asarray(mask)
-            if inside.dtype != np.bool_ or inside.shape != vectors.shape[:2]:
+            if inside.dtype != np.bool_ or inside.shape != shape[:2]:
                 raise ValueError(
-                    f"mask must be bool of shape {vectors.shape[:2]}, got {inside.dtype} "
-                    f"{inside.shape}"
+                    f"mask must be bool of shape {shape[:2]}, got {inside.dtype} {inside.shape}"
                 )
-            vectors[~inside] = 0.0
-        refuse_broken(vectors)
-        return vectors, inside
+            present = inside
+        prompts = range(shape[0]) if prompts is None else prompts
+        vectors = read_vectors(rewards, present, self.config, columns, self.names, prompts)
+        return vectors, inside, prompts
+
+    @property
+    def _teaching(self) -> list[str]:
+        """Return the rewards that may have a weight at some step, or a limit."""
+        taught = [*self._limited, *(one.objective for one in self.config.weight_changes)]
+        return [
+            name
+            for at, name in enumerate(self.names)
+            if self.config.weights[at] > 0.0 or at in taught
+        ]
+
+    def _explain(self, groups: Gated) -> str:
+        first, later = self.config.stage1_estimator, self.config.stage2_estimator
+        return explain_idle(
+            groups.split(groups.vectors),
+            self.names,
+            self._teaching,
+            self.config,
+            estimator=first if self.stage == 1 else later,
+            dropped=not groups.informative.any(),
+        )
 
     def _apply_gate(
         self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None

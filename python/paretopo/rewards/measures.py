@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from paretopo.config import COUNTS, MEASURES, Objective, RewardsConfig
 from paretopo.config.keys import nearest
+from paretopo.controller.rules import check_number
 from paretopo.rollout import BadRollout, Rollout
 
 
@@ -48,8 +49,10 @@ def complete_rollouts(
 
 def _complete(rollout: Rollout, objectives: Sequence[Objective], config: RewardsConfig) -> Rollout:
     given = rollout.reward_components
+    counts = {"bounds": (0.0, math.inf), "whole": True}
     components: dict[str, float | None] = {
-        name: check_number(rollout.prompt_id, name, value) for name, value in given.items()
+        name: check_number(rollout.prompt_id, name, value, **(counts if name in COUNTS else {}))
+        for name, value in given.items()
     }
     known = dict.fromkeys([*(one.name for one in objectives), *MEASURES])
     for name in components:
@@ -72,57 +75,18 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
         )
     for one in objectives:
         amount = components.get(one.name)
-        if amount is not None:
-            components[one.name] = one.to_measure(amount)
-        check_bounds(rollout.prompt_id, one, components.get(one.name))
+        if amount is not None or (one.gate and one.name in components):
+            measure = None if amount is None else one.to_measure(amount)
+            components[one.name] = check_number(
+                rollout.prompt_id, one.name, measure, one.bounds, gate=bool(one.gate)
+            )
     if not objectives[0].gate:
         return replace(rollout, reward_components=components, solved=None)
     first = objectives[0].name
     decides = components.get(first)
     if decides is None:
-        found = f"{first!r} = None" if first in components else f"no {first!r}"
         raise BadRollout(
-            f"the rollout of prompt {rollout.prompt_id!r} has {found} among its measures: the gate "
-            "applies to every rollout"
+            f"the rollout of prompt {rollout.prompt_id!r} has no {first!r} among its measures: the "
+            "gate applies to every rollout"
         )
     return replace(rollout, reward_components=components, solved=decides > objectives[0].threshold)
-
-
-def check_number(prompt: str, name: str, value: object) -> float | None:
-    """Return a measure as a float, or None.
-
-    Raises:
-        BadRollout: It is not a finite number or, for counts, not an integer of at least 0.
-    """
-    if value is None:
-        return None
-    try:
-        number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    counts = name in COUNTS
-    if not math.isfinite(number) or (counts and not (number.is_integer() and number >= 0.0)):
-        kind = "an integer of at least 0" if counts else "a finite number"
-        raise BadRollout(
-            f"the rollout of prompt {prompt!r} has {name!r} = {value!r} among its measures, "
-            f"expected {kind}, or None if it does not apply"
-        )
-    return number
-
-
-def check_bounds(prompt: str, objective: Objective, value: float | None) -> None:
-    """Refuse a measure outside the bounds of its objective.
-
-    Raises:
-        BadRollout: Names prompt, objective and value.
-    """
-    if value is None:
-        return
-    low, high = objective.low, objective.high
-    if (low is not None and value < low) or (high is not None and value > high):
-        bounds = [f"at least {low:g}"] if low is not None else []
-        bounds += [f"at most {high:g}"] if high is not None else []
-        raise BadRollout(
-            f"the rollout of prompt {prompt!r} has {objective.name!r} = {value:g} among its "
-            f"measures, expected {' and '.join(bounds)}"
-        )

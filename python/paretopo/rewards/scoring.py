@@ -49,31 +49,6 @@ def make_targets(objective: Objective) -> CostTargets | None:
     return CostTargets(by="difficulty") if objective.economy == "laser_d" else None
 
 
-def fill_missing(vectors: NDArray[np.float64], fill: NDArray[np.float64]) -> Outcome:
-    """Return the rewards, with the group's mean if an objective does not apply to a rollout.
-
-    Such an objective is then neutral for the rollout.
-
-    Args:
-        vectors: (..., points, objectives), NaN if one does not apply.
-        fill: (objectives,) the value of an objective that applies to no rollout of a group.
-
-    >>> fill_missing(np.array([[1.0, 3.0], [1.0, np.nan], [0.0, 5.0]]), np.zeros(2))[1].tolist()
-    [1.0, 4.0]
-    """
-    missing = np.isnan(vectors)
-    if not missing.any():
-        return vectors
-    count = (~missing).sum(axis=-2, keepdims=True)
-    mean = np.where(missing, 0.0, vectors).sum(axis=-2, keepdims=True) / count.clip(1)
-    # The mean of equal numbers can differ by rounding, which would break a tie.
-    lowest = np.where(missing, np.inf, vectors).min(axis=-2, keepdims=True)
-    highest = np.where(missing, -np.inf, vectors).max(axis=-2, keepdims=True)
-    mean = np.where(count > 0, np.clip(mean, lowest, highest), fill)
-    filled: Outcome = np.where(missing, mean, vectors)
-    return filled
-
-
 class Scores:
     """The rewards of rollouts, and of every held-out evaluation so far.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paretopo.controller.rules import check_number
 from paretopo.rewards.calls import name_prompts
 from paretopo.rewards.functions import Reward
-from paretopo.rewards.measures import check_number
 from paretopo.rollout import BadRollout
 
 Measured = list[dict[str, float | None]]

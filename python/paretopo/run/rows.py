@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paretopo.rollout import Rollout
 from paretopo.run.files import Row
@@ -62,15 +61,6 @@ def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
         },
         "rewards": {name: average(one) for name, one in rewards.items()},
     }
-
-
-def share_differing(
-    names: Sequence[str], groups: Iterable[NDArray[np.float64]]
-) -> dict[str, float]:
-    """Return the share of groups, (points, objectives), in which an objective's rewards differ."""
-    spans = [np.ptp(group, axis=0) for group in groups]
-    shares = np.mean(np.array(spans) > 0.0, axis=0)
-    return dict(zip(names, shares.tolist(), strict=True))
 
 
 def share_mixed(groups: Sequence[Sequence[Rollout]]) -> float | None:

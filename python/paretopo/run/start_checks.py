@@ -1,14 +1,15 @@
 """Warnings of a run that goes on without an error and learns nothing.
 
-If objectives cannot teach, the curves are flat. The first step and the first held-out evaluation
-show the cause. A steerable policy can lose the choice between its tools at any step.
+If objectives cannot teach, the curves are flat. The steps show the cause
+(:mod:`~paretopo.controller.watch`), as the first held-out evaluation does. A steerable policy can
+lose the choice between its tools at any step.
 """
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,28 +22,6 @@ _LOGGER = logging.getLogger("paretopo")
 _CALLER = 4  # the call of Session.observe, which a warning shows
 FEWEST_MIXED = 0.1  # share of a step's groups
 STEPS_UNMIXED = 10  # in a row, before a warning
-
-
-def warn_of_equal_rewards(
-    objectives: Sequence[Objective], shares: Mapping[str, float], groups: int
-) -> None:
-    """Warn of objectives whose rewards are equal within every group of the first step.
-
-    Args:
-        objectives: Of the run.
-        shares: The share of the groups in which the rewards differ, by objective.
-        groups: Number of groups of the step.
-    """
-    equal = [one.name for one in objectives if one.teaches and not shares[one.name]]
-    if equal:
-        listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
-        _LOGGER.warning(
-            "in the first step, the rewards for %s are equal within every group (%d), so "
-            "nothing is learnt from them; groups with different rewards: %s",
-            " and ".join(map(repr, equal)),
-            groups,
-            listed,
-        )
 
 
 def warn_of_reference(

@@ -11,9 +11,9 @@ from typing import Any
 from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
 from paretopo.config.keys import nearest
 from paretopo.config.notes import Note
+from paretopo.controller.rules import check_number
 from paretopo.rewards.calls import LoopThread
 from paretopo.rewards.functions import Reward, check_measured
-from paretopo.rewards.measures import check_bounds
 from paretopo.rewards.own import OwnRewards
 from paretopo.rewards.values import shape_completion
 from paretopo.rollout import BadRollout, format_prompt
@@ -148,7 +148,7 @@ def _call_once(config: RunConfig, own: OwnRewards, task: Task) -> None:
         for one in config.objectives:
             amount = measured[0].get(one.name)
             if amount is not None:
-                check_bounds(question.id, one, one.to_measure(amount))
+                check_number(question.id, one.name, one.to_measure(amount), one.bounds)
     except BadRollout as error:
         raise ConfigError(
             f"{error} (a call before the model is loaded; each completion was {text[:80]!r}"

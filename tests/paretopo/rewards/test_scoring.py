@@ -8,7 +8,8 @@ import pytest
 from support.rollout_groups import rollouts_of
 
 from paretopo.config import Objective, RewardsConfig, RunConfig
-from paretopo.rewards.scoring import Scores, fill_missing
+from paretopo.controller.rules import fill_missing
+from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
 

@@ -1,0 +1,155 @@
+"""Warnings of a run that goes on without an error and learns nothing, whatever its trainer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paretopo.config import OF_UNKNOWN_UNITS, ParetoPOConfig
+from paretopo.controller.estimators.groups import merge_ties_of_objectives
+
+_LOGGER = logging.getLogger("paretopo")
+IDLE_STEPS = 20  # in a row, before the reason follows
+EQUAL_STEPS = 3  # in a row, before an evaluation names the objective
+
+
+class Watch:
+    """Counts steps that teach nothing, and warns of them once.
+
+    Attributes:
+        speaks: False in all but one of several processes that take the same steps.
+    """
+
+    def __init__(self) -> None:
+        self.speaks = True
+        self._idle, self._named_idle = 0, False  # steps in a row
+        self._equal: dict[str, int] = {}  # steps in a row, by objective
+        self._named: set[str] = set()  # equal ones
+
+    def see_rewards(
+        self, step: int, shares: Mapping[str, float], teach: Sequence[str], groups: int
+    ) -> None:
+        """Count a step; after the first, name the objectives that differ within no group.
+
+        Args:
+            step: Its number, from 1 on.
+            shares: The share of the groups in which the rewards differ, by objective.
+            teach: The objectives to learn from.
+            groups: Number of groups of the step.
+        """
+        for name, share in shares.items():
+            self._equal[name] = 0 if share else self._equal.get(name, 0) + 1
+        self._named -= {name for name, share in shares.items() if share}
+        equal = [name for name in teach if not shares[name]]
+        if step == 1 and equal:
+            listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
+            self._warn(
+                f"in the first step, the rewards for {_join(equal)} are equal within every group "
+                f"({groups}), so nothing is learnt from them; groups with different rewards: "
+                f"{listed}"
+            )
+            self._named |= {*equal}
+
+    def see_evaluation(self, step: int, teach: Sequence[str]) -> None:
+        """Name the objectives that stopped to differ in the latest steps."""
+        stopped = [name for name in teach if self._equal.get(name, 0) >= EQUAL_STEPS]
+        if new := [name for name in stopped if name not in self._named]:
+            since = min(self._equal[name] for name in new)
+            self._warn(
+                f"in the {since} steps up to step {step}, the rewards for {_join(new)} are equal "
+                "within every group, so nothing is learnt from them any more"
+            )
+            self._named |= {*new}
+
+    def see_advantages(self, step: int, *, idle: bool, explain: Callable[[], str]) -> None:
+        """Count a step; warn of the first whose advantages are all 0, and explain 20 in a row.
+
+        Args:
+            step: Its number, from 1 on.
+            idle: True if all its advantages are 0.
+            explain: Returns the reason.
+        """
+        self._idle = self._idle + 1 if idle else 0
+        if idle and not self._named_idle:
+            self._warn(
+                f"every advantage of step {step} is 0, so its rewards teach nothing. This is "
+                f"normal now and then; {IDLE_STEPS} such steps in a row bring the reason here"
+            )
+        self._named_idle |= idle
+        if self._idle == IDLE_STEPS:
+            self._warn(
+                f"every advantage of the {IDLE_STEPS} steps up to step {step} is 0: {explain()}"
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the counts, JSON-able."""
+        return {
+            "idle": [self._idle, self._named_idle],
+            "equal": dict(self._equal),
+            "named": sorted(self._named),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from :meth:`state_dict`; a state of an earlier release starts the counts."""
+        self._idle, self._named_idle = state.get("idle", (0, False))
+        self._equal, self._named = dict(state.get("equal", {})), {*state.get("named", ())}
+
+    def _warn(self, message: str) -> None:
+        if self.speaks:
+            _LOGGER.warning("%s", message)
+
+
+def share_differing(
+    names: Sequence[str], groups: Iterable[NDArray[np.float64]]
+) -> dict[str, float]:
+    """Return the share of groups, (points, objectives), in which an objective's rewards differ."""
+    differ, several = np.zeros(len(names)), [*groups]
+    for group in several:
+        merged = merge_ties_of_objectives(group[None], np.ones((1, len(group)), np.bool_))[0]
+        differ += (merged != merged[:1]).any(axis=0)
+    return dict(zip(names, (differ / max(len(several), 1)).tolist(), strict=True))
+
+
+def explain_idle(
+    groups: Sequence[NDArray[np.float64]],
+    names: Sequence[str],
+    teach: Sequence[str],
+    config: ParetoPOConfig,
+    *,
+    estimator: str,
+    dropped: bool,
+) -> str:
+    """Return the reason why a step has no advantage other than 0.
+
+    Args:
+        groups: (points, objectives) of each group, after the gate.
+        names: Of the objectives.
+        teach: The objectives to learn from.
+        config: The switches.
+        estimator: That of the step.
+        dropped: True if `group_filter` drops every group.
+    """
+    rows = np.concatenate([np.zeros((0, len(names))), *groups])
+    if len(rows) <= len(groups):
+        return "no group has two rollouts to compare: rollouts of one prompt need one group id"
+    ends = zip(names, rows.min(axis=0).tolist(), rows.max(axis=0).tolist(), strict=True)
+    ranges = ", ".join(f"{name} {low:g} to {high:g}" for name, low, high in ends)
+    if config.gate == "success" and not (rows[:, 0] > config.threshold).any():
+        return f"no rollout is above {config.threshold:g} in the gate {names[0]!r} ({ranges})"
+    shares = share_differing(names, groups)
+    if not any(shares[name] for name in teach):
+        return f"the rewards that teach are equal within every group ({ranges})"
+    if dropped:
+        return f'paretopo.group_filter = "{config.group_filter}" drops every group ({ranges})'
+    return (
+        f"the estimator {estimator!r} gives the different rewards of a group one value ({ranges}): "
+        f'check their units, or use stage2_estimator = "{OF_UNKNOWN_UNITS}"'
+    )
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
