@@ -15,7 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from paretopo.config import ConfigError
+from paretopo.config import OF_UNKNOWN_UNITS, ConfigError, ParetoPOConfig
+
+# Trainers do not know the units of their rewards, and have no prices to learn shares from.
+DEFAULT = ParetoPOConfig(stage2_estimator=OF_UNKNOWN_UNITS)
 
 _given: ContextVar[NDArray[np.float64] | None] = ContextVar("advantages", default=None)
 
@@ -36,7 +39,8 @@ def spread(
     """Spread the advantages of the context over the tokens that the policy wrote.
 
     Args:
-        token_level_rewards: (rows, tokens); the result has its device and dtype.
+        token_level_rewards: (rows, tokens); the result has its device and its dtype, or float32
+            if that is narrower.
         response_mask: (rows, tokens), 1 where the policy wrote the token.
 
     Returns:
@@ -53,6 +57,17 @@ def spread(
             "paretopo_colocate_async; its deprecated RayPPOTrainer (trainer.use_v1=false) is not "
             "supported. SkyRL needs a trainer with paretopo.integrations.skyrl.ParetoTraining"
         )
-    values = torch.as_tensor(given).to(token_level_rewards)
-    advantages = values[:, None] * response_mask.to(token_level_rewards)
+    advantages = spread_over_tokens(given, token_level_rewards, response_mask)
     return advantages, advantages.clone()
+
+
+def spread_over_tokens(
+    advantages: NDArray[np.float64], like: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """Return (rows, tokens) advantages, 0 where the mask is, on the device of ``like``.
+
+    Integers and half precision would round them, so the result is float32 there.
+    """
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    values = torch.as_tensor(advantages).to(like.device, dtype)
+    return values[:, None] * mask.to(like.device, dtype)

@@ -13,6 +13,7 @@ import torch
 from paretopo.config import ParetoPOConfig
 from paretopo.controller.by_group import step_by_group
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.advantages import DEFAULT, spread_over_tokens
 
 
 class ParetoAdvantageEstimator:
@@ -21,11 +22,14 @@ class ParetoAdvantageEstimator:
     Args:
         objectives: Names of the columns `reward/NAME`. Larger values are better; the first
             objective is the gate.
-        config: The switches of the controller, by default those of the recommended recipe; its
-            `weights` has a number for each objective.
+        config: The switches of the controller; its `weights` has a number for each objective. By
+            default two rewards of any unit have equal weights.
 
     Attributes:
         controller: After an evaluation, you may call its `observe`.
+
+    Raises:
+        ConfigError: The number of objectives is not that of the weights.
 
     >>> estimator = ParetoAdvantageEstimator(("correct", "brief"))
     >>> prompts = torch.tensor([[7, 8], [9, 0], [7, 8], [9, 0]])
@@ -38,7 +42,7 @@ class ParetoAdvantageEstimator:
 
     def __init__(self, objectives: Sequence[str], config: ParetoPOConfig | None = None) -> None:
         self.objectives = tuple(objectives)
-        self.controller = ParetoPO(config or ParetoPOConfig())
+        self.controller = ParetoPO(config or DEFAULT, names=self.objectives)
 
     def compute_advantage(
         self,
@@ -52,7 +56,8 @@ class ParetoAdvantageEstimator:
 
         Args:
             prompt_ids: (rollouts, tokens) or (rollouts,); rollouts of equal prompts form a group.
-            rewards: (rollouts,); the result has its device and dtype, the values are not used.
+            rewards: (rollouts,); the result has its device and its dtype, or float32 if that is
+                narrower. The values are not used.
             mask: (rollouts, tokens), 1 where the policy wrote the token.
             repeated_batch: Has a column `reward/NAME` of shape (rollouts,) for each objective.
 
@@ -69,7 +74,19 @@ class ParetoAdvantageEstimator:
                 f"the environment must return rewards named {missing}, got the columns {found}"
             )
         columns = [repeated_batch[f"reward/{name}"].flatten() for name in self.objectives]
-        vectors = torch.stack(columns, dim=-1).double().cpu().numpy()
-        prompts = [tuple(one) for one in prompt_ids.reshape(len(prompt_ids), -1).tolist()]
-        step = step_by_group(self.controller, vectors, prompts)
-        return torch.as_tensor(step.advantages).to(rewards)[:, None] * mask.to(rewards)
+        vectors = torch.stack([one.double() for one in columns], dim=-1).cpu()
+        vectors[:, 0] = self._round_threshold(columns[0].cpu(), vectors[:, 0])
+        first: dict[tuple[int, ...], str] = {}
+        prompts = [
+            first.setdefault(tuple(one), f"of row {row}")
+            for row, one in enumerate(prompt_ids.reshape(len(prompt_ids), -1).tolist())
+        ]
+        step = step_by_group(self.controller, vectors.numpy(), prompts)
+        return spread_over_tokens(step.advantages, rewards, mask)
+
+    def _round_threshold(self, gate: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        """Return the gate's values, of which one equal to the threshold is equal in float64."""
+        threshold = self.controller.config.threshold
+        if not gate.is_floating_point():
+            return values
+        return values.masked_fill(gate == torch.tensor(threshold, dtype=gate.dtype), threshold)

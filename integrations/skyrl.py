@@ -14,7 +14,7 @@ from skyrl.backends.skyrl_train.utils.ppo_utils import register_advantage_estima
 from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.by_group import step_by_group
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.advantages import hand_over, spread
+from paretopo.integrations.advantages import DEFAULT, hand_over, spread
 
 ESTIMATOR = "paretopo"  # trainer.algorithm.advantage_estimator
 
@@ -29,12 +29,13 @@ class ParetoTraining:
     Attributes:
         objectives: Names in the dictionary that the environment's `get_metrics` returns at the end
             of a rollout. Larger values are better; the first objective is the gate.
-        pareto: The switches of the controller; its `weights` has a number for each objective.
+        pareto: The switches of the controller; its `weights` has a number for each objective. By
+            default two rewards of any unit have equal weights.
         controller: After an evaluation, you may call its `observe`.
 
     Raises:
         ConfigError: Options select another estimator, use the single reward, or make SkyRL drop the
-            metrics.
+            metrics; or the number of objectives is not that of the weights.
         ValueError: A rollout lacks an objective, or as
             :func:`~paretopo.controller.by_group.step_by_group`.
 
@@ -44,7 +45,7 @@ class ParetoTraining:
     """
 
     objectives: ClassVar[tuple[str, ...]]
-    pareto: ClassVar[ParetoPOConfig] = ParetoPOConfig()
+    pareto: ClassVar[ParetoPOConfig] = DEFAULT
 
     def __init__(self, *parts: Any, **named: Any) -> None:
         super().__init__(*parts, **named)
@@ -60,7 +61,7 @@ class ParetoTraining:
         ):
             if found != needed:
                 raise ConfigError(f"several objectives need {name} = {needed!r}, got {found!r}")
-        self.controller = ParetoPO(self.pareto)
+        self.controller = ParetoPO(self.pareto, names=self.objectives)
 
     def postprocess_generator_output(
         self, generator_output: Any, uids: list[str], *others: Any, **named: Any
@@ -72,7 +73,7 @@ class ParetoTraining:
                 raise ValueError(
                     f"get_metrics of the environment must return {missing}, got {sorted(one)}"
                 )
-        self._vectors = [[float(one[name]) for name in self.objectives] for one in metrics]
+        self._vectors = [[one[name] for name in self.objectives] for one in metrics]
         return super().postprocess_generator_output(  # type: ignore[misc]
             generator_output, uids, *others, **named
         )

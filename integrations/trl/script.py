@@ -22,6 +22,7 @@ from transformers import Trainer, TrainerCallback
 from paretopo.config import (
     MEASURES,
     NONE,
+    OF_UNKNOWN_UNITS,
     ConfigError,
     Objective,
     RunConfig,
@@ -275,7 +276,7 @@ class ScriptSession:
             given = apply_method(table, self._method, given)
         recipe = given.get("recipe", table.get("recipe", "recommended"))
         if functions and recipe == "recommended" and _has_gate(table["objectives"]):
-            table["paretopo"] = {"stage2_estimator": "gd2po"} | dict(table.get("paretopo", {}))
+            table["paretopo"] = {"stage2_estimator": OF_UNKNOWN_UNITS} | dict(table.get("paretopo", {}))
         known = {
             "backend": "trl",
             "seed": args.seed,

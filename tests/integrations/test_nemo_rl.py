@@ -44,7 +44,7 @@ def recorded(kind=dict):
 
 def check(advantages):
     vectors = np.stack([BATCH[f"reward/{name}"] for name in NAMES], axis=-1)
-    expected, state = advantages_by_group(vectors, [0, 1] * 3, CONFIG)
+    expected, state = advantages_by_group(vectors, [0, 1] * 3, CONFIG, names=NAMES)
     assert len(set(expected.tolist())) >= 4
     assert advantages.dtype == torch.float32
     np.testing.assert_array_equal(advantages, np.float32(expected[:, None] * MASK.numpy()))

@@ -630,7 +630,7 @@ def test_hooks_for_other_trainers_give_the_same_advantages(tmp_path):
     for groups, expected in zip(steps, advantages.reshape(STEPS, -1), strict=True):
         vectors = np.array([one.rewards for group in groups for one in group])
         ids = [one.prompt_id for group in groups for one in group]
-        found, state = advantages_by_group(vectors, ids, config, state)
+        found, state = advantages_by_group(vectors, ids, config, state, names=names)
         np.testing.assert_array_equal(found, expected)
         columns = torch.tensor(vectors.T)
         batch = {f"reward/{name}": column for name, column in zip(names, columns, strict=True)}

@@ -117,7 +117,8 @@ def test_vectors_of_environments_become_advantages_of_skyrls_batch():
     data = take_step(trainer)
     vectors = [[text.startswith(RIGHT[asked]), -len(text)] for asked, text in ROLLOUTS]
     groups = [asked for asked, _ in ROLLOUTS]
-    expected, state = advantages_by_group(vectors, groups, Trainer.pareto)
+    config, names = Trainer.pareto, Trainer.objectives
+    expected, state = advantages_by_group(vectors, groups, config, names=names)
     assert np.count_nonzero(expected) == 4
     given = np.append(expected, [0.0, 0.0])[:, None] * data["response_mask"].numpy()
     np.testing.assert_array_equal(data["advantages"].numpy(), np.float32(given))
