@@ -85,7 +85,7 @@ class ParetoAdvantageEstimator:
         return spread_over_tokens(step.advantages, rewards, mask)
 
     def _round_threshold(self, gate: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        """Return the gate's values, of which one equal to the threshold is equal in float64."""
+        """Return the values of the gate; one equal to the threshold stays equal in float64."""
         threshold = self.controller.config.threshold
         if not gate.is_floating_point():
             return values

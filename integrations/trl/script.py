@@ -37,7 +37,7 @@ from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.script_rewards import (
     ScriptRewards,
-    check_reward,
+    check_rewards,
     find_declared,
     split_reward,
 )
@@ -173,12 +173,9 @@ class ScriptSession:
             )
         settings = self._config.rewards
         limits = Limits(settings.timeout if self._has_timeout() else None, settings.retries)
-        trainer.reward_funcs = [
-            function
-            if isinstance(function, torch.nn.Module)
-            else check_reward(function, name, limits, skips=self._is_skipped(name))
-            for function, name in zip(trainer.reward_funcs, trainer.reward_func_names, strict=True)
-        ]
+        check_rewards(
+            trainer, limits, [one for one in trainer.reward_func_names if self._is_skipped(one)]
+        )
         self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
         trainer.add_callback(LearningRateFactor(trainer))
         recorded = _ScriptCallback(trainer, self, self._rewards)
@@ -276,7 +273,9 @@ class ScriptSession:
             given = apply_method(table, self._method, given)
         recipe = given.get("recipe", table.get("recipe", "recommended"))
         if functions and recipe == "recommended" and _has_gate(table["objectives"]):
-            table["paretopo"] = {"stage2_estimator": OF_UNKNOWN_UNITS} | dict(table.get("paretopo", {}))
+            table["paretopo"] = {"stage2_estimator": OF_UNKNOWN_UNITS} | dict(
+                table.get("paretopo", {})
+            )
         known = {
             "backend": "trl",
             "seed": args.seed,

@@ -7,16 +7,21 @@ import functools
 import inspect
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
 from paretopo.config import ConfigError
 from paretopo.integrations.trl.rewards import HANDED_OVER, count_turns
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
+from paretopo.integrations.trl.trainer import (
+    ParetoAdvantages,
+    ParetoGRPOTrainer,
+    name_prompt,
+)
 from paretopo.rewards.calls import Limits, await_again, call_again, is_async
 from paretopo.rewards.functions import describe_function
 from paretopo.rewards.values import check_components, check_values
@@ -93,25 +98,50 @@ class ScriptRewards:
         self._arrived = 0
 
 
-def check_reward(
-    function: Callable[..., Any], name: str, limits: Limits, *, skips: bool = False
-) -> Callable[..., Any]:
-    """Wrap a reward function to check its numbers before they become a tensor.
-
-    The wrapper returns NaN for None.
+def check_rewards(
+    trainer: ParetoAdvantages, limits: Limits | None = None, skipped: Collection[str] = ()
+) -> None:
+    """Wrap the trainer's reward functions to check and keep their numbers: TRL rounds them.
 
     Args:
-        function: A reward function of TRL, synchronous or not.
-        name: Its name in errors.
-        limits: Limits of a call.
-        skips: True if a failing call leaves its rollouts without the objective.
+        trainer: Its functions are replaced, except reward models.
+        limits: Limits of each call.
+        skipped: Functions of which a failing call leaves its rollouts without the objective.
     """
+    made: Any = trainer
+    made.reward_funcs = [
+        function
+        if isinstance(function, torch.nn.Module)
+        else _check_reward(
+            function,
+            name,
+            limits or Limits(),
+            functools.partial(_keep, trainer, at),
+            name in skipped,
+        )
+        for at, (function, name) in enumerate(
+            zip(made.reward_funcs, made.reward_func_names, strict=True)
+        )
+    ]
 
-    def fail(names: Sequence[str], error: BadRollout) -> list[None]:
+
+def _keep(trainer: ParetoAdvantages, at: int, values: list[float | None]) -> list[float | None]:
+    trainer.values[at] = values
+    return values
+
+
+def _check_reward(
+    function: Callable[..., Any],
+    name: str,
+    limits: Limits,
+    keep: Callable[[list[float | None]], list[float | None]],
+    skips: bool,
+) -> Callable[..., Any]:
+    def fail(names: Sequence[str], error: BadRollout) -> list[float | None]:
         if not skips:
             raise error
         _LOGGER.warning("%s: %s does not apply to these rollouts", error, name)
-        return [None for _ in names]
+        return keep([None for _ in names])
 
     if is_async(function):
 
@@ -123,7 +153,7 @@ def check_reward(
                 values = await await_again(name, call, names, limits)
             except BadRollout as error:
                 return fail(names, error)
-            return check_undivided(name, names, values)
+            return keep(check_undivided(name, names, values))
 
         return waited
 
@@ -135,7 +165,7 @@ def check_reward(
             values = call_again(name, call, names, limits)
         except BadRollout as error:
             return fail(names, error)
-        return check_undivided(name, names, values)
+        return keep(check_undivided(name, names, values))
 
     return called
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
+from paretopo.controller.rules import check_number, name_objectives
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.huggingface.turns import Turns, can_keep
 from paretopo.integrations.trl import shared_prompts
@@ -53,7 +54,10 @@ class ParetoAdvantages:
 
     Attributes:
         controller: Set it before training starts.
-        rewards: (rollouts of all processes, objectives) float64 of the latest batch.
+        rewards: (rollouts of all processes, objectives) float64 of the latest batch; NaN where one
+            does not apply.
+        values: The values of the reward functions, by their index, for this process's rollouts of
+            the latest batch: TRL rounds them to float32.
         response_tokens: (rollouts of all processes,) tokens that the policy wrote, without tool
             results.
         truncated: (rollouts of all processes,) bool, did the response run out of room?
@@ -65,6 +69,7 @@ class ParetoAdvantages:
 
     controller: ParetoPO
     rewards: NDArray[np.float64]
+    values: dict[int, list[float | None]]
     response_tokens: NDArray[np.int64]
     truncated: NDArray[np.bool_]
     advantages: NDArray[np.float64]
@@ -73,17 +78,12 @@ class ParetoAdvantages:
     generation_seconds: float = 0.0
     _generation_started: float = 0.0
 
-    @property
-    def rewards_per_rollout(self) -> int:
-        """Return the number of reward functions that the trainer must have."""
-        return self.controller.objectives
-
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
     ) -> Any:
         self.generation_seconds = time.perf_counter() - self._generation_started
         # Clear it first: if TRL ever stops calling this method, the next batch finds nothing.
-        self.rewards = np.empty((0, 0))
+        self.rewards, self.values = np.empty((0, 0)), {}
         matrix = super()._calculate_rewards(  # type: ignore[misc]
             inputs, prompts, completions, *args, **kwargs
         )
@@ -113,8 +113,9 @@ class ParetoAdvantages:
 
     def compute_advantages(self, points: int) -> NDArray[np.float64]:
         """Return (groups, points) advantages of the latest batch of all processes."""
-        rewards = self.rewards.reshape(-1, points, self.rewards.shape[1])
-        return self.controller.step(rewards).advantages
+        given = np.where(np.isnan(self.rewards), None, self.rewards)
+        rewards = given.reshape(-1, points, given.shape[1])
+        return self.controller.step(rewards, prompts=self.prompt_names[::points]).advantages
 
     def texts(self, rows: Iterable[int]) -> dict[int, dict[str, Any]]:
         """Return prompt, answer and segments of some rollouts of the latest batch.
@@ -131,13 +132,12 @@ class ParetoAdvantages:
         return {row: text for part in gather_object([own]) for row, text in part.items()}
 
     def _check_rewards(self, matrix: Any, local_rows: int) -> NDArray[np.float64]:
-        """Return the gathered rewards as float64; refuse other shapes, and NaN by name."""
+        """Return the rewards of all processes as float64; refuse other shapes, and NaN of models.
+
+        Raises:
+            BadRollout: A reward model returned NaN.
+        """
         names = self.reward_func_names  # type: ignore[attr-defined]
-        if len(names) != self.rewards_per_rollout:
-            raise ValueError(
-                f"the controller has {self.rewards_per_rollout} objectives, the trainer "
-                f"{len(names)} reward functions ({', '.join(names)}): give one per objective"
-            )
         rows = self.accelerator.num_processes * local_rows  # type: ignore[attr-defined]
         if not isinstance(matrix, torch.Tensor) or tuple(matrix.shape) != (rows, len(names)):
             seen = tuple(matrix.shape) if isinstance(matrix, torch.Tensor) else type(matrix)
@@ -150,19 +150,23 @@ class ParetoAdvantages:
                 f"expected {rows} prompts with {rows} rewards, got {len(self.prompt_names)}"
             )
         rewards: NDArray[np.float64] = matrix.detach().cpu().double().numpy()
-        self._refuse_broken(rewards)
-        return rewards
+        for row, at in np.argwhere(~np.isfinite(rewards)):
+            if at not in self.values:  # of a reward model
+                check_number(self.prompt_names[row], names[at], rewards[row, at].item())
+        return self._restore(rewards, local_rows) if self.values else rewards
 
-    def _refuse_broken(self, rewards: NDArray[np.float64]) -> None:
-        names = self.reward_func_names  # type: ignore[attr-defined]
-        broken = np.argwhere(~np.isfinite(rewards))
-        if len(broken):
-            row, column = (int(index) for index in broken[0])
-            raise ValueError(
-                f"reward {names[column]!r} of prompt {self.prompt_names[row]!r} is "
-                f"{rewards[row, column]}, expected a finite number for every rollout (a reward "
-                f"function that returns None gives nan); {len(broken)} such values in this batch"
-            )
+    def _restore(self, rounded: NDArray[np.float64], local_rows: int) -> NDArray[np.float64]:
+        """Return TRL's matrix with the numbers that the reward functions returned."""
+        start = self.accelerator.process_index * local_rows  # type: ignore[attr-defined]
+        local = rounded[start : start + local_rows].copy()
+        for at, values in self.values.items():
+            exact = np.array(values, np.float64)  # None becomes NaN
+            with np.errstate(over="ignore"):
+                same = np.array_equal(np.float32(exact), local[:, at], equal_nan=True)
+            if not same:
+                raise UnexpectedTRL(f"TRL changed the values {values} to {local[:, at].tolist()}")
+            local[:, at] = exact
+        return np.array(gather_object(local.tolist()), np.float64)
 
     def _check_groups(self, points: int) -> None:
         """Refuse a batch whose groups are not contiguous."""
@@ -254,8 +258,8 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
     Raises:
         ValueError: Both `session` and `controller` are given, or `evaluation_temperature` is
             negative or given together with vLLM.
-        ConfigError: The session's objectives do not fit the reward functions, or its methods do not
-            fit the arguments; names them.
+        ConfigError: The controller's weights or the session's objectives do not fit the reward
+            functions, or its methods do not fit the arguments; names them.
 
     Example:
         >>> trainer = ParetoGRPOTrainer(model=…, reward_funcs=[correct, short], …)  # doctest: +SKIP
@@ -312,6 +316,12 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             if self.use_vllm:
                 raise ValueError("evaluation_temperature has no effect on vLLM: leave it None")
         self._evaluation_temperature = evaluation_temperature
+        if controller is not None:
+            controller.names = name_objectives(controller.config, self.reward_func_names)
+            controller.watch.speaks = self.accelerator.is_main_process
+            from paretopo.integrations.trl.script_rewards import check_rewards
+
+            check_rewards(self)
         if session is not None and not isinstance(session, Session):
             self.script = session
             self.session_rewards = session.attach(self)
@@ -344,13 +354,6 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
 
             weights = load_peft_weights(resume_from_checkpoint, device="cpu")
             set_peft_model_state_dict(model, weights, "default")
-
-    @property
-    def rewards_per_rollout(self) -> int:
-        """Return the number of reward functions required; a session checks its own."""
-        if self.session is not None or self.script is not None:
-            return len(self.reward_func_names)
-        return super().rewards_per_rollout
 
     def compute_advantages(self, points: int) -> NDArray[np.float64]:
         """Return the session's advantages for the measured rollouts, or else the controller's."""
@@ -557,11 +560,6 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         if self.script is not None:
             self.script.measure(self.rewards)
         return matrix
-
-    def _refuse_broken(self, rewards: NDArray[np.float64]) -> None:
-        """Leave the check to the session, for which a missing reward does not apply."""
-        if self.session is None and self.script is None:
-            super()._refuse_broken(rewards)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluate as `GRPOTrainer` does, at the evaluation temperature."""
