@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo.config import MEASURES
+from paretopo.config import MEASURES, SKIPPED
 from paretopo.config.keys import nearest
+from paretopo.controller.rules import check_number
 from paretopo.integrations.agents.responses import write_completion
 from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout, Rollout, digest_prompt, format_answer, split_tokens
@@ -94,19 +95,11 @@ def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str,
             "extra_logs: its last turn must set them, a mapping of names to numbers; got "
             f"{given!r} and keys {sorted(logs)}"
         )
-    components: dict[str, float | None] = {}
-    for key, value in given.items():
-        try:
-            number = None if value is None else float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not isinstance(key, str) or (number is not None and not math.isfinite(number)):
-            raise BadRollout(
-                f"the agent's rollout of prompt {name!r} has {key!r} = {value!r} in its "
-                f"{REWARD_COMPONENTS}, expected a finite number, or None if it does not apply"
-            )
-        components[key] = number
-    return components
+    # A key that is no name has no number either.
+    return {
+        key: check_number(name, key, value if isinstance(key, str) else repr(value))
+        for key, value in given.items()
+    }
 
 
 def put_components(
@@ -124,7 +117,7 @@ def put_components(
     Raises:
         BadRollout: A name is neither an objective nor measured here.
     """
-    known = dict.fromkeys([*objectives, *MEASURES])
+    known = dict.fromkeys([*objectives, *MEASURES, SKIPPED])
     for name, value in components.items():
         if name not in known:
             [prompt], [label] = experience.prompts, experience.labels

@@ -15,7 +15,7 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
-from paretopo.config import ConfigError
+from paretopo.config import SKIPPED, ConfigError
 from paretopo.integrations.trl.rewards import HANDED_OVER, count_turns
 from paretopo.integrations.trl.trainer import (
     ParetoAdvantages,
@@ -76,6 +76,8 @@ class ScriptRewards:
                     for name, column in self._columns.items()
                 },
             }
+            if trainer.failed:
+                components[SKIPPED] = len(trainer.failed)
             kind = row.get("kind")
             local.append(
                 Rollout(
@@ -108,39 +110,34 @@ def check_rewards(
         limits: Limits of each call.
         skipped: Functions of which a failing call leaves its rollouts without the objective.
     """
-    made: Any = trainer
-    made.reward_funcs = [
+    inside: Any = trainer  # TRL's trainer, too
+    inside.reward_funcs = [
         function
         if isinstance(function, torch.nn.Module)
-        else _check_reward(
-            function,
-            name,
-            limits or Limits(),
-            functools.partial(_keep, trainer, at),
-            name in skipped,
-        )
+        else _check_reward(function, name, trainer, at, limits or Limits(), name in skipped)
         for at, (function, name) in enumerate(
-            zip(made.reward_funcs, made.reward_func_names, strict=True)
+            zip(inside.reward_funcs, inside.reward_func_names, strict=True)
         )
     ]
-
-
-def _keep(trainer: ParetoAdvantages, at: int, values: list[float | None]) -> list[float | None]:
-    trainer.values[at] = values
-    return values
 
 
 def _check_reward(
     function: Callable[..., Any],
     name: str,
+    trainer: ParetoAdvantages,
+    at: int,
     limits: Limits,
-    keep: Callable[[list[float | None]], list[float | None]],
     skips: bool,
 ) -> Callable[..., Any]:
+    def keep(values: list[float | None]) -> list[float | None]:
+        trainer.values[at] = values
+        return values
+
     def fail(names: Sequence[str], error: BadRollout) -> list[float | None]:
         if not skips:
             raise error
         _LOGGER.warning("%s: %s does not apply to these rollouts", error, name)
+        trainer.failed.add(at)
         return keep([None for _ in names])
 
     if is_async(function):

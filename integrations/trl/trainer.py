@@ -58,6 +58,7 @@ class ParetoAdvantages:
             does not apply.
         values: The values of the reward functions, by their index, for this process's rollouts of
             the latest batch: TRL rounds them to float32.
+        failed: The indices of functions whose call failed and is skipped.
         response_tokens: (rollouts of all processes,) tokens that the policy wrote, without tool
             results.
         truncated: (rollouts of all processes,) bool, did the response run out of room?
@@ -70,6 +71,7 @@ class ParetoAdvantages:
     controller: ParetoPO
     rewards: NDArray[np.float64]
     values: dict[int, list[float | None]]
+    failed: set[int]
     response_tokens: NDArray[np.int64]
     truncated: NDArray[np.bool_]
     advantages: NDArray[np.float64]
@@ -83,7 +85,7 @@ class ParetoAdvantages:
     ) -> Any:
         self.generation_seconds = time.perf_counter() - self._generation_started
         # Clear it first: if TRL ever stops calling this method, the next batch finds nothing.
-        self.rewards, self.values = np.empty((0, 0)), {}
+        self.rewards, self.values, self.failed = np.empty((0, 0)), {}, set()
         matrix = super()._calculate_rewards(  # type: ignore[misc]
             inputs, prompts, completions, *args, **kwargs
         )

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paretopo.config import MEASURES
+from paretopo.config import MEASURES, SKIPPED
 from paretopo.config.keys import nearest
 from paretopo.integrations.agents.responses import write_completion
 from paretopo.rewards.own import OwnRewards
@@ -183,7 +183,7 @@ class Rows:
                     f"{objective!r} in its reward_extra_info: compute_score must return it with "
                     f"'score', None if it does not apply; {nearest(objective, extra)}"
                 )
-        known = dict.fromkeys([*self._objectives, *MEASURES])
+        known = dict.fromkeys([*self._objectives, *MEASURES, SKIPPED])
         components = {one: extra[one] for one in known if one in extra}
         turns = self._field("num_turns", row)
         if turns is not None:  # turns of user, policy and tools

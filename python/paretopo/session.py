@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
+from paretopo.config import SKIPPED
 from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import step_by_group
 from paretopo.controller.limits import judge
@@ -46,6 +47,7 @@ from paretopo.run.rows import (
     average,
     average_measures,
     average_outcomes,
+    count_skipped,
     list_values,
     share_mixed,
     tabulate_questions,
@@ -199,7 +201,8 @@ class Session:
                 for one, vector in rewarded
             ]
             scored.append(ScoredGroup(tuple(rollouts)))
-            self._groups.update(scored=1, informative=int(informative))
+            skipped = count_skipped(group)
+            self._groups.update(scored=1, informative=int(informative), skipped=skipped)
             for name, values in self._limited.items():
                 values += list_values(name, group)
         self._consumed += len(groups)
@@ -410,6 +413,7 @@ class Session:
                 for kind in kinds
             },
         }
+        row |= self._count_skipped(count_skipped(ordered))
         if seconds is not None:
             row["seconds"] = seconds
         if self._writes:
@@ -643,7 +647,13 @@ class Session:
         """Count the groups scored since the last recorded step."""
         scored = self._groups["scored"]
         kept = self._groups["informative"] / scored if scored else 1.0
-        return {"generated_groups": scored, "kept": kept}
+        return {"generated_groups": scored, "kept": kept} | self._count_skipped(
+            self._groups["skipped"]
+        )
+
+    def _count_skipped(self, count: int) -> Row:
+        """Return the number of rewards that failed calls left out, in a run that skips these."""
+        return {SKIPPED: count} if self.config.rewards.failing == "skip" else {}
 
     def _tracked(self, row: Row) -> dict[str, float]:
         archive = self.controller.archive

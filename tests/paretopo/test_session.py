@@ -242,9 +242,37 @@ def test_an_objective_that_never_differs_is_named_at_the_first_step(tmp_path, ca
         session.advantages(groups)
         session.record_step(step, {})
     assert session.run.steps()[0]["differs"] == {"correct": 0.0, "polite": 0.5}
-    [record] = caplog.records
+    [record] = [one for one in caplog.records if "in the first step" in one.message]
     assert "the rewards for 'correct' are equal within every group (2)" in record.message
     assert "correct 0 %, polite 50 %" in record.message
+
+
+def test_an_objective_that_stops_to_differ_is_named_at_the_next_evaluation(tmp_path, caplog):
+    session = new_session(tmp_path, POLITE, paretopo__stage2_estimator="gdpo")
+
+    def train(*polite):
+        session.advantages([rate(session, *polite)])
+        session.record_step(session.steps_done(), {})
+
+    def named():
+        session.observe(session.steps_done(), [Rollout("q", {"correct": 1.0, "polite": 0.5})])
+        found = [one.message for one in caplog.records if "'polite' are equal" in one.message]
+        caplog.clear()
+        return found
+
+    for polite in ((0.0, 1.0), (0.0, 1.0), (0.5, 0.5), (0.5, 0.5)):
+        train(*polite)
+    assert named() == []
+    train(0.5, 0.5)
+    [message] = named()
+    assert message.startswith("in the 3 steps up to step 5, the rewards for 'polite' are equal")
+    train(0.5, 0.5)
+    assert named() == []  # once
+    for polite in ((0.0, 1.0), *[(0.5, 0.5)] * 3):
+        train(*polite)
+    state = session.state()
+    session.restore(state)
+    assert len(named()) == 1  # it differed in between
 
 
 def test_an_objective_that_applies_to_no_held_out_question_is_named(tmp_path, caplog):

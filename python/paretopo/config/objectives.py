@@ -34,6 +34,8 @@ from paretopo.config.keys import (
 # Measured without user code, each in its own unit.
 MEASURES = ("correct", "calls", "failed_calls", "tokens", "turns", "seconds", "dollars")
 COUNTS = frozenset({"calls", "failed_calls", "tokens", "turns"})  # integers
+# The number of a rollout's rewards that are missing because a call failed, with failing = "skip".
+SKIPPED = "skipped_rewards"
 _WORST, _KEEPS = "worst", "keeps"
 
 # The reward of a failed rollout: a number, the worst of its group, or its own.

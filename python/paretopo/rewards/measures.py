@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paretopo.config import COUNTS, MEASURES, Objective, RewardsConfig
+from paretopo.config import COUNTS, MEASURES, SKIPPED, Objective, RewardsConfig
 from paretopo.config.keys import nearest
 from paretopo.controller.rules import check_number
 from paretopo.rollout import BadRollout, Rollout
@@ -54,7 +54,7 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
         name: check_number(rollout.prompt_id, name, value, **(counts if name in COUNTS else {}))
         for name, value in given.items()
     }
-    known = dict.fromkeys([*(one.name for one in objectives), *MEASURES])
+    known = dict.fromkeys([*(one.name for one in objectives), *MEASURES, SKIPPED])
     for name in components:
         if name not in known:
             raise BadRollout(

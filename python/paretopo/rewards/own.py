@@ -26,7 +26,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from paretopo.config import RunConfig
+from paretopo.config import SKIPPED, RunConfig
 from paretopo.rewards.calls import (
     Hung,
     Limits,
@@ -41,6 +41,7 @@ from paretopo.rewards.values import Measured, check_components
 from paretopo.rollout import BadRollout
 
 _LOGGER = logging.getLogger("paretopo")
+_FAILED = object()  # the result of a call that is skipped
 
 
 class _Loops:
@@ -112,9 +113,11 @@ class OwnRewards:
         values |= self._gather(waiting, given, ids)
         measured: Measured = [{} for _ in completions]
         for reward in self.rewards:
-            rows = check_components(reward, ids, values[reward.name])
+            value = values[reward.name]
+            failed = value is _FAILED
+            rows = check_components(reward, ids, [None for _ in ids] if failed else value)
             for one, row in zip(measured, rows, strict=True):
-                one |= row
+                one |= row | ({SKIPPED: (one.get(SKIPPED) or 0) + len(row)} if failed else {})
         return measured
 
     def _call(self, reward: Reward, given: Mapping[str, Any], ids: Sequence[str]) -> Any:
@@ -127,7 +130,7 @@ class OwnRewards:
         try:
             return call_again(reward.name, call, ids, Limits() if reward.is_model else self._limits)
         except BadRollout as error:
-            return self._fail(reward, ids, error)
+            return self._fail(reward, error)
 
     def _gather(
         self, rewards: Sequence[Reward], given: Mapping[str, Any], ids: Sequence[str]
@@ -146,17 +149,17 @@ class OwnRewards:
             except Hung:  # it blocks the loop: the next batch gets another
                 _LOOPS.drop()
                 error = BadRollout(describe_hang(reward.name, ids, self._limits))
-                values[reward.name] = self._fail(reward, ids, error)
+                values[reward.name] = self._fail(reward, error)
             except BadRollout as error:
-                values[reward.name] = self._fail(reward, ids, error)
+                values[reward.name] = self._fail(reward, error)
         return values
 
-    def _fail(self, reward: Reward, ids: Sequence[str], error: BadRollout) -> Any:
-        """Raise the error, or log it and continue without these values."""
+    def _fail(self, reward: Reward, error: BadRollout) -> Any:
+        """Raise the error, or log it and return the mark of a failed call."""
         if not self._skips or self._gate in reward.objectives:
             raise error
         _LOGGER.warning("%s: %s does not apply to these rollouts", error, reward.name)
-        return [None for _ in ids]
+        return _FAILED
 
 
 def load_own_rewards(config: RunConfig) -> OwnRewards | None:

@@ -6,6 +6,7 @@ most one torn last line, which is dropped at the next read or append.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -23,6 +24,7 @@ def append_row(path: Path, row: Mapping[str, Any]) -> None:
 
     Raises:
         ValueError: the row does not say its step.
+        OSError: The row was not written whole, as on a full disk.
     """
     if "step" not in row:
         raise ValueError(f"a row of {path.name} must say its step, got keys {sorted(row)}")
@@ -31,9 +33,16 @@ def append_row(path: Path, row: Mapping[str, Any]) -> None:
     # One write to a file opened for appending: a row is there whole or is the torn last line.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        os.write(descriptor, line)
+        written = os.write(descriptor, line)
     finally:
         os.close(descriptor)
+    if written < len(line):
+        raise OSError(
+            errno.ENOSPC,
+            f"only {written} of the {len(line)} bytes of a record were written: free space on the "
+            "disk, and resume the run",
+            str(path),
+        )
 
 
 def read_rows(path: Path) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from paretopo.config import SKIPPED
 from paretopo.rollout import Rollout
 from paretopo.run.files import Row
 
@@ -21,6 +22,11 @@ def list_values(name: str, rollouts: Iterable[Rollout]) -> list[float]:
     """Return an objective's values, of the rollouts to which it applies."""
     values = (one.reward_components.get(name) for one in rollouts)
     return [value for value in values if value is not None]
+
+
+def count_skipped(rollouts: Iterable[Rollout]) -> int:
+    """Return the number of rewards that failed calls left out."""
+    return int(sum(list_values(SKIPPED, rollouts)))
 
 
 def average(values: Sequence[float]) -> float | None:

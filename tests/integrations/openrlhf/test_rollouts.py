@@ -143,7 +143,7 @@ def test_prompts_are_called_by_their_label_or_a_digest():
         ({"reward_components": {"correct": float("nan")}}, "'q' has 'correct' = nan"),
         ({"reward_components": {"correct": "yes"}}, "'q' has 'correct' = 'yes'"),
         ({"reward_components": {"calls": float("inf")}}, "'q' has 'calls' = inf"),
-        ({"reward_components": {3: 1.0}}, "'q' has 3 = 1.0"),
+        ({"reward_components": {3: 1.0}}, "'q' has 3 = '1.0'"),
     ],
 )
 def test_bad_logs_name_prompt_and_key(logs, complaint):

@@ -235,6 +235,8 @@ def test_a_failing_function_can_be_left_out(tmp_path, caplog):
     trainer.train()
     run = RunFolder.open(tmp_path)
     assert run.steps()[0]["measured"]["even"] is None
+    assert run.steps()[0]["skipped_rewards"] == 8
+    assert [row["skipped_rewards"] for row in run.evaluations()] == [10, 10]
     assert "ConnectionError: 503: even does not apply to these rollouts" in caplog.text
 
 

@@ -181,6 +181,69 @@ def test_wrong_shapes_are_named(shape):
         controller().step(np.zeros(shape))
 
 
+IDLE = {
+    "no rollout is above 0 in the gate 'right' (right 0 to 0, cost -9 to -9)": (
+        {},
+        [[[0.0, -9.0], [0.0, -1.0]]],  # the gate lowers both costs to the worst
+    ),
+    "the rewards that teach are equal within every group (right 1 to 1, cost -2 to -2)": (
+        {},
+        [[[1.0, -2.0], [1.0, -2.0]]],
+    ),
+    "no group has two rollouts to compare": ({}, [[[1.0, -2.0]], [[1.0, -1.0]]]),
+    'paretopo.group_filter = "accuracy" drops every group (right 1 to 1, cost -2 to -1)': (
+        {"group_filter": "accuracy"},
+        [[[1.0, -2.0], [1.0, -1.0]]],
+    ),
+    "the estimator 'hypervolume' gives the different rewards of a group one value (right 0 to 1": (
+        {"stage2_estimator": "hypervolume"},
+        [[[1.0, -900.0], [1.0, -100.0], [0.0, -5000.0]]],
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", IDLE)
+def test_steps_without_any_advantage_are_named_once_and_explained_after_20(reason, caplog):
+    switches, rewards = IDLE[reason]
+    config = ParetoPOConfig(**{"stage2_estimator": "gd2po"} | switches)
+    state = ParetoPO(config, names=("right", "cost")).state_dict()
+    for step in range(1, 25):
+        method = ParetoPO(config, names=("right", "cost"))
+        method.load_state_dict(json.loads(json.dumps(state)))
+        assert not method.step(rewards).advantages.any()
+        state = method.state_dict()
+        said = [one.message for one in caplog.records if "every advantage" in one.message]
+        assert len(said) == 1 + (step >= 20)
+    assert said[0].startswith("every advantage of step 1 is 0")
+    assert said[1].startswith(f"every advantage of the 20 steps up to step 20 is 0: {reason}")
+
+
+def test_steps_with_advantages_are_not_idle(caplog):
+    method = controller(stage1_steps=0)
+    for _ in range(10):
+        method.step([[[1.0, 1.0], [1.0, 0.0]]])
+        method.step([[[1.0, 1.0], [1.0, 1.0]]])
+    method.watch.speaks = False
+    for _ in range(30):
+        method.step([[[1.0, 1.0], [1.0, 1.0]]])
+    assert sum("every advantage" in one.message for one in caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([[0.5, -0.5]], "not negative, got -0.5 for 'objective 1' in the group of prompt 0"),
+        ([[np.nan, 0.5]], "must be finite .*, got nan for 'objective 0'"),
+        ([[0.5, 0.5]] * 2, r"each of the 1 groups .* got shape \(2, 2\)"),
+    ],
+)
+def test_broken_weights_of_a_group_are_named(weights, message):
+    method = controller()
+    with pytest.raises(ValueError, match=message):
+        method.step([[[1.0, 1.0], [0.0, 0.0]]], weights=weights)
+    assert method.steps_taken == 0
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_broken_reward_is_located_and_counts_no_step(value):
     rewards = np.zeros((3, 4, 2))

@@ -169,7 +169,7 @@ async def polite(completions):
 def test_a_coroutine_that_blocks_its_loop_hangs_only_its_own_batch(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(calls, "_SLACK", 0.1)
     rewards = rewards_of(tmp_path, BLOCKING, "polite", timeout=0.2, failing="skip")
-    assert measure(rewards, ("hang", "a")) == [{"polite": None}] * 2
+    assert measure(rewards, ("hang", "a")) == [{"polite": None, "skipped_rewards": 1}] * 2
     assert (
         "the reward 'polite' hung on prompt 'q': it took more than rewards.timeout" in caplog.text
     )
@@ -219,7 +219,8 @@ def test_the_last_failure_stops_the_run_or_leaves_the_objective_out(tmp_path, wa
     skipping = {"retries": 1, "failing": "skip"}
     with caplog.at_level(logging.WARNING, "paretopo"):
         rewards = rewards_of(tmp_path, text, "polite", "safe", **skipping)
-        assert measure(rewards) == [{"polite": None, "safe": None}] * 2
+        none = {"polite": None, "safe": None, "skipped_rewards": 2}
+        assert measure(rewards) == [none] * 2
     assert "ConnectionError: 503: safe does not apply to these rollouts" in caplog.text
     with pytest.raises(BadRollout, match="'polite' failed"):
         measure(rewards_of(tmp_path, text, "polite", "safe", gate=True, **skipping))

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -87,6 +88,17 @@ def test_rows_come_back_as_plain_json(run):
 def test_a_row_without_a_step_is_refused(run):
     with pytest.raises(ValueError, match=r"a row of steps.jsonl must say its step, got keys"):
         run.append_step({"loss": 1.0})
+
+
+def test_a_row_that_does_not_fit_on_the_disk_stops_the_run(run, monkeypatch):
+    run.append_step({"step": 1})
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:9]))
+    with pytest.raises(OSError, match=r"only 9 of the 23 bytes .* free space .*steps.jsonl"):
+        run.append_step({"step": 2, "loss": 0.25})
+    monkeypatch.undo()
+    run.append_step({"step": 3})
+    assert [row["step"] for row in run.steps()] == [1, 3]
 
 
 @pytest.mark.parametrize("cut", range(1, 18))
