@@ -108,7 +108,7 @@ def check_rewards(
     Args:
         trainer: Its functions are replaced, except reward models.
         limits: Limits of each call.
-        skipped: Functions of which a failing call leaves its rollouts without the objective.
+        skipped: Functions whose failing calls leave their rollouts without the objective.
     """
     inside: Any = trainer  # TRL's trainer, too
     inside.reward_funcs = [

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paretopo.config import ParetoPOConfig
+from paretopo.controller.rules import as_array
 from paretopo.controller.two_stages import Gated, ParetoPO, Step
 
 
@@ -80,7 +81,7 @@ def step_by_group(
     Raises:
         ValueError: Another shape, or as :meth:`~paretopo.controller.two_stages.ParetoPO.step`.
     """
-    rows = np.asarray(vectors)
+    rows = as_array(vectors)
     if rows.ndim != 2 or len(rows) != len(group_ids):
         raise ValueError(
             "vectors must have shape (rollouts, objectives) with a group id for each, got "

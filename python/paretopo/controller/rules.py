@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,6 +95,13 @@ def check_number(
     )
 
 
+def as_array(rewards: ArrayLike) -> NDArray[Any]:
+    """Return rewards as an array of numbers, or of objects if one is None or no number."""
+    given = np.asarray(rewards)
+    # NumPy would write the numbers next to a text as texts.
+    return given if given.dtype.kind in "biuf" else np.asarray(rewards, object)
+
+
 def read_vectors(
     rewards: ArrayLike,
     inside: NDArray[np.bool_],
@@ -115,12 +123,11 @@ def read_vectors(
     Raises:
         BadRollout: As :func:`check_number`.
     """
-    numbers = np.asarray(rewards)
+    numbers = as_array(rewards)
     missing = np.zeros(numbers.shape, np.bool_)
-    if numbers.dtype.kind in "biuf":
+    if numbers.dtype != object:
         vectors = numbers.astype(np.float64)
     else:
-        numbers = np.asarray(rewards, object)
         missing = np.frompyfunc(lambda one: one is None, 1, 1)(numbers).astype(np.bool_)
         vectors = np.frompyfunc(to_number, 1, 1)(numbers).astype(np.float64)
     (low, high), why = _bound(config, columns)

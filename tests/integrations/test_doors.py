@@ -1,0 +1,366 @@
+"""Every door to the controller keeps the rules of a reward vector: a table of rules and doors.
+
+A door is a module that makes a controller or a session. A new one fails here until it is in the
+table with each rule, or has a reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import math
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from datasets import Dataset
+from support.tiny_trainers import grpo_arguments, tiny_policy
+
+from paretopo.config import ConfigError, ParetoPOConfig, from_table
+from paretopo.controller.by_group import advantages_by_group
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.advantages import spread
+from paretopo.integrations.nemo_rl import ParetoAdvantageEstimator
+from paretopo.integrations.openrlhf.rollouts import components_of, put_components, read_rollouts
+from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.integrations.verl.rollouts import RolloutRows, Rows
+from paretopo.rollout import BadRollout, Rollout
+from paretopo.run.folder import RunFolder
+from paretopo.session import Session
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("correct", "brief")
+POINTS = 4
+ROWS = [{"prompt": "q"}] * POINTS
+
+# ---- the doors: each makes f(correct, brief), the advantages of four rollouts of a prompt --------
+
+
+def open_function(_folder, config, _patch):
+    state = None
+
+    def step(*columns):
+        nonlocal state
+        vectors = [*zip(*columns, strict=True)]
+        found, state = advantages_by_group(vectors, ["q"] * POINTS, config, state, names=NAMES)
+        return found
+
+    return step
+
+
+def open_controller(_folder, config, _patch):
+    controller = ParetoPO(config, names=NAMES)
+
+    def step(*columns):
+        vectors = [[*zip(*columns, strict=True)]]
+        return controller.step(vectors, prompts=["q"]).advantages[0]
+
+    return step
+
+
+def make_session(folder, config):
+    run = RunFolder.create(folder, from_table(table_of(config)))
+    return Session(run, prompts=1, steps_per_epoch=1)
+
+
+def table_of(config):
+    return {
+        "paretopo": {"stage2_estimator": config.stage2_estimator},
+        "run": {"trajectories": 0},
+        "objectives": [
+            {"name": "correct", "gate": True, "threshold": config.threshold},
+            {"name": "brief", "high": 1.0},
+        ],
+    }
+
+
+def open_session(
+    folder, config, _patch, *, read=lambda rows, _: [Rollout("q", row) for row in rows]
+):
+    session = make_session(folder, config)
+
+    def step(*columns):
+        rows = [dict(zip(NAMES, values, strict=True)) for values in zip(*columns, strict=True)]
+        [scored] = session.score([read(rows, session)])
+        return session.advantages([scored.rollouts])[0]
+
+    return step
+
+
+def read_on_openrlhf(rows, session):
+    rollouts = []
+    for row in rows:
+        made = SimpleNamespace(
+            prompts=["why?"],
+            labels=['{"id": "q"}'],
+            action_mask=torch.ones(1, 2),
+            truncated=torch.tensor([False]),
+            info={},
+        )
+        logs = {"reward_components": row}
+        put_components(made, components_of("why?", '{"id": "q"}', logs), session.objectives)
+        rollouts += read_rollouts(made)
+    return rollouts
+
+
+def read_on_verl(rows, session):
+    columns = {
+        "responses": [[5, 6]] * POINTS,
+        "response_mask": [[1, 1]] * POINTS,
+        "extra_info": [{"id": "q"}] * POINTS,
+        "extra_fields": [{"reward_extra_info": {"score": 1.0, **row}} for row in rows],
+    }
+    tokenizer = SimpleNamespace(eos_token_id=0)
+    keys = [f"u_{at}_0" for at in range(POINTS)]
+    batch = Rows(keys, columns, objectives=session.objectives, longest=4, tokenizer=tokenizer)
+    return [batch.rollout(RolloutRows("u", at, (at,))) for at in range(POINTS)]
+
+
+def open_openrlhf(*given):
+    return open_session(*given, read=read_on_openrlhf)
+
+
+def open_verl(*given):
+    return open_session(*given, read=read_on_verl)
+
+
+def open_trl(folder, **given):
+    """Return the rewards and advantages of TRL's trainer, without its generation."""
+    values = {}
+
+    def correct(**_):
+        return values["correct"]
+
+    async def brief(**_):
+        return values["brief"]
+
+    trainer = ParetoGRPOTrainer(
+        args=grpo_arguments(folder, num_generations=POINTS, per_device_train_batch_size=POINTS),
+        reward_funcs=[correct, brief],
+        train_dataset=Dataset.from_list(ROWS),
+        eval_dataset=Dataset.from_list([{"prompt": "another"}]),
+        **tiny_policy("a"),
+        **given,
+    )
+
+    def step(*columns):
+        values.update(zip(NAMES, columns, strict=True))
+        trainer.model.train()
+        trainer._calculate_rewards(ROWS, ["q"] * POINTS, ["a"] * POINTS, [[1]] * POINTS)
+        trainer.response_tokens = np.ones(POINTS, np.int64)
+        trainer.truncated = np.zeros(POINTS, np.bool_)
+        return trainer.compute_advantages(POINTS)[0]
+
+    return trainer, step
+
+
+def open_trainer(folder, config, _patch):
+    return open_trl(folder, controller=ParetoPO(config))[1]
+
+
+def open_script(folder, config, _patch):
+    script = ScriptSession(table_of(config))
+    _, step = open_trl(folder, session=script)
+    script.open(30)
+    return step
+
+
+def open_nemo_rl(_folder, config, _patch, names=NAMES):
+    estimator = ParetoAdvantageEstimator(names, config)
+
+    def step(*columns):
+        columns = [torch.tensor(one, dtype=torch.float32) for one in columns]
+        batch = {f"reward/{name}": one for name, one in zip(NAMES, columns, strict=True)}
+        prompts, mask = torch.zeros(POINTS, 3, dtype=torch.int64), torch.ones(POINTS, 1)
+        return estimator.compute_advantage(prompts, columns[0], mask, batch)[:, 0].numpy()
+
+    return step
+
+
+def open_skyrl(_folder, config, patch, names=NAMES):
+    utils = "skyrl.backends.skyrl_train.utils.ppo_utils"
+    parts = utils.split(".")
+    for end in range(1, len(parts) + 1):
+        patch.setitem(sys.modules, ".".join(parts[:end]), ModuleType(parts[end - 1]))
+    sys.modules[utils].register_advantage_estimator = lambda _: lambda function: function
+    patch.delitem(sys.modules, "paretopo.integrations.skyrl", raising=False)
+    hook = importlib.import_module("paretopo.integrations.skyrl")
+    patch.delitem(sys.modules, "paretopo.integrations.skyrl")
+    algorithm = SimpleNamespace(
+        advantage_estimator="paretopo",
+        use_kl_in_reward=False,
+        zero_variance_filter=False,
+        dynamic_sampling=SimpleNamespace(type=None),
+    )
+    generator = SimpleNamespace(batched=False, step_wise_trajectories=False)
+
+    class StandIn:
+        def __init__(self):
+            trainer = SimpleNamespace(algorithm=algorithm)
+            self.cfg = SimpleNamespace(trainer=trainer, generator=generator)
+
+        def postprocess_generator_output(self, output, uids):
+            return output, uids
+
+        def compute_advantages_and_returns(self, _data):
+            return spread(torch.zeros(POINTS, 1), torch.ones(POINTS, 1))[0][:, 0].numpy()
+
+    settings = {"objectives": names} | ({} if config is None else {"pareto": config})
+    trainer = type("Trainer", (hook.ParetoTraining, StandIn), settings)()
+
+    def step(*columns):
+        rows = [dict(zip(NAMES, values, strict=True)) for values in zip(*columns, strict=True)]
+        uids = ["q"] * POINTS
+        trainer.postprocess_generator_output({"env_metrics": rows}, uids)
+        return trainer.compute_advantages_and_returns(SimpleNamespace(metadata={"uids": uids}))
+
+    return step
+
+
+DOORS = {
+    "advantages_by_group": ("paretopo.controller.by_group", open_function),
+    "ParetoPO.step": ("paretopo.controller.two_stages", open_controller),
+    "paretopo train": ("paretopo.session", open_session),
+    "a trainer of TRL": ("paretopo.integrations.trl.trainer", open_trainer),
+    "a script with TRL": ("paretopo.integrations.trl.script", open_script),
+    "an agent on OpenRLHF": ("paretopo.integrations.openrlhf.rollouts", open_openrlhf),
+    "verl": ("paretopo.integrations.verl.rollouts", open_verl),
+    "NeMo-RL": ("paretopo.integrations.nemo_rl", open_nemo_rl),
+    "SkyRL": ("paretopo.integrations.skyrl", open_skyrl),
+}
+
+# ---- the rules ---------------------------------------------------------------------------------
+
+RIGHT, BRIEF = (1.0, 1.0, 0.0, 0.0), (0.2, 0.6, 0.4, 0.4)
+NO_NONE = "a tensor has no None"
+REFUSED = {
+    "NaN": (RIGHT, (0.5, math.nan, 0.5, 0.5), "'brief' = nan .* expected a finite number"),
+    "an infinite value": (RIGHT, (0.5, math.inf, 0.5, 0.5), "'brief' = inf .* finite number"),
+    "a text": (RIGHT, (0.5, "much", 0.5, 0.5), "'brief' = 'much' .* finite number"),
+    "more than the best": (RIGHT, (0.5, 2.0, 0.5, 0.5), "'brief' = 2.0 .* at most 1"),
+    "a gate that does not apply": ((1.0, None, 0.0, 0.0), BRIEF, "'correct' = None .* the gate"),
+}
+TAUGHT = {  # rewards, threshold, and the worth of each rollout
+    "an objective that does not apply": (
+        (RIGHT, (0.2, None, 0.4, 0.4)),
+        0.0,
+        (0.6, 0.5 + 0.5 / 3.0, 0.0, 0.0),
+    ),
+    "a value at the threshold": (
+        ((0.1, 0.3, 0.6, 0.8), (1.0, 1.0, 0.0, 0.0)),
+        0.3,
+        (0.05, 0.15, 0.3, 0.4),
+    ),
+    "a best value of 1 that rounding exceeds": (
+        (RIGHT, (1.0 + 2.0**-52, 0.6, 0.4, 0.4)),
+        0.0,
+        (1.0, 0.8, 0.0, 0.0),
+    ),
+}
+CANNOT = {
+    ("NeMo-RL", "a text"): "a tensor has no text",
+    ("NeMo-RL", "a gate that does not apply"): NO_NONE,
+    ("NeMo-RL", "an objective that does not apply"): NO_NONE,
+}
+# Modules that make a controller or a session, and take their rewards from one of the doors.
+BEHIND = {
+    "paretopo.integrations.openrlhf.rehearsal.checks": "recomputes the records of a rehearsal",
+    "paretopo.integrations.trl.train": "a session of paretopo train",
+    "paretopo.integrations.verl.rehearsal.parts": "recomputes the steps of a rehearsal",
+    "paretopo.integrations.verl.settings": "its rewards pass verl.rollouts",
+}
+WORTH = ParetoPOConfig()
+
+
+def open_door(door, folder, monkeypatch, threshold=0.0):
+    config = ParetoPOConfig(stage2_estimator="worth", threshold=threshold)
+    return DOORS[door][1](folder, config, monkeypatch)
+
+
+def pairs(rules):
+    return [
+        pytest.param(door, rule, id=f"{door}-{rule}")
+        for door in DOORS
+        for rule in rules
+        if (door, rule) not in CANNOT
+    ]
+
+
+@pytest.mark.parametrize(("door", "rule"), pairs(REFUSED))
+def test_a_broken_value_is_refused_by_name(door, rule, tmp_path, monkeypatch):
+    *columns, message = REFUSED[rule]
+    step = open_door(door, tmp_path, monkeypatch)
+    prompt = "of row 0" if door == "NeMo-RL" else "q"
+    with pytest.raises(BadRollout, match=f"the rollout of prompt '{prompt}' has {message}"):
+        step(*columns)
+
+
+@pytest.mark.parametrize(("door", "rule"), pairs(TAUGHT))
+def test_a_value_counts_as_it_was_returned(door, rule, tmp_path, monkeypatch):
+    columns, threshold, worth = TAUGHT[rule]
+    found = open_door(door, tmp_path, monkeypatch, threshold)(*columns)
+    expected = (np.array(worth) - np.mean(worth)) * POINTS / (POINTS - 1)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_steps_that_teach_nothing_are_named_once_and_explained(door, tmp_path, monkeypatch, caplog):
+    step = open_door(door, tmp_path, monkeypatch)
+    for _ in range(21):
+        assert not np.any(step((0.0,) * POINTS, (0.5,) * POINTS))
+    said = "\n".join(one.message for one in caplog.records)
+    assert said.count("every advantage of step 1 is 0") == 1
+    assert said.count("in the first step, the rewards for 'correct' and 'brief' are equal") == 1
+    assert said.count("up to step 20 is 0: no rollout is above 0 in the gate 'correct'") == 1
+    assert said.count("every advantage") == 2
+
+
+@pytest.mark.parametrize("open_hook", [open_nemo_rl, open_skyrl])
+def test_the_default_of_a_hook_teaches_from_negated_costs(open_hook, tmp_path, monkeypatch):
+    step = open_hook(tmp_path, None, monkeypatch)
+    first, second, third, fourth = step(RIGHT, (-100.0, -900.0, -50.0, -5000.0))
+    assert first > second > third == fourth
+
+
+@pytest.mark.parametrize("open_hook", [open_nemo_rl, open_skyrl])
+def test_a_hook_refuses_another_number_of_rewards_at_the_start(open_hook, tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"3 rewards, a, b, c, .* weights=\(1 / 3,\) \* 3\)"):
+        open_hook(tmp_path, None, monkeypatch, names=("a", "b", "c"))
+
+
+def test_the_estimator_of_shares_refuses_negated_costs():
+    vectors = [*zip(RIGHT, (-100.0, -900.0, -50.0, -5000.0), strict=True)]
+    message = "'tokens' = -100.0 .* at least -1 and at most 1.*'worth' has a fixed scale.*gd2po"
+    with pytest.raises(BadRollout, match=message):
+        advantages_by_group(vectors, "qqqq", WORTH, names=("correct", "tokens"))
+
+
+def find_makers():
+    """Return the modules that call a controller, or make or extend one."""
+    made = {"ParetoPO", "Session", "advantages_by_group", "step_by_group"}
+    found = set()
+    for package, folder in (
+        ("paretopo", "python/paretopo"),
+        ("paretopo.integrations", "integrations"),
+    ):
+        for path in (ROOT / folder).rglob("*.py"):
+            used = []
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                used += [node.func] if isinstance(node, ast.Call) else []
+                used += node.bases if isinstance(node, ast.ClassDef) else []
+            if made & {getattr(one, "id", getattr(one, "attr", None)) for one in used}:
+                parts = path.relative_to(ROOT / folder).with_suffix("").parts
+                found.add(".".join((package, *parts)))
+    return found
+
+
+def test_every_module_that_feeds_a_controller_is_a_door():
+    makers, doors = find_makers(), {module for module, _ in DOORS.values()}
+    assert makers - doors - BEHIND.keys() == set(), "give it a row in DOORS, or a reason in BEHIND"
+    assert BEHIND.keys() <= makers
