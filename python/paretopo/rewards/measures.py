@@ -49,9 +49,14 @@ def complete_rollouts(
 
 def _complete(rollout: Rollout, objectives: Sequence[Objective], config: RewardsConfig) -> Rollout:
     given = rollout.reward_components
-    counts = {"bounds": (0.0, math.inf), "whole": True}
     components: dict[str, float | None] = {
-        name: check_number(rollout.prompt_id, name, value, **(counts if name in COUNTS else {}))
+        name: check_number(
+            rollout.prompt_id,
+            name,
+            value,
+            (0.0 if name in COUNTS else -math.inf, math.inf),
+            whole=name in COUNTS,
+        )
         for name, value in given.items()
     }
     known = dict.fromkeys([*(one.name for one in objectives), *MEASURES, SKIPPED])

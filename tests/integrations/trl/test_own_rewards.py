@@ -158,7 +158,7 @@ def test_one_and_eight_objectives_train_and_are_reported(folder, names):
 @pytest.mark.parametrize(
     ("trouble", "message"),
     [
-        ("[2.0] * 8", r"prompt '\w+' has 'polite' = 2 .* at least 0 and at most 1"),
+        ("[2.0] * 8", r"prompt '\w+' has 'polite' = 2.0 .* at least 0 and at most 1"),
         ("1 / 0", r"'polite' failed on prompt '\w+' and 1 more: ZeroDivisionError"),
         ("time.sleep(60)", r"'polite' hung on prompt '\w+' and 1 more: .*rewards.timeout = 5 sec"),
     ],

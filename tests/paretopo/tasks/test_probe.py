@@ -59,7 +59,7 @@ def test_functions_that_fit_are_called_once_with_a_whole_group(tmp_path):
         ("return 1.0", "must return a list"),
         ("return [float('nan')] * 4", "'polite' = nan"),
         ("return ['high'] * 4", "'polite' = 'high'"),
-        ("return [5.0] * 4", "'polite' = 5 .* at most 1"),
+        ("return [5.0] * 4", "'polite' = 5.0 .* at most 1"),
         ("while True: pass", "'polite' hung on prompt"),
     ],
 )

@@ -27,7 +27,9 @@ def pareto(
     Source: the ParetoPO paper, arXiv 2606.16111, section 3.2.
     """
     inside = None if bool(mask.all()) else mask
-    front = paretopo_core.pareto_advantage(rewards, weights, beta=0.0, centre="none", mask=inside)
+    front: Array = paretopo_core.pareto_advantage(
+        rewards, weights, beta=0.0, centre="none", mask=inside
+    )
     same = mask[:, None, :] & (front[:, :, None] == front[:, None, :])
     values = front + beta * (_share(weighted_sum(rewards, weights, mask), same) - 0.5)
     return _centre(values, centre, mask)
