@@ -34,13 +34,12 @@ from paretopo.integrations.openrlhf.rollouts import (
 )
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
-from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward, split_reward
+from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards, split_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.integrations.verl.rollouts import Rows
 from paretopo.integrations.verl.rollouts import measured as measured_by_verl
 from paretopo.integrations.verl.training import ParetoTraining
-from paretopo.rewards.calls import Limits
 from paretopo.session import choose_recorded
 from paretopo.tasks.environment import grade_each
 
@@ -240,12 +239,11 @@ class OnEnvironments(OnTRL):
         for row, one in zip(trainer.generated.inputs, story, strict=True):
             row.update({name: one.components[name] for name in HANDED_OVER})
         names = trainer.reward_func_names
-        parts = split_reward(self.ask, "environments", names)
-        checked = [
-            check_reward(part, name, Limits()) for part, name in zip(parts, names, strict=True)
-        ]
+        trainer.values, trainer.failed = {}, set()
+        trainer.reward_funcs = split_reward(self.ask, "environments", names)
+        check_rewards(trainer)
         prompts = [one.prompt for one in story]
-        values = [part(prompts=prompts, completions=story) for part in checked]
+        values = [part(prompts=prompts, completions=story) for part in trainer.reward_funcs]
         trainer.model.training = not any(columns["held_out"])
         trainer.session_rewards.take(np.array(values, dtype=float).T)
 

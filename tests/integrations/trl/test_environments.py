@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -19,7 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from paretopo.config import ConfigError
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
-from paretopo.integrations.trl.script_rewards import check_reward, split_reward
+from paretopo.integrations.trl.script_rewards import check_rewards, split_reward
 from paretopo.rewards.calls import Limits
 from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
@@ -265,12 +266,17 @@ def test_a_retry_calls_an_asynchronous_function_with_several_values_again(monkey
             raise ConnectionError("503")
         return [{"kind": 0.25, "short": 1.0}]
 
-    parts = split_reward(judged, "judged", ["kind", "short"])
-    checked = [check_reward(part, "judged", Limits(retries=1)) for part in parts]
+    names = ["kind", "short"]
+    parts = split_reward(judged, "judged", names)
+    trainer = SimpleNamespace(reward_funcs=parts, reward_func_names=names, values={}, failed=set())
+    check_rewards(trainer, Limits(retries=1))
     batch = ["yes"]
 
     async def measure():
-        return await asyncio.gather(*(one(prompts=["?"], completions=batch) for one in checked))
+        return await asyncio.gather(
+            *(one(prompts=["?"], completions=batch) for one in trainer.reward_funcs)
+        )
 
     assert asyncio.run(measure()) == [[0.25], [1.0]]
+    assert trainer.values == {0: [0.25], 1: [1.0]}
     assert len(attempts) == 2  # both values come from one more call
