@@ -87,20 +87,22 @@ def reference_point(
 ) -> Array[np.floating[Any]]:
     """Guess a reference point for the hypervolume: the nadir point, moved away from the front.
 
-    Every non-dominated point is better than it in every objective, so that the ends of the front
-    have a volume. Volumes are comparable only with the same reference point, so guess it only once.
+    Every non-dominated point is better than it in every objective, if only by the last digit, so
+    that the ends of the front have a volume. Volumes are comparable only with the same reference
+    point, so guess it only once.
 
     Args:
         points: shape (..., points, objectives), as for :func:`ideal_point`.
-        scale: the distance from the nadir point, as a part of the range of the front: 0 or more,
-            finite. If an objective has no range, the absolute value of its nadir replaces the
-            range, or 1 if this value is 0.
+        scale: the distance from the nadir point, as a part of the range of the front: 0, which
+            gives the nadir point itself, or more; finite. If an objective has no range, the
+            absolute value of its nadir replaces the range, or 1 if this value is 0.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
         shape (..., objectives), in the units of the objectives; dtype, library, device and gradient
-        as for :func:`nadir_point`; NaN if the nadir is NaN.
+        as for :func:`nadir_point`; NaN if the nadir is NaN. A number too large for the dtype
+        becomes the largest finite one, unless no finite number is worse than the nadir.
 
     Raises:
         ValueError, TypeError: as :func:`ideal_point`; ``scale`` is not a number, below 0 or not
@@ -228,8 +230,12 @@ def _compose_knees(points: Any, maximise: Maximise, mask: Any) -> Any:
     ideal = ideal_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
     nadir = nadir_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
     with frame.ignoring_overflow():
-        span = abs(nadir - ideal)
-        parts = abs(columns - ideal) / library.where(span == 0, 1.0, span)
+        overflows = library.isinf(nadir - ideal)
+        half = library.where(overflows, 0.5, library.ones_like(ideal))
+        span = abs(nadir * half - ideal * half)  # halves do not overflow
+        origin = library.where(overflows, 0.0, ideal)  # which lies within such a range
+        parts = (origin - columns) * half * frame.signs(columns.dtype)[:, None]
+        parts = parts / library.where(span == 0, 1.0, span)
         total = parts[..., 0, :]
         for m in range(1, parts.shape[-2]):
             total = total + parts[..., m, :]
@@ -246,11 +252,23 @@ def _compose_reference(points: Any, maximise: Maximise, mask: Any, scale: float)
     frame, columns = _columns_of(points, maximise, mask)
     library = frame.library
     with frame.ignoring_overflow():
-        ideal, nadir = _ideal(frame, columns), _nadir(frame, columns)
+        ideal, nadir = _ideal(frame, columns), _nadir(frame, columns) * 1.0  # no integers
+        if scale == 0:
+            return nadir
         span = abs(ideal - nadir)
         span = library.where(span == 0, abs(nadir), span)
         span = library.where(span == 0, 1.0, span)
-        return nadir - frame.signs(columns.dtype) * (scale * span)
+        beyond = abs(scale * ideal - scale * nadir)
+        beyond = library.where(library.isinf(span), beyond, scale * span)
+        signs = frame.signs(columns.dtype)
+        end = nadir.detach() if frame.is_tensor else nadir
+        nearest = library.nextafter(end, -signs * math.inf)
+        corner = nadir - signs * beyond
+        is_short = signs * corner > signs * nearest
+        corner = library.where(is_short, nadir + (nearest - end), corner)
+        last = -signs * library.finfo(nadir.dtype).max
+        overflows = library.isinf(corner) & library.isfinite(nearest)
+        return library.where(overflows, last, corner)
 
 
 def _compose_normalised(points: Any, maximise: Maximise, mask: Any, ideal: Any, nadir: Any) -> Any:

@@ -143,12 +143,23 @@ def nadir_point(group: Array, *, maximise: Maximise = True) -> Array:
 def reference_point(
     points: Array, scale: float = 0.1, *, maximise: Maximise = True, mask: Mask = None
 ) -> Array:
-    """Move the nadir point away from the ideal point, by a part of their distance."""
+    """Move the nadir point away from the ideal point, by a part of their distance.
+
+    The result is at least the next number, and the last finite one at most.
+    """
     nadir = nadir_point(points, maximise=maximise, mask=mask)
-    span = np.abs(ideal_point(points, maximise=maximise, mask=mask) - nadir)
+    if scale == 0:
+        return nadir
+    ideal = ideal_point(points, maximise=maximise, mask=mask)
+    span = np.abs(ideal - nadir)
     span[span == 0] = np.abs(nadir[span == 0])
     span[span == 0] = 1.0
-    return np.where(maximise, nadir - scale * span, nadir + scale * span)
+    beyond = np.where(np.isinf(span), np.abs(scale * ideal - scale * nadir), scale * span)
+    sign = np.where(maximise, 1, -1).astype(nadir.dtype)
+    nearest = sign * np.nextafter(nadir, -sign * np.inf)
+    corner = np.minimum(sign * nadir - beyond, nearest)
+    last = np.where(np.isinf(nearest), corner, np.finfo(nadir.dtype).min)
+    return sign * np.where(np.isinf(corner), last, corner)
 
 
 def normalise(

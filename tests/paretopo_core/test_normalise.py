@@ -1,5 +1,7 @@
 """ideal_point, nadir_point, reference_point, normalise and knee_points."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -75,9 +77,57 @@ def test_a_range_that_overflows_counts_as_it_is(send, dtype):
     np.testing.assert_allclose(np.asarray(within)[0], [4 / 3, 0.0], rtol=1e-6)
 
 
-def test_knee_of_overflowing_points_raises_no_warning(send):
-    points = send(np.array([[1.5e308, -1.5e308], [-1.5e308, 1.5e308], [0.0, 1.0]]))
-    assert np.asarray(pp.knee_points(points)).shape == (3,)
+def forms_of(function):
+    """The function of an array: as it is, and as torch differentiates and transforms it."""
+    torch = pytest.importorskip("torch")
+    return (
+        function,
+        lambda x: function(torch.tensor(x, requires_grad=True)).detach().numpy(),
+        lambda x: torch.vmap(function)(torch.tensor(x)[None])[0].numpy(),
+    )
+
+
+# The points of a front with two objectives; its ends are the first two.
+@pytest.mark.parametrize(
+    ("ends", "dtype", "scale"),
+    [
+        ([16777216, 16777218], "f4", 0.1),  # the next number is 2 away
+        ([1e16, 1e16 + 2], "f8", 0.1),
+        ([1.0, 2.0], "f8", 1e-20),
+        ([1.0, 2.0], "f4", 1e-320),  # 0 as float32
+        ([5e-324, 1e-323], "f8", 0.1),
+        ([0.0, 5e-324], "f8", 0.1),
+        ([-1.7e308, 1.7e308], "f8", 0.1),
+        ([-1e308, 1.7e308], "f8", 0.1),
+        ([-3e38, 3e38], "f4", 0.1),
+        ([1e30, 2e30], "f4", 1e30),
+    ],
+)
+def test_a_reference_point_is_finite_and_worse_than_the_front(ends, dtype, scale):
+    points = np.array([ends, ends[::-1]], dtype)
+    for sign in (1, -1):
+        given, maximise = sign * points, sign == 1
+        with np.errstate(all="ignore"):
+            expected = reference.reference_point(given, scale, maximise=maximise)
+        assert ((sign * given > sign * expected) & np.isfinite(expected)).all()
+        for form in forms_of(partial(pp.reference_point, scale=scale, maximise=maximise)):
+            np.testing.assert_array_equal(form(given), expected, strict=True)
+
+
+def test_a_reference_point_is_the_nadir_at_scale_0_and_infinite_beyond_the_last_number():
+    most = np.finfo("f8").max
+    wide, far = np.array([[-1e308, 1e308], [1e308, -1e308]]), np.array([[-most, 1.0], [0.0, -1.0]])
+    for form in forms_of(lambda x: pp.reference_point(x, scale=0)):
+        assert form(wide).tolist() == [-1e308, -1e308]
+    for form in forms_of(pp.reference_point):
+        assert form(far).tolist() == [-np.inf, -1.2]
+
+
+def test_a_range_that_overflows_has_a_knee():
+    wide = np.array([[-1.7e308, 1.7e308], [0.1, 0.0], [1.7e308, -1.7e308]])
+    one_is_wide = np.array([[0.0, 1.7e308], [0.9, 1e308], [1.0, -1.7e308]])
+    for form in forms_of(pp.knee_points):
+        assert form(wide).tolist() == form(one_is_wide).tolist() == [False, True, False]
 
 
 def test_a_gradient_where_a_range_overflows_is_finite():

@@ -87,6 +87,23 @@ class Range {
     bool fits_;
 };
 
+// Strictly worse than `nadir` if `part` is positive, and finite if such a number is.
+template <typename Scalar>
+Scalar move_away(Scalar nadir, Scalar best, double part, bool is_minimised) {
+    if (part == 0.0) return nadir;
+    constexpr Scalar kInfinity = std::numeric_limits<Scalar>::infinity();
+    const Scalar sign = is_minimised ? Scalar(-1) : Scalar(1);
+    const auto share = static_cast<Scalar>(part);
+    Scalar span = std::abs(best - nadir);
+    if (span == Scalar(0)) span = std::abs(nadir);  // if all points share one value
+    if (span == Scalar(0)) span = Scalar(1);
+    const Scalar beyond = std::isinf(span) ? std::abs(share * best - share * nadir) : share * span;
+    const Scalar nearest = sign * std::nextafter(nadir, -sign * kInfinity);
+    const Scalar corner = std::min(sign * nadir - beyond, nearest);
+    const bool overflows = std::isinf(corner) && !std::isinf(nearest);
+    return sign * (overflows ? std::numeric_limits<Scalar>::lowest() : corner);
+}
+
 template <typename Scalar>
 std::vector<std::uint8_t> find_fronts(const Batch<Scalar>& batch) {
     std::vector<std::uint8_t> chosen(static_cast<std::size_t>(batch.groups) *
@@ -121,11 +138,8 @@ void reference_point(Batch<Scalar> batch, double part, Scalar* corners) {
         find_best(batch, g, best.data());
         find_worst(batch, g, from + g * batch.points, corner);
         for (std::size_t m = 0; m < width; ++m) {
-            Scalar span = std::abs(best[m] - corner[m]);
-            if (span == Scalar(0)) span = std::abs(corner[m]);  // if all points share one value
-            if (span == Scalar(0)) span = Scalar(1);
-            const Scalar beyond = static_cast<Scalar>(part) * span;
-            corner[m] += batch.is_minimised(static_cast<int>(m)) ? beyond : -beyond;
+            corner[m] =
+                move_away(corner[m], best[m], part, batch.is_minimised(static_cast<int>(m)));
         }
     };
     for_each_group(batch.groups, 2.0 * pass_cost(batch), work);
