@@ -26,6 +26,9 @@ PARETOPO_HD inline double oriented(double value, bool minimised) {
     return minimised ? -value : value;
 }
 
+// Turns a slope to the sense of the caller's values. The sum keeps -0.0 out of the results.
+PARETOPO_HD inline double turned_slope(double slope, double sign) { return sign * slope + 0.0; }
+
 // True for NaN, for infinity on the better side, and if the distance overflows. Value and reference
 // are oriented, as in side_of.
 PARETOPO_HD inline bool is_refused(double value, double ref) {

@@ -110,7 +110,7 @@ struct Facet {
                     const double other = set.side(j, m);
                     return other > own || (other == own && j < i);
                 });
-            if (is_gradient) piece *= sign;
+            if (is_gradient) piece = turned_slope(piece, sign);
         }
         warp.each([&](int lane) {
             if (lane == 0) out[job] = piece;

@@ -190,7 +190,7 @@ def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -
     total = count if present is None else present.expand(points.shape[:-1]).sum(-1)[..., None, None]
     many = torch.as_tensor(total, dtype=torch.float64)
     drawn = many.clamp(max=k) / many.clamp(min=1)
-    return torch.where(is_inside, facets * drawn * signs, 0.0)
+    return torch.where(is_inside, facets * drawn * signs, 0.0) + 0.0
 
 
 EXPECTED = Operation(_core.expected_hypervolume, checks={"k": _check_k}, slopes=_slopes_of_expected)

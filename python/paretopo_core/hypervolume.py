@@ -183,7 +183,8 @@ def hv_contributions(
 
 def turn_slopes(batch: Batch, slopes: Any) -> Any:
     """Flip derivatives to the senses of the caller's values."""
-    return slopes if batch.signs is None else batch.library.apply_signs(slopes, batch.signs)
+    turned = batch.signs is not None
+    return batch.library.apply_signs(slopes, batch.signs) + 0.0 if turned else slopes
 
 
 def _leave_out_dominated(

@@ -46,6 +46,24 @@ def test_chosen_points_are_bools():
     assert (chosen == 0).all()  # of equal points the first has the slopes
 
 
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 65])
+def test_no_slope_is_minus_0(objectives):
+    points = np.ones((3, objectives)) * [[1.0], [2.0], [1.0]]  # minimised: the second is dominated
+    boxes = np.zeros((1, objectives)), np.ones((1, objectives))
+    for measure in (
+        lambda x: pp.hypervolume(x, 3.0, maximise=False),
+        lambda x: pp.expected_hypervolume(x, 3.0, 3, maximise=False),
+        lambda x: pp.hypervolume_improvement(boxes, x, maximise=False).sum(),
+    ):
+        moving = torch.tensor(points, requires_grad=True)
+        measure(moving).backward()
+        zeros = moving.grad[moving.grad == 0]
+        assert len(zeros) > 0
+        assert not zeros.signbit().any()
+    gradient = pp.hypervolume_gradient(points, 3.0, maximise=False)
+    assert not np.signbit(gradient[gradient == 0]).any()
+
+
 def test_golden_values():
     assert pp.hypervolume_gradient([[1, 3], [2, 2], [3, 1]], 0).tolist() == [[1, 1]] * 3
     dominated = pp.hypervolume_gradient([[2.0, 2.0], [1.0, 1.0], [9.0, -1.0]], 0)

@@ -329,7 +329,7 @@ class ExpectedImprovement {
             }
         }
         for (std::size_t m = 0; m < width_; ++m) {
-            out[m] = signs_[m] * unscaled(out[m], exponent_ - powers_[m]);
+            out[m] = turned_slope(unscaled(out[m], exponent_ - powers_[m]), signs_[m]);
             out[width_ + m] = unscaled(out[width_ + m], exponent_ - powers_[m]);
         }
     }

@@ -350,9 +350,9 @@ class ImprovementGradient : GroupImprovement<Scalar> {
         this->count_ == 1 ? of_one() : of_many();
         for (std::size_t i = 0; i < this->count_; ++i) {
             for (std::size_t m = 0; m < width; ++m) {
-                out[static_cast<std::size_t>(this->index_[i]) * width + m] =
-                    this->signs_[m] *
-                    this->unscaled(slopes_[i * width + m], this->exponent_ - this->powers_[m]);
+                out[static_cast<std::size_t>(this->index_[i]) * width + m] = turned_slope(
+                    this->unscaled(slopes_[i * width + m], this->exponent_ - this->powers_[m]),
+                    this->signs_[m]);
             }
         }
     }

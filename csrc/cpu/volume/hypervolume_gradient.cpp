@@ -16,6 +16,7 @@
 #include "cpu/volume/hypervolume_of_sides.hpp"
 #include "cpu/volume/ranked_staircase.hpp"
 #include "cpu/volume/sides.hpp"
+#include "formulas/sides.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -66,7 +67,8 @@ class GroupGradient {
 
     void set(std::size_t i, std::size_t m, double facet) {
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        out_[static_cast<std::size_t>(sides_->index[i]) * width + m] = signs_[m] * facet;
+        out_[static_cast<std::size_t>(sides_->index[i]) * width + m] =
+            turned_slope(facet, signs_[m]);
     }
 
     bool is_wanted(std::int64_t g, std::size_t i) const {
@@ -112,7 +114,7 @@ class GroupGradient {
         const SortedKeys order = order_->sorted();
         const auto set_facet = [index, out = out_, x = signs_[0], y = signs_[1]](
                                    std::uint32_t i, std::size_t m, double facet) {
-            out[2 * static_cast<std::size_t>(index[i]) + m] = (m == 0 ? x : y) * facet;
+            out[2 * static_cast<std::size_t>(index[i]) + m] = turned_slope(facet, m == 0 ? x : y);
         };
         double height = 0.0;
         Row waiting{};
