@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_MOST_VALUES = 2**20  # of a part: some 10 ms of work
+
 
 def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     """Return the same as NumPy's function of this name, with the same ValueError."""
@@ -49,3 +51,12 @@ def check_per_point(
         raise ValueError(
             f"{name} must have shape {expected}, one {number} per point{more}, got {shape}"
         )
+
+
+def parts_of(rows: int, values: int) -> list[slice]:
+    """Part rows of this many values each, so that Python can answer Ctrl-C between two parts.
+
+    There is one part at least, which may be empty.
+    """
+    step = max(1, _MOST_VALUES // max(1, values))
+    return [slice(first, first + step) for first in range(0, max(rows, 1), step)]

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
@@ -47,16 +48,23 @@ std::vector<std::uint64_t> lattice_steps(std::size_t dimensions) {
     return steps;
 }
 
+// The replicates of one group share these.
+struct Scale {
+    int exponent = 0;  // volumes are to be multiplied by 2^exponent
+    double rounding = 0.0;
+};
+
 template <typename Scalar>
 class Estimate {
   public:
     Estimate(Batch<Scalar> batch, const double* ref, std::int64_t samples, std::uint64_t seed,
-             double* means, FirstRefused* refused)
+             double* means, Scale* scales, FirstRefused* refused)
         : batch_(batch),
           ref_(ref),
           samples_(samples),
           seed_(seed),
           means_(means),
+          scales_(scales),
           refused_(refused),
           width_(static_cast<std::size_t>(batch.objectives)),
           steps_(lattice_steps(width_)),
@@ -70,8 +78,8 @@ class Estimate {
             is_refused_ = !take(g);
         }
         if (is_refused_) return;
-        means_[part] =
-            std::ldexp(replicate(static_cast<std::uint64_t>(part % kReplicates)), sides_.exponent);
+        if (part % kReplicates == 0) scales_[g] = {sides_.exponent, rounding()};
+        means_[part] = replicate(static_cast<std::uint64_t>(part % kReplicates));
     }
 
   private:
@@ -99,6 +107,13 @@ class Estimate {
         sides_.count = count;
         scratch_.resize(8 * count);
         return true;
+    }
+
+    // Bounds the relative error of `replicate`: sums over samples and boxes, products of sides.
+    double rounding() const {
+        const auto steps = static_cast<double>(samples_) + 2.0 * static_cast<double>(sides_.count) +
+                           10.0 * static_cast<double>(width_);
+        return steps * std::numeric_limits<double>::epsilon() / 2.0;
     }
 
     double replicate(std::uint64_t index) {
@@ -147,6 +162,7 @@ class Estimate {
     std::int64_t samples_;
     std::uint64_t seed_;
     double* means_;
+    Scale* scales_;
     FirstRefused* refused_;
     std::size_t width_;
     std::vector<std::uint64_t> steps_;
@@ -165,11 +181,13 @@ template <typename Scalar>
 std::int64_t hypervolume_approx(Batch<Scalar> batch, const double* ref, std::int64_t samples,
                                 std::uint64_t seed, double* values, double* errors) {
     std::vector<double> means(static_cast<std::size_t>(batch.groups) * kReplicates);
+    std::vector<Scale> scales(static_cast<std::size_t>(batch.groups));
     FirstRefused refused;
     const double cost =
         1000.0 + static_cast<double>(samples) * (20.0 + 0.2 * batch.points * batch.objectives);
-    for_each_group(batch.groups * kReplicates, cost,
-                   Estimate<Scalar>(batch, ref, samples, seed, means.data(), &refused));
+    for_each_group(
+        batch.groups * kReplicates, cost,
+        Estimate<Scalar>(batch, ref, samples, seed, means.data(), scales.data(), &refused));
     for (std::int64_t g = 0; g < batch.groups; ++g) {
         const double* own = means.data() + g * kReplicates;
         double mean = 0.0;
@@ -179,8 +197,11 @@ std::int64_t hypervolume_approx(Batch<Scalar> batch, const double* ref, std::int
             const double apart = mean > 0.0 ? own[r] / mean - 1.0 : 0.0;
             spread += apart * apart;
         }
-        values[g] = mean;
-        errors[g] = mean * std::sqrt(spread / (kReplicates * (kReplicates - 1)));
+        const auto [exponent, rounding] = scales[static_cast<std::size_t>(g)];
+        const double error = std::sqrt(spread / (kReplicates * (kReplicates - 1)));
+        values[g] = std::ldexp(mean, exponent);
+        errors[g] = std::isinf(values[g]) ? values[g]
+                                          : std::ldexp(mean * std::max(error, rounding), exponent);
     }
     return refused.index();
 }
