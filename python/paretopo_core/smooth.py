@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Never
 
@@ -13,6 +14,7 @@ from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._cuda_arrays import ask_for_tensor
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import number_of, real_array
+from paretopo_core._shapes import parts_of
 from paretopo_core._tables import table_of
 from paretopo_core._torch_arrays import check_dense, values_of
 from paretopo_core._types import Array, PerPoint, Points
@@ -65,16 +67,23 @@ def stochastic_dominance(
         if not bound or not math.isfinite(number):
             least = "above 0" if name == "sigma" else "0 or more"
             raise ValueError(f"{name} must be finite and {least}, got {number}")
+    order = library.arange(values.shape[-2])
+    if library is not np:
+        order = order.to(values.device)
+
+    def compare(rows: slice) -> Any:
+        gaps = values[..., rows, None, :] - values[..., None, :, :]
+        wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
+        return wins if margin > 0 else wins * (order[rows, None] != order)
+
+    def compare_strictly(rows: slice) -> Any:
+        others = wins[..., :, rows].swapaxes(-1, -2)
+        return wins[..., rows, :] * (1 - others) * (order[rows, None] != order)
+
     # To infinity, where the probability is 0 or 1.
     with np.errstate(over="ignore") if library is np else nullcontext():
-        gaps = values[..., :, None, :] - values[..., None, :, :]
-        wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
-    if margin > 0:
-        wins = wins * (1 - wins.swapaxes(-1, -2))
-    count = values.shape[-2]
-    if library is np:
-        return wins * (1 - np.eye(count))
-    return wins * (1 - library.eye(count, dtype=wins.dtype, device=wins.device))
+        wins = _in_parts(compare, values, library)
+        return _in_parts(compare_strictly, values, library) if margin > 0 else wins
 
 
 @explain_calls
@@ -127,6 +136,14 @@ def _values(points: Any) -> tuple[Any, Any]:
     if not _forces_wait(values, library) and not bool(library.isfinite(values).all()):
         raise ValueError("points must be finite, got NaN or infinity")
     return values, library
+
+
+def _in_parts(work: Callable[[slice], Any], values: Any, library: Any) -> Any:
+    """Join the rows that the work returns for parts of the points."""
+    if _forces_wait(values, library):
+        return work(slice(None))
+    parts = parts_of(values.shape[-2], math.prod(values.shape))
+    return library.concatenate([work(rows) for rows in parts], -2)
 
 
 def _forces_wait(values: Any, library: Any) -> bool:

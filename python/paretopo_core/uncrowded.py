@@ -12,6 +12,7 @@ from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._shapes import parts_of
 from paretopo_core._torch_arrays import turn_towards
 from paretopo_core._types import Mask, PerPoint, Points, Vector
 from paretopo_core.boxes import NONDOMINATED_BOXES
@@ -56,8 +57,8 @@ def uncrowded_contributions(
         ValueError, TypeError, MemoryError: as :func:`nondominated_boxes`.
 
     Cost: that of :func:`paretopo_core.hv_contributions` and of :func:`nondominated_boxes`, and
-    O(points · boxes · objectives) time with O(points · boxes) memory for the distances. The
-    derivative: that of the contributions, and O(points² · objectives).
+    O(points · boxes · objectives) time for the distances. The derivative: that of the
+    contributions, and O(points² · objectives).
 
     Source: Touré, Hansen, Auger and Brockhoff (2019), "Uncrowded hypervolume improvement:
     COMO-CMA-ES and the Sofomore framework", GECCO, arXiv 1904.08823, applied to each point and all
@@ -97,16 +98,21 @@ def _nearest_undominated(
     boxes = NONDOMINATED_BOXES.compute(points, maximise, mask, ref, None)
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
-    gaps = []
-    # Values that another thread writes at the same time may be infinite: no warnings.
-    with np.errstate(invalid="ignore", over="ignore"):
+
+    def find_box(rows: slice) -> np.ndarray:
+        gaps = []
         for m in range(batch.objectives):
-            value = numbers[..., m, None]
+            value = numbers[..., rows, m, None]
             low, high = lower[..., None, :, m], upper[..., None, :, m]
             gaps.append(np.maximum(np.maximum(low - value, value - high), 0.0))
         total, power = _squares(gaps)
         lengths = total if power is None else np.ldexp(np.sqrt(total), power)
-        box = np.where(is_padding[..., None, :], np.inf, lengths).argmin(axis=-1)[..., None]
+        return np.where(is_padding[..., None, :], np.inf, lengths).argmin(axis=-1)
+
+    # Values that another thread writes at the same time may be infinite: no warnings.
+    with np.errstate(invalid="ignore", over="ignore"):
+        parts = parts_of(batch.points, lower.size)
+        box = np.concatenate([find_box(rows) for rows in parts], axis=-1)[..., None]
         low, high = (np.take_along_axis(each, box, axis=-2) for each in (lower, upper))
         nearest = np.clip(numbers, low, high)
         if batch.mask is not None:

@@ -76,6 +76,23 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
             x, 5_000, "reference_directions", directions=pp.reference_directions(5, 9)
         ),
     ),
+    "estimates of contributions": (
+        ("sphere", 500, 8),
+        lambda x: pp.hv_contributions_approx(x, -0.1),
+    ),
+    "distances from contributing": (
+        ("sphere", 3_000, 3),
+        lambda x: pp.uncrowded_contributions(x, 0),
+    ),
+    "dominance under noise": (("uniform", 9_000, 4), lambda x: pp.stochastic_dominance(x, 0.1)),
+    "ranks under noise": (("uniform", 9_000, 4), lambda x: pp.stochastic_pareto_rank(x, 0.1, 0.2)),
+    "all weights of two objectives": (("sphere", 5_000_000, 2), lambda x: pp.r2(x, 2)),
+    "boxes with weights": (
+        ("uniform", 2_000_000, 3),
+        lambda x: pp.weighted_hypervolume(
+            x, (np.zeros((500, 3)), np.ones((500, 3))), np.ones(500), -0.1
+        ),
+    ),
     "crowding": (
         ("uniform", 100_000, 80),
         lambda x: pp.crowding_distance(x, ranks=np.zeros(len(x), np.int32)),

@@ -46,6 +46,18 @@ def test_the_closed_form_is_the_probability():
     assert (np.abs(sampled - exact) < 5 * np.sqrt(exact * (1 - exact) / draws) + 1e-12).all()
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.3])
+def test_a_large_set_has_the_values_of_its_pairs(margin):
+    points = np.random.default_rng(1).random((2, 700, 3))  # compared in parts
+    whole = pp.stochastic_dominance(points, 0.5, margin)
+    tensor = pytest.importorskip("torch").tensor(points, requires_grad=True)
+    np.testing.assert_allclose(pp.stochastic_dominance(tensor, 0.5, margin).detach(), whole, 1e-12)
+    rows = np.arange(0, 700, 100)
+    few = pp.stochastic_dominance(points[:, rows], 0.5, margin)
+    np.testing.assert_array_equal(whole[:, rows[:, None], rows], few)
+    np.testing.assert_array_equal(pp.stochastic_pareto_rank(points, 0.5, margin), 1 + whole.sum(-2))
+
+
 def test_strict_order_for_every_noise():
     rng = np.random.default_rng(0)
     for sigma in (0.1, 1.0, 10.0):

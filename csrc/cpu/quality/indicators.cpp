@@ -589,7 +589,11 @@ namespace {
 // hits the horizontal part of a step, at (1 - w) v, or the vertical part, at w u.
 double integrate_weights(std::vector<std::pair<double, double>>& gaps) {
     if (gaps.empty()) return kInfinity;
-    std::sort(gaps.begin(), gaps.end());
+    Poller poller;
+    std::sort(gaps.begin(), gaps.end(), [&poller](const auto& one, const auto& other) {
+        poller.step();
+        return one < other;
+    });
     const auto weight_at = [](double u, double v) {
         // v / (u + v), without a sum that could overflow.
         return v > u ? 1.0 / (1.0 + u / v) : u > 0.0 ? (v / u) / (1.0 + v / u) : 0.5;
@@ -631,9 +635,9 @@ std::int64_t r2(const AnyBatch& points, References ideal, const double* weights,
                        pairs = std::vector<std::pair<double, double>>()](std::int64_t g) mutable {
         if (!rows.take(gaps, g, 0, gaps.points(), refused)) return;
         pairs.clear();
-        for (std::size_t i = 0; i < rows.count; ++i) {
+        for_each_item(rows.count, [&](std::size_t i) {
             pairs.emplace_back(rows.values[2 * i], rows.values[2 * i + 1]);
-        }
+        });
         values[g] = integrate_weights(pairs);
     };
     for_each_group(groups, 50.0 + 30.0 * gaps.points(), work);
