@@ -122,6 +122,9 @@ def labels_of(given: Any, name: str, count: int, whose: str) -> np.ndarray:
         raise TypeError(f"{name} must be numbers or names, got dtype {labels.dtype.name}")
     if labels.shape != (count,):
         raise ValueError(f"{name} must have shape ({count},), {whose}, got {labels.shape}")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        at = int(np.isnan(labels).argmax())
+        raise ValueError(f"{name} must name {whose}, got NaN at [{at}]: give it a number or a name")
     return labels
 
 

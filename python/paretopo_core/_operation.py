@@ -219,7 +219,8 @@ class Operation:
 
 def check_count(batch: Batch, count: Any, name: str) -> int:
     """Return a number of points of each set."""
-    return whole_number(count, name, 1, max(batch.points, 1), ", the points of a set")
+    why = ", the points of a set" if batch.points else ", as the sets have no points"
+    return whole_number(count, name, 1, max(batch.points, 1), why)
 
 
 def _check(batch: Batch, kind: str, name: str, value: Any) -> Any:

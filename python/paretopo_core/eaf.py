@@ -66,8 +66,8 @@ def eaf(
         moocore's ``eaf`` returns both in one array.
 
     Raises:
-        ValueError: wrong shape of an argument; a point that is NaN or infinite; a percentile out of
-            range; points on a GPU.
+        ValueError: wrong shape of an argument; a point that is NaN or infinite; NaN in ``sets``; a
+            percentile out of range; points on a GPU.
         TypeError: ``points`` are not real numbers, ``sets`` neither numbers nor names, or a tensor
             requires a gradient.
 

@@ -150,6 +150,17 @@ class TestErrors:
         ):
             pp.hypervolume_subset(np.ones((3, 2)), k, 0)
 
+    def test_sets_without_points(self):
+        points, match = np.empty((2, 0, 2)), r"k must be .* 1, as the sets have no points, got 0"
+        for choose in (
+            lambda: pp.hypervolume_subset(points, 0, 0),
+            lambda: pp.select(points, 0),
+            lambda: pp.expected_hypervolume(points, 0, 0),
+            lambda: pp.hypervolume_advantage(points, 0, k=0),
+        ):
+            with pytest.raises(ValueError, match=match):
+                choose()
+
     @pytest.mark.parametrize("method", ["best", None, ["greedy"]])
     def test_unknown_methods(self, method):
         words = "method must be one of greedy, greedy_removal, exact, got "
