@@ -291,8 +291,8 @@ void bind_operations(py::module_& m) {
            gives(Output<double>{kPerPoint}));
     define(PARETOPO_BOTH(expected_hypervolume), takes(corners, Count{"k", true}),
            gives(Output<double>{kPerSet}));
-    define(PARETOPO_BOTH(hypervolume_advantage),
-           takes(Corners{"ref"}, Count{"k", true}, Code{"centre"}), gives(Output<Own>{kPerPoint}));
+    define(PARETOPO_BOTH(hypervolume_advantage), takes(corners, Count{"k", true}, Code{"centre"}),
+           gives(Output<Own>{kPerPoint}));
 #undef PARETOPO_BOTH
 
     m.attr("nondominated_boxes") =
@@ -316,7 +316,7 @@ void bind_operations(py::module_& m) {
                   in_boxes, gives(Output<double>{kPerValue}));
     define_on_cpu(m, "weighted_hypervolume", run_weighted,
                   takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
-                        Array{"weights", "numbers", 1}, Corner{"ref"}),
+                        Array{"weights", "numbers", 1}, corner),
                   gives(Output<double>{kPerSet}));
 
     define_on_cpu(m, "indicator", run_indicator,

@@ -13,6 +13,7 @@ np.float64(3.0)
 # First: it refuses a sub-interpreter, in which the compiled core would deadlock.
 from paretopo_core import _interpreter  # noqa: F401
 from paretopo_core._core import __version__
+from paretopo_core._sense_hint import SenseWarning
 from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
@@ -65,6 +66,7 @@ __all__ = [
     "ContributionsEstimate",
     "HypervolumeEstimate",
     "ParetoArchive",
+    "SenseWarning",
     "SparseHessian",
     "__version__",
     "accelerate",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,12 @@ def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     target = path_of(path)
     ending = _ending_of(target)
     _check_payloads(state["payloads"])
+    target = target.resolve()  # of a link, so that the link stays
     partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with partial.open("wb") as file:
             if ending == ".json":
-                file.write(json.dumps(state, allow_nan=False).encode())
+                file.write(json.dumps(_without_infinity(state), allow_nan=False).encode())
             else:
                 np.savez(file, **_arrays_of(state))
         partial.replace(target)
@@ -41,12 +43,12 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     ending = _ending_of(source)
     data = source.read_bytes()  # errors of the disk are OSError, all others depend on the format
     try:
-        state = json.loads(data) if ending == ".json" else _state_of(io.BytesIO(data))
+        state = _state_of(data) if ending == ".npz" else json.loads(data)
     except Exception as error:  # of a file of another kind, cut short or made to hurt, any
         raise ValueError(f"{source} is no {ending} file of an archive: {error}") from error
     if not isinstance(state, dict):
         raise ValueError(f"{source} is no {ending} file of an archive: it holds no object")
-    return state
+    return state if state.get("hypervolume") != "inf" else {**state, "hypervolume": math.inf}
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
@@ -91,8 +93,18 @@ def _arrays_of(state: Mapping[str, Any]) -> dict[str, Any]:
     return arrays
 
 
-def _state_of(file: IO[bytes]) -> dict[str, Any]:
-    with np.load(file, allow_pickle=False) as arrays:
+def _without_infinity(state: Mapping[str, Any]) -> dict[str, Any]:
+    is_infinite = state["hypervolume"] == math.inf  # the only number of a state that can be
+    return {**state, "hypervolume": "inf"} if is_infinite else dict(state)
+
+
+def _state_of(data: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        if (unpacked := sum(each.file_size for each in arrays.zip.infolist())) > len(data):
+            raise ValueError(
+                f"its arrays are compressed, {unpacked} bytes to {len(data)}, and may fill the "
+                "memory: write them as they are, with np.savez"
+            )
         state = {key: arrays[key].tolist() for key in _NUMBERS}
         state |= {key: arrays[key].tolist() if key in arrays else None for key in _MAYBE}
         state |= {key: json.loads(str(arrays[key])) for key in _TEXTS if key in arrays}

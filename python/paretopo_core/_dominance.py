@@ -19,6 +19,7 @@ from paretopo_core._dtypes import refuse_kind
 from paretopo_core._near_duplicates import drop_near_duplicates
 from paretopo_core._numbers import MAX_WHOLE, flag_of, numbers_of, whole_number
 from paretopo_core._operation import Composed, Operation
+from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import check_per_point
 from paretopo_core._torch_arrays import is_tensor
@@ -102,6 +103,16 @@ class Frame:
             return given
         is_compiling = self.is_tensor and self.library.compiler.is_compiling()
         return given if is_compiling else numbers_of(given, name)
+
+    def hint_at_senses(self, ref: Any) -> None:
+        """Warn if every point is worse than the reference in every objective."""
+        if self.is_tensor and (self.points.device.type != "cpu" or _is_tracing()):
+            return
+        signs = self.signs(self.points.dtype)
+        worse = (self.points * signs < self.library.asarray(ref) * signs).all(-1)
+        better = self.among(~worse)
+        if self.among(worse).any() and not better.any():
+            warn_of_senses(senses_of(self.maximise, self.points.shape[-1]))
 
     def _in_all(self, numbers: Any, at_least: Any) -> Any:
         """The sum over the columns, one after the other, so that each library has the same."""

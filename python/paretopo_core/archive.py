@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from paretopo_core import _core
 from paretopo_core._arrays import positive_vector, vector_of
 from paretopo_core._calls import explain_calls, refuse_call
+from paretopo_core._dominance import Frame
 from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
-from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._tables import in_order, names_of
 from paretopo_core._types import OneSet, Points, Vector
@@ -283,8 +283,8 @@ class ParetoArchive:
         """
         ref = self._measuring_from()
         volume = self._core.volume()
-        if not volume and len(self) and ((self.points - ref) * self._sign < 0).all():
-            warn_of_senses(self.maximise)  # every member is worse than the reference
+        if not volume:
+            Frame(self.points, self.maximise, None).hint_at_senses(ref)
         return volume
 
     def __len__(self) -> int:
@@ -592,11 +592,13 @@ class ParetoArchive:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive into a file, from which :meth:`load` continues bit for bit.
 
-        The file is replaced as a whole: one that is there stays as it was if this fails.
+        The file is replaced as a whole: one that is there stays as it was if this fails. A symbolic
+        link stays, and the file that it leads to is replaced.
 
         Args:
             path: ends in ``.npz`` (NumPy's arrays) or ``.json`` (text). Neither holds code: no
-                pickle is written or read, so it is safe to open files of strangers.
+                pickle is written or read, so it is safe to open files of strangers. JSON has no
+                infinity: an infinite hypervolume is the text "inf" there.
 
         Raises:
             ValueError: another ending.
@@ -623,8 +625,8 @@ class ParetoArchive:
         """Make an archive from a file that :meth:`save` wrote.
 
         Raises:
-            ValueError: another ending than ``.npz`` or ``.json``, not a file of an archive, or an
-                inconsistent state, as for :meth:`load_state_dict`.
+            ValueError: another ending than ``.npz`` or ``.json``, not a file of an archive,
+                compressed arrays, or an inconsistent state, as for :meth:`load_state_dict`.
             OSError: the file cannot be read.
         """
         from paretopo_core import _archive_files

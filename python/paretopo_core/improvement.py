@@ -240,7 +240,8 @@ def _prepare_pairs(batch: Batch, given: Batch, *sides: Any) -> tuple[Batch, tupl
 def _turn_pairs(batch: Batch, slopes: Any) -> Any:
     if batch.signs is None:
         return slopes
-    return batch.library.apply_signs(slopes, np.stack([batch.signs, np.ones_like(batch.signs)]))
+    signs = np.stack([batch.signs, np.ones_like(batch.signs)])
+    return batch.library.apply_signs(slopes, signs) + 0.0
 
 
 def _refuse_pair(refused: Refused) -> None:
@@ -313,7 +314,7 @@ def weighted_hypervolume(
 def _compose_weighted(
     points: Any, maximise: Maximise, mask: Any, lower: Any, upper: Any, weights: Any, ref: Any
 ) -> Any:
-    Frame(points, maximise, mask)  # errors call them points, and the others candidates below
+    frame = Frame(points, maximise, mask)  # errors call them points, others candidates below
     lower, upper = (host_doubles(each, "boxes") for each in (lower, upper))
     if lower.shape != upper.shape or lower.ndim < 2:
         raise ValueError(
@@ -345,7 +346,9 @@ def _compose_weighted(
             ) from None
         lower, upper = (np.broadcast_to(end, leading + end.shape[-2:]) for end in (lower, upper))
         numbers = np.ascontiguousarray(np.broadcast_to(numbers, lower.shape[:-1]))
-    return _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None, 0.0)
+    volume = _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None, 0.0)
+    frame.hint_at_senses(corner)
+    return volume
 
 
 def _prepare_boxes(

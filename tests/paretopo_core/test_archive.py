@@ -1,6 +1,7 @@
 """ParetoArchive."""
 
 import copy
+import json
 import math
 import os
 import pickle
@@ -373,6 +374,46 @@ def test_without_a_reference_it_has_the_same_members(objectives, tmp_path):
     archive.remove(archive.points[0])
     assert math.isnan(measured.merge(archive)) is False
     assert math.isnan(archive.merge(measured))
+
+
+def test_an_infinite_volume_is_saved(tmp_path):
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1e200, 1e200])
+    for name in ("a.json", "a.npz"):
+        archive.save(tmp_path / name)
+        again = pp.ParetoArchive.load(tmp_path / name)
+        assert again.state_dict() == archive.state_dict()
+        assert again.hypervolume == math.inf
+    text = (tmp_path / "a.json").read_text()
+    assert json.loads(text, parse_constant=pytest.fail)["hypervolume"] == "inf"
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.npz"])
+def test_a_link_stays_a_link(tmp_path, name):
+    archive = pp.ParetoArchive([0.0, 0.0])
+    target, link = tmp_path / "folder" / name, tmp_path / name
+    target.parent.mkdir()
+    link.symlink_to(target)
+    for point in ([1.0, 1.0], [2.0, 2.0]):  # without a file and with one
+        archive.add(point)
+        archive.save(link)
+        assert link.is_symlink()
+        assert pp.ParetoArchive.load(target) == archive
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_small_file_cannot_fill_the_memory(tmp_path):
+    archive = pp.ParetoArchive([0.0, 0.0], keep_history=True)
+    archive.extend(np.zeros((10_000, 2)))
+    path = tmp_path / "a.npz"
+    archive.save(path)
+    with np.load(path) as arrays:
+        held = dict(arrays)
+    np.savez_compressed(path, **held)
+    with pytest.raises(ValueError, match=r"a\.npz .* arrays are compressed, .* with np\.savez"):
+        pp.ParetoArchive.load(path)
+    np.savez(path, **held)
+    assert pp.ParetoArchive.load(path) == archive
 
 
 def test_without_a_reference_nothing_measures():

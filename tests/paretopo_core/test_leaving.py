@@ -86,7 +86,7 @@ CALLS = {
 }
 NO_WORK = {  # settings and types
     *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
-    *("SparseHessian", "__version__", "accelerate"),
+    *("SenseWarning", "SparseHessian", "__version__", "accelerate"),
     *("plot_front", "read_fronts"),
     *("get_isa", "set_isa", "get_num_threads", "set_num_threads"),
 }

@@ -13,6 +13,7 @@ from paretopo_core.compat import moocore
 
 POINTS = np.random.default_rng(0).random((6, 3))
 MESSAGE = "no point is better than ref in any objective; with maximise=False every one would be"
+DEFAULT = " (larger is better by default)"
 WAY_OUT = (
     "; if the senses are right, pass a ref that is worse than the points, such as "
     "reference_point(points)"
@@ -20,28 +21,31 @@ WAY_OUT = (
 OPERATIONS = {
     name: CALLS[name].run
     for name in (
-        *("hypervolume", "hypervolume_gradient", "hv_contributions", "uncrowded_contributions"),
+        *("hypervolume", "hypervolume_gradient", "hv_contributions", "weighted_hypervolume"),
         *("hypervolume_approx", "expected_hypervolume", "nondominated_boxes", "dominated_boxes"),
         *("hypervolume_subset", "select, hypervolume"),
     )
+} | {
+    "hv_contributions_approx": pp.hv_contributions_approx,
+    "hypervolume_hessian": pp.hypervolume_hessian,
+    "weighted_hypervolume, boxes per set": lambda x, ref, **more: pp.weighted_hypervolume(
+        x, (np.zeros((1, 1, 3)), np.ones((1, 1, 3))), [1.0], ref, **more
+    ),
 }
 
 
 def heard(call, *given, **options):
-    """The different warnings of a call, with every filter open."""
+    """The warnings of a call, with every filter open."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call(*given, **options)
-    texts = {str(one.message) for one in caught}
-    return [text for text in texts if "no point is better" in text]
+    return [str(one.message) for one in caught if one.category is pp.SenseWarning]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_every_operation_with_a_reference_warns(name):
+def test_every_operation_with_a_reference_warns_once(name):
     for points in (POINTS, POINTS.tolist(), np.float32(POINTS)):
-        assert heard(OPERATIONS[name], points, 1.1) == [
-            f"{MESSAGE} (larger is better by default){WAY_OUT}"
-        ]
+        assert heard(OPERATIONS[name], points, 1.1) == [f"{MESSAGE}{DEFAULT}{WAY_OUT}"]
     assert heard(OPERATIONS[name], POINTS, 1.1, maximise=False) == []
     assert heard(OPERATIONS[name], POINTS, [1.1, 1.1, 0.0]) == []  # better in one objective
     assert heard(OPERATIONS[name], POINTS, 0.0) == []
@@ -53,6 +57,19 @@ def test_masked_points_do_not_count(name):
     mask = np.arange(7) < 6
     assert len(heard(OPERATIONS[name], points, 1.1, mask=mask)) == 1
     assert heard(OPERATIONS[name], points, 1.1) == []
+
+
+def test_advantages_without_maximise_ask_for_other_signs():
+    (text,) = heard(pp.hypervolume_advantage, POINTS, 1.1)
+    assert "with all numbers negated every one would be" in text
+    assert heard(pp.hypervolume_advantage, -POINTS, -1.1) == []
+
+
+def test_uncrowded_contributions_are_meant_for_points_beyond_the_reference():
+    assert heard(pp.uncrowded_contributions, POINTS, 1.1) == []
+    torch = pytest.importorskip("torch")
+    points = torch.tensor(POINTS, requires_grad=True)
+    assert heard(lambda: pp.uncrowded_contributions(points, 1.1).sum().backward()) == []
 
 
 def test_the_warning_names_the_senses_and_the_line():
@@ -77,12 +94,14 @@ def test_every_set_has_to_seem_turned():
     assert heard(pp.hypervolume, sets, [[1.1] * 3, [0.0] * 3]) == []
 
 
-def test_tensors_warn_as_arrays_do():
+@pytest.mark.parametrize("name", ["hypervolume", "hv_contributions", "weighted_hypervolume"])
+def test_tensors_warn_as_arrays_do(name):
     torch = pytest.importorskip("torch")
-    tensor = torch.tensor(POINTS)
-    assert len(heard(pp.hypervolume, tensor, 1.1)) == 1
-    assert len(heard(pp.hypervolume, tensor.clone().requires_grad_(), 1.1)) == 1
-    assert heard(pp.hypervolume, tensor, 1.1, maximise=False) == []
+    tensor, call = torch.tensor(POINTS), OPERATIONS[name]
+    assert len(heard(call, tensor, 1.1)) == 1
+    assert heard(call, tensor, 1.1, maximise=False) == []
+    moving = tensor.clone().requires_grad_()
+    assert len(heard(lambda: call(moving, 1.1).sum().backward())) == 1
 
 
 def test_frames_warn_as_arrays_do():
@@ -94,9 +113,7 @@ def test_frames_warn_as_arrays_do():
 def test_an_archive_warns_when_its_volume_is_read():
     archive = pp.ParetoArchive([1.1] * 3)
     archive.extend(POINTS)
-    assert heard(lambda: archive.hypervolume) == [
-        f"{MESSAGE} (larger is better by default){WAY_OUT}"
-    ]
+    assert heard(lambda: archive.hypervolume) == [f"{MESSAGE}{DEFAULT}{WAY_OUT}"]
     assert heard(lambda: repr(archive)) == []
     archive.add([2.0, 0.0, 0.0])
     assert heard(lambda: archive.hypervolume) == []
@@ -112,4 +129,4 @@ def test_a_warning_may_be_an_error():
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert f"UserWarning: {MESSAGE}" in done.stderr
+    assert f"SenseWarning: {MESSAGE}" in done.stderr

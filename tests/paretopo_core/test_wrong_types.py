@@ -76,7 +76,7 @@ NO_NUMBERS = {
 }
 TYPES = {
     *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
-    "SparseHessian",
+    *("SenseWarning", "SparseHessian"),
 }
 
 _KINDS = {
