@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-import math
 import os
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from paretopo_core._dtypes import check_exact
 
 _SHOWN = 40  # characters of a field that an error shows
 
@@ -26,7 +26,8 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     - Everything else is text with one point per line. A blank line begins the next set. This is
       the format of moocore, eaf, PISA's tools, jMetal (``FUN.tsv``, ``FUN.csv``), jMetalPy,
       Platypus's ``save_objectives`` and ``np.savetxt``. Numbers are separated by semicolons, by
-      commas or by white space. ``#`` and ``%`` begin a comment. The first line may hold names.
+      commas or by white space. ``#`` begins a comment, and ``%`` does at the start of a line. The
+      first line may hold names.
 
     Reading executes no code, because no pickle is read.
 
@@ -38,8 +39,9 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
         One array for each set, shape (points, objectives), float64, in the order of the file.
 
     Raises:
-        ValueError: the file has another format, or no points; a field is not a number, or a point
-            has another number of objectives than the first. The message names the line.
+        ValueError: the file has another format, or no points; a field is no number, or an integer
+            that float64 cannot hold; a point has another number of objectives than the first. The
+            message names the line.
         OSError: the file cannot be read.
 
     Cost: O(size of the file).
@@ -62,8 +64,6 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     readers = {".json": _in_json, ".npz": _in_arrays, ".npy": _in_arrays}
     try:
         fronts = readers.get(source.suffix.lower(), _in_text)(data)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source} is no text: {error}") from error
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from error
     if not fronts:
@@ -75,12 +75,13 @@ def _in_text(data: bytes) -> list[np.ndarray]:
     sets: list[list[list[float]]] = [[]]
     width = 0
     has_names = False
-    for number, line in enumerate(data.decode("utf-8-sig").splitlines(), 1):
+    text_of_file = data.decode("utf-8-sig", "surrogateescape")  # a comment may be of another code
+    for number, line in enumerate(text_of_file.splitlines(), 1):
         if not line.strip():
             sets.append([])
             continue
-        text = re.split("[#%]", line, maxsplit=1)[0].strip()
-        if not text:
+        text = line.partition("#")[0].strip()
+        if not text or text.startswith("%"):
             continue
         fields = _fields_of(text)
         row = [_number_in(field) for field in fields]
@@ -89,11 +90,19 @@ def _in_text(data: bytes) -> list[np.ndarray]:
             continue
         if None in row:
             field = fields[row.index(None)][:_SHOWN]
-            raise ValueError(f"line {number} must hold numbers, got {field!r}")
+            hint = ""
+            if "%" in text:
+                hint = ": write 50 % as 0.5, and begin a comment after numbers with #"
+            elif has_names:
+                hint = ": keep only columns of numbers, as pandas.read_csv(path)[['f1', 'f2']] does"
+            raise ValueError(f"line {number} must hold numbers, got {field!r}{hint}")
         width = width or len(row)
         if len(row) != width:
             raise ValueError(f"line {number} must hold {width} numbers as above, got {len(row)}")
         sets[-1].append([value for value in row if value is not None])
+        for field, value in zip(fields, sets[-1][-1], strict=True):
+            if abs(value) >= 2**53 and field.lstrip("+-").isdecimal():
+                check_exact(int(field), int(field), f"line {number}")
     return [np.array(rows, dtype=np.float64) for rows in sets if rows]
 
 
@@ -127,20 +136,22 @@ def _are_names(fields: list[str], number: int) -> bool:
 def _in_arrays(data: bytes) -> list[np.ndarray]:
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+        names = [] if isinstance(loaded, np.ndarray) else loaded.files
+        name = "F" if "F" in names else "".join(names[:1])
+        array = loaded if isinstance(loaded, np.ndarray) else loaded[name]  # and no other
     except Exception as error:  # of a file of another kind, cut short or made to hurt, any
         raise ValueError(
             f"no file of NumPy's arrays, or one with a pickle in it: {error}"
         ) from error
-    name = "F" if "F" in arrays else next(iter(arrays), None)
-    if name is None or (name != "F" and len(arrays) > 1):
-        raise ValueError(f"must hold one array, or one called F, got {sorted(arrays)}")
-    array = arrays[name]
+    if name != "F" and len(names) > 1:
+        raise ValueError(f"must hold one array, or one called F, got {sorted(names)}")
     if array.dtype.kind not in "fiu" or array.ndim not in (2, 3) or array.shape[-1] == 0:
         raise ValueError(
             "must hold real numbers of shape (points, objectives) or (sets, points, objectives), "
             f"got dtype {array.dtype} and shape {array.shape}"
         )
+    if array.dtype.kind in "iu" and array.size:
+        check_exact(int(array.min()), int(array.max()), name or "the array")
     sets = array.astype(np.float64)
     return [each for each in (sets[None] if sets.ndim == 2 else sets) if len(each)]
 
@@ -169,10 +180,11 @@ def _objectives_in(held: Any) -> Iterator[list[float]]:
         objectives = solution.get("objectives") if isinstance(solution, dict) else None
         if not isinstance(objectives, list) or not objectives or not all(map(_is_real, objectives)):
             raise ValueError(f"solution {place} must have a list of numbers as its objectives")
+        for value in objectives:
+            if isinstance(value, int):
+                check_exact(value, value, f"solution {place}")
         yield [float(value) for value in objectives]
 
 
 def _is_real(value: Any) -> bool:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return abs(value) < 2**1023
-    return isinstance(value, float) and not math.isnan(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
