@@ -83,12 +83,29 @@ def test_with_statement_restores_the_originals(host):
     with pytest.raises(ZeroDivisionError), accelerate("stand_in"):
         raise ZeroDivisionError
     assert speed(host) == ("slow", "slow")
-    accelerate("stand_in")
-    with accelerate("stand_in"):
-        pass
-    assert speed(host) == ("fast", "fast")
-    accelerate("stand_in").undo()  # the handle of a second call undoes as well
-    assert speed(host) == ("slow", "slow")
+
+
+# Each letter is one call: upper case begins it, lower case undoes it.
+@pytest.mark.parametrize(
+    ("story", "expected"),
+    [
+        ("Aa", "fs"),
+        ("ABab", "fffs"),  # two threads whose with statements overlap
+        ("ABba", "fffs"),
+        ("AaBab", "fsffs"),  # a second undo is no undo of a later call
+        ("AaaBb", "fssfs"),
+    ],
+)
+def test_the_last_user_restores_the_host(host, story, expected):
+    handles, states = {}, ""
+    for letter in story:
+        if letter.isupper():
+            handles[letter.lower()] = accelerate("stand_in")
+        else:
+            handles[letter].undo()
+            assert repr(handles[letter]).endswith("; undone>")
+        states += speed(host)[0][0]
+    assert states == expected
 
 
 def test_later_replacements_are_named_and_kept(host):
@@ -119,8 +136,9 @@ def test_threads_accelerate_once(host):
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(handle._began for handle in handles) == 1
-    handles[0].undo()
+    for handle in handles:
+        assert speed(host) == ("fast", "fast")
+        handle.undo()
     assert speed(host) == ("slow", "slow")
 
 

@@ -50,15 +50,15 @@ class Replacement:
 
 
 _INHERITED = object()
-_in_effect: dict[str, list[Replacement]] = {}
+_in_effect: dict[str, tuple[list[Replacement], set[Acceleration]]] = {}  # and their users
 _lock = threading.Lock()
 
 
 class Acceleration:
     """The replacements of :func:`~paretopo_core.accelerate` in a host; ``undo`` reverts them.
 
-    A ``with`` statement undoes only its own replacements: a host that was accelerated before still
-    is afterwards.
+    Each call of ``accelerate`` is one user. The host's own code returns when the last of them,
+    in any thread, has called ``undo`` or left its ``with`` statement.
 
     Attributes:
         host: the library's name.
@@ -66,27 +66,35 @@ class Acceleration:
         replaced: the replaced names, dotted.
     """
 
-    def __init__(self, host: str, version: str, replaced: Sequence[str], began: bool) -> None:
+    def __init__(self, host: str, version: str, replaced: Sequence[str]) -> None:
         self.host = host
         self.version = version
         self.replaced = tuple(replaced)
-        self._began = began
 
     def undo(self) -> None:
-        """Restore the host's own code; does nothing if it is already restored.
+        """Restore the host's own code, unless another call uses it; a second time do nothing.
 
         Raises:
             RuntimeError: something else has replaced a name since, which is left as it is; the
                 others are the host's own again.
         """
         with _lock:
-            replacements = _in_effect.pop(self.host, ())
+            if not self._is_user():
+                return
+            replacements, users = _in_effect[self.host]
+            users.remove(self)
+            if users:
+                return
+            del _in_effect[self.host]
             foreign = [one.dotted for one in replacements if not one.restore()]
         if foreign:
             raise RuntimeError(
                 f"{', '.join(foreign)} was replaced by something else after accelerate("
                 f"{self.host!r}), and is left as it is: undo that first, the last one first"
             )
+
+    def _is_user(self) -> bool:
+        return self.host in _in_effect and self in _in_effect[self.host][1]
 
     def __enter__(self) -> Acceleration:
         return self
@@ -97,11 +105,10 @@ class Acceleration:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._began:
-            self.undo()
+        self.undo()
 
     def __repr__(self) -> str:
-        state = "on" if self.host in _in_effect else "undone"
+        state = "on" if self._is_user() else "undone"
         return f"<{self.host} {self.version} accelerated: {', '.join(self.replaced)}; {state}>"
 
 
@@ -111,7 +118,7 @@ def accelerate(host: str) -> Acceleration:
     The caller's code does not change. The replacement lasts, in this process, until
     :meth:`~paretopo_core.accelerate.Acceleration.undo` or the end of a ``with`` statement. Results
     equal those of the library; docs/hosts.md lists the cases in which ties or last digits can
-    differ. A second call changes nothing.
+    differ. Calls are counted: the last one that ends restores the library.
 
     Args:
         host: "pymoo" (0.6.2), "optuna" (5.0.0), "botorch" (0.18.1) or "deap" (1.4.4). It is
@@ -151,10 +158,11 @@ def accelerate(host: str) -> Acceleration:
         )
     module = importlib.import_module(f"{__name__}.{host}")
     with _lock:
-        began = host not in _in_effect
-        if began:
-            _in_effect[host] = module.replacements()
-            for one in _in_effect[host]:
+        if host not in _in_effect:
+            _in_effect[host] = module.replacements(), set()
+            for one in _in_effect[host][0]:
                 one.replace()
-        names = [one.dotted for one in _in_effect[host]]
-    return Acceleration(host, version, names, began)
+        replacements, users = _in_effect[host]
+        acceleration = Acceleration(host, version, [one.dotted for one in replacements])
+        users.add(acceleration)
+    return acceleration
