@@ -19,7 +19,14 @@ _WITHOUT_MAXIMISE = "hypervolume_advantage"
 
 
 class SenseWarning(UserWarning):
-    """No point is better than the reference, as if ``maximise`` were wrong; volumes are then 0."""
+    """No point is better than the reference, as if ``maximise`` were wrong; volumes are then 0.
+
+    >>> import paretopo_core as pp
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", pp.SenseWarning)  # the points are meant to be worse
+    ...     pp.hypervolume([[1, 2]], ref=3)
+    np.float64(0.0)
+    """
 
 
 def hint(objectives: int, minimised: int) -> None:
