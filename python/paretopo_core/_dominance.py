@@ -22,7 +22,7 @@ from paretopo_core._operation import Composed, Operation
 from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import check_per_point
-from paretopo_core._torch_arrays import is_tensor
+from paretopo_core._torch_arrays import is_tensor, refuse_tracing
 
 RANKS = Operation(_core.pareto_rank)
 NONDOMINATED = Operation(_core.is_nondominated)
@@ -317,14 +317,10 @@ CONSTRAINED_FILTER = Operation(
 
 
 def _without_near(frame: Frame, kept: Any, duplicate_tolerance: Any) -> Any:
+    refuse_tracing(frame.points, "is_nondominated with duplicate_tolerance=")
     tolerance = tolerances(duplicate_tolerance, frame.points.shape[-1])
     if not frame.is_tensor:
         return drop_near_duplicates(frame.points, kept, tolerance)
-    if _is_tracing():
-        raise NotImplementedError(
-            "is_nondominated takes no duplicate_tolerance= while torch compiles, traces or "
-            "transforms: call it outside, on the points themselves"
-        )
     points = frame.points.detach().double().cpu().numpy()
     near = drop_near_duplicates(points, kept.cpu().numpy(), tolerance)
     return frame.library.from_numpy(near).to(kept.device)

@@ -22,7 +22,7 @@ from paretopo_core._arrays import Batch
 from paretopo_core._dlpack import convert_results, namespace_of
 from paretopo_core._numbers import plain_array, whole_number
 from paretopo_core._registry import OPERATIONS, Derivative
-from paretopo_core._tables import Table, table_of
+from paretopo_core._tables import Table, align, table_of
 from paretopo_core._torch_arrays import is_tensor
 
 _PLAIN = (np.ndarray, list, tuple)
@@ -120,6 +120,7 @@ class Operation:
     def __post_init__(self) -> None:
         self.call = self.core.call
         self.arguments = self.core.arguments
+        self.described = (("maximise", "senses"), ("mask", "bools"), *self.arguments)
         self.compute = self.compute or self.compose or self._compute
         if not self.compose:
             OPERATIONS.append(self)
@@ -132,7 +133,7 @@ class Operation:
         points = given[0]
         if type(points) in _PLAIN:
             result = self.call(*given)
-            return self.compute(*given) if result is None else result
+            return self._answer_slowly(*given) if result is None else result
         calls = _torch_calls
         if (calls is not None and type(points) is calls.Tensor) or is_tensor(points):
             if points.dim() < 2:
@@ -146,21 +147,23 @@ class Operation:
 
                 return _torch_operators.apply(self, *given)
             result = calls.call_plain(self.call, points, others)
-            return self.compute(*given) if result is None else result
+            if result is not None:
+                return result
+        return self._answer_slowly(*given)
+
+    def _answer_slowly(self, points: Any, *given: Any) -> Any:
+        """Return the result if points or arguments are frames, or arrays of another library."""
+        others = align(points, self.described, given)
         table = table_of(points)
         if table is not None:
-            return self._label(table, *given[1:])
+            return self._label(table, self.answer(table.numbers(self.points), *others))
         namespace = namespace_of(points)
         if namespace is None:
-            return self.compute(*given)
-        own = self.answer(plain_array(points, self.points), *given[1:])
-        return convert_results(own, namespace)
+            return self.compute(points, *others)
+        return convert_results(self.answer(plain_array(points, self.points), *others), namespace)
 
-    def _label(self, table: Table, *others: Any) -> Any:
+    def _label(self, table: Table, result: Any) -> Any:
         """Return the result for a frame, with its index and columns if their sizes match."""
-        names = ("maximise", "mask", *(name for name, _ in self.arguments))
-        aligned = map(table.align, others, names)
-        result = self.answer(table.numbers(self.points), *aligned)
         parts = result if isinstance(result, tuple) else (result,)
         labelled = tuple(
             table.label(part, extent, self.core.name)

@@ -1,16 +1,55 @@
-"""Frames of pandas and polars: the result has the rows, the index and the columns of the frame."""
+"""Frames of pandas and polars: arguments go by the names of a frame, and so do results.
+
+The description of an operation gives each argument a kind. The kind decides whether the argument
+goes by the columns of a frame or by its rows, and `align` applies that rule for all functions.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from paretopo_core._dtypes import check_exact, refuse_kind
 
-_PER_ROW = ("mask", "violation", "ranks", "sets")
+# The kinds of arguments with one value per objective, and per row of the set before them.
+_PER_OBJECTIVE = ("senses", "corner", "corners", "corners?", "weights", "vectors", "sets", "values")
+_PER_ROW = ("bools", "ranks", "numbers", "labels")
+
+
+def align(
+    points: Any, described: Sequence[tuple[str, str]], values: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Return arguments in the order of the columns and rows of the frames that they belong to.
+
+    Args:
+        points: a frame, or anything else.
+        described: the name and the kind of each argument. One of kind "sets" is a further set of
+            points, such as a reference set. The first frame names the objectives. Values per row
+            belong to the set before them, and values of kind "values" to the cells of ``points``.
+        values: the arguments. A mapping names its values by its keys, a series by its index and a
+            frame by its columns; all others go by position, and a RangeIndex of columns, too.
+
+    Raises:
+        ValueError: labels are missing or foreign.
+    """
+    pairs = list(zip(described, values, strict=True))
+    sets = (points, *(value for (_, kind), value in pairs if kind == "sets"))
+    names = next((table.names for each in sets if (table := table_of(each)) is not None), None)
+    own = rows = table_of(points)
+    aligned, whose = [], ""
+    for (name, kind), given in pairs:
+        value = in_order(given, names, name) if kind in _PER_OBJECTIVE else given
+        has_rows = kind in _PER_ROW
+        if kind == "sets":
+            has_rows = name.partition(".")[0] == whose  # both corners of a box
+            rows, whose = rows if has_rows else table_of(value), name.partition(".")[0]
+        has_cells = kind == "values" and table_of(value) is not None
+        owner = rows if has_rows else own if has_cells else None
+        aligned.append(value if owner is None else owner.align_rows(value, name))
+    return tuple(aligned)
 
 
 class Table:
@@ -49,28 +88,19 @@ class Table:
             dtype.is_float() or dtype.is_integer() or dtype == sys.modules["polars"].Boolean
         )
 
-    def align(self, value: Any, name: str) -> Any:
-        """Return an argument in the order of the rows, or of the columns if it names them.
+    @property
+    def names(self) -> list[Any]:
+        """The labels of the columns."""
+        return list(self._frame.columns)
 
-        Values per row have the index of the frame. Mappings name columns by their keys, pandas
-        series by their index, frames by their columns. Other arguments are unchanged.
+    def align_rows(self, value: Any, name: str) -> Any:
+        """Return values with an index in the order of the rows.
 
         Raises:
-            ValueError: values per row have another index, or a mapping other names than the frame.
+            ValueError: they have another index.
         """
-        if name in _PER_ROW:
-            return self._align_rows(value, name)
-        if name == "deviations" and table_of(value) is not None:
-            value = self._align_rows(value, name)
-        names, own = list(self._frame.columns), _labels_of(value)
-        if own is None or (set(own) != set(names) and not isinstance(value, Mapping)):
-            return value
-        return _reorder(value, own, names, name)
-
-    def _align_rows(self, value: Any, name: str) -> Any:
-        if not self._is_pandas or not isinstance(
-            value, (sys.modules["pandas"].Series, sys.modules["pandas"].DataFrame)
-        ):
+        pandas = sys.modules.get("pandas")
+        if not self._is_pandas or not isinstance(value, (pandas.Series, pandas.DataFrame)):
             return value
         own, given = self._frame.index, value.index
         if given.equals(own):
@@ -123,22 +153,31 @@ def names_of(value: Any) -> list[str] | None:
     return names if len(set(names)) == len(names) else None
 
 
-def in_order(value: Any, names: list[str] | None, argument: str) -> Any:
+def in_order(value: Any, names: list[Any] | None, argument: str) -> Any:
     """Return values in the order of these names if they have names of their own.
 
     Raises:
         ValueError: they have other names.
     """
-    own = names_of(value)
-    return value if own is None or names is None else _reorder(value, own, names, argument)
+    own = _labels_of(value)
+    if own is None or names is None:
+        return value
+    is_mapping = isinstance(value, Mapping)
+    if own != names:
+        if not (len(own) == len(names) == len(set(names)) and set(own) == set(names)):
+            if _is_unnamed(value):
+                return value
+            way = "" if is_mapping else f"; pass {argument}.to_numpy() to go by position"
+            raise ValueError(f"{argument} must have a value for each of {names}, got {own}{way}")
+        if not is_mapping:
+            return value[names] if hasattr(value, "columns") else value.loc[names]
+    return [value[name] for name in names] if is_mapping else value
 
 
-def _reorder(value: Any, own: list[Any], names: list[Any], argument: str) -> Any:
-    if set(own) != set(names):
-        raise ValueError(f"{argument} must have a value for each of {names}, got {own}")
-    if isinstance(value, Mapping):
-        return [value[name] for name in names]
-    return value if own == names else value[names]
+def label_rows(points: Any, result: Any, name: str) -> Any:
+    """Return one value per row as a series if the points are a frame."""
+    table = table_of(points)
+    return result if table is None else table.label(result, "point", name)
 
 
 def _labels_of(value: Any) -> list[Any] | None:
@@ -149,3 +188,10 @@ def _labels_of(value: Any) -> list[Any] | None:
     if pandas is not None and isinstance(value, pandas.Series):
         return list(value.index)
     return None if table_of(value) is None else list(value.columns)
+
+
+def _is_unnamed(value: Any) -> bool:
+    """Return True for the columns of a frame, or the index of a series, that have no names."""
+    pandas = sys.modules.get("pandas")
+    labels = getattr(value, "columns", getattr(value, "index", None))
+    return pandas is not None and isinstance(labels, pandas.RangeIndex)

@@ -17,7 +17,7 @@ from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._dominance import Frame
 from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
-from paretopo_core._tables import in_order, names_of
+from paretopo_core._tables import in_order, label_rows, names_of
 from paretopo_core._types import OneSet, Points, Vector
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
@@ -53,8 +53,9 @@ class ParetoArchive:
     between two additions, which later additions do not change.
 
     A data frame, a pandas series or a mapping names the objectives. The first names that an archive
-    receives, in ``ref`` or in a point, become its :attr:`names`. Later values with names are put
-    into that order. Results are NumPy arrays.
+    receives, in an argument or in a point, become its :attr:`names`. Later values with names are
+    put into that order. Results are NumPy arrays, but one value per row of a pandas or polars frame
+    is a series.
 
     ``capacity`` and ``epsilon`` bound an archive. The hypervolume is then that of only the members,
     and :meth:`add` returns its change. The change can be negative, except with
@@ -136,7 +137,7 @@ class ParetoArchive:
                 "objectives: give ref=, one number per objective; or objectives=, the number of "
                 "objectives, for an archive without hypervolume"
             )
-        self._names = names_of(ref)
+        self._names = names_of(ref) or names_of(maximise) or names_of(epsilon)
         if ref is None:
             width = whole_number(objectives, "objectives", 1, _MAX_OBJECTIVES)
             self._ref = None
@@ -407,9 +408,9 @@ class ParetoArchive:
             raise ValueError(
                 f"payloads must be one object for each of {len(rows)} points, got {len(things)}"
             )
-        added = Additions(*self._core.extend(rows, things))
+        gains, joined = self._core.extend(rows, things)
         self._names = self._names or names_of(points)
-        return added
+        return Additions(label_rows(points, gains, "gains"), label_rows(points, joined, "joined"))
 
     @overload
     def gain(self, points: Sequence[float]) -> float: ...
@@ -446,7 +447,7 @@ class ParetoArchive:
         numbers = numbers_of(self._ordered(points, "points"), "points")
         if numbers.ndim == 1 and len(numbers) > 0:
             return float(self._core.gains(self._rows(numbers[None], "points"))[0])
-        return self._core.gains(self._rows(numbers, "points"))
+        return label_rows(points, self._core.gains(self._rows(numbers, "points")), "gain")
 
     def remove(self, point: Vector) -> None:
         """Remove a member and its payload. Points that it kept out or displaced do not return.
@@ -467,7 +468,8 @@ class ParetoArchive:
         """Add the members of another archive, with their payloads; return the sum of their gains.
 
         Args:
-            other: an archive of the same objectives and senses; its reference does not matter.
+            other: an archive of the same objectives and senses, names in any order; its reference
+                does not matter.
 
         Raises:
             TypeError: not an archive.
@@ -475,14 +477,18 @@ class ParetoArchive:
         """
         if not isinstance(other, ParetoArchive):
             raise TypeError(f"other must be a ParetoArchive, got {type(other).__name__}")
-        if other.maximise != self.maximise:
+        senses = other.maximise
+        points, payloads = other._contents()
+        if self._names and other._names:
+            columns = dict(zip(other._names, zip(senses, points.T, strict=True), strict=True))
+            senses, rows = zip(*in_order(columns, self._names, "other"), strict=True)
+            senses, points = list(senses), np.stack(rows, axis=1)
+        if senses != self.maximise:
             raise ValueError(
-                f"other has objectives of the senses maximise={other.maximise}, this archive has "
+                f"other has objectives of the senses maximise={senses}, this archive has "
                 f"{self.maximise}"
             )
-        if self._differs_in_names(other):
-            raise ValueError(f"other has the objectives {other._names}, not {self._names}")
-        volume = math.fsum(self.extend(*other._contents()).gains.tolist())
+        volume = math.fsum(self.extend(points, payloads).gains.tolist())
         self._names = self._names or other._names
         return volume
 

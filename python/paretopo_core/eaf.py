@@ -11,8 +11,8 @@ from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._numbers import labels_of, numbers_of
+from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, signs_of
-from paretopo_core._tables import table_of
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._types import Array, Points
 from paretopo_core.indicators import refuse_place
@@ -96,8 +96,13 @@ def eaf(
     """
     if extra or wrong or sets is MISSING:
         refuse_call(extra, wrong)
-    if (table := table_of(points)) is not None:
-        maximise, sets = table.align(maximise, "maximise"), table.align(sets, "sets")
+    return AttainmentSurfaces(*_EAF.answer(points, maximise, None, sets, percentiles))
+
+
+def _compose_eaf(
+    points: Any, maximise: Maximise, _: None, sets: Any, percentiles: Any
+) -> tuple[Any, ...]:
+    _torch_arrays.refuse_tracing(points, "eaf")
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise)
     batch.refuse_gpu("points", "attainment surfaces")
@@ -118,8 +123,8 @@ def eaf(
     counts = [len(each) for each in rows]
     answers = surfaces[found] * signs + 0.0, np.repeat(wanted, counts)
     if is_tensor(points):
-        return AttainmentSurfaces(*(_torch_arrays.from_host(each, points) for each in answers))
-    return AttainmentSurfaces(*answers)
+        return tuple(_torch_arrays.from_host(each, points) for each in answers)
+    return answers
 
 
 def attained_corners(
@@ -156,3 +161,9 @@ def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
     # Rounding of a percentile that was computed by a division must not require one more run.
     counts = np.ceil(wanted * (runs / 100.0) - 1e-9).astype(int).clip(1, runs)
     return counts.tolist(), wanted
+
+
+_EAF = Operation(
+    Composed("eaf", (("sets", "labels"), ("percentiles", "free")), (("array", "float64"),) * 2),
+    compose=_compose_eaf,
+)

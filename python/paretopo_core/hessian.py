@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator
-from typing import Generic, NamedTuple, Never, TypeVar
+from typing import Any, Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
 
 from paretopo_core import _torch_arrays
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, signs_of
-from paretopo_core._tables import table_of
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._types import Array, Mask, Points, Vector
 from paretopo_core.hypervolume import HYPERVOLUME
@@ -90,9 +90,11 @@ def hypervolume_hessian(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    if (table := table_of(points)) is not None:
-        maximise, mask = table.align(maximise, "maximise"), table.align(mask, "mask")
-        ref = table.align(ref, "ref")
+    return SparseHessian(*_HESSIAN.answer(points, maximise, mask, ref))
+
+
+def _compose_hessian(points: Any, maximise: Maximise, mask: Any, ref: Any) -> tuple[Any, ...]:
+    _torch_arrays.refuse_tracing(points, "hypervolume_hessian")
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "sparse Hessians")
@@ -116,8 +118,8 @@ def hypervolume_hessian(
     order = np.lexsort((columns, rows))
     indices, values = np.stack([rows, columns])[:, order], np.append(values, values)[order]
     if is_tensor(points):
-        return SparseHessian(*(_torch_arrays.from_host(each, points) for each in (indices, values)))
-    return SparseHessian(indices, values)
+        return tuple(_torch_arrays.from_host(each, points) for each in (indices, values))
+    return indices, values
 
 
 def _list_entries(
@@ -175,3 +177,13 @@ def _sweep(
         yield i, i, heights[i]
         if k > 0:
             yield i, stairs[k - 1], -begun[k]
+
+
+_HESSIAN = Operation(
+    Composed(
+        "hypervolume_hessian",
+        (("ref", "corners"),),
+        (("array", "int64"), ("array", "float64")),
+    ),
+    compose=_compose_hessian,
+)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, Never, TypeVar
+from typing import Any, Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
 
 from paretopo_core import _core
+from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
-from paretopo_core._operation import Operation
+from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._shapes import parts_of
-from paretopo_core._torch_arrays import from_host, host_array, is_tensor
 from paretopo_core._types import Array, Mask, PerSet, Points, Vector
-from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
 VolumeT = TypeVar("VolumeT")
@@ -168,8 +168,7 @@ def hv_contributions_approx(
         that are not better than the reference in every objective.
 
     Raises:
-        ValueError, TypeError: as :func:`hypervolume_approx`; a tensor that requires a gradient, or
-            that torch traces or transforms.
+        ValueError, TypeError: as :func:`hypervolume_approx`.
 
     Cost: that of :func:`hypervolume_approx` for each non-dominated point.
 
@@ -185,24 +184,23 @@ def hv_contributions_approx(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    # This call checks the arguments under the caller's names.
-    whole = hypervolume_approx(
-        points, ref, samples=samples, seed=seed, maximise=maximise, mask=mask
-    ).volume
-    kept = is_nondominated(points, maximise=maximise, mask=mask)
-    kept = np.asarray(host_array(kept, "points") if is_tensor(points) else kept)
-    values = numbers_of(points, "points")
-    signs = signs_of(minimised_bits(maximise, values.shape[-1]), values.shape[-1])
-    corners = np.broadcast_to(numbers_of(ref, "ref") * signs, (*values.shape[:-2], len(signs)))
-    found = np.zeros((2, *values.shape[:-1]))
-    for at in np.ndindex(values.shape[:-2]):
+    return ContributionsEstimate(*_CONTRIBUTIONS.answer(points, maximise, mask, ref, samples, seed))
+
+
+def _compute_contributions(
+    points: Any, maximise: Maximise, mask: Any, ref: Any, samples: Any, seed: Any
+) -> tuple[Any, ...]:
+    _ESTIMATE.compute(points, maximise, mask, ref, samples, seed)  # raises the errors
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    kept = np.asarray(NONDOMINATED.compute(points, maximise, mask, True))
+    signs = signs_of(minimised_bits(maximise, batch.objectives), batch.objectives)
+    values = np.asarray(batch.values, np.float64) * (signs if batch.signs is None else 1.0)
+    corners = np.broadcast_to(numbers_of(ref, "ref") * signs, (*batch.leading, batch.objectives))
+    found = np.zeros((2, *batch.per_point))
+    for at in np.ndindex(batch.leading):
         rows = np.flatnonzero(kept[at])
-        found[(slice(None), *at, rows)] = _of_one_set(
-            values[at][rows] * signs, corners[at], samples, seed
-        )
-    if is_tensor(points):
-        return ContributionsEstimate(*(from_host(each, whole) for each in found))
-    return ContributionsEstimate(*found)
+        found[(slice(None), *at, rows)] = _of_one_set(values[at][rows], corners[at], samples, seed)
+    return batch.wrap_results(tuple(found))
 
 
 def _of_one_set(
@@ -230,3 +228,13 @@ def _of_one_set(
             back = (power + (unit < 1)).sum(axis=-1)[:, 0]
             found[here], error[here] = np.ldexp([box - own.volume, doubt], back)
     return found, np.where(np.isinf(found), np.inf, error)
+
+
+_CONTRIBUTIONS = Operation(
+    Composed(
+        "hv_contributions_approx",
+        (("ref", "corner"), ("samples", "int"), ("seed", "int")),
+        (("point", "float64"), ("point", "float64")),
+    ),
+    compute=_compute_contributions,
+)

@@ -446,7 +446,7 @@ _EXPECTED = Operation(
         "expected_hypervolume_improvement",
         (
             *(("boxes.lower", "sets"), ("boxes.upper", "sets")),
-            *(("deviations", "numbers"), ("return_gradient", "bool")),
+            *(("deviations", "values"), ("return_gradient", "bool")),
         ),
         (("point", "float64"), ("array", "float64"), ("array", "float64")),
     ),

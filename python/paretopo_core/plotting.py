@@ -11,7 +11,7 @@ from paretopo_core._arrays import Batch, vector_of
 from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._numbers import numbers_of
 from paretopo_core._senses import Maximise, senses_of
-from paretopo_core._tables import table_of
+from paretopo_core._tables import align, in_order
 from paretopo_core._types import Mask, Points, Vector
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.fronts import is_nondominated
@@ -72,12 +72,11 @@ def plot_front(
         refuse_call(extra, wrong)
     if isinstance(points, ParetoArchive):
         columns, maximise, points = points.names, points.maximise, points.points
+        ref = in_order(ref, columns, "ref")
     else:
         columns = getattr(points, "columns", None)
-    table = table_of(points)
-    if table is not None:
-        maximise = table.align(maximise, "maximise")
-        ref, mask = table.align(ref, "ref"), table.align(mask, "mask")
+    described = (("maximise", "senses"), ("ref", "corner"), ("mask", "bools"))
+    maximise, ref, mask = align(points, described, (maximise, ref, mask))
     rows = _rows_of(points, mask)
     count = rows.shape[1]
     senses = senses_of(maximise, count)

@@ -14,8 +14,8 @@ from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._cuda_arrays import ask_for_tensor
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import number_of, real_array
+from paretopo_core._operation import Composed, Operation
 from paretopo_core._shapes import parts_of
-from paretopo_core._tables import table_of
 from paretopo_core._torch_arrays import check_dense, values_of
 from paretopo_core._types import Array, PerPoint, Points
 
@@ -61,29 +61,7 @@ def stochastic_dominance(
     """
     if extra or wrong or sigma is MISSING:
         refuse_call(extra, wrong)
-    values, library = _values(points)
-    sigma, margin = number_of(sigma, "sigma"), number_of(margin, "margin")
-    for name, number, bound in (("sigma", sigma, sigma > 0), ("margin", margin, margin >= 0)):
-        if not bound or not math.isfinite(number):
-            least = "above 0" if name == "sigma" else "0 or more"
-            raise ValueError(f"{name} must be finite and {least}, got {number}")
-    order = library.arange(values.shape[-2])
-    if library is not np:
-        order = order.to(values.device)
-
-    def compare(rows: slice) -> Any:
-        gaps = values[..., rows, None, :] - values[..., None, :, :]
-        wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
-        return wins if margin > 0 else wins * (order[rows, None] != order)
-
-    def compare_strictly(rows: slice) -> Any:
-        others = wins[..., :, rows].swapaxes(-1, -2)
-        return wins[..., rows, :] * (1 - others) * (order[rows, None] != order)
-
-    # To infinity, where the probability is 0 or 1.
-    with np.errstate(over="ignore") if library is np else nullcontext():
-        wins = _in_parts(compare, values, library)
-        return _in_parts(compare_strictly, values, library) if margin > 0 else wins
+    return _DOMINANCE.answer(points, True, None, sigma, margin)
 
 
 @explain_calls
@@ -109,9 +87,33 @@ def stochastic_pareto_rank(
     """
     if extra or wrong or sigma is MISSING:
         refuse_call(extra, wrong)
-    ranks = 1 + stochastic_dominance(points, sigma, margin).sum(-2)
-    table = table_of(points)
-    return ranks if table is None else table.label(ranks, "point", "stochastic_pareto_rank")
+    return _RANKS.answer(points, True, None, sigma, margin)
+
+
+def _compose_dominance(points: Any, _: bool, __: None, sigma: float, margin: float) -> Any:
+    values, library = _values(points)
+    sigma, margin = number_of(sigma, "sigma"), number_of(margin, "margin")
+    for name, number, bound in (("sigma", sigma, sigma > 0), ("margin", margin, margin >= 0)):
+        if not (bound and number < math.inf):
+            least = "above 0" if name == "sigma" else "0 or more"
+            raise ValueError(f"{name} must be finite and {least}, got {number}")
+    order = library.arange(values.shape[-2])
+    if library is not np:
+        order = order.to(values.device)
+
+    def compare(rows: slice) -> Any:
+        gaps = values[..., rows, None, :] - values[..., None, :, :]
+        wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
+        return wins if margin > 0 else wins * (order[rows, None] != order)
+
+    def compare_strictly(rows: slice) -> Any:
+        others = wins[..., :, rows].swapaxes(-1, -2)
+        return wins[..., rows, :] * (1 - others) * (order[rows, None] != order)
+
+    # To infinity, where the probability is 0 or 1.
+    with np.errstate(over="ignore") if library is np else nullcontext():
+        wins = _in_parts(compare, values, library)
+        return _in_parts(compare_strictly, values, library) if margin > 0 else wins
 
 
 def _values(points: Any) -> tuple[Any, Any]:
@@ -160,3 +162,13 @@ def _sigmoid(x: Any, library: Any) -> Any:
         return library.sigmoid(x)
     small = np.exp(-np.abs(x))  # never overflows
     return np.where(x >= 0, 1.0, small) / (1.0 + small)
+
+
+_SCALES = (("sigma", "float"), ("margin", "float"))
+_DOMINANCE = Operation(
+    Composed("stochastic_dominance", _SCALES, (("array", "float64"),)), compose=_compose_dominance
+)
+_RANKS = Operation(
+    Composed("stochastic_pareto_rank", _SCALES, (("point", "float64"),)),
+    compose=lambda *given: 1 + _compose_dominance(*given).sum(-2),
+)

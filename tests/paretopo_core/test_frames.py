@@ -1,12 +1,14 @@
 """Frames of pandas and polars: labelled results, arguments by column, clear errors."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from support.operations import CALLS
 
 import paretopo_core as pp
 
-VALUES = {"gain": [1.0, 2.0, 0.0, 1.5], "cost": [3.0, 1.0, 5.0, 0.5]}
+VALUES = {"gain": [1.0, 2.0, 0.25, 1.5], "cost": [3.0, 1.0, 5.0, 0.5]}
 POINTS = np.column_stack(list(VALUES.values()))
 SENSES = {"cost": False, "gain": True}
 LIST = [True, False]
@@ -14,6 +16,91 @@ ROWS = list("wxyz")
 
 PER_POINT = [name for name, call in CALLS.items() if call.shape == "point"]
 PER_VALUE = ("hypervolume_gradient", "normalise")
+BOX = (np.array([[0.0, 0.0]]), np.array([[2.0, 4.0]]))
+# Doors for one value per objective.
+HAVE_NO_SENSE = {"pareto_advantage", "hypervolume_advantage", "stochastic_pareto_rank"}
+SENSES_AT = {
+    **{name: partial(CALLS[name].run, ref=0.25) for name in CALLS.keys() - HAVE_NO_SENSE},
+    "eaf": lambda x, maximise: pp.eaf(x, [0, 0, 1, 1], maximise=maximise),
+    "hypervolume_hessian": lambda x, maximise: pp.hypervolume_hessian(x, 0.25, maximise=maximise),
+    "hv_contributions_approx": lambda x, maximise: pp.hv_contributions_approx(
+        x, 0.25, samples=32, maximise=maximise
+    ),
+    "plot_front": lambda x, maximise: drawn(x, maximise=maximise),
+}
+TAKE_REF = [
+    *("hypervolume", "hypervolume_gradient", "hv_contributions", "uncrowded_contributions"),
+    *("expected_hypervolume", "hypervolume_advantage", "hypervolume_approx", "normalise, range"),
+    *("weighted_hypervolume", "nondominated_boxes", "dominated_boxes", "hypervolume_subset"),
+    "select, hypervolume",
+]
+VECTORS_AT = {
+    **{name: CALLS[name].run for name in TAKE_REF},
+    "hv_contributions_approx": lambda x, v: pp.hv_contributions_approx(x, v, samples=32),
+    "hypervolume_hessian": pp.hypervolume_hessian,
+    "pareto_advantage": pp.pareto_advantage,
+    "r2": pp.r2,
+    "normalise, ideal": lambda x, v: pp.normalise(x, ideal=v),
+    "is_nondominated, epsilon": lambda x, v: pp.is_nondominated(x, epsilon=v),
+    "is_nondominated, tolerance": lambda x, v: pp.is_nondominated(x, duplicate_tolerance=v),
+    "expected_hypervolume_improvement": lambda x, v: pp.expected_hypervolume_improvement(BOX, x, v),
+    "plot_front": lambda x, v: drawn(x, ref=v),
+}
+# Doors for rows of one value per objective.
+ROWS_AT = {
+    "igd": pp.igd,
+    "r2, weights": lambda x, rows: pp.r2(x, 9, weights=rows),
+    "select, directions": lambda x, rows: pp.select(
+        x, 2, "reference_directions", directions=rows, seed=1
+    ),
+    "hypervolume_improvement, lower": lambda x, rows: pp.hypervolume_improvement(
+        (rows, np.full((2, 2), 9.0)), x
+    ),
+    "weighted_hypervolume, upper": lambda x, rows: pp.weighted_hypervolume(
+        x, (np.zeros((2, 2)), rows), [1.0, 2.0], 0
+    ),
+}
+# Doors for one value per row.
+MASKS_AT = {
+    **{
+        name: partial(lambda name, x, v: CALLS[name].run(x, 0.25, mask=v), name)
+        for name in CALLS.keys() - {"stochastic_pareto_rank"}
+    },
+    "hypervolume_hessian": lambda x, v: pp.hypervolume_hessian(x, 0.25, mask=v),
+    "hv_contributions_approx": lambda x, v: pp.hv_contributions_approx(x, 0.25, samples=32, mask=v),
+    "plot_front": lambda x, v: drawn(x, mask=v),
+    "hypervolume_gradient, wanted": lambda x, v: pp.hypervolume_gradient(x, 0.25, wanted=v),
+    **{
+        name: partial(lambda name, x, v: getattr(pp, name)(POINTS, x, reference_mask=v), name)
+        for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
+    },
+    "epsilon_additive": lambda x, v: pp.epsilon_additive(POINTS, x, reference_mask=v),
+}
+NUMBERS_AT = {
+    "pareto_rank": lambda x, v: pp.pareto_rank(x, violation=v),
+    "is_nondominated": lambda x, v: pp.is_nondominated(x, violation=v),
+    "crowding_distance": lambda x, v: pp.crowding_distance(x, ranks=v),
+    "eaf": pp.eaf,
+    "weighted_hypervolume": lambda x, v: pp.weighted_hypervolume(
+        POINTS, (x, np.asarray(x) + 1), v, 0
+    ),
+}
+
+
+def drawn(*given, **more):
+    """Return the numbers in a picture."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    ax = pp.plot_front(*given, ax=pyplot.figure().subplots(), **more)
+    pyplot.close()
+    return [np.asarray(each.get_offsets()) for each in ax.collections]
+
+
+def assert_alike(found, expected):
+    if isinstance(expected, (tuple, list)):
+        for one, other in zip(found, expected, strict=True):
+            assert_alike(one, other)
+    else:
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
 
 
 def answer(name, points, maximise):
@@ -60,9 +147,10 @@ def test_a_value_for_each_cell_keeps_index_and_columns(name, pandas, polars):
     np.testing.assert_array_equal(found.to_numpy(), expected)
 
 
-def test_both_results_of_an_advantage_are_labelled(pandas):
+def test_all_results_of_a_call_are_labelled(pandas):
     frame = pandas.DataFrame(VALUES, index=ROWS)
-    for one in pp.pareto_advantage(frame, [0.5, 0.5], return_ranks=True):
+    estimates = pp.hv_contributions_approx(frame, 0, samples=32)
+    for one in (*pp.pareto_advantage(frame, [0.5, 0.5], return_ranks=True), *estimates):
         assert one.index.tolist() == ROWS
 
 
@@ -94,34 +182,80 @@ def test_other_results_are_those_of_an_array(pandas):
     )
 
 
-def test_arguments_go_by_column(pandas):
-    frame = pandas.DataFrame(VALUES)
-    expected = pp.hypervolume(POINTS, [0, 6], maximise=LIST)
-    for ref in ({"cost": 6, "gain": 0}, pandas.Series({"cost": 6, "gain": 0})):
-        assert pp.hypervolume(frame, ref, maximise=SENSES) == expected
-    turned = frame[["cost", "gain"]] + 1
-    assert pp.igd(frame, turned, maximise=SENSES) == pp.igd(POINTS, POINTS + 1, maximise=LIST)
-    with pytest.raises(ValueError, match=r"maximise must have a value for each of \['gain', 'cost"):
-        pp.pareto_rank(frame, maximise={"gain": True})
+def check_vector(run, values, pandas):
+    """One value for each objective goes by its name, or by position if it has none."""
+    frame, expected = pandas.DataFrame(VALUES), run(POINTS, list(values.values()))
+    turned = dict(reversed(values.items()))
+    for given in (turned, pandas.Series(turned), pandas.Series(list(values.values()))):
+        assert_alike(run(frame, given), expected)
+    labels = [*list(turned)[:1], "gian"]
+    for wrong in (
+        dict.fromkeys(turned, True) | {"gian": True},
+        pandas.Series(turned).set_axis(labels),
+    ):
+        with pytest.raises(
+            ValueError, match=r"must have a value for each of \['gain', 'cost'\], got"
+        ):
+            run(frame, wrong)
 
 
-def test_values_per_row_go_by_the_index(pandas):
+@pytest.mark.parametrize("name", SENSES_AT)
+@pytest.mark.filterwarnings("ignore:no point is better")
+def test_senses_go_by_column(name, pandas):
+    check_vector(lambda x, v: SENSES_AT[name](x, maximise=v), {"gain": True, "cost": False}, pandas)
+
+
+@pytest.mark.parametrize("name", VECTORS_AT)
+def test_vectors_go_by_column(name, pandas):
+    check_vector(VECTORS_AT[name], {"gain": 0.25, "cost": 0.5}, pandas)
+
+
+@pytest.mark.parametrize("name", ROWS_AT)
+def test_rows_of_other_frames_go_by_column(name, pandas, polars):
+    rows = {"gain": [0.0, 1.0], "cost": [1.0, 0.5]}
+    run, expected = ROWS_AT[name], ROWS_AT[name](POINTS, np.column_stack(list(rows.values())))
+    for library in (pandas, polars):
+        turned = library.DataFrame(dict(reversed(rows.items())))
+        for points in (library.DataFrame(VALUES), pandas.DataFrame(VALUES)):
+            assert_alike(run(points, turned), expected)
+        with pytest.raises(
+            ValueError, match=r"must have a value for each of \['gain', 'cost'\], got"
+        ):
+            run(pandas.DataFrame(VALUES), turned.rename({"gain": "gian"}, **AXIS[library.__name__]))
+    unnamed = pandas.DataFrame(np.column_stack(list(rows.values())))
+    assert_alike(run(pandas.DataFrame(VALUES), unnamed), expected)
+
+
+AXIS = {"pandas": {"axis": 1}, "polars": {}}
+
+
+@pytest.mark.parametrize(
+    ("run", "values"),
+    [
+        *(pytest.param(run, [True, False, True, True], id=name) for name, run in MASKS_AT.items()),
+        *(
+            pytest.param(run, [0, 2, 0, 1], id=f"numbers of {name}")
+            for name, run in NUMBERS_AT.items()
+        ),
+    ],
+)
+def test_values_per_row_go_by_the_index(run, values, pandas):
     frame = pandas.DataFrame(VALUES, index=ROWS)
-    violation = pandas.Series([0.0, 2.0, 0.0, 1.0], index=ROWS)
-    mask = violation < 2
-    runs = pandas.Series([1, 1, 2, 2], index=ROWS)
-    turned = list("zxyw")
-    for name, values in (("violation", violation), ("mask", mask)):
-        for each in (values[turned], values[turned].to_frame() if name == "violation" else values):
-            found = pp.pareto_rank(frame, maximise=SENSES, **{name: each})
-            expected = pp.pareto_rank(POINTS, maximise=LIST, **{name: values.to_numpy()})
-            np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(
-        pp.crowding_distance(frame, ranks=runs[turned]), pp.crowding_distance(POINTS, ranks=runs)
-    )
-    np.testing.assert_array_equal(
-        pp.eaf(frame, runs[turned]).points, pp.eaf(POINTS, runs.to_numpy()).points
-    )
+    series = pandas.Series(values, index=ROWS)
+    expected = run(POINTS, np.array(values))
+    for given in (series, series[list("zxyw")], np.array(values)):
+        assert_alike(run(frame, given), expected)
+    for wrong in (series.reset_index(drop=True), series.iloc[:-1], series.set_axis(list("wxyv"))):
+        with pytest.raises(ValueError, match="must have the index of the frame in any order, got"):
+            run(frame, wrong)
+
+
+def test_rows_have_the_same_labels_or_unique_ones(pandas):
+    frame = pandas.DataFrame(VALUES, index=ROWS)
+    mask = pandas.Series([True, False, True, True], index=ROWS)
+    violation = (~mask * 2.0).to_frame()
+    found = pp.pareto_rank(frame, violation=violation.loc[list("zxyw")])
+    np.testing.assert_array_equal(found, pp.pareto_rank(POINTS, violation=violation.to_numpy()))
     message = r"mask must have the index of the frame in any order, got 4 labels \[0, 1, 2, ...\], "
     with pytest.raises(ValueError, match=message + r"not 4 labels \['w', .*pass mask.to_numpy\(\)"):
         pp.pareto_rank(frame, mask=mask.reset_index(drop=True))
@@ -165,7 +299,9 @@ def test_columns_of_one_name_are_points_too(pandas):
 
 def test_an_archive_takes_a_frame(pandas):
     archive = pp.ParetoArchive([0, 6], maximise=LIST)
-    archive.extend(pandas.DataFrame(VALUES))
+    frame = pandas.DataFrame(VALUES, index=ROWS)
+    for each in (archive.gain(frame), *archive.extend(frame)):
+        assert each.index.tolist() == ROWS
     assert archive.hypervolume == pytest.approx(pp.hypervolume(POINTS, [0, 6], maximise=LIST))
 
 
@@ -199,14 +335,21 @@ def test_names_in_the_reference_are_those_of_an_archive(pandas):
         assert (archive.maximise, archive.epsilon.tolist()) == ([False, True], [0.2, 0.1])
         archive.extend(pandas.DataFrame(VALUES))
         other = pp.ParetoArchive({"gain": 0, "cost": 6}, maximise=[False, True])
-        with pytest.raises(ValueError, match="other has the objectives"):
+        with pytest.raises(ValueError, match=r"senses maximise=\[True, False\], this archive has"):
             other.merge(archive)
+        with pytest.raises(ValueError, match=r"other must have a value for each of \['price', 'co"):
+            pp.ParetoArchive({"price": 0, "cost": 6}, maximise=[False, True]).merge(archive)
+        other = pp.ParetoArchive({"gain": 0, "cost": 6}, maximise=[True, False])
+        assert other.merge(archive) == pytest.approx(archive.hypervolume)
+        np.testing.assert_array_equal(other.points, archive.points[:, ::-1])
         assert pp.ParetoArchive({"a": 0, "b": 0}) == pp.ParetoArchive([0, 0])
         assert pp.ParetoArchive({"a": 0, "b": 0}) != pp.ParetoArchive({"b": 0, "a": 0})
         with pytest.raises(ValueError, match="the state has the objectives"):
             pp.ParetoArchive(
                 {"a": 6, "b": 0}, maximise=[False, True], epsilon=[0.2, 0.1]
             ).load_state_dict(archive.state_dict())
+    for named in ({"maximise": SENSES}, {"epsilon": {"cost": 0.1, "gain": 0.2}}):
+        assert pp.ParetoArchive(objectives=2, **named).names == ["cost", "gain"]
     with pytest.raises(ValueError, match=r"maximise must have a value for each of \['cost'"):
         pp.ParetoArchive({"cost": 6, "gain": 0}, maximise={"cost": False})
 
