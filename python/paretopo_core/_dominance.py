@@ -20,7 +20,7 @@ from paretopo_core._near_duplicates import drop_near_duplicates
 from paretopo_core._numbers import MAX_WHOLE, flag_of, numbers_of, whole_number
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._sense_hint import warn_of_senses
-from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._senses import Maximise, minimised_bits, senses_of, signs_of
 from paretopo_core._shapes import check_per_point
 from paretopo_core._torch_arrays import is_tensor, refuse_tracing
 
@@ -74,11 +74,16 @@ class Frame:
 
     def signs(self, dtype: Any) -> Any:
         """Shape (objectives,): -1 where smaller is better, 1 elsewhere."""
-        senses = senses_of(self.maximise, self.points.shape[-1])
-        signs = [1.0 if is_maximised else -1.0 for is_maximised in senses]
+        count = self.points.shape[-1]
         if not self.is_tensor:
-            return np.array(signs, dtype=dtype)
-        return self.library.as_tensor(signs, dtype=dtype, device=self.points.device)
+            return signs_of(minimised_bits(self.maximise, count), count).astype(dtype)
+        from paretopo_core._torch_operators import read_senses
+
+        signs = self.library.ones(count, dtype=dtype, device=self.points.device)
+        senses = read_senses(self.maximise, self.points)
+        return (
+            signs if senses is None else self.library.where(senses.to(signs.device), signs, -signs)
+        )
 
     def violations(self, numbers: Any) -> Any:
         """Return the total violation of each point as a float, on the points' device."""

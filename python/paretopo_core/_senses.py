@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from paretopo_core._numbers import plain_array
 from paretopo_core._torch_arrays import host_array, is_tensor
 from paretopo_core._types import SeriesLike, TensorLike
 
@@ -26,12 +27,21 @@ def minimised_bits(maximise: Maximise, objectives: int) -> int:
     """Bit m: smaller is better in objective m."""
     if isinstance(maximise, (bool, np.bool_)):
         return 0 if maximise else (1 << objectives) - 1
-    is_sequence = isinstance(maximise, Iterable) and getattr(maximise, "ndim", 1) > 0
-    senses: list[object] = [maximise]
-    if is_sequence:
-        given: Any = maximise
-        senses = list(host_array(given, "maximise") if is_tensor(given) else given)
-    if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
+    given: Any = maximise
+    if is_tensor(given):
+        given = host_array(given, "maximise")
+    elif hasattr(given, "__array__") or hasattr(given, "__dlpack__"):
+        given = plain_array(given, "maximise")
+    is_sequence = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+    senses: list[object] = list(given) if is_sequence else [given]
+    are_bools = all(isinstance(sense, (bool, np.bool_)) for sense in senses)
+    check_senses(are_bools, maximise, senses, objectives)
+    return sum(1 << m for m, sense in enumerate(senses) if not sense)
+
+
+def check_senses(are_bools: bool, maximise: Maximise, senses: Any, objectives: int) -> None:
+    """Refuse senses that are not one bool for each objective."""
+    if not are_bools:
         raise TypeError(
             "maximise must be a bool or one bool per objective, True where larger is better, got "
             f"{maximise!r}"
@@ -41,7 +51,6 @@ def minimised_bits(maximise: Maximise, objectives: int) -> int:
             f"maximise must be a bool or have one bool for each of the {objectives} objectives, "
             f"got {len(senses)}"
         )
-    return sum(1 << m for m, sense in enumerate(senses) if not sense)
 
 
 def signs_of(minimised: int, objectives: int) -> np.ndarray:

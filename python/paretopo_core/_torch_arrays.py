@@ -162,15 +162,16 @@ def apply_signs(values: Any, signs: np.ndarray) -> Any:
     return values * _torch().from_numpy(signs).to(values)
 
 
-def turn_towards(senses: str, ref: Any, points: Any) -> tuple[Any, Any, Any]:
+def turn_towards(senses: Any, ref: Any, points: Any) -> tuple[Any, Any, Any]:
     """Return points and references in float64 with their signs, and these signs.
 
-    Larger is better then. ``senses`` has a character for each objective, "+" if larger is better.
-    A reference per set gets a dimension for the points.
+    Larger is better then. ``senses`` has a bool for each objective, True if larger is better; None
+    if it is better everywhere. A reference per set gets a dimension for the points.
     """
     torch = _torch()
-    signs = torch.tensor([1.0 if each == "+" else -1.0 for each in senses], device=points.device)
-    signs = signs.double()
+    signs = torch.ones(points.shape[-1], dtype=torch.float64, device=points.device)
+    if senses is not None:
+        signs = torch.where(senses.to(points.device), signs, -signs)
     corners = ref.to(points.device, torch.float64) * signs
     return points.double() * signs, corners[..., None, :] if ref.dim() > 1 else corners, signs
 

@@ -1,10 +1,11 @@
 """The operations as torch operators: one node of a graph each, under every transformation.
 
 Imported where torch has to see an operator (``_operation.py``); a direct call does without, which
-is quicker. An operator takes the points, a character for each sense, the mask and the other
-arguments; arrays are tensors here. The description of the operation determines its schema, its fake
-(the shape for torch.compile, torch.export and FakeTensorMode) and its rule for vmap (operations are
-already batched). The family defines the derivative, if any (``_torch_transforms.py``).
+is quicker. An operator takes the points, the senses (None if larger is better everywhere), the mask
+and the other arguments; arrays are tensors here. The description of the operation determines its
+schema, its fake (the shape for torch.compile, torch.export and FakeTensorMode) and its rule for
+vmap (operations are already batched). The family defines the derivative, if any
+(``_torch_transforms.py``).
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from paretopo_core._arrays import vector_of
 from paretopo_core._numbers import numbers_of, per_point_array
 from paretopo_core._registry import OPERATIONS
-from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._senses import Maximise, check_senses, senses_of
+from paretopo_core._torch_calls import is_tracing
 from paretopo_core._torch_transforms import (
     add_batch_rule,
     add_derivative,
@@ -65,7 +68,7 @@ def apply(operation: Any, points: Tensor, maximise: Maximise, mask: Any, *others
         *own, count, objectives = shapes[0]
         if leading != tuple(own):
             points = points.expand(*leading, count, objectives)
-    senses, over = _senses(maximise, points), convert("bools", "mask", mask, points)
+    senses, over = read_senses(maximise, points), convert("bools", "mask", mask, points)
     results = call(operation.operator, points, senses, over, *given)
     return results if wants_all else results[0]
 
@@ -94,19 +97,19 @@ def _register(operation: Any) -> Any:
     kinds, results = _kinds(operation), operation.core.results
     names = [name.replace(".", "_") for name, kind in operation.core.arguments if kind in _TYPES]
     typed = [f"{_TYPES[kind]} {name}" for kind, name in zip(kinds, names, strict=True)]
-    takes = ", ".join(["Tensor points", "str senses", "Tensor? mask", *typed])
+    takes = ", ".join(["Tensor points", "Tensor? senses", "Tensor? mask", *typed])
     gives = ", ".join(["Tensor"] * len(results))
     schema = f"({takes}) -> {gives if len(results) == 1 else f'({gives})'}"
 
-    def compute(points: Tensor, senses: str, mask: Tensor | None, *given: Any) -> Any:
+    def compute(points: Tensor, senses: Tensor | None, mask: Tensor | None, *given: Any) -> Any:
         rest = iter(given)
         others = [
             True if kind == "wanted" else None if kind == "internal" else next(rest)
             for _, kind in operation.core.arguments
         ]
-        return operation.compute(points, [each == "+" for each in senses], mask, *others)
+        return operation.compute(points, True if senses is None else senses, mask, *others)
 
-    def fake(points: Tensor, _senses: str, _mask: Tensor | None, *given: Any) -> Any:
+    def fake(points: Tensor, _: Tensor | None, __: Tensor | None, *given: Any) -> Any:
         sizes = _Sizes(points, given[kinds.index("count")] if "count" in kinds else None)
         made = [sizes.empty(extent, dtype) for extent, dtype in results]
         return made[0] if len(made) == 1 else tuple(made)
@@ -120,7 +123,8 @@ def _register(operation: Any) -> Any:
     else:
         refuse_slopes(operator, operation.no_slopes)
     places = {kind: [_FIRST + i for i, each in enumerate(kinds) if each == kind] for kind in kinds}
-    add_batch_rule(operator, looped=places.get("vectors", ()), paired=places.get("sets", ()))
+    looped = (1, *places.get("vectors", ()))  # 1: the senses
+    add_batch_rule(operator, looped=looped, paired=places.get("sets", ()))
     return operator
 
 
@@ -157,9 +161,29 @@ def _shapes(*tensors: Tensor) -> list[tuple[int, ...]]:
         return [tuple(map(int, shape)) for shape in shapes]
 
 
-def _senses(maximise: Maximise, points: Tensor) -> str:
-    """Encode senses as one character each, because torch's transformations would split a list."""
-    return "".join("+" if each else "-" for each in senses_of(maximise, _objectives(points)))
+def read_senses(maximise: Maximise, points: Tensor) -> Tensor | None:
+    """Return a bool for each objective; None if larger is better everywhere.
+
+    Senses in a tensor or, in a compiled graph, in an array are read when the graph runs.
+
+    Raises:
+        TypeError, ValueError: as for all functions.
+    """
+    if maximise is True:
+        return None
+    count = _objectives(points)
+    is_hidden = is_tracing() and isinstance(maximise, Tensor)
+    if is_hidden or (torch.compiler.is_compiling() and isinstance(maximise, np.ndarray)):
+        senses = torch.as_tensor(maximise)
+        check_senses(senses.dtype == torch.bool and senses.dim() == 1, maximise, senses, count)
+    else:
+        given = senses_of(maximise, count)
+        if all(given):
+            return None
+        if torch.compiler.is_compiling():
+            return torch.tensor(given)
+        senses = torch.from_numpy(np.array(given))
+    return _as_constant(points, senses)
 
 
 def _objectives(points: Tensor) -> int:

@@ -166,7 +166,7 @@ def _check_k(batch: Batch, k: Any, name: str = "points") -> int:
     return drawn
 
 
-def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -> Any:
+def _slopes_of_expected(points: Any, senses: Any, mask: Any, ref: Any, k: int) -> Any:
     torch = sys.modules["torch"]
     # A point that moves in one objective moves its facet in the other objectives. Averaged over
     # draws, the facet is the point's contribution to a set in which only the points before it in
@@ -184,7 +184,7 @@ def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -
     present = None if mask is None else mask.to(device)
     over = None if present is None else present[..., None, None, :]
     zero = torch.zeros(objectives, dtype=torch.float64)
-    added = ADVANTAGE.operate(boxes, "+" * objectives, over, zero, k, _CENTRES["none"])
+    added = ADVANTAGE.operate(boxes, None, over, zero, k, _CENTRES["none"])
     facets = added.diagonal(dim1=-3, dim2=-1).transpose(-1, -2)
     is_inside = (sides > 0).all(-1, keepdim=True)
     total = count if present is None else present.expand(points.shape[:-1]).sum(-1)[..., None, None]

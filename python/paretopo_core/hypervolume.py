@@ -197,7 +197,7 @@ def _leave_out_dominated(
 
 
 def slopes_of_contributions(
-    points: Any, senses: str, mask: Any, ref: Any, ignore_dominated: bool
+    points: Any, senses: Any, mask: Any, ref: Any, ignore_dominated: bool
 ) -> Any:
     """A contribution is the difference of two volumes: with the point and without it."""
     torch = sys.modules["torch"]
@@ -215,7 +215,7 @@ def slopes_of_contributions(
     return whole[..., None, :, :] - without
 
 
-def _multiply_by_hessian(direction: Any, points: Any, senses: str, mask: Any, ref: Any) -> Any:
+def _multiply_by_hessian(direction: Any, points: Any, senses: Any, mask: Any, ref: Any) -> Any:
     """Return the product of each set's Hessian and a direction of its points.
 
     In a tie the order of the points is that of the gradient, which keeps the Hessian symmetric.
@@ -284,7 +284,7 @@ def _multiply_by_facets(
             is_pair = is_inside[..., here, None] & is_inside[..., None, :]
             repeated = rest.expand(*leading, is_self.shape[0], count, objectives - 1)
             upper, lower = (
-                GRADIENT.operate(repeated, "+" * (objectives - 1), is_pair & kept, corner, None)
+                GRADIENT.operate(repeated, None, is_pair & kept, corner, None)
                 for kept in (is_before | is_self, is_before)
             )
             slopes = (upper - lower)[..., m:]

@@ -146,7 +146,7 @@ def _lengths(gaps: list[np.ndarray]) -> np.ndarray:
     return np.asarray(lengths if power is None else np.ldexp(lengths, power))
 
 
-def _slopes_of_uncrowded(points: Any, senses: str, mask: Any, ref: Any) -> Any:
+def _slopes_of_uncrowded(points: Any, senses: Any, mask: Any, ref: Any) -> Any:
     torch = sys.modules["torch"]
     # Minus a distance grows as the point comes nearer. It shrinks as the bound of the undominated
     # region moves away: the point that would dominate, one step back.

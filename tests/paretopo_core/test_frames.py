@@ -20,7 +20,7 @@ BOX = (np.array([[0.0, 0.0]]), np.array([[2.0, 4.0]]))
 # Doors for one value per objective.
 HAVE_NO_SENSE = {"pareto_advantage", "hypervolume_advantage", "stochastic_pareto_rank"}
 SENSES_AT = {
-    **{name: partial(CALLS[name].run, ref=0.25) for name in CALLS.keys() - HAVE_NO_SENSE},
+    **{name: partial(CALLS[name].run, ref=0.25) for name in CALLS if name not in HAVE_NO_SENSE},
     "eaf": lambda x, maximise: pp.eaf(x, [0, 0, 1, 1], maximise=maximise),
     "hypervolume_hessian": lambda x, maximise: pp.hypervolume_hessian(x, 0.25, maximise=maximise),
     "hv_contributions_approx": lambda x, maximise: pp.hv_contributions_approx(
@@ -64,7 +64,8 @@ ROWS_AT = {
 MASKS_AT = {
     **{
         name: partial(lambda name, x, v: CALLS[name].run(x, 0.25, mask=v), name)
-        for name in CALLS.keys() - {"stochastic_pareto_rank"}
+        for name in CALLS
+        if name != "stochastic_pareto_rank"
     },
     "hypervolume_hessian": lambda x, v: pp.hypervolume_hessian(x, 0.25, mask=v),
     "hv_contributions_approx": lambda x, v: pp.hv_contributions_approx(x, 0.25, samples=32, mask=v),

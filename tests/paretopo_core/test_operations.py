@@ -10,7 +10,8 @@ from paretopo_core import _core, reference
 from paretopo_core._registry import OPERATIONS
 
 DESCRIBED = {name for name, each in vars(_core).items() if isinstance(each, _core.Operation)}
-COMPOSED = {"nearest_undominated", "uncrowded_contributions", "hv_contributions_approx"}  # of others, in Python
+# Of others, in Python.
+COMPOSED = {"nearest_undominated", "uncrowded_contributions", "hv_contributions_approx"}
 COMPOSED_FOR_TORCH = {
     "filter_boxes",
     "filter_strictly",

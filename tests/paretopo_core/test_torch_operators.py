@@ -127,7 +127,7 @@ def test_a_compiled_loss_has_the_gradient_of_the_eager_one():
 def test_the_operators_keep_torchs_rules(dtype):
     x = (points() * 4).to(getattr(torch, dtype))
     vector = torch.full((3,), 0.25, dtype=torch.float64)
-    rows, over = vector.expand(4, 3), mask()
+    rows, over, senses = vector.expand(4, 3), mask(), torch.tensor([True, False, True])
     lower, upper = pp.nondominated_boxes(np.eye(3), [0.25] * 3, maximise=[True, False, True])[:2]
     boxes = torch.from_numpy(lower), torch.from_numpy(upper)
     weights = torch.linspace(-1.0, 2.0, len(lower), dtype=torch.float64)
@@ -163,11 +163,11 @@ def test_the_operators_keep_torchs_rules(dtype):
     for name, arguments in cases.items():
         # A candidate of an expected improvement has two rows: means and deviations.
         given = x.abs()[:, :2] if name.startswith("expected_hypervolume_improvement") else x
-        torch.library.opcheck(operators[name], (given, "+-+", *arguments), test_utils=tests)
+        torch.library.opcheck(operators[name], (given, senses, *arguments), test_utils=tests)
     if x.is_floating_point():
         wanting = x.double().requires_grad_()
         for name in ("hypervolume", "hypervolume_improvement", "uncrowded_contributions"):
-            torch.library.opcheck(operators[name], (wanting, "+-+", *cases[name]))
+            torch.library.opcheck(operators[name], (wanting, senses, *cases[name]))
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning", "ignore:Graph break")
