@@ -22,7 +22,7 @@ from paretopo_core._operation import Composed, Operation
 from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, senses_of, signs_of
 from paretopo_core._shapes import check_per_point
-from paretopo_core._torch_arrays import is_tensor, refuse_tracing
+from paretopo_core._torch_arrays import is_tensor, refuse_tracing, values_of
 
 RANKS = Operation(_core.pareto_rank)
 NONDOMINATED = Operation(_core.is_nondominated)
@@ -39,6 +39,24 @@ _LEAST = math.ulp(0.0)
 _MAX_SQUARED = 2**26  # points, so that a double holds the square of their number
 
 
+def widen(tensor: Any, name: str) -> Any:
+    """Return a traced tensor as the floats that the core computes with, with its gradient.
+
+    Integers that float64 may not hold are checked when the graph runs.
+    """
+    if tensor.is_complex():
+        raise refuse_kind(name, f"dtype {tensor.dtype}")
+    if tensor.is_floating_point():
+        return tensor.float() if tensor.itemsize == 2 else tensor
+    return _EXACT.answer(tensor, True, None, name) if tensor.itemsize == 8 else tensor.double()
+
+
+_EXACT = Operation(
+    Composed("exact_values", (("name", "name"),), (("value", "float64"),)),
+    compute=lambda points, _, __, name: values_of(points, name).double().clone(),
+)
+
+
 class Frame:
     """Points, mask and other numbers per point, in one array library."""
 
@@ -46,8 +64,9 @@ class Frame:
         self.is_tensor = is_tensor(points)
         self.maximise = maximise
         self.mask = mask  # (..., points), bool, or None
-        if self.is_tensor and _is_tracing():  # no value may be looked at
-            self.points = points.detach()
+        if self.is_tensor and is_tracing():  # no value may be looked at
+            self.given = widen(points, name)  # the points with their gradient
+            self.points = self.given.detach()
         else:
             if not self.is_tensor:
                 ask_for_tensor(points)
@@ -57,10 +76,9 @@ class Frame:
                 self.points = batch.library.apply_signs(batch.values, batch.signs)
             if mask is not None:
                 self.mask = batch.mask != 0
+            self.given = points.to(self.points.dtype) if self.is_tensor else self.points
         if self.is_tensor and mask is not None:
             self.mask = self.library.as_tensor(self.mask, device=self.points.device)
-        # The points with their gradient.
-        self.given = points.to(self.points.dtype) if self.is_tensor else self.points
 
     @property
     def library(self) -> Any:
@@ -105,7 +123,9 @@ class Frame:
         if self.is_tensor and is_tensor(given):
             if given.is_complex() or given.dtype == self.library.bool:
                 raise refuse_kind(name, f"dtype {given.dtype}")
-            return given
+            if given.is_floating_point():
+                return given
+            return widen(given, name) if is_tracing() else values_of(given, name)
         is_compiling = self.is_tensor and self.library.compiler.is_compiling()
         return given if is_compiling else numbers_of(given, name)
 
@@ -277,7 +297,7 @@ def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
     is_own = places.abs() >= _LAST_BOX
     corners = places.clamp(-_LAST_BOX, _LAST_BOX).floor()
     parts = library.where(is_own, 0.0, places - corners)
-    if _is_tracing() or is_own.any():
+    if is_tracing() or is_own.any():
         corners = library.cat([corners, library.where(is_own, values, 0.0)], -1)
     distance = 0.0
     for part in parts.unbind(-1):
@@ -335,7 +355,7 @@ def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:
     if n_below is None:
         return RANKS.answer(frame.points, frame.maximise, mask)
     points = frame.points
-    is_here = not frame.is_tensor or (points.device.type == "cpu" and not _is_tracing())
+    is_here = not frame.is_tensor or (points.device.type == "cpu" and not is_tracing())
     is_large = points.shape[-2] >= _MANY and points.shape[-1] >= _OBJECTIVES
     if is_here and is_large and n_below <= _PART * points.shape[-2]:
         senses = senses_of(frame.maximise, points.shape[-1])
@@ -396,7 +416,8 @@ def _in_a_column(numbers: Any) -> Any:
     return numbers[..., None] + 0.0  # floats, and one zero
 
 
-def _is_tracing() -> bool:
-    from paretopo_core._torch_calls import is_tracing
+def is_tracing() -> bool:
+    """Return True if torch compiles, traces or transforms: values must not be read."""
+    from paretopo_core import _torch_calls
 
-    return is_tracing()
+    return _torch_calls.is_tracing()

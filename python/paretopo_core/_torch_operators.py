@@ -48,6 +48,7 @@ _TYPES = {
     "int": "SymInt",
     "int?": "SymInt?",
     "count": "SymInt",
+    "name": "str",
 }
 _VECTORS = ("corner", "corners", "corners?", "weights")  # one number for each objective
 _FIRST = 3  # points, senses and mask come before the others

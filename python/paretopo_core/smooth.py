@@ -12,7 +12,7 @@ import numpy as np
 
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._cuda_arrays import ask_for_tensor
-from paretopo_core._dtypes import refuse_kind
+from paretopo_core._dominance import is_tracing, widen
 from paretopo_core._numbers import number_of, real_array
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._shapes import parts_of
@@ -121,11 +121,9 @@ def _values(points: Any) -> tuple[Any, Any]:
     if torch is not None and isinstance(points, torch.Tensor):
         library = torch
         check_dense(points, "points")
-        if points.is_complex():
-            raise refuse_kind("points", f"dtype {points.dtype}")
-        values = points if points.is_floating_point() else points.double()
-        if values is not points and not _forces_wait(points, library):
-            values = values_of(points, "points")  # which refuses integers that float64 rounds
+        values = points
+        if not points.is_floating_point():
+            values = (widen if is_tracing() else values_of)(points, "points")
     else:
         library = np
         ask_for_tensor(points)
@@ -150,11 +148,7 @@ def _in_parts(work: Callable[[slice], Any], values: Any, library: Any) -> Any:
 
 def _forces_wait(values: Any, library: Any) -> bool:
     """Return True if reading a value would make the host wait for a GPU, or cannot be traced."""
-    if library is np:
-        return False
-    from paretopo_core._torch_calls import is_tracing
-
-    return values.device.type != "cpu" or is_tracing()
+    return library is not np and (values.device.type != "cpu" or is_tracing())
 
 
 def _sigmoid(x: Any, library: Any) -> Any:

@@ -154,6 +154,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         "indicator": (over, boxes[0].clamp(-9, 9), 3, 1.0, None),
         "r2": (over, vector, torch.eye(3), None),
         "hypervolume_approx": (over, vector, 32, 0),
+        "exact_values": (None, "points"),
         "hv_contributions_approx": (over, vector, 32, 0),
     }
     import_module("paretopo_core._torch_operators")
