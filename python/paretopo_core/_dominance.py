@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, positive_vector, tolerances
+from paretopo_core._arrays import Batch, host_doubles, positive_vector, tolerances
 from paretopo_core._cuda_arrays import ask_for_tensor
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._near_duplicates import drop_near_duplicates
@@ -48,7 +48,9 @@ def widen(tensor: Any, name: str) -> Any:
         raise refuse_kind(name, f"dtype {tensor.dtype}")
     if tensor.is_floating_point():
         return tensor.float() if tensor.itemsize == 2 else tensor
-    return _EXACT.answer(tensor, True, None, name) if tensor.itemsize == 8 else tensor.double()
+    if tensor.itemsize < 8:
+        return tensor.double()
+    return _EXACT.answer(tensor[..., None, None], True, None, name)[..., 0, 0]  # any shape
 
 
 _EXACT = Operation(
@@ -131,13 +133,19 @@ class Frame:
 
     def hint_at_senses(self, ref: Any) -> None:
         """Warn if every point is worse than the reference in every objective."""
-        if self.is_tensor and (self.points.device.type != "cpu" or _is_tracing()):
+        if self.is_tensor and (self.points.device.type != "cpu" or is_tracing()):
             return
         signs = self.signs(self.points.dtype)
         worse = (self.points * signs < self.library.asarray(ref) * signs).all(-1)
         better = self.among(~worse)
         if self.among(worse).any() and not better.any():
             warn_of_senses(senses_of(self.maximise, self.points.shape[-1]))
+
+    def doubles(self, given: Any, name: str) -> Any:
+        """Return numbers as float64: a tensor while torch traces one, else in host memory."""
+        if not (self.is_tensor and is_tracing()):
+            return host_doubles(given, name)
+        return self.library.as_tensor(self.numbers(given, name), dtype=self.library.float64)
 
     def _in_all(self, numbers: Any, at_least: Any) -> Any:
         """The sum over the columns, one after the other, so that each library has the same."""
@@ -240,9 +248,9 @@ def _dense(numbers: Any, frame: Frame) -> Any:
     if not frame.is_tensor and numbers.ndim == 1:
         return _dense_row(numbers)
     library = frame.library
-    take = library.take_along_dim if frame.is_tensor else np.take_along_axis
     order = library.argsort(numbers, -1)
-    ordered = take(numbers, order, -1)
+    is_tensor = frame.is_tensor
+    ordered = numbers.gather(-1, order) if is_tensor else np.take_along_axis(numbers, order, -1)
     one, next_one = ordered[..., :-1], ordered[..., 1:]
     is_new = (one != next_one) & ((one == one) | (next_one == next_one))
     places = library.concatenate([order[..., :1] * 0, library.cumsum(is_new, -1)], -1)
@@ -409,7 +417,8 @@ def _cut(ranks: Any, n_below: int, library: Any) -> Any:
         return np.minimum(ranks, np.searchsorted(ordered, n_below).astype(np.int32) + 1)
     ordered = library.where(ranks < 0, _LAST, ranks)
     ordered = np.sort(ordered, axis=-1) if library is np else ordered.sort(-1).values
-    return library.minimum(ranks, ordered[..., n_below - 1][..., None] + 1)
+    # A slice leaves n_below open in a compiled graph, and an index does not.
+    return library.minimum(ranks, ordered[..., n_below - 1 : n_below] + 1)
 
 
 def _in_a_column(numbers: Any) -> Any:

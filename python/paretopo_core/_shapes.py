@@ -1,4 +1,7 @@
-"""Checks of shapes. Plain loops, because some versions of torch.compile cannot trace NumPy."""
+"""Checks of shapes. Plain loops, because some versions of torch.compile cannot trace NumPy.
+
+Sizes are compared with ==, because ``in`` misses sizes that a compiled graph leaves open.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int,
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     found = []
     for a, b in zip(longer, (1,) * (len(longer) - len(shorter)) + shorter, strict=True):
-        if a != b and 1 not in (a, b):
+        if a != b and a != 1 and b != 1:
             raise ValueError(f"shapes {one} and {other} cannot be broadcast")
         found.append(b if a == 1 else a)
     return tuple(found)
@@ -37,7 +40,7 @@ def is_for_each(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
     """Return True if the last dimension is the expected one and the others broadcast to it."""
     fits = 0 < len(shape) <= len(expected) and shape[-1] == expected[-1]
     for axis in range(1, len(shape) + 1):
-        fits = fits and shape[-axis] in (1, expected[-axis])
+        fits = fits and (shape[-axis] == 1 or shape[-axis] == expected[-axis])
     return fits
 
 

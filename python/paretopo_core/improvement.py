@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, host_doubles, places_of, vector_of
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._dominance import Frame
+from paretopo_core._dominance import Frame, widen
 from paretopo_core._numbers import flag_of, numbers_of
 from paretopo_core._operation import Composed, Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise, senses_of
-from paretopo_core._shapes import broadcast_sets
+from paretopo_core._shapes import broadcast_sets, broadcast_shapes
 from paretopo_core._torch_arrays import check_dense, from_host, host_array, is_tensor
 from paretopo_core._types import Array, Mask, PerPair, PerPoint, Points, Vector
 from paretopo_core.boxes import turn_corners
@@ -183,7 +183,7 @@ def _compose_expected(
     if is_tensor(means):
         from paretopo_core._torch_operators import convert
 
-        library, own = sys.modules["torch"], own.double()
+        library, own = sys.modules["torch"], widen(own, "means").double()
         spread = convert("numbers", "deviations", deviations, own).to(own.device, own.dtype)
         over = convert("bools", "mask", over, own)
         is_mean = convert("bools", "rows", is_mean, own).to(own.device)
@@ -191,7 +191,7 @@ def _compose_expected(
         library, spread = np, numbers_of(deviations, "deviations")
     shape, given = tuple(own.shape), tuple(spread.shape)
     ends = zip(reversed(given), reversed(shape), strict=False)
-    if len(given) > len(shape) or any(size not in (1, whole) for size, whole in ends):
+    if len(given) > len(shape) or any(size != 1 and size != whole for size, whole in ends):
         raise ValueError(
             "deviations must be a number, or have a shape that broadcasts to that of means, "
             f"{shape}, got shape {given}"
@@ -200,7 +200,7 @@ def _compose_expected(
     pairs = library.where(is_mean, own[..., None, :], spread)
     if over is not None:
         over = library.broadcast_to(over[..., None], (*over.shape, 2))
-    corners = (_for_each_candidate(each) for each in (lower, upper))
+    corners = (_for_each_candidate(each, own) for each in (lower, upper))
     arguments = (pairs, maximise, over, *corners, None, None)
     values = _PAIR_IMPROVEMENT.answer(*arguments)
     if not wants_gradient:
@@ -221,9 +221,14 @@ def _expect_in_numpy(means: Any, maximise: Maximise, *others: Any) -> Any:
     return from_host(result, means)
 
 
-def _for_each_candidate(corners: Any) -> Any:
+def _for_each_candidate(corners: Any, means: Any) -> Any:
     """Let the boxes of a set broadcast over its candidates."""
-    ends = corners if is_tensor(corners) else host_doubles(corners, "boxes")
+    if is_tensor(means):
+        from paretopo_core._torch_operators import convert
+
+        ends = convert("sets", "boxes", corners, means)
+    else:
+        ends = corners if is_tensor(corners) else host_doubles(corners, "boxes")
     return ends[..., None, :, :] if ends.ndim > 2 else ends
 
 
@@ -315,40 +320,52 @@ def _compose_weighted(
     points: Any, maximise: Maximise, mask: Any, lower: Any, upper: Any, weights: Any, ref: Any
 ) -> Any:
     frame = Frame(points, maximise, mask)  # errors call them points, others candidates below
-    lower, upper = (host_doubles(each, "boxes") for each in (lower, upper))
-    if lower.shape != upper.shape or lower.ndim < 2:
+    lower, upper, numbers = (
+        frame.doubles(each, name)
+        for each, name in ((lower, "boxes"), (upper, "boxes"), (weights, "weights"))
+    )
+    if tuple(lower.shape) != tuple(upper.shape) or lower.ndim < 2:
         raise ValueError(
             "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "
-            f"{lower.shape} and {upper.shape}"
+            f"{tuple(lower.shape)} and {tuple(upper.shape)}"
         )
-    numbers = host_doubles(weights, "weights")
     if numbers.ndim < 1 or numbers.shape[-1] != lower.shape[-2]:
         raise ValueError(
             f"weights must have shape (..., {lower.shape[-2]}), one number per box, got shape "
-            f"{numbers.shape}"
+            f"{tuple(numbers.shape)}"
         )
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"weights must be finite, got {numbers[~np.isfinite(numbers)][0]}")
     objectives = lower.shape[-1]
-    corner = vector_of(ref, objectives, "ref", scalar=True)
-    senses = senses_of(maximise, objectives)
+    if is_tensor(lower):
+        library, is_more = frame.library, frame.signs(lower.dtype) > 0
+        corner = frame.doubles(ref, "ref").expand(objectives)
+    else:
+        library, is_more = np, senses_of(maximise, objectives)
+        corner = vector_of(ref, objectives, "ref", scalar=True)
     lower, upper = (  # clipped at the corner
-        np.where(senses, np.maximum(ends, corner), np.minimum(ends, corner))
+        library.where(is_more, library.maximum(ends, corner), library.minimum(ends, corner))
         for ends in (lower, upper)
     )
     if lower.ndim > 2 or numbers.ndim > 1:
         try:
-            leading = np.broadcast_shapes(lower.shape[:-2], numbers.shape[:-1])
+            leading = broadcast_shapes(tuple(lower.shape[:-2]), tuple(numbers.shape[:-1]))
         except ValueError:
             raise ValueError(
-                f"boxes of shape {lower.shape} and weights of shape {numbers.shape} have leading "
-                "dimensions that cannot be broadcast"
+                f"boxes of shape {tuple(lower.shape)} and weights of shape {tuple(numbers.shape)} "
+                "have leading dimensions that cannot be broadcast"
             ) from None
-        lower, upper = (np.broadcast_to(end, leading + end.shape[-2:]) for end in (lower, upper))
-        numbers = np.ascontiguousarray(np.broadcast_to(numbers, lower.shape[:-1]))
+        ends = tuple(lower.shape[-2:])
+        lower, upper = (library.broadcast_to(each, leading + ends) for each in (lower, upper))
+        numbers = library.broadcast_to(numbers, leading + ends[:1])
     volume = _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None, 0.0)
     frame.hint_at_senses(corner)
     return volume
+
+
+def _finite_weights(weights: Any) -> np.ndarray | None:
+    numbers = None if weights is None else host_doubles(weights, "weights")
+    if numbers is not None and not np.isfinite(numbers).all():
+        raise ValueError(f"weights must be finite, got {numbers[~np.isfinite(numbers)][0]}")
+    return numbers
 
 
 def _prepare_boxes(
@@ -404,8 +421,9 @@ _in_boxes: dict[str, Any] = {
     "points": "candidates",
     "cpu_only": "boxes",
     "checks": {
-        name: lambda _, value, name=name: None if value is None else host_doubles(value, name)
-        for name in ("boxes.lower", "boxes.upper", "weights")
+        "boxes.lower": lambda _, corners: host_doubles(corners, "boxes.lower"),
+        "boxes.upper": lambda _, corners: host_doubles(corners, "boxes.upper"),
+        "weights": lambda _, weights: _finite_weights(weights),
     },
     "prepare": _prepare_boxes,
     "refuse": _refuse_candidate,

@@ -6,12 +6,13 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from support.operations import calls
+from support.operations import CALLS, calls
 
 import paretopo_core as pp
 from paretopo_core._registry import OPERATIONS as OPERATIONS_OF_THE_CORE
 
 torch = pytest.importorskip("torch")
+import_module("torch._dynamo.testing")
 
 BOXES = [torch.from_numpy(each) for each in pp.nondominated_boxes(np.eye(3) / 2 + 0.2, 0.1)]
 OPERATIONS = calls(
@@ -36,6 +37,64 @@ OPERATIONS = calls(
         BOXES, x, [0.5, 0.1, 0.3], mask=mask
     ),
 }
+SENSES = {
+    "array": np.array([True, False]),
+    "tensor": torch.tensor([True, False]),
+    "list": [True, False],
+    "bool": False,
+}
+TABLE = {name: CALLS[name].run for name in CALLS if name != "crowding_distance, ranks"} | {
+    "crowding_distance, ranks": lambda x, ref, maximise: pp.crowding_distance(
+        x, ranks=torch.zeros(x.shape[:-1], dtype=torch.int64), maximise=maximise
+    ),
+    "hv_contributions_approx": lambda x, ref, maximise: pp.hv_contributions_approx(
+        x, ref, samples=32, maximise=maximise
+    ),
+    "is_nondominated, violation": lambda x, ref, maximise: pp.is_nondominated(
+        x, violation=x[..., 0] - 0.5, maximise=maximise
+    ),
+    "pareto_advantage": lambda x, ref, maximise: pp.pareto_advantage(x, np.array([0.5, 0.2])),
+    "stochastic_dominance": lambda x, ref, maximise: pp.stochastic_dominance(x, 0.1, 0.2),
+    "hypervolume_improvement, arrays": lambda x, ref, maximise: pp.hypervolume_improvement(
+        (np.zeros((1, 2)), np.ones((1, 2))), x, maximise=maximise
+    ),
+    "expected_hypervolume_improvement, arrays": lambda x, ref, maximise: (
+        pp.expected_hypervolume_improvement(
+            (np.zeros((1, 2)), np.ones((1, 2))), x, np.array([0.5, 0.1]), maximise=maximise
+        )
+    ),
+}
+UNTRACED = {
+    "eaf": lambda x, **more: pp.eaf(x, [0, 1, 1, 0], **more),
+    "hypervolume_hessian": lambda x, **more: pp.hypervolume_hessian(x, 0, **more),
+    "is_nondominated with duplicate_tolerance=": lambda x, **more: pp.is_nondominated(
+        x, duplicate_tolerance=0.1, **more
+    ),
+}
+# Composed of other operations, in the dtype that the core computes in.
+COMPOSED = {
+    "ideal_point": pp.ideal_point,
+    "nadir_point": pp.nadir_point,
+    "reference_point": pp.reference_point,
+    "knee_points": pp.knee_points,
+    "normalise": pp.normalise,
+    "normalise, range": lambda x: pp.normalise(x, ideal=[300.5, 1e6], nadir=[0.5, -1e6]),
+}
+FORMS = {
+    "vmap": lambda run: lambda x: [each[0] for each in torch.vmap(run)(x[None])],
+    "compile": lambda run: torch.compile(run, backend="eager", fullgraph=True),
+    "export": lambda run: lambda x: torch.export.export(Wrapped(run), (x,)).module()(x),
+}
+
+
+class Wrapped(torch.nn.Module):
+    """A function that torch.export takes."""
+
+    def __init__(self, run):
+        super().__init__()
+        self.forward = run
+
+
 SHARED = dict.fromkeys(("igd", "epsilon_additive"), "indicator")  # several functions, one operator
 
 
@@ -94,13 +153,98 @@ def test_an_export_holds_one_node(name):
     )
 
 
-def test_shapes_may_stay_open():
+@pytest.mark.parametrize("name", sorted(TABLE))
+@pytest.mark.filterwarnings("ignore:no point is better")
+def test_shapes_and_senses_may_stay_open(name):
+    def step(x, senses):
+        return [TABLE[name](x, 0.1, maximise=each) for each in senses]
+
+    counter = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(step, backend=counter, fullgraph=True, dynamic=True)
+    for count in (5, 6, 9, 70 if "subset" not in name else 7):
+        x = points("float64", shape=(2, count, 2))
+        found = compiled(x, list(SENSES.values()))
+        torch.testing.assert_close(found, step(x, list(SENSES.values())))
+    assert counter.frame_count <= 2  # one before, and one after the first import for tensors
+
+
+def test_senses_are_read_when_the_graph_runs():
     compiled = torch.compile(
-        lambda x: pp.pareto_rank(x), backend="eager", fullgraph=True, dynamic=True
+        lambda x, senses: pp.hypervolume(x, 0.5, maximise=senses), backend="eager", fullgraph=True
     )
-    for groups, count in ((3, 5), (2, 70), (7, 4)):
-        x = points(shape=(groups, count, 2))
-        torch.testing.assert_close(compiled(x), pp.pareto_rank(x))
+    for senses in ([True, False], [False, True]):
+        x = points(shape=(3, 5, 2))
+        found = compiled(x, torch.tensor(senses))
+        torch.testing.assert_close(found, pp.hypervolume(x, 0.5, maximise=senses))
+    for wrong in (torch.ones(2), torch.ones(3, dtype=torch.bool)):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="maximise must be a bool or "):
+            compiled(x, wrong)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_ranks_of_the_first_points_compile_once(strict):
+    counter = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(
+        lambda x, n: pp.pareto_rank(x, n_below=n, strict=strict),
+        backend=counter,
+        fullgraph=True,
+        dynamic=True,
+    )
+    for count, n in ((9, 3), (10, 4), (11, 5), (40, 7), (12, 3)):
+        x = points(shape=(4, count, 3))
+        assert compiled(x, n).equal(pp.pareto_rank(x, n_below=n, strict=strict))
+    assert counter.frame_count <= 2  # one before, and one after the first import for tensors
+
+
+@pytest.mark.parametrize("name", UNTRACED)
+def test_functions_that_must_read_values_are_named(name):
+    x, message = points(shape=(4, 2)), f"{name} cannot run while torch compiles"
+    with pytest.raises(NotImplementedError, match=message):
+        torch.vmap(UNTRACED[name])(x[None])
+    with pytest.raises(NotImplementedError, match=message):
+        torch.fx.experimental.proxy_tensor.make_fx(UNTRACED[name])(x)
+    for senses in SENSES.values():  # torch reports an error of a graph in its own
+        compiled = torch.compile(UNTRACED[name], backend="eager", fullgraph=True)
+        with pytest.raises(torch._dynamo.exc.Unsupported, match=message):
+            compiled(x, maximise=senses)
+        torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *("bool", "uint8", "int8", "int16", "int32", "int64"),
+        *("float16", "bfloat16", "float32", "float64"),
+    ],
+)
+def test_composed_functions_compute_in_the_dtype_of_the_core(dtype, form):
+    x = torch.tensor([[0, 100], [60, 90], [100, 0], [1, 1], [100, 100]])
+    x = x.to(getattr(torch, dtype))
+    if dtype == "int64":
+        x = x + 2**24  # more digits than float32
+    elif x.is_floating_point():
+        x = x * 600  # the span leaves the range of float16
+        x = torch.cat([x, -x])
+
+    def step(x):
+        return [run(x) for run in COMPOSED.values()]
+
+    for name, ours, theirs in zip(COMPOSED, FORMS[form](step)(x), step(x), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0, msg=name)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [*COMPOSED, "stochastic_pareto_rank", "violation", "ideal"])
+def test_traced_integers_that_float64_cannot_hold_are_refused(name, form):
+    run = COMPOSED | {
+        "stochastic_pareto_rank": lambda x: pp.stochastic_pareto_rank(x, 0.3),
+        "violation": lambda x: pp.is_nondominated(x * 0.0, violation=x),
+        "ideal": lambda x: pp.normalise(x * 0.0, ideal=x[0]),
+    }
+    for each in (run[name], FORMS[form](lambda x: [run[name](x)])):
+        with pytest.raises(ValueError, match=r"holds integers from .* float64 cannot hold"):
+            each(torch.tensor([[2**60 + 1, 1], [2**60, 1]]))
 
 
 def test_advantages_and_ranks_come_together():
