@@ -85,7 +85,7 @@ def convert(kind: str, name: str, value: Any, points: Tensor) -> Any:
         array = per_point_array(value, name) if is_per_point else numbers_of(value, name)
         if kind in _VECTORS and array.ndim < 2:
             array = vector_of(array, _objectives(points), name, scalar=kind != "weights")
-        return _as_constant(points, torch.from_numpy(array))
+        return _as_constant(points, torch.tensor(array))
 
 
 def _kinds(operation: Any) -> list[str]:
@@ -173,18 +173,13 @@ def read_senses(maximise: Maximise, points: Tensor) -> Tensor | None:
     if maximise is True:
         return None
     count = _objectives(points)
-    is_hidden = is_tracing() and isinstance(maximise, Tensor)
-    if is_hidden or (torch.compiler.is_compiling() and isinstance(maximise, np.ndarray)):
+    is_array = torch.compiler.is_compiling() and isinstance(maximise, np.ndarray)
+    if is_array or (is_tracing() and isinstance(maximise, Tensor)):
         senses = torch.as_tensor(maximise)
         check_senses(senses.dtype == torch.bool and senses.dim() == 1, maximise, senses, count)
-    else:
-        given = senses_of(maximise, count)
-        if all(given):
-            return None
-        if torch.compiler.is_compiling():
-            return torch.tensor(given)
-        senses = torch.from_numpy(np.array(given))
-    return _as_constant(points, senses)
+        return senses
+    given = senses_of(maximise, count)
+    return None if all(given) else _as_constant(points, torch.tensor(given))
 
 
 def _objectives(points: Tensor) -> int:
@@ -203,9 +198,13 @@ def _constants() -> Iterator[None]:
 
 
 def _as_constant(points: Any, constant: Tensor) -> Tensor:
-    """Wrap a constant as a FakeTensor if `points` is one, because the two cannot be mixed."""
+    """Wrap a constant as a FakeTensor if `points` is one, because the two cannot be mixed.
+
+    In the mode that made the points, ``torch.tensor`` has done so, and a graph holds its values.
+    """
     mode = getattr(points, "fake_mode", None)
-    return constant if mode is None else mode.from_tensor(constant)
+    is_wrapped = mode is None or hasattr(constant, "fake_mode")
+    return constant if is_wrapped else mode.from_tensor(constant)
 
 
 for _operation in OPERATIONS:

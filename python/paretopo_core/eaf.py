@@ -70,6 +70,7 @@ def eaf(
             percentile out of range; points on a GPU.
         TypeError: ``points`` are not real numbers, ``sets`` neither numbers nor names, or a tensor
             requires a gradient.
+        NotImplementedError: torch compiles, traces or transforms the call.
 
     Cost: O(levels · log points) per point, plus the parts of the surfaces that the point changes,
     at worst all of them. Memory: that of the surfaces.

@@ -73,6 +73,7 @@ def hypervolume_hessian(
         ValueError: as :func:`paretopo_core.hypervolume`; another number of objectives; an array on
             a GPU that is not a tensor.
         TypeError: as :func:`paretopo_core.hypervolume`, or an argument requires a gradient.
+        NotImplementedError: torch compiles, traces or transforms the call.
 
     Cost: O(n log n), on the CPU and in Python: about 10 ms for 1,000 points with 3 objectives.
 

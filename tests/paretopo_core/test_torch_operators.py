@@ -168,6 +168,17 @@ def test_shapes_and_senses_may_stay_open(name):
     assert counter.frame_count <= 2  # one before, and one after the first import for tensors
 
 
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+@pytest.mark.parametrize("senses", [[True, False], False])
+def test_a_traced_graph_holds_its_constants(senses, mode):
+    def step(x):
+        return pp.hypervolume(x, [0.1, 0.2], maximise=senses), pp.normalise(x, maximise=senses)
+
+    x = points("float64", shape=(4, 5, 2))
+    graph = torch.fx.experimental.proxy_tensor.make_fx(step, tracing_mode=mode)(x)
+    torch.testing.assert_close(graph(x), step(x), rtol=0, atol=0)
+
+
 def test_senses_are_read_when_the_graph_runs():
     compiled = torch.compile(
         lambda x, senses: pp.hypervolume(x, 0.5, maximise=senses), backend="eager", fullgraph=True
