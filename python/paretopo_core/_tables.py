@@ -99,8 +99,9 @@ class Table:
         Raises:
             ValueError: they have another index.
         """
-        pandas = sys.modules.get("pandas")
-        if not self._is_pandas or not isinstance(value, (pandas.Series, pandas.DataFrame)):
+        if not self._is_pandas or not isinstance(
+            value, (sys.modules["pandas"].Series, sys.modules["pandas"].DataFrame)
+        ):
             return value
         own, given = self._frame.index, value.index
         if given.equals(own):

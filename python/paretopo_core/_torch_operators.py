@@ -203,8 +203,9 @@ def _as_constant(points: Any, constant: Tensor) -> Tensor:
     In the mode that made the points, ``torch.tensor`` has done so, and a graph holds its values.
     """
     mode = getattr(points, "fake_mode", None)
-    is_wrapped = mode is None or hasattr(constant, "fake_mode")
-    return constant if is_wrapped else mode.from_tensor(constant)
+    if mode is None or hasattr(constant, "fake_mode"):
+        return constant
+    return mode.from_tensor(constant)
 
 
 for _operation in OPERATIONS:

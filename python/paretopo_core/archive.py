@@ -480,9 +480,9 @@ class ParetoArchive:
         senses = other.maximise
         points, payloads = other._contents()
         if self._names and other._names:
-            columns = dict(zip(other._names, zip(senses, points.T, strict=True), strict=True))
-            senses, rows = zip(*in_order(columns, self._names, "other"), strict=True)
-            senses, points = list(senses), np.stack(rows, axis=1)
+            columns = {name: m for m, name in enumerate(other._names)}
+            order = in_order(columns, self._names, "other")
+            senses, points = [senses[m] for m in order], points[:, order]
         if senses != self.maximise:
             raise ValueError(
                 f"other has objectives of the senses maximise={senses}, this archive has "

@@ -10,9 +10,10 @@ from paretopo_core import _core, reference
 from paretopo_core._registry import OPERATIONS
 
 DESCRIBED = {name for name, each in vars(_core).items() if isinstance(each, _core.Operation)}
-# Of others, in Python.
-COMPOSED = {"nearest_undominated", "uncrowded_contributions", "hv_contributions_approx"}
-COMPOSED |= {"exact_values"}
+COMPOSED = {  # of others, in Python
+    *("nearest_undominated", "uncrowded_contributions", "hv_contributions_approx"),
+    "exact_values",
+}
 COMPOSED_FOR_TORCH = {
     "filter_boxes",
     "filter_strictly",
