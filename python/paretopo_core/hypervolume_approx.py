@@ -14,7 +14,7 @@ from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_numb
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._shapes import parts_of
-from paretopo_core._types import Array, Mask, PerSet, Points, Vector
+from paretopo_core._types import Mask, PerPoint, PerSet, Points, Vector
 from paretopo_core.hypervolume import hypervolume
 
 VolumeT = TypeVar("VolumeT")
@@ -144,7 +144,7 @@ def hv_contributions_approx(
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
-) -> ContributionsEstimate[Array[np.float64]]:
+) -> ContributionsEstimate[PerPoint[np.float64]]:
     """Estimate the contribution of each point to the hypervolume, with its standard error.
 
     Use it for 8 objectives and more, for which :func:`paretopo_core.hv_contributions` may take

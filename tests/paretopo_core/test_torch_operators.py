@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -210,10 +211,10 @@ def test_ranks_of_the_first_points_compile_once(strict):
 @pytest.mark.parametrize("name", UNTRACED)
 def test_functions_that_must_read_values_are_named(name):
     x, message = points(shape=(4, 2)), f"{name} cannot run while torch compiles"
-    with pytest.raises(NotImplementedError, match=message):
-        torch.vmap(UNTRACED[name])(x[None])
-    with pytest.raises(NotImplementedError, match=message):
-        torch.fx.experimental.proxy_tensor.make_fx(UNTRACED[name])(x)
+    make_fx = torch.fx.experimental.proxy_tensor.make_fx
+    for trace in (make_fx, torch.vmap, partial(torch.compile, backend="eager")):
+        with pytest.raises(NotImplementedError, match=message):
+            trace(UNTRACED[name])(x[None] if trace is torch.vmap else x)
     for senses in SENSES.values():  # torch reports an error of a graph in its own
         compiled = torch.compile(UNTRACED[name], backend="eager", fullgraph=True)
         with pytest.raises(torch._dynamo.exc.Unsupported, match=message):
