@@ -339,6 +339,7 @@ def _compose_weighted(
         library, is_more = frame.library, frame.signs(lower.dtype) > 0
         corner = frame.doubles(ref, "ref").expand(objectives)
     else:
+        _finite_weights(numbers)  # the core takes plain arrays unchecked
         library, is_more = np, senses_of(maximise, objectives)
         corner = vector_of(ref, objectives, "ref", scalar=True)
     lower, upper = (  # clipped at the corner

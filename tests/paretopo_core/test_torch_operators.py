@@ -216,10 +216,10 @@ def test_functions_that_must_read_values_are_named(name):
         with pytest.raises(NotImplementedError, match=message):
             trace(UNTRACED[name])(x[None] if trace is torch.vmap else x)
     for senses in SENSES.values():  # torch reports an error of a graph in its own
+        torch._dynamo.reset()
         compiled = torch.compile(UNTRACED[name], backend="eager", fullgraph=True)
         with pytest.raises(torch._dynamo.exc.Unsupported, match=message):
             compiled(x, maximise=senses)
-        torch._dynamo.reset()
 
 
 @pytest.mark.parametrize("form", FORMS)
