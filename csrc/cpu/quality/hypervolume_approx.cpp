@@ -16,6 +16,7 @@
 #include "cpu/lanes/isa.hpp"
 #include "cpu/quality/indicators.hpp"
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/interrupt.hpp"
 #include "cpu/volume/hypervolume_of_sides.hpp"
 #include "cpu/volume/sides.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "cpu/lanes/isa.hpp"
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/interrupt.hpp"
 #include "cpu/volume/sides.hpp"
 #include "formulas/attainment.hpp"
 #include "formulas/marginals.hpp"
