@@ -1,4 +1,4 @@
-"""Run the programs of docs/peers.md, which show wrong answers and crashes of other libraries.
+"""Run the programs of bench/defects.md, which show wrong answers and crashes of other libraries.
 
 ``python -m bench.defects`` runs every program in a separate process and prints the outcome.
 ``--write`` also writes the outcomes and the versions into the page's table.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench import peers
 
-PAGE = Path(__file__).parents[1] / "docs" / "peers.md"
+PAGE = Path(__file__).with_suffix(".md")
 _ROW = re.compile(r"^\| \[\d+\]\(#[^)]*\) \| (\w+) [^|]+ \| ([^|]+) \| [^|]* \|$", re.MULTILINE)
 _PROGRAM = re.compile(r"^## \d+\. [^\n]+\n\n```python\n(.*?)```", re.DOTALL | re.MULTILINE)
 _LIMIT_S = 60.0
@@ -100,7 +100,7 @@ def write_outcomes(text: str, outcomes: Sequence[tuple[Defect, Outcome]]) -> str
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all programs; return 0 whatever they show."""
     parser = argparse.ArgumentParser(prog="python -m bench.defects")
-    parser.add_argument("--write", action="store_true", help="write the outcomes to docs/peers.md")
+    parser.add_argument("--write", action="store_true", help="write the outcomes to bench/defects.md")
     parsed = parser.parse_args(arguments)
     text = PAGE.read_text(encoding="utf-8")
     outcomes = []

@@ -62,7 +62,7 @@ def pareto_rank(
     objectives, O(n log² n) typically with 3, and at worst O(n² · objectives) from 4 on. On a GPU,
     the work is queued on the current stream, and the host does not wait for it. ``strict`` first
     sorts by each objective three times; ``violation`` adds the ranks of one objective. ``n_below``
-    saves time if a few fronts hold that many points. docs/algorithms.md lists the sizes.
+    saves time if a few fronts hold that many points.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets

@@ -386,7 +386,7 @@ def test_errors_name_the_argument_and_have_moocores_class(message, call):
 
 
 def test_infinite_values_order_as_numbers():
-    """moocore crashes the interpreter on these: docs/peers.md."""
+    """moocore crashes the interpreter on these: bench/defects.md."""
     rows = [[0, 0, 0], [np.inf, -np.inf, 1], [2, -np.inf, 2]]
     assert ours.pareto_rank(rows).tolist() == [0, 0, 0]
     assert ours.is_nondominated(rows).all()

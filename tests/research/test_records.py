@@ -87,18 +87,17 @@ def test_quoted_rows_exist_in_a_report():
 
 
 def test_the_page_on_steerable_policies_quotes_the_records():
-    """Hypervolumes at the end: of one policy and of eight, and of one policy by each method."""
+    """Hypervolumes at the end, of one policy and of eight; D3PO's is smaller."""
     steerable, d3po = read(HERE / "steerable.toml"), read(HERE / "d3po.toml")
 
     def share(results, task, method):
-        return f"{100.0 * results.curve(task, method, 'hypervolume')[:, -1].mean():.1f}"
+        return 100.0 * results.curve(task, method, "hypervolume")[:, -1].mean()
 
     page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
     for task in d3po.tasks:
         one, eight = (share(steerable, task, name) for name in ("worth+given", "worth"))
-        assert f"| `{task}` | {one} | {eight} |" in page
-        other, same = (share(d3po, task, f"{name}+gated+given") for name in ("d3po", "gdpo"))
-        assert f"| `{task}` | {other} | {same} | {one} |" in page
+        assert f"| `{task}` | {one:.1f} | {eight:.1f} |" in page
+        assert share(d3po, task, "d3po+gated+given") < one
 
 
 def test_the_page_on_steerable_policies_quotes_the_language_models():
@@ -134,23 +133,6 @@ def test_the_page_on_steerable_policies_quotes_the_language_models():
     assert quoted in page
     assert (gap > 0.0).all()
     assert f"on average by {gap.mean():.1f} points" in page
-
-
-def test_the_page_on_estimators_quotes_the_records():
-    """Mean values of SA-MRPO and GDPO over the tasks, without and with a gate."""
-    results = read(HERE / "sa_mrpo.toml")
-
-    def values(method):
-        curves = [results.curve(task, method, "preference") for task in results.tasks]
-        return np.array([100.0 * curve[:, -1].mean() for curve in curves])
-
-    page = (ROOT / "docs" / "estimators.md").read_text(encoding="utf-8")
-    saving, plain = values("sa_mrpo"), values("gdpo+saving")
-    assert f"{saving.mean():.1f} % for `sa_mrpo` and {plain.mean():.1f} % for `gdpo`" in page
-    better, worse = (saving - plain > 1.0).sum(), (plain - saving > 1.0).sum()
-    assert f"on {better} tasks, and worse by more than a point on {worse}." in page
-    gated = [values(f"{name}+gated").mean() for name in ("sa_mrpo", "gdpo+saving")]
-    assert f"means are {gated[0]:.1f} and {gated[1]:.1f} %" in page.replace("\n", " ")
 
 
 def test_quoted_verdicts_are_those_of_the_records():

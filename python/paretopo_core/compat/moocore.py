@@ -16,7 +16,7 @@ The differences are deliberate:
 * ``eaf``, ``vorob_t`` and ``vorob_dev`` take the runs in any order; moocore needs the points of a
   run together, and ascending ``sets``. ``eafdiff`` compares shares of the runs if x and y have
   different numbers of them. ``whv_rect`` is right for every set of points and rectangles. An empty
-  set is the worst in every indicator. In these cases moocore is wrong: see ``docs/peers.md``.
+  set is the worst in every indicator. In these cases moocore is wrong: see ``bench/defects.md``.
 * If points have the same third objective, 3-dimensional rows of ``eaf`` may be in another order.
 * ``maximise=`` works wherever it is in the signature, even if moocore refuses it. So do lists, one
   objective, and more than 2 objectives in ``whv_rect``.
