@@ -100,7 +100,7 @@ def write_outcomes(text: str, outcomes: Sequence[tuple[Defect, Outcome]]) -> str
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all programs; return 0 whatever they show."""
     parser = argparse.ArgumentParser(prog="python -m bench.defects")
-    parser.add_argument("--write", action="store_true", help="write the outcomes to bench/defects.md")
+    parser.add_argument("--write", action="store_true", help=f"write the outcomes to {PAGE.name}")
     parsed = parser.parse_args(arguments)
     text = PAGE.read_text(encoding="utf-8")
     outcomes = []
