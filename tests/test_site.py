@@ -110,7 +110,7 @@ def test_pages_fit_render_formulas_and_load_no_foreign_files(width, tmp_path):
             "mathematics",
             "api/choosing",
             "study",
-            "features",
+            "coming_from",
             "configuration",
             "data",
         )
