@@ -22,7 +22,7 @@ from paretopo_core._operation import Composed, Operation
 from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, senses_of, signs_of
 from paretopo_core._shapes import check_per_point
-from paretopo_core._torch_arrays import is_tensor, refuse_tracing, values_of
+from paretopo_core._torch_arrays import is_tensor, values_of
 
 RANKS = Operation(_core.pareto_rank)
 NONDOMINATED = Operation(_core.is_nondominated)
@@ -430,3 +430,16 @@ def is_tracing() -> bool:
     from paretopo_core import _torch_calls
 
     return _torch_calls.is_tracing()
+
+
+def refuse_tracing(points: Any, function: str) -> None:
+    """Refuse a tensor whose values torch hides, for a function that must read them.
+
+    Raises:
+        NotImplementedError: torch compiles, traces or transforms; it names the function.
+    """
+    if is_tensor(points) and is_tracing():
+        raise NotImplementedError(
+            f"{function} cannot run while torch compiles, traces or transforms: call it outside, "
+            "on the points themselves"
+        )

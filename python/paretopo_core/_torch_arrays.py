@@ -26,22 +26,6 @@ def is_tensor(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def refuse_tracing(points: Any, function: str) -> None:
-    """Refuse a tensor whose values torch hides, for a function that must read them.
-
-    Raises:
-        NotImplementedError: torch compiles, traces or transforms; it names the function.
-    """
-    if is_tensor(points):
-        from paretopo_core._torch_calls import is_tracing
-
-        if is_tracing():
-            raise NotImplementedError(
-                f"{function} cannot run while torch compiles, traces or transforms: call it "
-                "outside, on the points themselves"
-            )
-
-
 def check_memory(tensor: Any, name: str) -> None:
     """Refuse a tensor without memory: its address would be null."""
     if tensor.device.type != "meta" and not _has_memory(tensor):

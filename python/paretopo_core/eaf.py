@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core._dominance import refuse_tracing
 from paretopo_core._numbers import labels_of, numbers_of
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, signs_of
@@ -103,7 +104,7 @@ def eaf(
 def _compose_eaf(
     points: Any, maximise: Maximise, _: None, sets: Any, percentiles: Any
 ) -> tuple[Any, ...]:
-    _torch_arrays.refuse_tracing(points, "eaf")
+    refuse_tracing(points, "eaf")
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise)
     batch.refuse_gpu("points", "attainment surfaces")

@@ -11,6 +11,7 @@ import numpy as np
 from paretopo_core import _torch_arrays
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core._dominance import refuse_tracing
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, signs_of
 from paretopo_core._torch_arrays import is_tensor
@@ -95,7 +96,7 @@ def hypervolume_hessian(
 
 
 def _compose_hessian(points: Any, maximise: Maximise, mask: Any, ref: Any) -> tuple[Any, ...]:
-    _torch_arrays.refuse_tracing(points, "hypervolume_hessian")
+    refuse_tracing(points, "hypervolume_hessian")
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "sparse Hessians")
