@@ -172,7 +172,7 @@ def test_other_names_are_refused(name):
 
 def test_each_host_has_a_file_and_a_pinned_version():
     files = {path.stem for path in (ROOT / "python/paretopo_core/accelerate").glob("*.py")}
-    assert files == {"__init__", *MODULE.VERSIONS}
+    assert files == {"__init__", "optuna_gp", *MODULE.VERSIONS}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]

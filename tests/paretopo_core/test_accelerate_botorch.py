@@ -1,7 +1,9 @@
 """BoTorch accelerated gives its own answers."""
 
 import copy
+import importlib
 import pickle
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,7 +70,9 @@ def test_a_partitioning_of_botorch_outlives_undo():
         assert isinstance(made, non_dominated.FastNondominatedPartitioning)
         before.update(torch.as_tensor(more))  # made by BoTorch's own code, and still its own
         copies = [made, copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
-    for one in copies:
+    ours = importlib.import_module("paretopo_core.accelerate.botorch")  # a class that users pass
+    passed = ours.FastNondominatedPartitioning(made.ref_point, made.Y)
+    for one in (*copies, passed):
         one.update(torch.as_tensor(more))
         assert torch.equal(one.pareto_Y, before.pareto_Y)
         torch.testing.assert_close(one.compute_hypervolume(), before.compute_hypervolume())
@@ -91,6 +95,14 @@ def test_botorch_errors_are_preserved():
         assert own._U is not None
         below = partitions("nondominated", np.ones((1, 3)), np.full(3, -np.inf))
         assert type(below) is non_dominated.FastNondominatedPartitioning
+
+
+def test_the_classes_refuse_untested_versions(monkeypatch):
+    need("botorch")
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "0.1")
+    monkeypatch.delitem(sys.modules, "paretopo_core.accelerate.botorch", raising=False)
+    with pytest.raises(RuntimeError, match=r"botorch 0\.1 is installed, and this was tested with"):
+        importlib.import_module("paretopo_core.accelerate.botorch")
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])

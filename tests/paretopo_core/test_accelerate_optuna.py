@@ -1,5 +1,8 @@
 """Optuna accelerated gives its own answers."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from support.hosts import (
@@ -207,3 +210,39 @@ def test_a_study_of_optuna_is_the_same_study(objectives):
         return [trial.values for trial in study.trials], [t.number for t in study.best_trials]
 
     assert_same("optuna", run)
+
+
+STUDY = """
+import sys
+import optuna, paretopo_core as pp
+
+sampler = getattr(optuna.samplers, {sampler!r})(seed=1)
+handle = pp.accelerate("optuna")
+study = optuna.create_study(directions=["minimize"] * 2, sampler=sampler)
+study.optimize(lambda trial: [trial.suggest_float("x", 0, 1), trial.params["x"] ** 2], {trials})
+study.best_trials
+assert ("torch" in sys.modules) == {loads}
+assert ("optuna._gp.acqf.logehvi" in handle.replaced) == {loads}
+handle.undo()
+if {loads}:
+    from optuna._gp import acqf
+
+    assert acqf.logehvi.__module__ == acqf.__name__
+    assert pp.accelerate("optuna").replaced[-1] == "optuna._gp.acqf.logehvi"
+"""
+
+
+@pytest.mark.parametrize(
+    ("sampler", "trials", "loads"),
+    [
+        ("NSGAIISampler", 60, False),
+        ("NSGAIIISampler", 60, False),
+        ("TPESampler", 12, False),
+        ("GPSampler", 10, False),  # the first 10 trials are random
+        ("GPSampler", 11, True),
+    ],
+)
+def test_only_gaussian_processes_load_torch(sampler, trials, loads):
+    need("optuna")
+    code = STUDY.format(sampler=sampler, trials=trials, loads=loads)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=300)

@@ -63,13 +63,17 @@ class Acceleration:
     Attributes:
         host: the library's name.
         version: its version.
-        replaced: the replaced names, dotted.
     """
 
-    def __init__(self, host: str, version: str, replaced: Sequence[str]) -> None:
+    def __init__(self, host: str, version: str, replacements: Sequence[Replacement]) -> None:
         self.host = host
         self.version = version
-        self.replaced = tuple(replaced)
+        self._replacements = replacements
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The replaced names, dotted; Optuna's of Gaussian processes from their first use."""
+        return tuple(one.dotted for one in self._replacements)
 
     def undo(self) -> None:
         """Restore the host's own code, unless another call uses it; a second time do nothing.
@@ -140,10 +144,25 @@ def accelerate(host: str) -> Acceleration:
         ...
     ValueError: host must be one of pymoo, optuna, botorch, deap, got 'platypus'
     """
-    from importlib import metadata  # which loads a parser of mails: not with the package
-
     if not isinstance(host, str) or host not in VERSIONS:
         raise ValueError(f"host must be one of {', '.join(VERSIONS)}, got {host!r}")
+    version = check_version(host)
+    module = importlib.import_module(f"{__name__}.{host}")
+    with _lock:
+        if host not in _in_effect:
+            _in_effect[host] = module.replacements(), set()
+            for one in _in_effect[host][0]:
+                one.replace()
+        replacements, users = _in_effect[host]
+        acceleration = Acceleration(host, version, replacements)
+        users.add(acceleration)
+    return acceleration
+
+
+def check_version(host: str) -> str:
+    """Return the installed version of a host; raise an error for one that was not tested."""
+    from importlib import metadata  # which loads a parser of mails: not with the package
+
     tested = VERSIONS[host]
     try:
         version = metadata.version(host)
@@ -156,13 +175,16 @@ def accelerate(host: str) -> Acceleration:
             f"{host} {version} is installed, and this was tested with {', '.join(tested)}: "
             f"pip install {host}=={tested[-1]}, or go on without accelerate"
         )
-    module = importlib.import_module(f"{__name__}.{host}")
+    return version
+
+
+def extend(host: str, replacements: Sequence[Replacement]) -> None:
+    """Replace names of a module that the host has loaded late, unless they are replaced already."""
     with _lock:
-        if host not in _in_effect:
-            _in_effect[host] = module.replacements(), set()
-            for one in _in_effect[host][0]:
-                one.replace()
-        replacements, users = _in_effect[host]
-        acceleration = Acceleration(host, version, [one.dotted for one in replacements])
-        users.add(acceleration)
-    return acceleration
+        if host in _in_effect:
+            known = _in_effect[host][0]
+            names = {one.dotted for one in known}
+            for one in replacements:
+                if one.dotted not in names:
+                    one.replace()
+                    known.append(one)

@@ -2,6 +2,7 @@
 
 A partitioning made while this is in effect becomes one of the classes below. It stays one after
 ``undo``, and when copied or pickled, because its box decomposition and its update belong together.
+Both classes also work without ``accelerate``, for example as ``partitioning=`` of qLogEHVI.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from botorch.utils.multi_objective.box_decompositions import (
 from botorch.utils.multi_objective.box_decompositions import non_dominated as nondominated
 
 import paretopo_core as pp
-from paretopo_core.accelerate import Replacement
+from paretopo_core.accelerate import Replacement, check_version
 from paretopo_core.boxes import Boxes
+
+check_version("botorch")  # for programs that import the classes without accelerate
 
 Partitioning = TypeVar("Partitioning", bound=box_decomposition.FastPartitioning)
 
