@@ -18,10 +18,25 @@ from paretopo_core._senses import Maximise
 from paretopo_core._types import Array, Mask, Points, Vector
 
 SubsetMethod = Literal["greedy", "greedy_removal", "exact"]
-SelectionMethod = Literal["crowding", "crowding_removal", "hypervolume", "reference_directions"]
+SelectionMethod = Literal[
+    "crowding",
+    "crowding_removal",
+    "hypervolume",
+    "reference_directions",
+    "NSGA-II",
+    "SMS-EMOA",
+    "NSGA-III",
+]
 
 _SUBSET_METHODS = {name: _core.SUBSET_METHODS.index(name) for name in get_args(SubsetMethod)}
-_SELECTION_METHODS = {name: _core.CUTS.index(name) for name in get_args(SelectionMethod)}
+_ALGORITHMS = {
+    "NSGA-II": "crowding",
+    "SMS-EMOA": "hypervolume",
+    "NSGA-III": "reference_directions",
+}
+_SELECTION_METHODS = {
+    name: _core.CUTS.index(_ALGORITHMS.get(name, name)) for name in get_args(SelectionMethod)
+}
 _MAX_PLANE_OBJECTIVES = 1_000  # elimination finds the plane
 _MAX_DIRECTIONS = 1_000_000
 
@@ -115,17 +130,17 @@ def select(
     The fronts of :func:`paretopo_core.pareto_rank` survive, one after the other, as long as they
     fit. ``method`` chooses the survivors of the next front:
 
-    - ``"crowding"``: the points with the largest :func:`paretopo_core.crowding_distance`, as in
-      NSGA-II.
+    - ``"crowding"`` or ``"NSGA-II"``: the points with the largest
+      :func:`paretopo_core.crowding_distance`.
     - ``"crowding_removal"``: repeatedly removes the point with the smallest distance and updates
       its neighbours' distances. Gaps stay even if several neighbours are crowded.
-    - ``"hypervolume"``: repeatedly removes the point with the smallest hypervolume contribution, as
-      in SMS-EMOA; that is :func:`hypervolume_subset` with "greedy_removal".
-    - ``"reference_directions"``: NSGA-III. Points are measured from the ideal point, in units of
-      the intercepts of the plane through the extreme points of the first front (without intercepts:
-      of the span of that front). Each point belongs to its nearest direction. The direction with
-      the fewest survivors gets the next one: its nearest point if it has none yet, otherwise a
-      random one. Ties between directions are broken at random, too.
+    - ``"hypervolume"`` or ``"SMS-EMOA"``: repeatedly removes the point with the smallest
+      hypervolume contribution; that is :func:`hypervolume_subset` with "greedy_removal".
+    - ``"reference_directions"`` or ``"NSGA-III"``: points are measured from the ideal point, in
+      units of the intercepts of the plane through the extreme points of the first front (without
+      intercepts: of the span of that front). Each point belongs to its nearest direction. The
+      direction with the fewest survivors gets the next one: its nearest point if it has none yet,
+      otherwise a random one. Ties between directions are broken at random, too.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
@@ -241,9 +256,10 @@ def simplex_lattice(objectives: int, divisions: int) -> np.ndarray:
 
 def _check_given(argument: Any, name: str, method: str, wants_it: str) -> None:
     """Check that an argument is given for the only method that takes it, and for no other."""
-    if method == wants_it and argument is None:
-        raise ValueError(f"method {wants_it!r} needs {name}=")
-    if method != wants_it and argument is not None:
+    is_wanted = _SELECTION_METHODS[method] == _SELECTION_METHODS[wants_it]
+    if is_wanted and argument is None:
+        raise ValueError(f"method {method!r} needs {name}=")
+    if not is_wanted and argument is not None:
         raise ValueError(f"{name} is only for method={wants_it!r}: leave it out, or pass that")
 
 

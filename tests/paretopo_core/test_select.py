@@ -47,6 +47,20 @@ def test_it_is_its_definition(method):
     check()
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "method"),
+    [("NSGA-II", "crowding"), ("SMS-EMOA", "hypervolume"), ("NSGA-III", "reference_directions")],
+)
+def test_algorithms_name_their_methods(algorithm, method):
+    points, keywords = large_set("uniform", 30, 3), more(method, 3)
+    by_name = pp.select(points, 12, algorithm, **keywords)
+    np.testing.assert_array_equal(by_name, pp.select(points, 12, method, **keywords))
+    needed = {"SMS-EMOA": "ref", "NSGA-III": "directions"}.get(algorithm)
+    refused, words = ({}, f"{algorithm}' needs {needed}=") if needed else ({"ref": 0}, "only for")
+    with pytest.raises(ValueError, match=words):
+        pp.select(points, 12, algorithm, **refused)
+
+
 @pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
 @given(points=point_batches(min_points=1), data=st.data())
 def test_nan_and_infinity_are_ranked(method, points, data):
@@ -149,7 +163,7 @@ class TestErrors:
             pp.select(points, 2, ref=0)
         with pytest.raises(ValueError, match="directions is only for method='reference"):
             pp.select(points, 2, "hypervolume", ref=0, directions=np.eye(3))
-        with pytest.raises(ValueError, match=r"method must be one of crowding, .*, got 'nsga2'"):
+        with pytest.raises(ValueError, match=r"crowding, .*, NSGA-II, .*, got 'nsga2'"):
             pp.select(points, 2, "nsga2")
 
     @pytest.mark.parametrize(
