@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import paretopo
 import paretopo_core as pp
+from paretopo import cli
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -63,6 +65,24 @@ def test_swapped_trainer_trains(tmp_path):
     exec(compile(side("+"), "README.md", "exec"), names)
     names["trainer"].train()
     assert len((tmp_path / "steps.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_compare_prints_the_quoted_lines(tmp_path, monkeypatch, capsys):
+    runpy.run_path(str(ROOT / "examples" / "answers.py"), run_name="__main__")
+    (tmp_path / "answers.csv").write_text(capsys.readouterr().out, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    [block] = re.findall(r"```\n(paretopo compare .*?)```", TEXT, re.DOTALL)
+    command, *quoted = filter(None, block.splitlines())
+    cli.main(command.split()[1:])
+    printed = capsys.readouterr().out.splitlines()
+    assert len(quoted) == 4
+    assert [line for line in quoted if line not in printed] == []
+
+
+@pytest.mark.parametrize("name", pp.__all__)
+def test_the_package_for_training_names_the_core(name):
+    with pytest.raises(AttributeError, match=rf"import paretopo_core as pp, then pp\.{name}$"):
+        getattr(paretopo, name)
 
 
 def test_commands_that_set_up_are_indented():

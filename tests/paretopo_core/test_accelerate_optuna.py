@@ -122,7 +122,7 @@ def boxes_of_optuna(objectives):
     outcomes = -torch.from_numpy(front(12, objectives, objectives))
     lower, upper = acqf._get_non_dominated_box_bounds(outcomes, np.full(objectives, 1.1))
     rng = np.random.default_rng(0)
-    candidates = torch.from_numpy(rng.uniform(-1.2, 0, (9, 16, objectives)))
+    candidates = torch.from_numpy(rng.uniform(-1.2, 0, (90, 16, objectives)))
     candidates[0] = -2.0
     return acqf, outcomes, (lower, (upper - lower).clamp_min(acqf._EPS)), candidates
 
@@ -160,7 +160,7 @@ def test_samples_of_optuna_have_the_same_values(objectives):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
     own, ours = both("optuna", lambda: value(acqf._PerSampleParetoBaseline(outcomes, ragged))[0])
     improves = own > np.log(1e-6)  # elsewhere the sides of 1e-12 count, one for each box
-    assert improves.mean() > 0.2
+    assert improves.mean() > 0.1
     np.testing.assert_allclose(ours[improves], own[improves], rtol=1e-5)
 
 

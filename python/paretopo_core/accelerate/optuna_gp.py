@@ -14,6 +14,7 @@ from paretopo_core.improvement import positive_improvement
 _improve_any = acqf.logehvi
 _improve_any_samples = acqf._PerSampleParetoBaseline.compute_per_sample_log_hvi
 _MOST_OBJECTIVES = 20  # a product of as many sides of acqf._EPS is far above the least float64
+_FEWEST_GAINS = 30_000  # with fewer, Optuna's few tensor operations and their derivatives are faster
 
 
 def replacements() -> list[Replacement]:
@@ -48,7 +49,7 @@ def divide_samples(
 def improve_samples(self: Any, Y_post: torch.Tensor) -> torch.Tensor:
     """Compute the logarithm of the improvement in each sample's boxes, (..., samples)."""
     lower, sides = self._non_dominated_box_lower_bounds, self._non_dominated_box_intervals
-    if lower.shape[-1] > _MOST_OBJECTIVES:
+    if _is_for_optuna(Y_post, lower):
         return _improve_any_samples(self, Y_post)
     rows = Y_post.reshape(-1, *Y_post.shape[-2:])
     by_sample = rows.transpose(0, 1)  # so that a sample's boxes are read once
@@ -64,8 +65,13 @@ def improve(
 ) -> torch.Tensor:
     """Compute the logarithm of the mean improvement of the samples, (..., samples, objectives)."""
     lower, sides = non_dominated_box_lower_bounds, non_dominated_box_intervals
-    if lower.shape[-1] > _MOST_OBJECTIVES:
+    if _is_for_optuna(Y_post, lower):
         return _improve_any(Y_post, lower, sides)
     rows = Y_post[..., None, :]
     gains: torch.Tensor = positive_improvement((lower, lower + sides), rows, acqf._EPS)
     return gains.mean(dim=-1).log()
+
+
+def _is_for_optuna(Y_post: torch.Tensor, lower: torch.Tensor) -> bool:
+    boxes, objectives = lower.shape[-2:]
+    return objectives > _MOST_OBJECTIVES or Y_post.numel() * boxes < _FEWEST_GAINS
