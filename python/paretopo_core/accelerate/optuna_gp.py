@@ -14,7 +14,7 @@ from paretopo_core.improvement import positive_improvement
 _improve_any = acqf.logehvi
 _improve_any_samples = acqf._PerSampleParetoBaseline.compute_per_sample_log_hvi
 _MOST_OBJECTIVES = 20  # a product of as many sides of acqf._EPS is far above the least float64
-_FEWEST_GAINS = 30_000  # with fewer, Optuna's few tensor operations and their derivatives are faster
+_FEWEST_GAINS = 30_000  # with fewer, Optuna's own tensor operations are faster
 
 
 def replacements() -> list[Replacement]:
