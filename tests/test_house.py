@@ -180,6 +180,7 @@ def test_the_machinery_knows_no_operation_by_name():
 
 # Room -> the rooms that it imports.
 ARROWS = {
+    "paretopo": "paretopo_core",
     "__main__": "cli",
     "cli": (
         "compare config data evaluation integrations.evaluation integrations.huggingface "
