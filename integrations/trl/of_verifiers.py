@@ -131,6 +131,13 @@ async def _score(task: Any, completion: Sequence[Mapping[str, Any]]) -> dict[str
             for at, message in enumerate(messages)
         ],
     )
-    await task.score(trace)
+    limit = task.data.timeout.scoring
+    try:
+        async with asyncio.timeout(limit):  # verifiers applies it only to rollouts of its own
+            await task.score(trace)
+    except TimeoutError:
+        raise TimeoutError(
+            f"the scoring took more than {limit:g} seconds, the task's timeout.scoring; raise it"
+        ) from None
     rewards = {name: one and one.score for name, one in trace.rewards.items()}
     return {**rewards, **trace.metrics}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import ClassVar
 
 import pytest
@@ -15,6 +17,8 @@ from support.tiny_trainers import grpo_arguments, tiny_policy
 
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.trl.of_verifiers import read_tasks
+from paretopo.rewards.calls import Limits, call_again
+from paretopo.rollout import BadRollout
 
 
 class SumData(vf.TaskData):
@@ -78,6 +82,43 @@ def test_mathematics_is_graded_in_the_main_thread():
     _, rubric = read_tasks([make_task(Boxed, answer="0.5")])
     given = say(r"\boxed{\frac{1}{2}}", r"\boxed{2}")
     assert rubric(completions=given, task=[0, 0]) == [{"correct": 1.0}, {"correct": 0.0}]
+
+
+class Slow(Sum):
+    """Its first scoring does not end, whether it waits or blocks."""
+
+    calls: ClassVar = []
+
+    @vf.reward
+    async def correct(self, trace) -> float:
+        self.calls.append(self.data.answer)
+        if len(self.calls) == 1:
+            time.sleep(60) if self.data.answer == "block" else await asyncio.sleep(60)
+        return 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "own", "limits", "hung"),
+    [
+        ("wait", None, Limits(1.0), "hung on prompt 'q7': .* rewards.timeout = 1 seconds"),
+        ("block", None, Limits(1.0), "hung on prompt 'q7': .* rewards.timeout = 1 seconds"),
+        ("wait", 0.1, Limits(), "on prompt 'q7': TimeoutError: .* 0.1 seconds, the task's timeout"),
+        ("block", None, Limits(1.0, retries=1), None),
+        ("wait", 0.1, Limits(retries=1), None),
+    ],
+)
+def test_a_scoring_ends_by_the_timeout_of_run_or_task(answer, own, limits, hung, monkeypatch):
+    monkeypatch.setattr(Slow, "calls", [])
+    _, rubric = read_tasks([make_task(Slow, answer=answer, timeout={"scoring": own})])
+
+    def ask():
+        return call_again("rubric", lambda: rubric(say("2"), task=[0]), ["q7"], limits)
+
+    if hung is None:
+        assert ask()[0]["correct"] == 1.0
+    else:
+        with pytest.raises(BadRollout, match=hung):
+            ask()
 
 
 def test_a_conversation_is_a_prompt():
