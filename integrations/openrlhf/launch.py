@@ -14,7 +14,7 @@ from typing import Any
 
 import ray
 
-from paretopo.config import NONE, RunConfig, dumps
+from paretopo.config import NONE, ConfigError, RunConfig, dumps
 from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal.checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
@@ -153,6 +153,7 @@ def _join_settings(settings: SimpleNamespace) -> Iterator[None]:
 
     def with_settings(parsed: Any) -> Any:
         tree = original(parsed)
+        _check_oversampling(tree)
         tree.paretopo = settings
         tree.algo.advantage.estimator = ESTIMATOR  # not a choice of the command line
         return tree
@@ -162,3 +163,16 @@ def _join_settings(settings: SimpleNamespace) -> Iterator[None]:
         yield
     finally:
         openrlhf_config.hierarchize = original
+
+
+def _check_oversampling(options: Any) -> None:
+    """Refuse to lose the rollouts that OpenRLHF keeps for later steps, but not in checkpoints."""
+    rollout = options.rollout
+    generated = getattr(rollout, "vllm_generate_batch_size", None) or 0
+    if generated > rollout.batch_size and options.ckpt.save_steps > 0:
+        raise ConfigError(
+            f"rollout.vllm_generate_batch_size must be at most rollout.batch_size = "
+            f"{rollout.batch_size}, got {generated}: OpenRLHF's checkpoints lose the rollouts of "
+            "later steps (OpenRLHF issue 1322); leave it out and set openrlhf.queue, or set "
+            "run.checkpoint_every = 0"
+        )

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 
 from paretopo.config import dumps, loads
-from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards
+from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards, read_rollouts
 from paretopo.rollout import Rollout, Segment
 
 torch = pytest.importorskip("torch")
@@ -33,7 +33,7 @@ def tokens_of(text):
     return [ord(character) for character in text]
 
 
-def sample(number):
+def sample(number, scalar=1.0):
     """A rollout as OpenRLHF hands it over: a prompt, a call, its answer, an answer and its end."""
     prompt, group = f"how {number // 2}?", number // 2
     runs = [f"<call>{'x' * number}</call>", f"<tool>{number}</tool>", "so " * number]
@@ -51,8 +51,8 @@ def sample(number):
         "observation_tokens": tokens,
         "action_ranges": ranges,
         "rollout_log_probs": None,
-        "reward": 1.0,
-        "scores": 1.0,
+        "reward": scalar,
+        "scores": scalar,
         "truncated": number == 3,
         "extra_logs": {"finished": 1.0},
     }
@@ -66,7 +66,10 @@ def sample(number):
     return made
 
 
-def test_the_logged_reward_is_that_of_the_users_own_rewards(tmp_path, monkeypatch):
+@pytest.mark.parametrize("scalar", [1.0, -7, None])
+def test_the_vector_is_trained_and_logged_whatever_scalar_an_agent_returns(
+    tmp_path, monkeypatch, scalar
+):
     from support.sessions import new_session
 
     from paretopo.integrations.openrlhf import samples
@@ -89,9 +92,9 @@ def test_the_logged_reward_is_that_of_the_users_own_rewards(tmp_path, monkeypatc
         ),
     )
     made._session, made._own, made._batches = remote, None, 2
-    group = [sample(0) for _ in range(4)]
-    assert [one.rewards.item() for one in group] == [1.0] * 4
+    group = [sample(0, scalar) for _ in range(4)]
     made._score(group)
+    assert [read_rollouts(one)[0].rewards[0] for one in group] == [0.0, 1.0, 0.0, 1.0]
     assert [one.rewards.item() for one in group] == [0.0, 1.0, 0.0, 1.0]
     assert all(one.rewards.dtype == torch.float32 for one in group)
 
