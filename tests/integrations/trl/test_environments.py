@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import itertools
 from types import SimpleNamespace
 from typing import ClassVar
@@ -177,6 +178,68 @@ def test_components_train_as_plain_reward_functions_do(policy, tmp_path):
     [first, *_] = group["rollouts"]
     assert [part["kind"] for part in first["segments"]] == ["call", "tool", "model"]
     assert group["prompt"].endswith("?" + HINT)
+
+
+class Engine:
+    """The calls of TRL to its engine; it has no weights until TRL sends them."""
+
+    def __init__(self, vllm):
+        self.model = copy.deepcopy(vllm.model)
+        for weight in self.model.parameters():
+            torch.nn.init.zeros_(weight)
+        self.llm_engine = self.model_executor = self.driver_worker = self.model_runner = self
+        self.model_config = SimpleNamespace(max_model_len=1024)
+        self.model.load_weights = self.load_weights
+
+    def load_weights(self, named):
+        for name, weight in named:
+            self.model.get_parameter(name).data.copy_(weight)
+
+    def update_named_params(self, _, named):
+        self.load_weights(named)
+
+    def reset_prefix_cache(self):
+        """Nothing is kept."""
+
+    def get_server_info(self):
+        return {"model_config": {"logprobs_mode": "processed_logprobs"}}
+
+    def generate(self, prompts, sampling_params=None, n=1, **_):
+        if sampling_params is None:
+            said = [self._answer(ids) for ids in prompts for _ in range(n)]
+            chances = [[[0.0] for _ in one] for one in said]
+            return {"prompt_ids": prompts, "completion_ids": said, "logprobs": chances}
+        answers = []
+        for ids in (one["prompt_token_ids"] for one in prompts):
+            said, chance = self._answer(ids), {0: SimpleNamespace(rank=1, logprob=0.0)}
+            output = SimpleNamespace(token_ids=said, logprobs=[chance] * len(said))
+            answers.append(SimpleNamespace(prompt_token_ids=ids, outputs=[output]))
+        return answers
+
+    def _answer(self, tokens):
+        given = torch.tensor([tokens])
+        whole = self.model.generate(
+            given, attention_mask=torch.ones_like(given), max_new_tokens=48, do_sample=False
+        )
+        return whole[0, len(tokens) :].tolist()
+
+
+def test_a_vllm_engine_plays_with_tools_and_the_newest_weights(policy, tmp_path, monkeypatch):
+    from trl.generation import vllm_generation
+
+    def start(vllm):
+        vllm.llm = vllm.vllm_client = Engine(vllm)
+
+    monkeypatch.setattr(vllm_generation.VLLMGeneration, "_init_vllm", start)
+    monkeypatch.setattr(vllm_generation, "SamplingParams", SimpleNamespace, raising=False)
+    for mode in ("plain", "server", "colocate"):
+        engine = {} if mode == "plain" else {"use_vllm": True, "vllm_mode": mode}
+        make_trainer(policy, tmp_path / mode, Rewarding, max_steps=1, **engine).train()
+        read = read_records(tmp_path / mode)
+        assert [row["measured"] for row in read["steps"]] == [{"found": 1.0, "even": 0.5}]
+        assert [row["step"] for row in read["evaluations"]] == [0, 1]
+        segments = [one["segments"] for group in read["trajectories"] for one in group["rollouts"]]
+        assert all([part["kind"] for part in one] == ["call", "tool", "model"] for one in segments)
 
 
 def test_weights_of_components_make_costs_and_leave_out_values(policy, tmp_path):
