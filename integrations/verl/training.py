@@ -46,6 +46,7 @@ class ParetoTraining:
     """
 
     verl_mode: ClassVar[str]
+    agent_loop_manager: Any
     config: Any
     global_steps: int
     replay_buffer: Any
@@ -72,7 +73,7 @@ class ParetoTraining:
     def _build_replay_buffer(self) -> Any:
         """Return verl's buffer; it also reads the samples, and its filter calls the session."""
         buffer = super()._build_replay_buffer()  # type: ignore[misc]
-        sample = buffer.sample
+        sample, poll = buffer.sample, buffer._sync_metadata_from_transfer_queue
 
         def sample_and_read(
             global_steps: int, partition_id: str, batch_size: int
@@ -85,10 +86,38 @@ class ParetoTraining:
                     self._held_out.append((rows, session, rollout))
             return batch, numbers
 
-        buffer.sample = sample_and_read
+        def poll_and_check() -> None:
+            poll()
+            self._check_rollouts(sum(map(len, buffer.failure_keys.values())))
+
+        buffer.sample, buffer._sync_metadata_from_transfer_queue = sample_and_read, poll_and_check
         if getattr(buffer, "filter_groups_metric", None) == INFORMATIVE:
             buffer._dapo_filtered_keys = self._find_uninformative
         return buffer
+
+    def _check_rollouts(self, failed: int) -> None:
+        """Stop where verl would train on the rest of a group, or wait for ever for a dead worker.
+
+        Raises:
+            BadRollout: Rollouts failed.
+            RuntimeError: An agent-loop worker died.
+        """
+        import ray
+
+        if failed:
+            raise BadRollout(
+                f"rollouts of {failed} prompts failed in verl's agent loops: see the errors in "
+                "verl's log, correct their cause and resume the run"
+            )
+        alive = [one.__ray_ready__.remote() for one in self.agent_loop_manager.agent_loop_workers]
+        answered, _ = ray.wait(alive, num_returns=len(alive), timeout=0.1)
+        try:
+            ray.get(answered)
+        except ray.exceptions.RayActorError as error:
+            raise RuntimeError(
+                f"an agent-loop worker of verl died, and its rollouts will not end: {error}; "
+                "correct the cause, such as too little memory, and resume the run"
+            ) from error
 
     def _load_checkpoint(self) -> None:
         """Begin or resume the session, after verl has looked for a checkpoint."""

@@ -122,7 +122,7 @@ def test_an_asynchronous_rollout_is_as_many_updates_old_as_the_queue_is_long(siz
         "samples_generator": SimpleNamespace(
             generate_samples=lambda: ([policy[0]], None, STEP, True)
         ),
-        "_partial_rollout": True,  # without OpenRLHF's lock, so the queue alone limits the age
+        "_partial_rollout": True,  # without OpenRLHF's lock, so only the queue limits the age
     }
     generating = SimpleNamespace(**shared, generate_kwargs={}, eval_dataloader=None)
     training = SimpleNamespace(

@@ -11,6 +11,7 @@ import pytest
 if importlib.util.find_spec("verl") is None:
     pytest.skip("verl is not installed", allow_module_level=True)
 
+import ray
 import torch
 from support.sessions import new_session
 
@@ -33,6 +34,7 @@ from paretopo.integrations.verl.rehearsal.plan import plan_options
 from paretopo.integrations.verl.rollouts import column
 from paretopo.integrations.verl.settings import VerlRun
 from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
+from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
 
 END = 0
@@ -75,6 +77,13 @@ def queue(monkeypatch):
     for name in ("kv_batch_get", "kv_batch_put", "kv_list", "kv_clear"):
         monkeypatch.setattr(f"transfer_queue.{name}", getattr(made, name))
     return made
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
 
 
 def fill(queue, uid, answers):
@@ -133,10 +142,11 @@ def trainer_of(session):
     return trainer
 
 
-def test_verl_buffer_filters_uninformative_groups(queue, tmp_path):
+def test_verl_buffer_filters_uninformative_groups(queue, cluster, tmp_path):
     session = new_session(tmp_path, paretopo__stage1_steps=0, objectives__calls__economy="paretopo")
     trainer = trainer_of(session)
     trainer.replay_buffer = trainer._build_replay_buffer()
+    trainer.agent_loop_manager = SimpleNamespace(agent_loop_workers=[])
     assert type(trainer.replay_buffer) is replay_buffer.ReplayBuffer
     refilled = []
     trainer.replay_buffer.refill_fn = refilled.append
@@ -174,6 +184,32 @@ def test_verl_buffer_filters_uninformative_groups(queue, tmp_path):
     assert kept.keys() == given.keys() - {key for key in given if key.startswith("pad")}
     for key, advantage in kept.items():
         assert given[key] == pytest.approx(advantage)
+
+
+@pytest.mark.parametrize("mode", ["sync", "colocate_async"])
+@pytest.mark.parametrize("partition", ["train", "val"])
+def test_rollouts_that_failed_or_cannot_end_stop_the_run(
+    queue, cluster, tmp_path, mode, partition, monkeypatch
+):
+    """verl trains on the rest of a group, or waits for ever (its issue 7155)."""
+    trainer = trainer_of(new_session(tmp_path))
+    trainer.trainer_mode = mode
+    trainer.config.algorithm.filter_groups.enable = False
+    monkeypatch.setattr(queue, "kv_list", lambda: {partition: queue.tags})
+    monkeypatch.setattr("transfer_queue.kv_list", queue.kv_list)
+    buffer = trainer._build_replay_buffer()
+    workers = [ray.remote(num_cpus=0)(type("Worker", (), {})).remote() for _ in range(2)]
+    trainer.agent_loop_manager = SimpleNamespace(agent_loop_workers=workers)
+    fill(queue, "whole", [(1.0, 1), (1.0, 2)])
+    buffer._sync_metadata_from_transfer_queue()
+    fill(queue, "half", [(1.0, 1)])
+    queue.tags["half"]["status"] = "failure"
+    with pytest.raises(BadRollout, match="rollouts of 1 prompts failed"):
+        buffer.sample(1, partition, 2)
+    queue.tags["half"]["status"] = "running"
+    ray.kill(workers[1])
+    with pytest.raises(RuntimeError, match="an agent-loop worker of verl died"):
+        buffer.sample(1, partition, 2)
 
 
 def compose_options(*words):
