@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from paretopo import config as configs
-from paretopo.integrations.trl import trainer as trainers
+from paretopo.integrations.trl import task_trainer as trainers
 from paretopo.integrations.trl.train import train
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
@@ -53,9 +53,9 @@ class Clock:
 
 def measure(file, steps, seed, as_trl):
     """Seconds by part of one training, without its evaluations."""
-    clock, trainer = Clock(), trainers.ParetoGRPOTrainer
+    clock, trainer = Clock(), trainers.TaskTrainer
     if as_trl:
-        trainer._begin_turns = lambda _self: None
+        trainers.can_keep = lambda _model: False
         trainer._can_share = lambda _self, _model: False
         trainers.trim = dict
         trainers.sort_rows = lambda batches, _count: batches

@@ -6,7 +6,7 @@ from typing import Any
 
 from trl import SFTTrainer
 
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, TiedWeights
+from paretopo.integrations.trl.trainer import SessionTrainer, TiedWeights
 
 
 class AnswerTrainer(TiedWeights, SFTTrainer):
@@ -19,7 +19,7 @@ class AnswerTrainer(TiedWeights, SFTTrainer):
         **kwargs: As for `SFTTrainer`.
     """
 
-    def __init__(self, *args: Any, sampler: ParetoGRPOTrainer, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, sampler: SessionTrainer, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._sampler = sampler
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
-import numpy as np
 import torch
 from transformers import TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.random_state import read_random_state, set_random_state
+from paretopo.integrations.trl.trainer import SessionTrainer
 from paretopo.progress import make_bar
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
@@ -24,7 +23,7 @@ class LearningRateFactor(TrainerCallback):
     The scheduler sets the rate again after every step, so factors do not accumulate.
     """
 
-    def __init__(self, trainer: ParetoGRPOTrainer) -> None:
+    def __init__(self, trainer: SessionTrainer) -> None:
         self._trainer = trainer
 
     def on_pre_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
@@ -92,11 +91,11 @@ class Interruptions(TrainerCallback):
 
     def on_step_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Record the random state of a whole step; its evaluation may follow."""
-        self._random = _random_state()
+        self._random = read_random_state()
 
     def on_evaluate(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Add the missing evaluation to its checkpoint."""
-        self._random = _random_state()
+        self._random = read_random_state()
         if self._owed is not None:
             self._trainer._save_rng_state(str(self._checkpoints.path(self._owed)))
             self._checkpoints.complete(self._owed, self._session.state())
@@ -108,23 +107,9 @@ class Interruptions(TrainerCallback):
         step = trainer.state.global_step
         if self._random is None or step in self._checkpoints.steps():
             return
-        _set_random_state(self._random)
+        set_random_state(self._random)
         trainer._save_checkpoint(trainer.model, None)
         trainer.callback_handler.on_save(trainer.args, trainer.state, trainer.control)
-
-
-def _random_state() -> tuple[Any, ...]:
-    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return random.getstate(), np.random.get_state(), torch.get_rng_state(), gpus  # noqa: NPY002
-
-
-def _set_random_state(state: tuple[Any, ...]) -> None:
-    python, numpy, cpu, gpus = state
-    random.setstate(python)
-    np.random.set_state(numpy)  # noqa: NPY002
-    torch.set_rng_state(cpu)
-    if gpus:
-        torch.cuda.set_rng_state_all(gpus)
 
 
 class Progress(TrainerCallback):

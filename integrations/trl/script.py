@@ -6,6 +6,7 @@ trainer's checkpoints, becomes a run folder that `paretopo report` and `paretopo
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from paretopo.config import (
     read_table,
 )
 from paretopo.config.keys import nearest
+from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, note_named, say
 from paretopo.config.objectives import find_gates
 from paretopo.integrations.trl.callbacks import LearningRateFactor
@@ -53,6 +55,7 @@ _JOB = ForeignJob(
     resume="trainer.train(resume_from_checkpoint=True)",
     trackers="GRPOConfig.report_to",
 )
+_LOGGER = logging.getLogger("paretopo")
 _UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward function
 
 
@@ -122,6 +125,7 @@ class ScriptSession:
         self._weighted: bool  # is any of them given?
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
+        self.adds_evaluation = False  # is the next one not of `GRPOConfig`'s schedule?
 
     @property
     def run(self) -> RunFolder:
@@ -172,7 +176,8 @@ class ScriptSession:
                 "trainer's reward_funcs"
             )
         settings = self._config.rewards
-        limits = Limits(settings.timeout if self._has_timeout() else None, settings.retries)
+        timeout = settings.timeout if self._is_given("rewards.timeout") else None
+        limits = Limits(timeout, settings.retries)
         check_rewards(
             trainer, limits, [one for one in trainer.reward_func_names if self._is_skipped(one)]
         )
@@ -198,8 +203,12 @@ class ScriptSession:
             (folder / name).exists() for name in ("steps.jsonl", "evaluations.jsonl")
         ):
             _JOB.refuse_records(self.run)
-        trainer.args.eval_on_start = self._resumed is None and trainer.eval_dataset is not None
+        theirs = trainer.args.eval_on_start
+        ours = self._resumed is None and trainer.eval_dataset is not None
+        self.adds_evaluation = ours and not theirs
         with ExitStack() as claims:
+            claims.callback(setattr, trainer.args, "eval_on_start", theirs)
+            trainer.args.eval_on_start = ours
             if trainer.is_world_process_zero():
                 folder.mkdir(parents=True, exist_ok=True)
                 claims.enter_context(self.run.claim())
@@ -237,6 +246,8 @@ class ScriptSession:
         if self._resumed is not None:
             step, folder = self._resumed
             session.restore(Checkpoints(folder.parent, kept=None).state(step))
+        if writes and trainer.eval_dataset is not None:
+            self._tell_price(steps)
         trainer.session, trainer.controller = session, session.controller
 
     def measure(self, rewards: NDArray[np.float64]) -> None:
@@ -255,6 +266,19 @@ class ScriptSession:
         """Has this process begun to write the records?"""
         begun: bool = self._trainer.session is not None and self._trainer.is_world_process_zero()
         return begun
+
+    def _tell_price(self, steps: int) -> None:
+        """Log what the evaluations of the run generate, at a level visible by default."""
+        args, every = self._trainer.args, self._config.evaluation.every
+        questions, each = len(self._trainer.eval_dataset), self._trainer.num_generations_eval
+        between = "" if every >= steps else f", every {every} steps"
+        if args.eval_strategy == "epoch":
+            between = ", after every epoch"
+        _LOGGER.warning(
+            "an evaluation generates %d questions x %d completions = %d: before the first step%s "
+            "and after the last (evaluation.every or GRPOConfig.eval_strategy sets how often)",
+            questions, each, questions * each, between,
+        )  # fmt: skip
 
     def _finish(self, status: str) -> None:
         if self._records:
@@ -297,8 +321,11 @@ class ScriptSession:
             known["optimiser.max_completion_tokens"] = args.max_completion_length
         if trainer.eval_dataset is not None and len(trainer.eval_dataset):
             known["evaluation.prompts"] = len(trainer.eval_dataset)
-        if args.eval_strategy == "steps":
-            known["evaluation.every"] = int(args.eval_steps)
+        if args.eval_strategy == "steps":  # a number, or a share of all steps
+            every = args.eval_steps
+            known["evaluation.every"] = int(every if every >= 1 else math.ceil(every * steps))
+        elif not self._is_given("evaluation.every"):
+            known["evaluation.every"] = steps  # only before the first and after the last
         return _JOB.make_config(table, given | known)
 
     def _objectives_of_functions(self) -> list[dict[str, Any]]:
@@ -424,9 +451,8 @@ class ScriptSession:
         self._weights = {one: weights[one] for one in trainer.reward_func_names}
         trainer.reward_weights = torch.tensor([*self._weights.values()], dtype=torch.float32)
 
-    def _has_timeout(self) -> bool:
-        given = self._table.get("rewards", {})
-        return "timeout" in given or "rewards.timeout" in self._given
+    def _is_given(self, name: str) -> bool:
+        return name in by_dotted_name(self._table) | self._given
 
     def _is_skipped(self, name: str) -> bool:
         """Return whether a failing call leaves its rollouts without the objective."""
@@ -480,9 +506,11 @@ class _ScriptCallback(SessionCallback):
             control.should_evaluate = theirs
         elif self._trainer.args.eval_strategy != "no":
             control.should_evaluate = theirs or state.global_step >= state.max_steps
+        self._script.adds_evaluation = not theirs
 
     def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """Do not repeat the evaluation at the end of the step."""
+        self._script.adds_evaluation = False
         if self._observed == state.global_step:
             control.should_evaluate = False
         self._await_evaluation()

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.trainer import SessionTrainer
 from paretopo.rollout import Rollout
 from paretopo.session import Session, choose_recorded
 
@@ -21,7 +21,7 @@ class SessionCallback(TrainerCallback):
         held_out: Names of the held-out prompts.
     """
 
-    def __init__(self, trainer: ParetoGRPOTrainer, held_out: Iterable[str]) -> None:
+    def __init__(self, trainer: SessionTrainer, held_out: Iterable[str]) -> None:
         self._trainer = trainer
         self._held_out = held_out
         self._with_text: set[str] | None = None

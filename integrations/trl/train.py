@@ -37,7 +37,7 @@ from paretopo.integrations.trl.policy import load_policy
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.task_trainer import TaskTrainer
 from paretopo.preference import Preference
 from paretopo.progress import make_bar
 from paretopo.rewards.own import load_own_rewards
@@ -220,7 +220,7 @@ def _trainer(
     evaluate_first: bool,
     held_out: Sequence[Question] | None = None,
     choices: Choices | None = None,
-) -> tuple[ParetoGRPOTrainer | AnswerTrainer, ParetoGRPOTrainer]:
+) -> tuple[TaskTrainer | AnswerTrainer, TaskTrainer]:
     """Return trainer and sampler, possibly one object, without the callbacks of checkpoints."""
     config, run = session.config, session.run
     questions = task.sweep() if held_out is None else held_out
@@ -228,7 +228,7 @@ def _trainer(
     with warnings.catch_warnings():
         # TRL warns that this interface may change; its release is pinned.
         warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
-        sampler = ParetoGRPOTrainer(
+        sampler = TaskTrainer(
             model=model,
             args=make_rollout_arguments(
                 config, run, device, evaluate_first=evaluate_first, held_out=len(questions)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,19 +20,13 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from trl import GRPOTrainer
-from trl.models import unwrap_model_for_generation
 
 from paretopo.controller.rules import check_number, name_objectives
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.huggingface.turns import Turns, can_keep
-from paretopo.integrations.trl import shared_prompts
-from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
-from paretopo.integrations.trl.choices import Choices, compute_entropies, watch_hidden_states
-from paretopo.integrations.trl.datasets import read_question
 from paretopo.integrations.trl.generated import Generated
+from paretopo.integrations.trl.random_state import keep_random_state
 from paretopo.rollout import Rollout, digest_prompt, format_prompt
 from paretopo.session import Session
-from paretopo.tasks.task import with_preference
 
 if TYPE_CHECKING:
     from paretopo.integrations.trl.rewards import SessionRewards
@@ -238,77 +232,18 @@ class TiedWeights:
         super()._issue_warnings_after_load(load_result)  # type: ignore[misc]
 
 
-class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
-    """TRL's `GRPOTrainer` with several objectives; it replaces `GRPOTrainer` in a script.
-
-    It computes advantages and held-out evaluations, and keeps archive, records and checkpoints of
-    the script's run. Reward functions, data, model and arguments stay the script's. With a
-    controller it computes only the advantages.
-
-    Args:
-        *args: As for `GRPOTrainer`.
-        session: The script's `ScriptSession`. The default, `ScriptSession()`, makes every reward
-            function an objective. `paretopo train` passes its own session, with its `rewards`.
-        controller: Computes the advantages; its objectives are the trainer's reward functions.
-        rewards: Measures the rollouts for a session of `paretopo train`, without `reward_funcs`.
-        evaluation_temperature: Sampling temperature of evaluations; 0 decodes greedily, None
-            samples as in training. Only with generation by transformers, not by vLLM.
-        choices: Finds the choices between tools that get the bonus `optimiser.decision_entropy` of
-            the session's configuration; None for no bonus. Only in one process.
-        **kwargs: As for `GRPOTrainer`.
-
-    Raises:
-        ValueError: Both `session` and `controller` are given, or `evaluation_temperature` is
-            negative or given together with vLLM.
-        ConfigError: The controller's weights or the session's objectives do not fit the reward
-            functions, or its methods do not fit the arguments; names them.
-
-    Example:
-        >>> trainer = ParetoGRPOTrainer(model=…, reward_funcs=[correct, short], …)  # doctest: +SKIP
-        >>> session = ScriptSession("objectives.toml", method="recommended")  # doctest: +SKIP
-        >>> trainer = ParetoGRPOTrainer(session=session, model=…, …)  # doctest: +SKIP
-        >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
-    """
+class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
+    """TRL's `GRPOTrainer` whose advantages come from a session, or else from its controller."""
 
     generation_config: Any  # of GRPOTrainer; replaced during evaluations
     generation_kwargs: Any
-    _buffered_inputs: Any  # micro-batches of the step; set by GRPOTrainer
     session: Session | None = None
     session_rewards: SessionRewards | ScriptRewards
     script: ScriptSession | None = None
-    _turns: Turns | None = None
-    _trained: torch.Tensor | None = None  # mask of the micro-batch, without tool tokens
 
     def __init__(
-        self,
-        *args: Any,
-        session: Session | ScriptSession | None = None,
-        controller: ParetoPO | None = None,
-        rewards: SessionRewards | None = None,
-        evaluation_temperature: float | None = None,
-        choices: Choices | None = None,
-        **kwargs: Any,
+        self, *args: Any, evaluation_temperature: float | None = None, **kwargs: Any
     ) -> None:
-        self._choices = choices
-        if session is not None and controller is not None:
-            raise ValueError(
-                "ParetoGRPOTrainer takes a session, or a controller that only computes advantages, "
-                "got both: drop controller="
-            )
-        if controller is None and session is None:
-            from paretopo.integrations.trl.script import ScriptSession
-
-            session = ScriptSession()
-        if controller is not None:
-            self.controller = controller
-        elif isinstance(session, Session):
-            assert rewards is not None, "a session of paretopo train comes with rewards"
-            self.session, self.controller, self.session_rewards = (
-                session,
-                session.controller,
-                rewards,
-            )
-            kwargs["reward_funcs"] = [rewards.measure]
         super().__init__(*args, **kwargs)
         if evaluation_temperature is not None:
             if evaluation_temperature < 0:
@@ -318,34 +253,6 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             if self.use_vllm:
                 raise ValueError("evaluation_temperature has no effect on vLLM: leave it None")
         self._evaluation_temperature = evaluation_temperature
-        if controller is not None:
-            controller.names = name_objectives(controller.config, self.reward_func_names)
-            controller.watch.speaks = self.accelerator.is_main_process
-            from paretopo.integrations.trl.script_rewards import check_rewards
-
-            check_rewards(self)
-        if session is not None and not isinstance(session, Session):
-            self.script = session
-            self.session_rewards = session.attach(self)
-
-    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Train as `GRPOTrainer` does; afterwards a script's records have its final state.
-
-        Args:
-            resume_from_checkpoint: As for `GRPOTrainer`. With a `ScriptSession`, True resumes from
-                the last complete checkpoint of `output_dir`, or starts from the beginning if there
-                is none.
-            **kwargs: As for `GRPOTrainer`.
-        """
-        if self.script is None:
-            return super().train(resume_from_checkpoint, **kwargs)
-        with self.script.training(resume_from_checkpoint) as checkpoint:
-            return super().train(checkpoint, **kwargs)
-
-    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
-        """Write TRL's model card in a script only: `paretopo train` has records of its own."""
-        if self.session is None or self.script is not None:
-            super().create_model_card(*args, **kwargs)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         """Load the trained adapter too: with a KL penalty transformers loads only the reference."""
@@ -367,10 +274,7 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         scored = self.session.score(
             [rollouts[first : first + points] for first in range(0, count, points)]
         )
-        advantages = self.session.advantages([group.rollouts for group in scored])
-        if self.script is not None:
-            self.script.track(self.session.tracked())
-        return np.array(advantages)
+        return np.array(self.session.advantages([group.rollouts for group in scored]))
 
     def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
         """Return the latest batch of all processes; call it in every process.
@@ -393,175 +297,6 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             )
             for number, (one, tokens, cut) in enumerate(measured)
         ]
-
-    def _generate_and_score_completions(self, inputs: Any) -> Any:
-        if self.session is not None and self.script is None:
-            inputs = [read_question(row) for row in inputs]
-            if self.model.training:
-                inputs = [give_preference(self.session, row) for row in inputs]
-        self._turns = self._begin_turns()
-        try:
-            return super()._generate_and_score_completions(inputs)
-        finally:
-            self._turns = None
-
-    def _begin_turns(self) -> Turns | None:
-        """Return a generator that reads each token once; None unless only transformers runs."""
-        elsewhere = self.use_vllm or self.use_transformers_continuous_batching
-        if elsewhere or self._is_vlm or self.accelerator.num_processes > 1:
-            return None
-        if not can_keep(self.accelerator.unwrap_model(self.model)):
-            return None
-        return Turns(
-            padding=self._tokenizer.pad_token_id,
-            ends=self.eos_token_ids,
-            most=self.max_completion_length,
-            settings=self.generation_config,
-        )
-
-    def _generate_single_turn(
-        self, prompt_ids: Any, images: Any, multimodal_fields: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        if self._turns is None or images is not None or multimodal_fields:
-            return super()._generate_single_turn(
-                prompt_ids, images, multimodal_fields, *args, **kwargs
-            )
-        with unwrap_model_for_generation(
-            self.model_wrapped,
-            self.accelerator,
-            generation_kwargs=self.generation_kwargs,
-            gradient_checkpointing_kwargs=self.args.gradient_checkpointing_kwargs,
-        ) as model:
-            return self._turns.generate(model, prompt_ids), None
-
-    def _prepare_inputs(self, generation_batch: Any) -> Any:
-        before = self._buffered_inputs
-        inputs = super()._prepare_inputs(generation_batch)
-        each = self.args.steps_per_generation
-        # If a step takes several updates, each must see rollouts of all lengths.
-        if self._buffered_inputs is before or each > self.args.gradient_accumulation_steps:
-            return inputs
-        shared = self._can_share(self.model)
-        count = shared_prompts.count_tokens if shared else count_tokens
-        self._buffered_inputs = sort_rows(self._buffered_inputs, count)
-        return self._buffered_inputs[self._step % each]
-
-    def _compute_loss(self, model: Any, inputs: Any) -> Any:
-        trimmed = trim(inputs)
-        self._trained = trimmed.get("tool_mask")
-        if self._trained is not None and self._can_share(model):
-            # Tool tokens have no log-probability below, so the mask must leave them out.
-            for name in ("old_per_token_logps", "ref_per_token_logps"):
-                if trimmed.get(name) is not None:
-                    trimmed[name] = trimmed[name] * self._trained
-        try:
-            if self._choices is None:
-                return super()._compute_loss(model, trimmed)
-            with watch_hidden_states(self.accelerator.unwrap_model(model)) as seen:
-                loss = super()._compute_loss(model, trimmed)
-            return loss - self._compute_bonus(self._choices, model, seen[-1], trimmed)
-        finally:
-            self._trained = None
-
-    def _compute_bonus(self, choices: Choices, model: Any, hidden: Any, inputs: Any) -> Any:
-        """Return the bonus for the entropy of the choices in a micro-batch of training.
-
-        It counts like an advantage of these tokens, and falls linearly to 0 over the run.
-        """
-        assert self.session is not None
-        responses = inputs["completion_ids"]
-        places = [
-            place
-            for row, tokens in enumerate(responses.tolist())
-            for place in choices.find(row, tokens)
-        ]
-        if not places:
-            return 0.0
-        head = self.accelerator.unwrap_model(model).get_output_embeddings()
-        entropies = compute_entropies(
-            places, hidden[:, -responses.shape[1] - 1 : -1], head, self.temperature
-        )
-        self._metrics["train"]["decision_entropy"].append(entropies.mean().item())
-        values = torch.zeros(responses.shape, device=hidden.device)
-        rows, tokens = ([place[at] for place in places] for at in (0, 1))
-        values = values.index_put((torch.tensor(rows), torch.tensor(tokens)), entropies)
-        left = 1.0 - self.state.global_step / max(self.state.max_steps, 1)
-        weight = left * self.session.config.optimiser.decision_entropy
-        return weight * self._average_tokens(values, inputs)
-
-    def _average_tokens(self, values: torch.Tensor, inputs: Any) -> Any:
-        """Average (rows, tokens) numbers as TRL averages the losses of trained tokens."""
-        mask = inputs["completion_mask"]
-        if inputs.get("tool_mask") is not None:
-            mask = mask * inputs["tool_mask"]
-        accumulated = self.current_gradient_accumulation_steps
-        if self.loss_type == "grpo":
-            return ((values * mask).sum(1) / mask.sum(1).clamp(min=1)).mean() / accumulated
-        total = (values * mask).sum()
-        if self.loss_type == "bnpo":
-            return total / mask.sum().clamp(min=1) / accumulated
-        if self.loss_type == "dr_grpo":
-            return total / (len(mask) * self.max_completion_length) / accumulated
-        if self.loss_type == "dapo":
-            trained = inputs["num_items_in_batch"].clamp(min=1)
-            return total / (trained * accumulated / self.args.steps_per_generation)
-        raise UnexpectedTRL(f"no average of token losses is known for the loss {self.loss_type!r}")
-
-    def _get_per_token_logps_and_entropies(
-        self,
-        model: Any,
-        input_ids: Any,
-        attention_mask: Any,
-        logits_to_keep: int,
-        batch_size: int | None = None,
-        compute_entropy: bool = False,
-        **others: Any,
-    ) -> tuple[Any, Any, Any]:
-        """Compute log-probabilities as TRL does, but read shared prompts once."""
-        if not self._can_share(model) or any(
-            value is not None and value is not False for value in others.values()
-        ):
-            whole: tuple[Any, Any, Any] = super()._get_per_token_logps_and_entropies(
-                model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy,
-                **others,
-            )  # fmt: skip
-            return whole
-        size, pairs = batch_size or len(input_ids), []
-        for at in range(0, len(input_ids), size):
-            ids, mask = input_ids[at : at + size], attention_mask[at : at + size]
-            trained = None if self._trained is None else self._trained[at : at + size]
-            prompts, responses = ids[:, :-logits_to_keep], ids[:, -logits_to_keep:]
-            shares = shared_prompts.find_shares(prompts, mask[:, :-logits_to_keep])
-            with self.accelerator.autocast():
-                pairs.append(
-                    shared_prompts.compute_log_probs(
-                        model, shares, prompts, responses, mask[:, -logits_to_keep:], trained
-                    )
-                )
-        logps = torch.cat([one for one, _ in pairs])
-        if not compute_entropy:
-            return logps, None, None
-        return logps, torch.cat([one for _, one in pairs if one is not None]), None
-
-    def _can_share(self, model: Any) -> bool:
-        if self._is_vlm or self.accelerator.num_processes > 1:
-            return False
-        return shared_prompts.can_share(self.accelerator.unwrap_model(model))
-
-    def prediction_step(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Generate rollouts; for scripts also return their loss, which a session does not use."""
-        if self.session is None or self.script is not None:
-            return super().prediction_step(model, inputs, *args, **kwargs)
-        self._prepare_inputs(inputs)
-        return torch.zeros((), device=self.accelerator.device), None, None
-
-    def _calculate_rewards(
-        self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        matrix = super()._calculate_rewards(inputs, prompts, completions, *args, **kwargs)
-        if self.script is not None:
-            self.script.measure(self.rewards)
-        return matrix
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluate as `GRPOTrainer` does, at the evaluation temperature."""
@@ -590,12 +325,107 @@ class ParetoGRPOTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             self.generation_config, self.generation_kwargs = training
 
 
-def give_preference(session: Session, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row of training questions with the preference of its group."""
-    given = None if session.preferences is None else session.preference_of(int(row["row"]))
-    if given is None:
-        return row
-    return {**row, "prompt": with_preference(row["prompt"], given.line), "preference": given.text}
+class ParetoGRPOTrainer(SessionTrainer):
+    """TRL's `GRPOTrainer` with several objectives; it replaces `GRPOTrainer` in a script.
+
+    It computes advantages, adds held-out evaluations, and keeps archive, records and checkpoints of
+    the script's run. All else is TRL's own: generation, order of rows, passes and loss. With a
+    controller it computes only the advantages.
+
+    Args:
+        *args: As for `GRPOTrainer`.
+        session: The script's `ScriptSession`. The default, `ScriptSession()`, makes every reward
+            function an objective.
+        controller: Computes the advantages; its objectives are the trainer's reward functions.
+        evaluation_temperature: Sampling temperature of evaluations; 0 decodes greedily, None
+            samples as in training. Only with generation by transformers, not by vLLM.
+        **kwargs: As for `GRPOTrainer`.
+
+    Raises:
+        ValueError: Both `session` and `controller` are given, or `evaluation_temperature` is
+            negative or given together with vLLM.
+        ConfigError: The controller's weights or the session's objectives do not fit the reward
+            functions, or its methods do not fit the arguments; names them.
+
+    Example:
+        >>> trainer = ParetoGRPOTrainer(model=…, reward_funcs=[correct, short], …)  # doctest: +SKIP
+        >>> session = ScriptSession("objectives.toml", method="recommended")  # doctest: +SKIP
+        >>> trainer = ParetoGRPOTrainer(session=session, model=…, …)  # doctest: +SKIP
+        >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        session: ScriptSession | None = None,
+        controller: ParetoPO | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if session is not None and controller is not None:
+            raise ValueError(
+                "ParetoGRPOTrainer takes a session, or a controller that only computes advantages, "
+                "got both: drop controller="
+            )
+        super().__init__(*args, **kwargs)
+        if controller is None:
+            from paretopo.integrations.trl.script import ScriptSession
+
+            self.script = session or ScriptSession()
+            self.session_rewards = self.script.attach(self)
+            return
+        from paretopo.integrations.trl.script_rewards import check_rewards
+
+        self.controller = controller
+        controller.names = name_objectives(controller.config, self.reward_func_names)
+        controller.watch.speaks = self.accelerator.is_main_process
+        check_rewards(self)
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Train as `GRPOTrainer` does; afterwards a script's records have its final state.
+
+        Args:
+            resume_from_checkpoint: As for `GRPOTrainer`. With a `ScriptSession`, True resumes from
+                the last complete checkpoint of `output_dir`, or starts from the beginning if there
+                is none.
+            **kwargs: As for `GRPOTrainer`.
+        """
+        if self.script is None:
+            return super().train(resume_from_checkpoint, **kwargs)
+        with self.script.training(resume_from_checkpoint) as checkpoint:
+            return super().train(checkpoint, **kwargs)
+
+    def compute_advantages(self, points: int) -> NDArray[np.float64]:
+        """Return the advantages; a script's trackers get the session's numbers."""
+        advantages = super().compute_advantages(points)
+        if self.script is not None:
+            assert self.session is not None
+            self.script.track(self.session.tracked())
+        return advantages
+
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        matrix = super()._calculate_rewards(inputs, prompts, completions, *args, **kwargs)
+        if self.script is not None:
+            self.script.measure(self.rewards)
+        return matrix
+
+    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
+        """Generate as TRL does, and leave the model's mode: continuous batching sets training."""
+        training = self.model.training
+        try:
+            return super()._generate_single_turn(*args, **kwargs)
+        finally:
+            self.model.train(training)
+
+    def _evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        """Keep the random state in an evaluation that `GRPOConfig` does not schedule.
+
+        Training then samples what it samples without it.
+        """
+        added = self.script is not None and self.script.adds_evaluation
+        with keep_random_state() if added else nullcontext():
+            return super()._evaluate(*args, **kwargs)
 
 
 def name_prompt(row: Mapping[str, Any]) -> str:

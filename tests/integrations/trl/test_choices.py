@@ -14,8 +14,8 @@ from paretopo.config.backend import check_backend
 from paretopo.integrations.huggingface.tiny_model import make_tokenizer
 from paretopo.integrations.trl.batches import trim
 from paretopo.integrations.trl.choices import Choices, Place, compute_entropies
+from paretopo.integrations.trl.task_trainer import TaskTrainer
 from paretopo.integrations.trl.train import train
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.run.folder import RunFolder
 
 TOOLS = '''
@@ -166,7 +166,7 @@ def test_the_bonus_is_averaged_like_the_loss(folder, tmp_path, monkeypatch, loss
         compared.append((-theirs.item(), self._average_tokens(ones, given).item()))
         return theirs
 
-    monkeypatch.setattr(ParetoGRPOTrainer, "_compute_loss", compare)
+    monkeypatch.setattr(TaskTrainer, "_compute_loss", compare)
     changed = {"optimiser.loss": loss, "optimiser.steps": 1, "optimiser.micro_batch": 8}
     run = RunFolder.create(tmp_path, loads(CONFIG.format(folder=folder), changed))
     train(run.config, run)

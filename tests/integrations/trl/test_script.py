@@ -216,6 +216,7 @@ def test_functions_are_named_and_may_measure_several_objectives(tmp_path, functi
         session=ScriptSession({"objectives": tables}, names=["judged", "watched"]),
         reward_weights=[1.0, 0.0],
         max_steps=1,
+        seed=1,
     )
     trainer.train()
     assert trainer.reward_func_names == ["digits", "even", "watched"]

@@ -1,0 +1,110 @@
+"""`ParetoGRPOTrainer` in the place of `GRPOTrainer` changes the advantages and nothing else."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from datasets import Dataset
+from support.tiny_trainers import grpo_arguments, tiny_policy
+from trl import GRPOTrainer
+
+from paretopo.integrations.trl import ParetoGRPOTrainer
+
+TRAINED = Dataset.from_list([{"prompt": f"{number}+1="} for number in range(6)])
+HELD_OUT = Dataset.from_list([{"prompt": f"{number}-1="} for number in range(3)])
+
+
+def accuracy_reward(completions, **_):
+    return [float(any(letter.isdigit() for letter in text)) for text in completions]
+
+
+def format_reward(completions, **_):
+    return [float(text.endswith("=")) for text in completions]
+
+
+def length_reward(completion_ids, **_):
+    return [-float(len(tokens)) for tokens in completion_ids]
+
+
+def judge(completion_ids, **_):
+    return [5.0 + sum(tokens) % 16 for tokens in completion_ids]
+
+
+def share(completion_ids, **_):
+    return [sum(tokens) % 7 / 7 for tokens in completion_ids]
+
+
+def money(completion_ids, **_):
+    return [100.0 * (sum(tokens) % 9) for tokens in completion_ids]
+
+
+def of_some(completion_ids, **_):
+    return [None if sum(tokens) % 3 == 0 else float(len(tokens)) for tokens in completion_ids]
+
+
+def run(trainer_class, folder, functions, capfd, caplog, **settings):
+    """Train; return batches of prompts and tokens, evaluations, metric names and printed lines."""
+    batches = []
+
+    def record(prompts, completion_ids, **_):
+        batches.append((prompts, completion_ids))
+        return [0.0] * len(prompts)
+
+    sizes = {"per_device_train_batch_size": 8, "num_generations": 4, "max_completion_length": 40}
+    steps = {"max_steps": 3, "logging_steps": 1, "eval_strategy": "steps", "eval_steps": 1}
+    functions = [*functions, record]
+    weights = [1.0] * (len(functions) - 1) + [0.0]
+    capfd.readouterr()
+    caplog.clear()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        trainer = trainer_class(
+            args=grpo_arguments(folder, **sizes | steps | {"reward_weights": weights} | settings),
+            reward_funcs=functions,
+            train_dataset=TRAINED,
+            eval_dataset=HELD_OUT,
+            **tiny_policy("a b"),
+        )
+        trainer.train()
+    names = {name for row in trainer.state.log_history for name in row}
+    lines = len("".join(capfd.readouterr()).splitlines()) + len(caplog.records) + len(warned)
+    trained = [batch for batch in batches if batch[0][0] in TRAINED["prompt"]]
+    return trained, len(batches) - len(trained), names, lines
+
+
+@pytest.mark.parametrize(
+    ("functions", "settings"),
+    [
+        ((accuracy_reward, format_reward), {}),
+        ((accuracy_reward, length_reward), {"eval_strategy": "no"}),
+        ((judge,), {"generation_kwargs": {"min_new_tokens": 20}}),
+        ((share, money, length_reward), {"cache_implementation": "static"}),
+        ((accuracy_reward, of_some), {"generation_kwargs": {"num_beams": 2}}),
+        ((judge,), {"use_transformers_continuous_batching": True}),
+        ((judge,), {"generation_kwargs": {"exponential_decay_length_penalty": (20, 1.5)}}),
+    ],
+)
+@pytest.mark.parametrize("learning_rate", [1e-2, 0.0])
+def test_the_swap_changes_the_advantages_only(
+    tmp_path, capfd, caplog, functions, settings, learning_rate
+):
+    given = functions, capfd, caplog
+    asked = settings.get("eval_strategy") != "no"
+    settings = settings | {"learning_rate": learning_rate, "eval_on_start": asked}
+    theirs, evaluated, names, lines = run(GRPOTrainer, tmp_path / "trl", *given, **settings)
+    ours, evaluated_ours, names_ours, lines_ours = run(
+        ParetoGRPOTrainer, tmp_path / "ours", *given, **settings
+    )
+    assert [prompts for prompts, _ in ours] == [prompts for prompts, _ in theirs]
+    assert len(theirs) == 3
+    same = 3 if learning_rate == 0.0 else 1  # while both have the same weights
+    assert ours[:same] == theirs[:same]
+    # Without a schedule: before the first step and after the last.
+    assert evaluated_ours == (evaluated if asked else 2)
+    assert names <= names_ours
+    assert lines_ours <= 2 * lines
