@@ -129,6 +129,27 @@ def test_the_records_are_those_of_any_run(tmp_path, capsys):
     ]
 
 
+@pytest.mark.parametrize(
+    ("settings", "every", "steps", "told"),
+    [
+        ({"eval_strategy": "no"}, None, [0, 4], "step and after the last"),
+        ({"eval_strategy": "no"}, 3, [0, 3, 4], "step, every 3 steps and after the last"),
+        ({"eval_steps": 3}, 1, [0, 3, 4], "step, every 3 steps and after the last"),
+        ({"eval_steps": 0.5}, None, [0, 2, 4], "step, every 2 steps and after the last"),
+        ({"eval_strategy": "epoch"}, None, [0, 3, 4], "step, after every epoch and after"),
+    ],
+)
+def test_evaluations_follow_the_schedule_and_tell_their_price(
+    tmp_path, caplog, settings, every, steps, told
+):
+    table = TABLE if every is None else TABLE | {"evaluation": {"every": every}}
+    trainer = make_trainer(tmp_path, table, **settings)
+    trainer.train()
+    assert [row["step"] for row in RunFolder.open(tmp_path).evaluations()] == steps
+    assert f"generates 5 questions x 2 completions = 10: before the first {told}" in caplog.text
+    assert trainer.args.eval_on_start is False
+
+
 def test_each_question_is_evaluated_as_often_as_trl_samples_it(tmp_path):
     seen = []
     observe = None
