@@ -268,7 +268,7 @@ class ScriptSession:
         return begun
 
     def _tell_price(self, steps: int) -> None:
-        """Log what the evaluations of the run generate, at a level visible by default."""
+        """Log the completions of an evaluation, at a level visible by default."""
         args, every = self._trainer.args, self._config.evaluation.every
         questions, each = len(self._trainer.eval_dataset), self._trainer.num_generations_eval
         between = "" if every >= steps else f", every {every} steps"

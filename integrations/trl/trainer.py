@@ -421,7 +421,7 @@ class ParetoGRPOTrainer(SessionTrainer):
     def _evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """Keep the random state in an evaluation that `GRPOConfig` does not schedule.
 
-        Training then samples what it samples without it.
+        Training then samples the same tokens as without it.
         """
         added = self.script is not None and self.script.adds_evaluation
         with keep_random_state() if added else nullcontext():

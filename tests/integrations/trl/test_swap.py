@@ -17,6 +17,10 @@ from paretopo.integrations.trl import ParetoGRPOTrainer
 from paretopo.run.folder import RunFolder
 
 TRAINED = Dataset.from_list([{"prompt": f"{number}+1="} for number in range(6)])
+CONTINUOUS = {
+    "use_transformers_continuous_batching": True,
+    "transformers_continuous_batching_config": {"num_blocks": 64, "max_batch_tokens": 64},
+}  # the default cache takes most of the memory
 HELD_OUT = Dataset.from_list([{"prompt": f"{number}-1="} for number in range(3)])
 
 
@@ -87,7 +91,7 @@ def run(trainer_class, folder, functions, capfd, caplog, **settings):
         ((judge,), {"generation_kwargs": {"min_new_tokens": 20}}),
         ((share, money, length_reward), {"cache_implementation": "static"}),
         ((accuracy_reward, of_some), {"generation_kwargs": {"num_beams": 2}}),
-        ((judge,), {"use_transformers_continuous_batching": True, "eval_strategy": "no"}),
+        ((judge,), CONTINUOUS | {"eval_strategy": "no"}),
         ((judge,), {"generation_kwargs": {"exponential_decay_length_penalty": (20, 1.5)}}),
     ],
 )
