@@ -109,7 +109,8 @@ class ParetoAdvantages:
 
     def compute_advantages(self, points: int) -> NDArray[np.float64]:
         """Return (groups, points) advantages of the latest batch of all processes."""
-        given = np.where(np.isnan(self.rewards), None, self.rewards)
+        given = self.rewards.astype(object)
+        given[np.isnan(self.rewards)] = None
         rewards = given.reshape(-1, points, given.shape[1])
         return self.controller.step(rewards, prompts=self.prompt_names[::points]).advantages
 
