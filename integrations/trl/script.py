@@ -24,8 +24,8 @@ from paretopo.config import (
     MEASURES,
     NONE,
     OF_UNKNOWN_UNITS,
+    RECIPES,
     ConfigError,
-    Objective,
     RunConfig,
     apply_method,
     expand_method,
@@ -34,13 +34,19 @@ from paretopo.config import (
 from paretopo.config.keys import nearest
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, note_named, say
-from paretopo.config.objectives import find_gates
+from paretopo.config.objectives import is_gate_name
+from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.scaling import find_scaling
 from paretopo.integrations.trl.script_rewards import (
+    Names,
     ScriptRewards,
     check_rewards,
     find_declared,
+    find_environments,
+    join_environments,
+    join_gates,
     split_reward,
 )
 from paretopo.integrations.trl.session import SessionCallback
@@ -56,6 +62,7 @@ _JOB = ForeignJob(
     trackers="GRPOConfig.report_to",
 )
 _LOGGER = logging.getLogger("paretopo")
+TRL = "trl"  # the method that keeps TRL's advantages
 _UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward function
 
 
@@ -73,17 +80,19 @@ class ScriptSession:
     Args:
         config: A TOML file, or its table: docs/training.md has the keys. Steps, seed, group size
             and batch come from `GRPOConfig`. Without objectives, every reward function is an
-            objective, larger is better, with `GRPOConfig.reward_weights`. With a gate the estimator
-            is then `gd2po`, which scales each objective separately, because their units are
-            unknown. Without a gate it is `rloo` on their weighted sum, as in TRL.
+            objective, larger is better, with `GRPOConfig.reward_weights`. docs/scripts.md has the
+            rule for the method; the log names it when training starts.
         gate: The reward function that decides whether a rollout solved its prompt; its weight may
-            be 0. "none" trains without a gate. The default is the objective with `gate = true`, or
-            the one function with a telling name, such as `correct` or `accuracy_reward`; the log
-            names it. Without either, training has no gate, and a warning says so.
+            be 0. "none" trains without a gate. A mapping names the gate of each environment or kind
+            of question; these gates become one objective, and need the same weight. The default is
+            the objective with `gate = true`, or the one function with a telling name, such as
+            `correct` or `accuracy_reward`, of each environment; the log names it. Without either,
+            training has no gate, and a warning says so.
         threshold: A rollout solved its prompt if `gate` returns more than this; 0 by default.
         names: A name for each reward function, in their order, if a function's own name cannot name
             an objective (a lambda) or two functions share one.
-        method: A method on top of the table, as `paretopo train --method` takes it.
+        method: A method on top of the table, as `paretopo train --method` takes it; or "trl": GRPO
+            as TRL computes it, with our records only.
         overrides: Values that replace both, by dotted name.
 
     Raises:
@@ -101,23 +110,27 @@ class ScriptSession:
         self,
         config: str | Path | Mapping[str, Any] | None = None,
         *,
-        gate: str | None = None,
+        gate: str | Mapping[str, str] | None = None,
         threshold: float | None = None,
         names: Sequence[str] | None = None,
         method: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
         self._table = read_table(config)
-        self._gate, self._threshold = gate, threshold
+        self._gates = dict(gate) if isinstance(gate, Mapping) else {}  # by suite
+        self._gate = gate if isinstance(gate, str) else None
+        self._threshold = threshold
         self._names = None if names is None else list(names)
-        if threshold is not None and gate in (None, NONE):
+        if threshold is not None and not self._gates and gate in (None, NONE):
             raise ConfigError(
                 f"threshold = {threshold!r} needs gate, the name of the reward function to which "
                 f"it applies, got gate = {gate!r}"
             )
         self._method, self._given = method, dict(overrides or {})
-        if method is not None:
+        if method is not None and method != TRL:
             expand_method(method)  # refuse here, not when training starts
+        self.keeps_advantages = method == TRL  # those that the trainer computes
+        self._named: list[Note] = []  # of gates that were found by their names
         self._trainer: Any = None
         self.updates_per_generation = 1
         self._rewards: ScriptRewards
@@ -164,7 +177,6 @@ class ScriptSession:
         self._name_functions()
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
-        self._split_functions()
         self._check_names()
         if trainer.is_world_process_zero():
             notes = [*self._config.notes, *self._note_correct()]
@@ -288,18 +300,14 @@ class ScriptSession:
         """Return the table, completed by the trainer's arguments."""
         trainer = self._trainer
         args, table = trainer.args, dict(self._table)
-        functions = "objectives" not in table
-        if functions:
+        if "objectives" not in table:
             table["objectives"] = self._objectives_of_functions()
         table["objectives"] = self._choose_gate(table["objectives"])
         given = self._given
-        if self._method is not None:
+        if self.keeps_advantages:
+            given = self._weigh_as_trl(table)
+        elif self._method is not None:
             given = apply_method(table, self._method, given)
-        recipe = given.get("recipe", table.get("recipe", "recommended"))
-        if functions and recipe == "recommended" and _has_gate(table["objectives"]):
-            table["paretopo"] = {"stage2_estimator": OF_UNKNOWN_UNITS} | dict(
-                table.get("paretopo", {})
-            )
         known = {
             "backend": "trl",
             "seed": args.seed,
@@ -326,7 +334,70 @@ class ScriptSession:
             known["evaluation.every"] = int(every if every >= 1 else math.ceil(every * steps))
         elif not self._is_given("evaluation.every"):
             known["evaluation.every"] = steps  # only before the first and after the last
-        return _JOB.make_config(table, given | known)
+        chosen = flatten_names(by_dotted_name(table)) | given
+        estimator = chosen.get("paretopo.stage2_estimator")
+        if estimator is None and chosen.get("recipe") == "paper":
+            estimator = RECIPES["paper"]["paretopo"]["stage2_estimator"]
+        scaling = None if self.keeps_advantages else find_scaling(args, estimator)
+        if scaling is not None:
+            known["paretopo.stage2_estimator"] = scaling[0]
+        config = _JOB.make_config(table, given | known)
+        line = self._explain_method(config, estimator, scaling)
+        return replace(config, notes=(line, *config.notes))
+
+    def _weigh_as_trl(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values with which the records say what TRL trains on.
+
+        Raises:
+            ConfigError: A setting has no effect on advantages that TRL computes.
+        """
+        given = flatten_names(by_dotted_name(table)) | flatten_names(self._given)
+        tables = [one for one in self._table.get("objectives", ()) if isinstance(one, Mapping)]
+        idle = [
+            *(f"objectives.{one.get('name')}.weight" for one in tables if "weight" in one),
+            *(
+                key
+                for key in given
+                if key.startswith("paretopo.") and not key.endswith("reference")
+            ),
+        ]
+        if idle:
+            raise ConfigError(
+                f'method = "trl" keeps the advantages that TRL computes, so {idle[0]} has no '
+                "effect: remove it, use GRPOConfig.reward_weights, or choose another method"
+            )
+        weights = {
+            f"objectives.{one['name']}.weight": abs(self._weights.get(one["name"], 0.0))
+            for one in table["objectives"]
+        }
+        return apply_method(table, "grpo", self._given | weights)
+
+    def _explain_method(
+        self, config: RunConfig, chosen: str | None, scaling: tuple[str, str] | None
+    ) -> Note:
+        """Return the line that says how the script trains, and why."""
+        estimator, [first, *others] = config.paretopo.stage2_estimator, config.objectives
+        units = [one.name for one in (others if first.gate and others else config.objectives)]
+        if self.keeps_advantages:
+            reason = 'GRPO as TRL computes it, because method = "trl"'
+        elif scaling is not None:
+            reason = f"{estimator}, because {scaling[1]}"
+        elif self._method is not None or chosen is not None:
+            reason = f"{self._method or chosen}, as chosen"
+        elif estimator == OF_UNKNOWN_UNITS:
+            reason = f"{estimator}, which scales each reward separately, because "
+            reason += f"{' and '.join(units)} may have any unit"
+        elif estimator == "worth":
+            reason = f"the recipe ({estimator}), because {first.name} is the gate and every "
+            reason += "other reward is a share"
+        else:
+            reason = f"{estimator} on the weighted sum, because there is "
+            reason += "a limit" if first.gate else "no gate and every reward is a share"
+        gate = f"gate {first.name!r}" if first.gate else "no gate"
+        return Note(
+            f"Training uses {reason}; {gate}; records in {self._trainer.args.output_dir}",
+            warns=False,
+        )
 
     def _objectives_of_functions(self) -> list[dict[str, Any]]:
         """Return a table for each reward function with a weight, and for the gate."""
@@ -346,6 +417,8 @@ class ScriptSession:
         )
         if self._gate is None or not named:  # building reports the error
             return objectives
+        if self._gates:
+            objectives = self._join_tables(objectives)
         names = [one["name"] for one in objectives]
         if self._gate not in (*names, NONE):
             raise ConfigError(
@@ -359,13 +432,24 @@ class ScriptSession:
             for one in objectives
         ]
 
+    def _join_tables(self, objectives: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return the tables with one in place of those of the gates."""
+        gates = {*self._gates.values()}
+        joined = [{**one, "name": self._gate} for one in objectives if one["name"] in gates]
+        if any(one != joined[0] for one in joined):
+            raise ConfigError(
+                f"the gates {', '.join(sorted(gates))} are one objective, of which each suite has "
+                "its own: give their tables the same keys"
+            )
+        return [*joined[:1], *(one for one in objectives if one["name"] not in gates)]
+
     def _note_correct(self) -> list[Note]:
-        """Return a note if a script's function `correct` becomes the gate by its name."""
+        """Return a note if `correct`, or a gate of each environment, was found by its name."""
         chosen = self._gate is not None or any(
             "gate" in one for one in self._table.get("objectives", ())
         )
         first = self._config.objectives[0]
-        return [note_named("correct")] if first.name == "correct" and not chosen else []
+        return [note_named("correct")] if first.name == "correct" and not chosen else self._named
 
     def _warn_of_weights(self) -> None:
         """Warn about `GRPOConfig`'s weights, which apply only without objectives."""
@@ -406,53 +490,126 @@ class ScriptSession:
         weights = [*(given or ()), *[1.0] * (len(names) - len(given or ()))]
         self._weights = dict(zip(names, weights, strict=True))
         self._weighted = given is not None
-        self._split_declared()
+        self._find_gates()
+        self._split_functions()
+        if self._gates:
+            self._join_gates()
         _check_different(trainer.reward_func_names)
 
-    def _split_declared(self) -> None:
-        """Split each reward function that declares `reward_components`."""
+    def _split_functions(self) -> None:
+        """Split each reward function that measures several objectives into one for each of them."""
         trainer, table = self._trainer, self._table.get("objectives")
         tables = [one for one in table or () if isinstance(one, Mapping)]
-        claimed = {one.get("function") for one in tables}
         wanted = None if table is None else {one.get("name") for one in tables}
-        for name, declared in find_declared(trainer).items():
-            parts = {
-                part: weight
-                for part, weight in declared.items()
-                if wanted is None or part in wanted
-            }
-            if parts and name not in claimed:
-                self._split(name, parts)
+        claimed: dict[str, list[str]] = {}
+        for one in tables:
+            key = f"objectives.{one.get('name')}.function"
+            function = self._given.get(key, one.get("function"))
+            if function is not None:
+                claimed.setdefault(function, []).append(one["name"])
+        for names, declared in find_declared(trainer).items():
+            if not claimed.keys() & {*names}:
+                parts = {
+                    part: weight
+                    for part, weight in declared.items()
+                    if wanted is None or part in wanted
+                }
                 self._weighted |= any(weight != 1.0 for weight in parts.values())
-
-    def _split_functions(self) -> None:
-        """Split a reward function with several objectives into one for each of them."""
-        trainer = self._trainer
-        by_function: dict[str, list[str]] = {}
-        for one in self._config.objectives:
-            if one.function is not None:
-                by_function.setdefault(one.function, []).append(one.name)
-        for name, objectives in by_function.items():
+                if parts:
+                    self._split(names, parts)
+        for name, objectives in claimed.items():
             if name not in trainer.reward_func_names:
                 raise ConfigError(
                     f"objectives.{objectives[0]}.function = {name!r} is not a reward function of "
                     f"the trainer; {nearest(name, trainer.reward_func_names)}"
                 )
-            self._split(name, dict.fromkeys(objectives, 1.0))
+            self._split((name,), dict.fromkeys(objectives, 1.0))
 
-    def _split(self, name: str, parts: Mapping[str, float]) -> None:
-        """Replace a reward function by one for each value, with its share of the weight."""
-        trainer, weight = self._trainer, self._weights[name]
-        weights = self._weights | {part: weight * share for part, share in parts.items()}
-        at = trainer.reward_func_names.index(name)
-        trainer.reward_funcs[at : at + 1] = split_reward(trainer.reward_funcs[at], name, [*parts])
-        trainer.reward_func_names[at : at + 1] = parts
-        trainer.reward_processing_classes[at : at + 1] = [None] * len(parts)
-        self._weights = {one: weights[one] for one in trainer.reward_func_names}
+    def _split(self, names: Names, parts: Mapping[str, float]) -> None:
+        """Replace a reward function by one for each value, with its share of the weight.
+
+        Several names are those of environments.
+        """
+        trainer, weight = self._trainer, self._weights[names[0]]
+        places = [trainer.reward_func_names.index(name) for name in names]
+        functions = [trainer.reward_funcs[at] for at in places]
+        [function, *others] = functions
+        if others:
+            kinds = find_environments(trainer)
+            function = join_environments(functions, [kinds[at].reward_components for at in places])
+        self._replace(
+            names,
+            dict(zip(parts, split_reward(function, " and ".join(names), [*parts]), strict=True)),
+            {part: weight * share for part, share in parts.items()},
+        )
+
+    def _join_gates(self) -> None:
+        """Replace the gates of the suites by one reward function."""
+        trainer, names = self._trainer, tuple(dict.fromkeys(self._gates.values()))
+        functions = dict(zip(trainer.reward_func_names, trainer.reward_funcs, strict=True))
+        for suite, name in self._gates.items():
+            if name not in functions or isinstance(functions[name], torch.nn.Module):
+                raise ConfigError(
+                    f"gate[{suite!r}] = {name!r} is not a reward function; "
+                    f"{nearest(name, functions)}"
+                )
+        missing = {*(trainer.environment_factories or {})} - {None} - self._gates.keys()
+        if missing:
+            raise ConfigError(
+                f"gate must name the gate of each environment, and lacks {sorted(missing)}: got "
+                f"{self._gates}"
+            )
+        weights = {self._weights[name] for name in names}
+        if len(weights) > 1:
+            raise ConfigError(
+                f"the gates {', '.join(names)} are one objective, so they need the same weight, "
+                f"got {sorted(weights)}"
+            )
+        self._gate = "_or_".join(names)
+        joined = join_gates({name: functions[name] for name in names}, self._gates)
+        self._replace(names, {self._gate: joined}, {self._gate: weights.pop()})
+
+    def _replace(
+        self, names: Names, functions: Mapping[str, Any], weights: Mapping[str, float]
+    ) -> None:
+        """Replace reward functions of the trainer by others, in the place of the first."""
+        trainer = self._trainer
+        places = [trainer.reward_func_names.index(name) for name in names]
+        for listed, added in (
+            (trainer.reward_funcs, functions.values()),
+            (trainer.reward_func_names, functions),
+            (trainer.reward_processing_classes, [None] * len(functions)),
+        ):
+            listed[places[0] : places[0] + 1] = added
+            for at in sorted(places[1:], reverse=True):
+                del listed[at + len(functions) - 1]
+        known = self._weights | weights
+        self._weights = {one: known[one] for one in trainer.reward_func_names}
         trainer.reward_weights = torch.tensor([*self._weights.values()], dtype=torch.float32)
 
     def _is_given(self, name: str) -> bool:
         return name in by_dotted_name(self._table) | self._given
+
+    def _find_gates(self) -> None:
+        """Find the gate of each of several environments by its name, if the script names none."""
+        pools = getattr(self._trainer, "_environment_pool", {})
+        tables = [one for one in self._table.get("objectives", ()) if isinstance(one, Mapping)]
+        if self._gate or self._gates or len(pools) < 2 or any("gate" in one for one in tables):
+            return
+        names = self._trainer.reward_func_names
+        kinds = {kind: (names[at],) for at, kind in find_environments(self._trainer).items()}
+        found = {
+            suite: [
+                name
+                for name in getattr(one, "reward_components", kinds.get(type(one), ()))
+                if is_gate_name(name)
+            ]
+            for suite, [one, *_] in pools.items()
+        }
+        if all(len(names) == 1 for names in found.values()):
+            gates = {suite: name for suite, [name] in found.items()}
+            if len({*gates.values()}) > 1:
+                self._gates, self._named = gates, [note_named(*gates.values())]
 
     def _is_skipped(self, name: str) -> bool:
         """Return whether a failing call leaves its rollouts without the objective."""
@@ -615,11 +772,6 @@ def _check_different(names: Sequence[str]) -> None:
             f"reward functions and their reward_components need different names, got {[*names]}: "
             "give each function one, ScriptSession(names=[...])"
         )
-
-
-def _has_gate(objectives: Any) -> bool:
-    """Return whether tables of names and weights have one gate."""
-    return len(find_gates([Objective(**one) for one in objectives])) == 1
 
 
 def _has_length(dataset: Any) -> bool:

@@ -78,12 +78,12 @@ class ScriptRewards:
             }
             if trainer.failed:
                 components[SKIPPED] = len(trainer.failed)
-            kind = row.get("kind")
+            suites = (row.get("kind"), row.get("environment"))
             local.append(
                 Rollout(
                     name_prompt(row),
                     components,
-                    kind=kind if isinstance(kind, str) else "all",
+                    kind=next((one for one in suites if isinstance(one, str)), "all"),
                     held_out=held_out,
                 )
             )
@@ -190,40 +190,150 @@ def _has_failed(result: Any) -> bool:
     return done and (result.cancelled() or result.exception() is not None)
 
 
-def find_declared(trainer: ParetoGRPOTrainer) -> dict[str, dict[str, float]]:
+Names = tuple[str, ...]
+
+
+def find_declared(trainer: ParetoGRPOTrainer) -> dict[Names, dict[str, float]]:
     """Return the values that reward functions and environments declare as `reward_components`.
 
     They declare a mapping of names to weights, or a sequence of names, whose weights are then 1.
 
     Returns:
-        A mapping of names to weights, by the name of the reward function.
+        A mapping of names to weights for each reward function, by its name. Environments share one,
+        by all their names: each rollout has one environment, so a value of one name is one
+        objective.
 
     Raises:
-        ConfigError: A declaration is neither, or is empty.
+        ConfigError: A declaration is neither, or is empty; or two environments give one name
+            different weights.
+    """
+    found: dict[Names, dict[str, float]] = {}
+    shared: Names = ()
+    merged: dict[str, float] = {}
+    environments = find_environments(trainer)
+    for at, (name, function) in enumerate(
+        zip(trainer.reward_func_names, trainer.reward_funcs, strict=True)
+    ):
+        weights = _read_declared(environments.get(at, function), name)
+        if weights and at not in environments:
+            found[(name,)] = weights
+        elif weights:
+            differing = [one for one in weights if merged.get(one, weights[one]) != weights[one]]
+            if differing:
+                raise ConfigError(
+                    f"reward_components of {' and '.join((*shared, name))} give "
+                    f"{differing[0]!r} different weights, {merged[differing[0]]:g} and "
+                    f"{weights[differing[0]]:g}: it is one objective, so give it one weight"
+                )
+            shared, merged = (*shared, name), merged | weights
+    return found | ({shared: merged} if shared else {})
+
+
+def find_environments(trainer: ParetoGRPOTrainer) -> dict[int, type]:
+    """Return the classes of environments with a reward, by the place of its reward function.
+
+    TRL adds these functions after the script's own, one for each class.
     """
     pools = getattr(trainer, "_environment_pool", {}).values()
-    classes = {type(pool[0]).__name__: type(pool[0]) for pool in pools}
-    found = {}
-    for name, function in zip(trainer.reward_func_names, trainer.reward_funcs, strict=True):
-        # TRL names the reward of an environment by its class.
-        owner = function if hasattr(function, "reward_components") else classes.get(name)
-        declared = getattr(owner, "reward_components", None)
-        if declared is None:
-            continue
-        weights = (
-            dict(declared)
-            if isinstance(declared, Mapping)
-            else dict.fromkeys(declared, 1.0)
-            if isinstance(declared, list | tuple)
-            else {}
+    kinds = [kind for kind in dict.fromkeys(type(one[0]) for one in pools) if _has_reward(kind)]
+    return dict(enumerate(kinds, len(trainer.reward_funcs) - len(kinds)))
+
+
+def _has_reward(kind: type) -> bool:
+    return callable(getattr(kind, "get_reward", None))
+
+
+def _read_declared(owner: Any, name: str) -> dict[str, float]:
+    declared = getattr(owner, "reward_components", None)
+    if declared is None:
+        return {}
+    weights = (
+        dict(declared)
+        if isinstance(declared, Mapping)
+        else dict.fromkeys(declared, 1.0)
+        if isinstance(declared, list | tuple)
+        else {}
+    )
+    if not weights or not all(isinstance(one, str) for one in weights):
+        raise ConfigError(
+            f"{name}.reward_components must be names of objectives, or a mapping of names to "
+            f"weights, got {declared!r:.80}"
         )
-        if not weights or not all(isinstance(one, str) for one in weights):
-            raise ConfigError(
-                f"{name}.reward_components must be names of objectives, or a mapping of names to "
-                f"weights, got {declared!r:.80}"
+    return weights
+
+
+def join_environments(
+    functions: Sequence[Callable[..., Any]], declared: Sequence[Collection[str]]
+) -> Callable[..., Any]:
+    """Join the rewards of environments, of which each rollout has one.
+
+    Args:
+        functions: The reward function of each environment, with None for rollouts of others.
+        declared: The names of its values; those of others do not apply.
+    """
+    every = {name for names in declared for name in names}
+
+    def join(_given: Any, columns: list[Any]) -> list[Any]:
+        return [
+            next(
+                (
+                    {**dict.fromkeys(every.difference(names)), **value}
+                    if isinstance(value, Mapping)
+                    else value
+                    for value, names in zip(row, declared, strict=True)
+                    if value is not None
+                ),
+                None,
             )
-        found[name] = weights
-    return found
+            for row in zip(*columns, strict=True)
+        ]
+
+    return _combine(functions, join)
+
+
+def join_gates(
+    functions: Mapping[str, Callable[..., Any]], gates: Mapping[str, str]
+) -> Callable[..., Any]:
+    """Join the gates of several suites: each rollout gets the value of its suite's gate.
+
+    Args:
+        functions: The reward function of each gate, by its name.
+        gates: The name of each suite's gate. A suite is an environment or a kind of question.
+    """
+
+    def choose(given: Mapping[str, Any], columns: list[Any]) -> list[Any]:
+        prompts = [name_prompt({"prompt": one}) for one in given["prompts"]]
+        values = {
+            name: check_undivided(name, prompts, column)
+            for name, column in zip(functions, columns, strict=True)
+        }
+        chosen = []
+        for at, prompt in enumerate(prompts):
+            row = {key: given[key][at] for key in ("environment", "kind") if key in given}
+            suite = next((one for one in row.values() if one in gates), None)
+            if suite is None:
+                raise BadRollout(
+                    f"gate has no entry for the suite of prompt {prompt!r}, got {row or 'none'}: "
+                    f"the columns environment and kind name it, and gate has {', '.join(gates)}"
+                )
+            chosen.append(values[gates[suite]][at])
+        return chosen
+
+    return _combine(list(functions.values()), choose)
+
+
+def _combine(
+    functions: Sequence[Callable[..., Any]], combine: Callable[[Mapping[str, Any], list[Any]], Any]
+) -> Callable[..., Any]:
+    """Return a reward function, asynchronous if one of several is, of all their values."""
+    if not any(map(is_async, functions)):
+        return lambda **given: combine(given, [one(**given) for one in functions])
+
+    async def waited(**given: Any) -> Any:
+        started = [one(**given) for one in functions]
+        return combine(given, [await one if inspect.isawaitable(one) else one for one in started])
+
+    return waited
 
 
 def split_reward(

@@ -25,6 +25,7 @@ from paretopo.controller.rules import check_number, name_objectives
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.random_state import keep_random_state
+from paretopo.integrations.trl.scaling import find_scaling
 from paretopo.rollout import Rollout, digest_prompt, format_prompt
 from paretopo.session import Session
 
@@ -44,7 +45,7 @@ class ParetoAdvantages:
     """Mixin before `GRPOTrainer`: advantages come from a `ParetoPO` controller.
 
     The reward functions of the trainer are the objectives, in the controller's order. TRL's own
-    `reward_weights`, `scale_rewards` and `multi_objective_aggregation` have no effect.
+    `reward_weights` have no effect; `find_scaling` honours or refuses its scaling.
 
     Attributes:
         controller: Set it before training starts.
@@ -73,6 +74,7 @@ class ParetoAdvantages:
     generated: Generated
     generation_seconds: float = 0.0
     _generation_started: float = 0.0
+    _theirs: Any = None  # advantages of this process that TRL computed
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
@@ -102,8 +104,9 @@ class ParetoAdvantages:
         if self.model.training:  # type: ignore[attr-defined]
             points = self.num_generations  # type: ignore[attr-defined]
             self._check_groups(points)
+            self._theirs = out.get("advantages")
             self.advantages = self.compute_advantages(points)
-            out["advantages"] = self._local_advantages(out.get("advantages"), len(inputs))
+            out["advantages"] = self._local_advantages(self._theirs, len(inputs))
             self._replace_logged()
         return out
 
@@ -240,7 +243,7 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
     generation_kwargs: Any
     session: Session | None = None
     session_rewards: SessionRewards | ScriptRewards
-    script: ScriptSession | None = None
+    keeps_advantages = False  # True keeps the advantages that TRL computes
 
     def __init__(
         self, *args: Any, evaluation_temperature: float | None = None, **kwargs: Any
@@ -270,12 +273,14 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         if self.session is None:
             return super().compute_advantages(points)
         count = len(self.session_rewards.rollouts)
-        kept = min(self.session.config.run.trajectories * points, count)
-        rollouts = self.rollouts(with_text=range(kept))
+        shown = min(self.session.config.run.trajectories * points, count)
+        rollouts = self.rollouts(with_text=range(shown))
         scored = self.session.score(
             [rollouts[first : first + points] for first in range(0, count, points)]
         )
-        return np.array(self.session.advantages([group.rollouts for group in scored]))
+        theirs = self._theirs if self.keeps_advantages else None
+        kept = None if theirs is None else self.accelerator.gather(theirs).cpu().double().numpy()
+        return np.array(self.session.advantages([group.rollouts for group in scored], kept))
 
     def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
         """Return the latest batch of all processes; call it in every process.
@@ -355,6 +360,8 @@ class ParetoGRPOTrainer(SessionTrainer):
         >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
     """
 
+    script: ScriptSession | None = None
+
     def __init__(
         self,
         *args: Any,
@@ -373,12 +380,14 @@ class ParetoGRPOTrainer(SessionTrainer):
 
             self.script = session or ScriptSession()
             self.session_rewards = self.script.attach(self)
+            self.keeps_advantages = self.script.keeps_advantages
             return
         from paretopo.integrations.trl.script_rewards import check_rewards
 
         self.controller = controller
         controller.names = name_objectives(controller.config, self.reward_func_names)
         controller.watch.speaks = self.accelerator.is_main_process
+        find_scaling(self.args, controller.config.stage2_estimator)
         check_rewards(self)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:

@@ -208,12 +208,15 @@ class Session:
         self._consumed += len(groups)
         return scored
 
-    def advantages(self, groups: Sequence[Sequence[Rollout]]) -> list[NDArray[np.float64]]:
+    def advantages(
+        self, groups: Sequence[Sequence[Rollout]], given: NDArray[np.float64] | None = None
+    ) -> list[NDArray[np.float64]]:
         """Return the advantages of a step, for rollouts from :meth:`score`.
 
         Args:
             groups: One group of any size for each prompt of the step. Rollouts with their text are
                 kept in the records.
+            given: (rollouts,) advantages that the framework computed, to record in their place.
 
         Returns:
             (points,) float64 for each group, minus the penalty of overlong responses.
@@ -227,7 +230,7 @@ class Session:
             self.controller, [one.gated for one in rollouts], ids, weights, informative
         )
         punished = self._punish_overlong(rollouts)
-        advantages = step.advantages - punished
+        advantages = step.advantages - punished if given is None else given
         self._pending = {
             "stage": step.stage,
             **average_outcomes(self.objectives, rollouts),

@@ -42,9 +42,13 @@ def say(notes: Iterable[Note]) -> None:
             _LOGGER.warning(note.text)
 
 
-def note_named(name: str) -> Note:
-    """Note that an objective became the gate by its name."""
-    named = f"{name!r} decides whether a rollout solved its prompt, because of its name: "
+def note_named(*names: str) -> Note:
+    """Note that an objective, or one of each environment, became the gate by its name."""
+    one = len(names) == 1
+    named = (
+        f"{' and '.join(map(repr, names))} {'decides' if one else 'decide'} whether a rollout "
+        f"solved its prompt, because of {'its name' if one else 'their names'}: "
+    )
     return Note(
         f"{named}gate = true makes another objective the gate, gate = false removes it.",
         warns=False,

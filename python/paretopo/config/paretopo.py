@@ -63,15 +63,36 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
 )
 
 
-def fit_recipe(recipe: str, objectives: Sequence[Objective]) -> dict[str, Any]:
-    """Return the switches of a recipe that differ without a gate, or with a limit.
+def fit_recipe(
+    recipe: str, objectives: Sequence[Objective], *, any_unit: bool = False
+) -> dict[str, Any]:
+    """Return the switches of a recipe that differ without a gate, with a limit, or by units.
 
-    The paper's recipe filters by accuracy, and ranks: it has neither.
+    The paper's recipe filters by accuracy, and ranks: it has neither gate nor limit.
+
+    Args:
+        recipe: Its name.
+        objectives: Of the run, the gate first.
+        any_unit: True scales each reward separately if not all are shares, which can be added.
     """
     gated = any(one.gate for one in objectives)
-    if recipe == "paper" or (gated and all(one.limit is None for one in objectives)):
+    ungated = {} if gated else {"gate": "none"}
+    if recipe == "paper":
         return {}
-    return {"stage2_estimator": "rloo"} | ({} if gated else {"gate": "none"})
+    if any(one.limit is not None for one in objectives):
+        return ungated | {"stage2_estimator": "rloo"}
+    if any_unit and not _are_shares(objectives, gated=gated):
+        return ungated | {"stage2_estimator": OF_UNKNOWN_UNITS}
+    return {} if gated else ungated | {"stage2_estimator": "rloo"}
+
+
+def _are_shares(objectives: Sequence[Objective], *, gated: bool) -> bool:
+    """Return whether the recipe can weigh the rewards; next to others, a gate needs no unit."""
+    weighed = objectives[gated:] or objectives
+    return (not gated or (objectives[0].low or 0.0) >= 0.0) and all(
+        one.is_share and not (gated and one is not objectives[0] and one.failure == "keeps")
+        for one in weighed
+    )
 
 
 def fill_by_recipe(section: Any, name: str) -> None:

@@ -89,8 +89,16 @@ def read_table(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
         raise ConfigError(f"cannot read the configuration file {config}: {error}") from None
 
 
-def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
-    """Build a configuration as :func:`load` does, from the table of a TOML file."""
+def from_table(
+    table: Mapping[str, Any],
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    any_unit: bool = False,
+) -> RunConfig:
+    """Build a configuration as :func:`load` does, from the table of a TOML file.
+
+    With ``any_unit``, the default estimator takes rewards that are no shares: ``fit_recipe``.
+    """
     merged = {
         name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
     }
@@ -114,7 +122,7 @@ def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = N
         target = merged.setdefault(section, {}) if section else merged
         if isinstance(target, dict):  # else building reports it
             target[last] = value
-    return _build(merged, frozenset(over))
+    return _build(merged, frozenset(over), any_unit=any_unit)
 
 
 def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,7 +270,9 @@ def dumps(config: RunConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _build(table: Mapping[str, Any], over: AbstractSet[str]) -> RunConfig:
+def _build(
+    table: Mapping[str, Any], over: AbstractSet[str], *, any_unit: bool = False
+) -> RunConfig:
     of_objectives = {
         name.removeprefix(_OF_OBJECTIVES): table[name]
         for name in table
@@ -281,7 +291,7 @@ def _build(table: Mapping[str, Any], over: AbstractSet[str]) -> RunConfig:
     for section, given in reversed(sections.items()):  # the inner before the outer
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         if section == "paretopo":
-            extra |= fit_recipe(recipe, objectives)
+            extra |= fit_recipe(recipe, objectives, any_unit=any_unit)
         inner = {name: values.pop(full) for name, full in _list_subsections(section).items()}
         values[section] = SECTIONS[section](**extra | given | inner)
     config = RunConfig(**values, objectives=objectives)

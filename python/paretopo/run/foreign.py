@@ -54,7 +54,7 @@ class ForeignJob:
             ConfigError: As :func:`~paretopo.config.from_table`, or a key that only
                 `paretopo train` takes.
         """
-        config = from_table(table, known)
+        config = from_table(table, known, any_unit=True)
         given = flatten_names(by_dotted_name(table))
         config = replace(config, effective=_EFFECTIVE | given.keys() | known.keys())
         check_backend(config)

@@ -8,6 +8,7 @@ import itertools
 from types import SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -25,6 +26,7 @@ from paretopo.integrations.trl.script_rewards import check_rewards, split_reward
 from paretopo.rewards.calls import Limits
 from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
+from paretopo.run.report import write_report
 
 CAPITALS = {"Norway": "Oslo", "Peru": "Lima", "Ghana": "Accra"}
 OPENING = '<call>{"name": "look_up", "arguments": {"country": "'
@@ -291,6 +293,126 @@ def test_two_environments_each_measure_their_own(policy, tmp_path):
     trainer.train()
     [step] = RunFolder.open(tmp_path).steps()
     assert step["applies"] == {"found": 4, "even": 4, "odd": 4}
+
+
+class Exact(Rewarding):
+    """Names the gate of a second suite, and shares one value with the first."""
+
+    reward_components: ClassVar = {"accuracy": 1.0, "even": 1.0}
+
+    def get_reward(self):
+        """Return both values."""
+        return {"accuracy": float(self.looks), "even": 0.25}
+
+
+class Correct(Rewarding):
+    """Names the gate of the first suite."""
+
+    reward_components = ("correct", "even")
+
+    def get_reward(self):
+        """Return both values."""
+        return {"correct": float(self.looks == 0), "even": float(self.number % 2)}
+
+
+class AwaitedCorrect(Correct):
+    """Must be awaited."""
+
+    async def get_reward(self):
+        """Return both values."""
+        return Correct.get_reward(self)
+
+
+BOTH = {"one": "correct", "two": "accuracy"}
+TABLES = [{"name": "correct", "weight": 2}, {"name": "accuracy", "weight": 2}]
+TABLES += [{"name": "even", "weight": 1}]
+
+
+@pytest.mark.parametrize(
+    ("first", "session"),
+    [
+        (Correct, {}),
+        (AwaitedCorrect, {"gate": BOTH}),
+        (Correct, {"gate": BOTH, "names": ["first", "second"]}),
+        (Correct, {"gate": BOTH, "config": {"objectives": TABLES}}),
+    ],
+)
+def test_suites_share_objectives_and_each_has_its_gate(policy, tmp_path, first, session, caplog):
+    trainer = make_trainer(
+        policy, tmp_path, {"one": first, "two": Exact}, session=ScriptSession(**session),
+        max_steps=1,
+    )  # fmt: skip
+    rows = ask("Norway", "Peru").add_column("environment", ["one", "two"])
+    trainer.train_dataset = trainer.eval_dataset = rows
+    trainer.train()
+    run, gate = RunFolder.open(tmp_path), "correct_or_accuracy"
+    assert trainer.reward_func_names == [gate, "even"]
+    assert [(one.name, bool(one.gate)) for one in run.config.objectives] == [
+        (gate, True),
+        ("even", False),
+    ]
+    named = "'correct' and 'accuracy' decide whether a rollout solved its prompt" in caplog.text
+    assert named == (session == {})
+    [step] = run.steps()
+    assert step["applies"] == {gate: 8, "even": 8}
+    suites = run.evaluations()[0]["by_kind"]
+    assert suites["one"]["measured"][gate] == suites["one"]["solved"] == 0.0
+    assert suites["two"]["measured"] == {gate: 1.0, "even": 0.25}
+    assert "| one: even |" in write_report([run]).read_text("utf-8")
+
+
+def test_kinds_of_questions_have_gates_of_their_own(policy, tmp_path):
+    def looked(environments, **_):
+        return np.array([one.looks for one in environments], np.float64)
+
+    async def waited(environments, **_):
+        return [-1.0 for _ in environments]
+
+    session = ScriptSession(gate={"easy": "looked", "hard": "waited"})
+    trainer = make_trainer(policy, tmp_path, Atlas, [looked, waited], session, max_steps=1)
+    trainer.train_dataset = trainer.eval_dataset = ask("Norway", "Peru").add_column(
+        "kind", ["easy", "hard"]
+    )
+    trainer.train()
+    suites = RunFolder.open(tmp_path).evaluations()[-1]["by_kind"]
+    assert [suites[kind]["solved"] for kind in ("easy", "hard")] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("environments", "session", "message"),
+    [
+        ({"one": Correct}, {"gate": BOTH}, r"gate\['two'\] = 'accuracy' is not a reward function"),
+        ({"one": Correct, "two": Exact}, {"gate": {"one": "even"}}, r"and lacks \['two'\]: got"),
+        (
+            {"one": Correct, "two": type("Other", (Exact,), {"reward_components": {"even": 2.0}})},
+            {"gate": "none"},
+            "Correct and Other give 'even' different weights, 1 and 2",
+        ),
+        (
+            {
+                "one": Correct,
+                "two": type("Light", (Exact,), {"reward_components": {"accuracy": 2}}),
+            },
+            {"gate": BOTH},
+            r"the gates correct, accuracy are one objective, .* same weight, got \[1.0, 2.0\]",
+        ),
+        (
+            {"one": Correct, "two": Exact},
+            {"gate": BOTH, "config": {"objectives": [*TABLES[1:], {"name": "correct"}]}},
+            "give their tables the same keys",
+        ),
+    ],
+)
+def test_suites_that_disagree_are_refused(policy, tmp_path, environments, session, message):
+    with pytest.raises(ConfigError, match=message):
+        make_trainer(policy, tmp_path, environments, session=ScriptSession(**session))
+
+
+def test_a_question_of_an_unknown_suite_is_named(policy, tmp_path):
+    session = ScriptSession(gate={"easy": "found"})
+    trainer = make_trainer(policy, tmp_path, Atlas, [found], session, max_steps=1)
+    with pytest.raises(BadRollout, match=r"no entry for the suite of prompt .*, got none: .* easy"):
+        trainer.train()
 
 
 def test_undeclared_components_are_refused_with_the_line_to_add(policy, tmp_path):

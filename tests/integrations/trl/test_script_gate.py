@@ -10,8 +10,10 @@ pytest.importorskip("trl")
 
 from datasets import Dataset
 from support.tiny_trainers import grpo_arguments, tiny_policy
+from trl import GRPOTrainer
 
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, ParetoPOConfig
+from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.run.folder import RunFolder
 
@@ -31,11 +33,13 @@ def graded(completions, **_):
     return [sum(map(str.isdigit, text)) / max(len(text), 1) for text in completions]
 
 
-def make_trainer(folder, functions, session, **settings):
+def make_trainer(folder, functions, session, kind=ParetoGRPOTrainer, **settings):
     questions = [{"prompt": f"{number}+1="} for number in range(6)]
     sizes = {"per_device_train_batch_size": 16, "num_generations": 8, "max_completion_length": 6}
-    return ParetoGRPOTrainer(
-        session=session,
+    role = "controller" if isinstance(session, ParetoPO) else "session"
+    given = {} if session is None else {role: session}
+    return kind(
+        **given,
         args=grpo_arguments(folder, max_steps=3, **sizes, **settings),
         reward_funcs=list(functions),
         train_dataset=Dataset.from_list(questions),
@@ -79,16 +83,13 @@ def test_both_orders_of_the_functions_train_the_same_policy(tmp_path, chosen):
     solved = [[row["solved"] for row in run.steps()] for run in (one[1], other[1])]
     assert solved[0] == solved[1]
     assert (None in solved[0]) == (chosen == {"gate": "none"})
-    estimator = "rloo" if chosen == {"gate": "none"} else "gd2po"
-    assert one[1].config.paretopo.stage2_estimator == estimator
+    assert one[1].config.paretopo.stage2_estimator == "gd2po"
 
 
 def test_function_named_correct_becomes_the_gate_with_a_log(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         make_trainer(tmp_path, (brief, correct), ScriptSession())
-    lines = [one for one in caplog.records if one.name == "paretopo"]
-    assert len(lines) == 1
-    text = lines[0].getMessage()
+    _, text = read_lines(caplog)
     assert text.startswith("'correct' decides whether a rollout solved its prompt")
     assert 'ScriptSession(gate="NAME")' in text
     assert "gate = true" not in text
@@ -97,7 +98,8 @@ def test_function_named_correct_becomes_the_gate_with_a_log(tmp_path, caplog):
 @pytest.mark.parametrize("session", [{"gate": "correct"}, {"gate": "none"}])
 def test_a_gate_that_is_chosen_needs_no_words(tmp_path, caplog, session):
     make_trainer(tmp_path, (brief, correct), ScriptSession(**session))
-    assert not [one for one in caplog.records if one.name == "paretopo"]
+    [line] = read_lines(caplog)
+    assert line.startswith("Training uses ")
 
 
 def test_other_names_train_ungated_with_one_warning(tmp_path):
@@ -108,7 +110,105 @@ def test_other_names_train_ungated_with_one_warning(tmp_path):
     assert "gate = true" not in text
     trainer.train()
     switches = RunFolder.open(tmp_path).config.paretopo
-    assert (switches.gate, switches.stage2_estimator) == ("none", "rloo")
+    assert (switches.gate, switches.stage2_estimator) == ("none", "gd2po")
+
+
+def read_lines(caplog):
+    return [one.getMessage() for one in caplog.records if one.name == "paretopo"]
+
+
+SHARES = [{"name": "correct"}, {"name": "brief", "high": 0, "economy": "saving"}]
+BOUNDED = [{"name": "correct"}, {"name": "brief", "low": -8, "high": 0}]
+KEPT = [{"name": "correct"}, {"name": "brief", "high": 1, "failure": "keeps"}]
+LIMITED = [{"name": "correct", "weight": 1}, {"name": "brief", "weight": 0}]
+LIMITED += [{"name": "tokens", "limit": 5}]
+GDPO = {"multi_objective_aggregation": "normalize_then_sum"}
+
+
+@pytest.mark.parametrize(
+    ("session", "settings", "estimator", "line"),
+    [
+        ({"gate": "correct"}, {}, "gd2po", "because brief may have any unit; gate 'correct'"),
+        ({"gate": "none"}, {}, "gd2po", "because brief and correct may have any unit; no gate"),
+        ({"config": {"objectives": BOUNDED}}, {}, "gd2po", "because brief may have any unit"),
+        ({"config": {"objectives": KEPT}}, {}, "gd2po", "because brief may have any unit"),
+        ({"config": {"objectives": SHARES}}, {}, "worth", "the recipe (worth), because correct is"),
+        ({"config": {"objectives": SHARES}, "gate": "none"}, {}, "rloo", "every reward is a share"),
+        ({"config": {"objectives": LIMITED}}, {}, "rloo", "because there is a limit"),
+        ({"config": {"recipe": "paper"}}, {}, "pareto", "uses pareto, as chosen"),
+        ({"config": {"objectives": SHARES}, "method": "gdpo"}, {}, "gdpo", "gdpo, as chosen"),
+        ({}, GDPO, "gdpo", "because GRPOConfig.multi_objective_aggregation = 'normalize_then_sum'"),
+        ({}, {"scale_rewards": False}, "dr_grpo", "because GRPOConfig.scale_rewards = 'none'"),
+        ({"method": "gdpo"}, GDPO | {"scale_rewards": "batch"}, "gdpo", "because GRPOConfig.multi"),
+        ({"method": "trl"}, {"scale_rewards": "batch"}, "grpo", "GRPO as TRL computes it"),
+    ],
+)
+def test_the_first_line_says_the_method_and_why(
+    tmp_path, caplog, session, settings, estimator, line
+):
+    trainer = make_trainer(tmp_path, (brief, correct), ScriptSession(**session), **settings)
+    assert trainer.script.run.config.paretopo.stage2_estimator == estimator
+    assert line in read_lines(caplog)[0]
+    assert f"records in {tmp_path}" in read_lines(caplog)[0]
+
+
+@pytest.mark.parametrize(
+    ("session", "settings", "message"),
+    [
+        ({}, {"scale_rewards": "batch"}, "scale_rewards = 'batch' is not honoured, because no est"),
+        ({"method": "gdpo"}, {"scale_rewards": "none"}, "because 'gdpo' does not scale in this"),
+        ({"config": {"recipe": "paper"}}, GDPO, "because 'pareto' does not scale in this way"),
+        (ParetoPO(ParetoPOConfig()), GDPO, "because 'worth' does not scale in this way"),
+        ({"method": "trl", "overrides": {"paretopo.k": 2}}, {}, r"so paretopo\.k has no effect"),
+        (
+            {"method": "trl", "config": {"objectives": [{"name": "brief", "weight": 2}]}},
+            {},
+            r"so objectives\.brief\.weight has no effect",
+        ),
+    ],
+)
+def test_scaling_is_honoured_or_refused_by_name(tmp_path, session, settings, message):
+    given = ScriptSession(**session) if isinstance(session, dict) else session
+    with pytest.raises(ConfigError, match=message):
+        make_trainer(tmp_path, (brief, correct), given, **settings)
+
+
+@pytest.mark.parametrize("chosen", [{"gate": "correct"}, {"gate": "none"}])
+def test_the_unit_of_a_reward_does_not_change_the_advantages(tmp_path, chosen):
+    def times(factor):
+        def brief(completions, **_):
+            return [-0.02 * factor * len(text) for text in completions]
+
+        return brief
+
+    one, other = (
+        train(tmp_path / str(factor), (times(factor), correct), **chosen) for factor in (1, 4096)
+    )
+    np.testing.assert_allclose(one[0][0], other[0][0], atol=1e-3)
+    assert 0.0 < np.abs(other[0]).max() < 4.0
+
+
+@pytest.mark.parametrize("settings", [{}, {"scale_rewards": "batch"}, GDPO])
+def test_method_trl_trains_as_trl_and_records_its_advantages(tmp_path, settings):
+    settings |= {"reward_weights": [-2.0, 1.0]}
+    kept = []
+    for folder, *given in (
+        (tmp_path, ScriptSession(method="trl")),
+        (tmp_path / "theirs", None, GRPOTrainer),
+    ):
+        trainer = make_trainer(folder, (brief, correct), *given, **settings)
+        trainer.train()
+        kept.append(torch.cat([one.detach().flatten() for one in trainer.model.parameters()]))
+    torch.testing.assert_close(*kept, atol=1e-5, rtol=0.0)
+    run = RunFolder.open(tmp_path)
+    assert run.manifest["method"] == "trl"
+    assert [(one.name, one.better) for one in run.config.objectives] == [
+        ("correct", "more"),
+        ("brief", "fewer"),
+    ]
+    last = [one.advantage for group in run.trajectories() for one in group.rollouts][-16:]
+    assert last == pytest.approx([*trainer._logs["advantages"]][-16:], abs=1e-5)
+    assert np.abs(last).max() > 0.0
 
 
 def test_threshold_defines_solved(tmp_path):
