@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import math
-import warnings
+import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -33,7 +34,7 @@ from paretopo.config import (
 )
 from paretopo.config.keys import nearest
 from paretopo.config.methods import by_dotted_name
-from paretopo.config.notes import Note, note_named, say
+from paretopo.config.notes import Note, note_named, say, warn_caller
 from paretopo.config.objectives import is_gate_name
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.callbacks import LearningRateFactor
@@ -166,11 +167,10 @@ class ScriptSession:
                 "name of each in a column kind; evaluation.kinds says which count"
             )
         if trainer.eval_dataset is None:
-            warnings.warn(
+            warn_caller(
                 "there is no eval_dataset: nothing is evaluated, paretopo report has nothing to "
                 "show, and the multiplier of stage 1 stays 1; pass held-out questions as "
                 "eval_dataset=",
-                stacklevel=4,
             )
         elif trainer.is_world_process_zero() and _has_length(trainer.train_dataset):
             _warn_of_shared(trainer.train_dataset, trainer.eval_dataset)
@@ -211,7 +211,10 @@ class ScriptSession:
         """
         trainer, folder = self._trainer, self.run.path
         self._resumed = _find_checkpoint(folder, resume)
-        if self._resumed is None and any(
+        if self._resumed is not None and trainer.is_world_process_zero():
+            step, checkpoint = self._resumed
+            say([Note(f"Training resumes after step {step}, from {checkpoint}", warns=False)])
+        elif self._resumed is None and any(
             (folder / name).exists() for name in ("steps.jsonl", "evaluations.jsonl")
         ):
             _JOB.refuse_records(self.run)
@@ -224,6 +227,8 @@ class ScriptSession:
             if trainer.is_world_process_zero():
                 folder.mkdir(parents=True, exist_ok=True)
                 claims.enter_context(self.run.claim())
+                if "wandb" in trainer.args.report_to:
+                    claims.enter_context(self._continue_wandb())
             try:
                 yield None if self._resumed is None else str(self._resumed[1])
             except KeyboardInterrupt:
@@ -295,6 +300,27 @@ class ScriptSession:
     def _finish(self, status: str) -> None:
         if self._records:
             self.run.finish(status)
+            commands = ("show",) if self._trainer.eval_dataset is None else ("report", "show")
+            lines = (f"paretopo {one} {self._trainer.args.output_dir}" for one in commands)
+            say(
+                [Note("\n".join(("The records are complete. See them with:", *lines)), warns=False)]
+            )
+
+    @contextmanager
+    def _continue_wandb(self) -> Iterator[None]:
+        """Give the trainer's W&B run the same name whenever this run trains."""
+        names = ("WANDB_RUN_ID", "WANDB_RESUME")
+        if any(name in os.environ for name in names):  # the script's own choice
+            yield
+            return
+        name = self.run.manifest.get("wandb") or secrets.token_hex(4)
+        self.run.update_manifest(wandb=name)
+        os.environ.update(zip(names, (name, "allow"), strict=True))
+        try:
+            yield
+        finally:
+            for one in names:
+                os.environ.pop(one, None)
 
     def _make_config(self, steps: int) -> RunConfig:
         """Return the table, completed by the trainer's arguments."""
@@ -346,7 +372,7 @@ class ScriptSession:
         return replace(config, notes=(line, *config.notes))
 
     def _weigh_as_trl(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values with which the records say what TRL trains on.
+        """Return the values that describe TRL's training in the records.
 
         Raises:
             ConfigError: A setting has no effect on advantages that TRL computes.
@@ -438,8 +464,8 @@ class ScriptSession:
         joined = [{**one, "name": self._gate} for one in objectives if one["name"] in gates]
         if any(one != joined[0] for one in joined):
             raise ConfigError(
-                f"the gates {', '.join(sorted(gates))} are one objective, of which each suite has "
-                "its own: give their tables the same keys"
+                f"the gates {', '.join(sorted(gates))} become one objective: give their tables the "
+                "same keys"
             )
         return [*joined[:1], *(one for one in objectives if one["name"] not in gates)]
 
@@ -468,10 +494,9 @@ class ScriptSession:
             for c, d in pairs
         ):
             weights = ", ".join(f"{name} {weight:g}" for name, weight in ours.items())
-            warnings.warn(
+            warn_caller(
                 f"GRPOConfig.reward_weights = {list(given)} has no effect: objectives are given, "
                 f"and their weights are {weights}",
-                stacklevel=5,
             )
 
     def _name_functions(self) -> None:
@@ -759,10 +784,9 @@ def _warn_of_shared(trained: Any, held_out: Any) -> None:
     names = [] if trained is None else [*_NamesOf(held_out)]
     shared = {*names}.intersection(_NamesOf(trained)) if names else {}
     if shared:
-        warnings.warn(
+        warn_caller(
             f"{len(shared)} of the {len(names)} prompts of eval_dataset are also trained on, so "
             f"evaluations measure memorised answers, the first: {min(shared)!r}",
-            stacklevel=5,
         )
 
 

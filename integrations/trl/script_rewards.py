@@ -265,7 +265,7 @@ def _read_declared(owner: Any, name: str) -> dict[str, float]:
 def join_environments(
     functions: Sequence[Callable[..., Any]], declared: Sequence[Collection[str]]
 ) -> Callable[..., Any]:
-    """Join the rewards of environments, of which each rollout has one.
+    """Join the rewards of environments; each rollout has one environment.
 
     Args:
         functions: The reward function of each environment, with None for rollouts of others.

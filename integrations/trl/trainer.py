@@ -243,6 +243,7 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
     generation_kwargs: Any
     session: Session | None = None
     session_rewards: SessionRewards | ScriptRewards
+    script: ScriptSession | None = None
     keeps_advantages = False  # True keeps the advantages that TRL computes
 
     def __init__(
@@ -359,8 +360,6 @@ class ParetoGRPOTrainer(SessionTrainer):
         >>> trainer = ParetoGRPOTrainer(session=session, model=…, …)  # doctest: +SKIP
         >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
     """
-
-    script: ScriptSession | None = None
 
     def __init__(
         self,

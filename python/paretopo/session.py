@@ -384,7 +384,7 @@ class Session:
             warn_of_gate(self.config, main)
             if self._writes:
                 warn_of_absence(self.config.objectives, main)
-        signal = controller.observe(outcome, earlier=earlier)
+        signal = controller.observe(outcome, earlier=earlier, bounds=self._bound(vectors[counted]))
         vectors = fill_missing(vectors, self._fill_for_evaluation())
         rewarded = _with_rewards(ordered, vectors)
         main = [rewarded[at] for at in counted]
@@ -569,6 +569,13 @@ class Session:
             fill_missing(vectors, self._fill_for_evaluation())
         ).mean(axis=0)
         return outcome
+
+    def _bound(self, vectors: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return (objectives,) worst rewards of an evaluation, NaN for those with a bound."""
+        if self.config.paretopo.reference == "initial" or not len(vectors):
+            return None
+        learnt = [one.learns_bound for one in self.config.objectives]
+        return np.where(learnt, np.fmin.reduce(vectors, axis=0), np.nan)
 
     def _punish_overlong(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
         tokens = np.array([one.tokens for one in rollouts])

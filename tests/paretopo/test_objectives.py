@@ -343,7 +343,7 @@ def test_unreachable_reference_warns(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
     text += 'economy = "raw"\nreference = 20\n'
     session = new_session(tmp_path, text, **OF_ANY_UNIT)
-    with pytest.warns(UserWarning, match=r"does not reach .* 'tokens' \(-50 against -20\)"):
+    with pytest.warns(UserWarning, match=r"'tokens' \(-50 against -20: set reference = 50\)"):
         session.observe(0, [Rollout("h", {"correct": 1.0}, tokens=50)])
     session.observe(1, [Rollout("h", {"correct": 1.0}, tokens=15)])
     assert session.run.evaluations()[1]["gain"] == pytest.approx(5.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,11 +34,22 @@ class Note:
     in_script: str = ""
 
 
+def warn_caller(text: str) -> None:
+    """Warn at the line of the user's code that led here, outside of this package and trainers."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_OF_USERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
+
+
+_NOT_OF_USERS = frozenset({"paretopo", "trl", "transformers", "accelerate", "torch", "contextlib"})
+
+
 def say(notes: Iterable[Note]) -> None:
     """Issue the notes as warnings, and as lines of the log at a level visible by default."""
     for note in notes:
         if note.warns:
-            warnings.warn(note.text, stacklevel=3)
+            warn_caller(note.text)
         else:
             _LOGGER.warning(note.text)
 
@@ -80,8 +92,8 @@ def note_gate(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[N
         Note(
             f"{ungated}Set gate = true in the objective that decides, or [paretopo] gate = "
             '"none" to train without a gate.',
-            in_script=f'{ungated}Pass ScriptSession(gate="NAME") with the name of the reward '
-            'function that decides, or gate="none" to train without a gate.',
+            in_script=f'{ungated}Pass session=ScriptSession(gate="NAME") to ParetoGRPOTrainer with '
+            'the name of the reward function that decides, or gate="none" for no gate.',
         ),
     )
 

@@ -296,6 +296,11 @@ class Objective:
         bound = self.low if self.better == "more" else self.high
         return None if bound is None else self.to_reward(bound)
 
+    @property
+    def learns_bound(self) -> bool:
+        """Return whether the first evaluation shows how bad it can be, as nothing else does."""
+        return self.worst is None and self.reference is None and self.economy != "saving"
+
     def to_reward(self, value: float) -> float:
         """Convert a value in its own unit to a reward, larger is better."""
         return 0.0 - value if self.better == "fewer" else value
@@ -342,13 +347,17 @@ class Objective:
                 0.
         """
         if self.reference is not None:
-            in_unit = self.economy not in BY_FEWEST and self.economy != "saving"
-            return self.to_reward(self.reference) if in_unit else self.reference
+            return self.to_reference(self.reference)
         if otherwise == "initial":
             return None
         if self.worst is None and (self.better == "more" or self.economy == "saving"):
             return 0.0
         return self.worst
+
+    def to_reference(self, value: float) -> float:
+        """Convert the key `reference` to a reward, or back."""
+        in_unit = self.economy not in BY_FEWEST and self.economy != "saving"
+        return self.to_reward(value) if in_unit else value
 
     def _own_economy(self) -> str:
         if self.limit is not None:

@@ -66,6 +66,7 @@ class HypervolumeGain:
         self.multiplier = 1.0
         self.archive: paretopo_core.ParetoArchive | None = None
         self._reference: NDArray[np.float64] | None = None
+        self._bounds = np.full(self._objectives, np.nan)  # learnt from the first evaluation
         # NaN marks coordinates of the first evaluation.
         self._given = np.array(
             [np.nan if one == "initial" else one for one in config.reference_point], np.float64
@@ -73,7 +74,13 @@ class HypervolumeGain:
         if np.isfinite(self._given).all():
             self._start_from(self._given)
 
-    def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
+    def observe(
+        self,
+        outcome: ArrayLike,
+        *,
+        earlier: ArrayLike | None = None,
+        bounds: ArrayLike | None = None,
+    ) -> Signal:
         """Record an outcome: gain before it enters, average, multiplier, archive.
 
         The first outcome is that of the initial policy. It sets the coordinates of the reference
@@ -85,11 +92,16 @@ class HypervolumeGain:
             earlier: (observations so far, objectives), the earlier outcomes with their current
                 scores; the archive is rebuilt from them, with an "initial" reference. None keeps
                 their old scores.
+            bounds: (objectives,) the worst rewards of the evaluation, NaN for rewards with a bound
+                of their own. Those of the first evaluation lower the reference point.
 
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.
         """
         point = self._check("outcome", outcome, (self._objectives,))
+        if bounds is not None and self._observations == 0:
+            self._bounds = np.array(bounds, np.float64)
+            self.archive = None
         if earlier is not None:
             shape = (self._observations, self._objectives)
             self._rebuild(self._check("earlier", earlier, shape))
@@ -117,6 +129,7 @@ class HypervolumeGain:
             "smoothed": self.smoothed,
             "highest": self.highest,
             "multiplier": self.multiplier,
+            "bounds": [None if np.isnan(one) else one for one in self._bounds.tolist()],
             "reference": None if self._reference is None else self._reference.tolist(),
             "archive": None if self.archive is None else self.archive.state_dict(),
         }
@@ -127,6 +140,7 @@ class HypervolumeGain:
         self.smoothed = float(state["smoothed"])
         self.highest = float(state["highest"])
         self.multiplier = float(state["multiplier"])
+        self._bounds = np.array(state.get("bounds", self._bounds), np.float64)
         self.archive = self._reference = None
         if state["reference"] is not None:
             self._start_from(np.array(state["reference"], np.float64)).load_state_dict(
@@ -141,7 +155,8 @@ class HypervolumeGain:
             archive.add(point)
 
     def _start_at(self, first: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
-        return self._start_from(np.where(np.isnan(self._given), first, self._given))
+        known = np.where(np.isnan(self._given), first, self._given)
+        return self._start_from(np.fmin(known, self._bounds))
 
     @property
     def reference(self) -> NDArray[np.float64]:

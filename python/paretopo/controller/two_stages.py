@@ -301,7 +301,13 @@ class ParetoPO:
 
     # ---- the evaluation side -----------------------------------------------------------------
 
-    def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
+    def observe(
+        self,
+        outcome: ArrayLike,
+        *,
+        earlier: ArrayLike | None = None,
+        bounds: ArrayLike | None = None,
+    ) -> Signal:
         """Record the outcome of a held-out evaluation.
 
         The first call gives the outcome of the initial policy. It sets the reference point if that
@@ -312,12 +318,14 @@ class ParetoPO:
             earlier: (evaluations so far, objectives), the earlier outcomes with their current
                 scores (:class:`~paretopo.rewards.held_out.HeldOut`), from which the archive is
                 rebuilt. None keeps their old scores, as the paper does.
+            bounds: (objectives,) the worst rewards of the evaluation, NaN for rewards with a bound
+                of their own. Those of the first evaluation lower the reference point.
 
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.
         """
         self.watch.see_evaluation(self._steps_taken, self._teaching)
-        return self._gain.observe(outcome, earlier=earlier)
+        return self._gain.observe(outcome, earlier=earlier, bounds=bounds)
 
     # ---- where it stands ---------------------------------------------------------------------
 

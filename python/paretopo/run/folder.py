@@ -330,6 +330,12 @@ class RunFolder(Folder):
         return str(self.manifest.get("method") or _name_method(self.config))
 
     @property
+    def title(self) -> str:
+        """Return its method, or the name of its folder if a script chose no method."""
+        unnamed = self.manifest.get("script") and self.method == _name_method(self.config)
+        return self.path.resolve().name if unnamed else self.method
+
+    @property
     def checkpoints(self) -> Path:
         """Checkpoints that a resumed run continues from."""
         return self.path / "checkpoints"

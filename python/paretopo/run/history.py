@@ -26,6 +26,7 @@ _PER_QUESTION = "per question"
 _DECIMALS = {"calls": 2, "tokens": 1, "turns": 2, "seconds": 2, "dollars": 5}
 _Z95 = 1.96  # standard errors of a 95 % interval
 _DIGITS = 4  # of a reward of unknown size
+_LARGE = 1e6  # a spread that leaves no digit to keep
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,21 @@ class Measure:
         """1 if larger is better, -1 if smaller is."""
         return -1.0 if self.better == "fewer" else 1.0
 
-    def format(self, value: float, *, sign: bool = False) -> str:
-        """Format the number for a table; return "" for NaN."""
+    def format(self, value: float, *, sign: bool = False, spread: float = math.nan) -> str:
+        """Format the number for a table, with the digits that its spread allows.
+
+        >>> Measure("polite", "polite").format(0.30683, spread=0.04944)
+        '0.307'
+
+        Returns:
+            "" for NaN.
+        """
         if math.isnan(value):
             return ""
-        style = f".{_DIGITS}g" if self.decimals is None else f".{self.decimals}f"
+        decimals = self.decimals
+        if decimals is None and 0.0 < spread < _LARGE:
+            decimals = max(1 - math.floor(math.log10(spread)), 0)
+        style = f".{_DIGITS}g" if decimals is None else f".{decimals}f"
         return format(value, f"{'+' if sign else ''}{style}")
 
     def describe_change(self, before: float, after: float) -> str:
@@ -436,8 +447,9 @@ def read_limit(rows: Iterable[Row], objective: str, column: str) -> Series:
 
 
 def _write(measure: Measure, value: float, error: float) -> str:
-    spread = "" if math.isnan(error) else f" ± {measure.format(error)}"
-    return f"{measure.format(value)}{spread}" if not math.isnan(value) else "unknown"
+    spread = "" if math.isnan(error) else f" ± {measure.format(error, spread=error)}"
+    known = not math.isnan(value)
+    return f"{measure.format(value, spread=error)}{spread}" if known else "unknown"
 
 
 def _to_number(value: Any) -> float:

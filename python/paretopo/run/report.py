@@ -126,12 +126,12 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
 
 
 def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
-    """The runs by a short name: method and seed, where that is not unique the folder, or its path.
+    """The runs by a short name: title and seed, where that is not unique the folder, or its path.
 
     Raises:
         ValueError: one folder was given twice.
     """
-    names = [f"{run.method}, seed {run.config.seed}" for run in runs]
+    names = [f"{run.title}, seed {run.config.seed}" for run in runs]
     folders = [run.path.resolve() for run in runs]
     labelled = {}
     for name, folder, run in zip(names, folders, runs, strict=True):

@@ -8,18 +8,17 @@ lose the choice between its tools at any step.
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paretopo.config import Objective, RunConfig
+from paretopo.config.notes import warn_caller
 from paretopo.rollout import Rollout
 from paretopo.run.rows import list_values
 
 _LOGGER = logging.getLogger("paretopo")
-_CALLER = 4  # the call of Session.observe, which a warning shows
 FEWEST_MIXED = 0.1  # share of a step's groups
 STEPS_UNMIXED = 10  # in a row, before a warning
 
@@ -34,18 +33,22 @@ def warn_of_reference(
         outcome: (objectives,) of the first evaluation.
         reference: (objectives,) of the hypervolume; NaN before it is known.
     """
-    # The price of a saving is the price in this evaluation.
-    learnt = [one.economy == "saving" and one.reference is None for one in objectives]
+    # This evaluation shows the price of a saving, and the bound of a reward without one.
+    learnt = [
+        one.learns_bound or (one.economy == "saving" and one.reference is None)
+        for one in objectives
+    ]
     behind = np.flatnonzero((outcome < reference) & ~np.array(learnt))
     if not len(behind):
         return
     listed = ", ".join(
-        f"{objectives[at].name!r} ({outcome[at]:g} against {reference[at]:g})" for at in behind
+        f"{objectives[at].name!r} ({outcome[at]:g} against {reference[at]:g}: set reference = "
+        f"{objectives[at].to_reference(outcome[at]):g})"
+        for at in behind
     )
-    warnings.warn(
+    warn_caller(
         "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
-        f"{listed}: nothing is gained until it does; give these objectives another reference",
-        stacklevel=_CALLER,
+        f"{listed}: nothing is gained until it does",
     )
 
 
@@ -59,12 +62,11 @@ def warn_of_gate(config: RunConfig, rollouts: Sequence[Rollout]) -> None:
     # Rewards of all 0 come from a hard task; a reward below the threshold may be a penalty.
     if config.paretopo.gate == "none" or min(known, default=first.threshold) >= first.threshold:
         return
-    warnings.warn(
+    warn_caller(
         f"no held-out rollout passes the gate {first.name!r}, which is above "
         f"{first.threshold:g} if a rollout solved its prompt: values are from "
         f"{min(known):g} to {max(known):g}. A penalty cannot be a gate: choose another, or a "
         "threshold in its range",
-        stacklevel=_CALLER,
     )
 
 

@@ -48,8 +48,8 @@ class Summary:
         mean, spreads = self.means[measure.key], self.spreads[measure.key]
         ends = []
         for value, spread in zip((mean.before, mean.after), spreads, strict=True):
-            deviation = "" if math.isnan(spread) else f" ± {measure.format(spread)}"
-            ends.append(f"{measure.format(value) or 'unknown'}{deviation}")
+            deviation = "" if math.isnan(spread) else f" ± {measure.format(spread, spread=spread)}"
+            ends.append(f"{measure.format(value, spread=spread) or 'unknown'}{deviation}")
         if mean.is_single:
             return ends[0]
         change = f" ({mean.change})" if mean.change else ""

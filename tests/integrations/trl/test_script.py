@@ -20,7 +20,7 @@ pytest.importorskip("trl")
 
 from datasets import Dataset, IterableDataset
 from support.tiny_trainers import grpo_arguments, tiny_policy
-from transformers import EarlyStoppingCallback
+from transformers import EarlyStoppingCallback, TrainerCallback
 
 from paretopo.cli import main
 from paretopo.config import ConfigError, ParetoPOConfig
@@ -280,6 +280,29 @@ def test_functions_become_objectives_with_trl_weights(tmp_path):
     assert trainer.reward_func_names == ["digits", "watched", "even"]
 
 
+def short(completions, **_):
+    return [-1.0 - len(text) for text in completions]
+
+
+@pytest.mark.filterwarnings("error:the held-out outcome")
+@pytest.mark.parametrize("table", [None, {"objectives": [{"name": "digits"}, {"name": "short"}]}])
+def test_a_length_reward_of_ones_own_gains_hypervolume_at_once(tmp_path, table, caplog):
+    session = ScriptSession(table, gate="digits")
+    trainer = make_trainer(tmp_path, functions=(digits, short), session=session, max_steps=1)
+    trainer.train()
+    run = RunFolder.open(tmp_path)
+    [first, *_] = run.evaluations()
+    assert first["hypervolume"] > 0.0
+    held_out = [one for group in run.trajectories() if group.held_out for one in group.rollouts]
+    assert trainer.controller.reference.tolist()[0] == 0.0
+    assert trainer.controller.reference[1] == min(
+        one.reward_components["short"] for one in held_out[:10]
+    )
+    assert f"paretopo report {tmp_path}\nparetopo show {tmp_path}" in caplog.text
+    report = write_report([run]).read_text(encoding="utf-8")
+    assert f"## {tmp_path.name}, seed 42" in report
+
+
 def test_trackers_are_those_of_trl(tmp_path):
     with pytest.raises(ConfigError, match=r"run\.tensorboard .* in a script, GRPOConfig.report_to"):
         make_trainer(tmp_path, {**TABLE, "run": {"tensorboard": True}})
@@ -363,11 +386,30 @@ def test_epochs_and_asynchronous_rewards(tmp_path):
 # ---- resumption ------------------------------------------------------------------------------
 
 
-def test_a_run_can_be_made_longer(tmp_path):
-    make_trainer(tmp_path, save_strategy="steps", save_steps=2).train()
-    make_trainer(tmp_path, save_strategy="steps", save_steps=2, max_steps=6).train(
-        resume_from_checkpoint=True
+def test_a_run_can_be_made_longer(tmp_path, monkeypatch, caplog):
+    seen = []
+
+    def keep(_self, args, *_, **__):
+        seen.append({one: os.environ.get(one) for one in ("WANDB_RUN_ID", "WANDB_RESUME")})
+
+    monkeypatch.setattr(TrainerCallback, "on_train_begin", keep)
+    trainer = make_trainer(tmp_path, save_strategy="steps", save_steps=2)
+    trainer.args.report_to = ["wandb"]
+    trainer.train()
+    assert "resumes" not in caplog.text
+    longer = make_trainer(tmp_path, save_strategy="steps", save_steps=2, max_steps=6)
+    longer.args.report_to = ["wandb"]
+    longer.train(resume_from_checkpoint=True)
+    assert f"Training resumes after step 4, from {tmp_path / 'checkpoint-4'}" in caplog.text
+    assert (
+        seen[0]
+        == seen[-1]
+        == {
+            "WANDB_RUN_ID": RunFolder.open(tmp_path).manifest["wandb"],
+            "WANDB_RESUME": "allow",
+        }
     )
+    assert "WANDB_RUN_ID" not in os.environ
     run = RunFolder.open(tmp_path)
     assert [row["step"] for row in run.steps()] == [1, 2, 3, 4, 5, 6]
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4, 6]
@@ -528,8 +570,9 @@ def test_an_environment_may_measure_several_objectives(tmp_path, monkeypatch):
 
 
 def test_a_trainer_without_a_session_makes_its_own(tmp_path):
-    with pytest.warns(UserWarning, match="training has no gate"):
+    with pytest.warns(UserWarning, match="training has no gate") as warned:
         trainer = make_trainer(tmp_path, None, max_steps=1)
+    assert {one.filename for one in warned if "gate" in str(one.message)} == {__file__}
     trainer.train()
     run = RunFolder.open(tmp_path)
     assert [one.name for one in run.config.objectives] == ["digits", "even"]

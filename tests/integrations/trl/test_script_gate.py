@@ -106,7 +106,7 @@ def test_other_names_train_ungated_with_one_warning(tmp_path):
     with pytest.warns(UserWarning, match=UNGATED) as warned:
         trainer = make_trainer(tmp_path, (brief, graded), ScriptSession())
     [text] = [str(one.message) for one in warned if UNGATED in str(one.message)]
-    assert 'ScriptSession(gate="NAME")' in text
+    assert 'session=ScriptSession(gate="NAME") to ParetoGRPOTrainer' in text
     assert "gate = true" not in text
     trainer.train()
     switches = RunFolder.open(tmp_path).config.paretopo

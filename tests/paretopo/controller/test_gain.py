@@ -43,6 +43,27 @@ def test_the_first_outcome_is_the_initial_reference():
     assert better_on_one_side.archived
 
 
+@pytest.mark.parametrize(
+    ("reference", "bounds", "expected"),
+    [
+        ((0.0, 0.0), (math.nan, -8.0), (0.0, -8.0)),
+        ((0.0, 0.0), (math.nan, 3.0), (0.0, 0.0)),
+        ((0.0, "initial"), (math.nan, -8.0), (0.0, -8.0)),
+        ((0.0, "initial"), (math.nan, math.nan), (0.0, -5.0)),
+    ],
+)
+def test_bounds_of_the_first_evaluation_lower_the_reference(reference, bounds, expected):
+    method = controller(references=reference)
+    first = method.observe([0.5, -5.0], bounds=bounds)
+    assert tuple(method.reference) == expected
+    assert first.hypervolume == pytest.approx(0.5 * max(-5.0 - expected[1], 0.0))
+    again = controller(references=reference)
+    again.load_state_dict(method.state_dict())
+    for one in (method, again):
+        one.observe([0.5, -4.0], earlier=[[0.25, -5.0]], bounds=(math.nan, -99.0))
+        assert tuple(one.reference) == expected
+
+
 def test_explicit_reference_box_and_scale():
     raw = controller(references=(0.5, 0.0))
     box = controller(references=(0.5, 0.0), gain_unit="box", gain_scale=3.0)
