@@ -93,7 +93,7 @@ class HypervolumeGain:
                 scores; the archive is rebuilt from them, with an "initial" reference. None keeps
                 their old scores.
             bounds: (objectives,) the worst rewards of the evaluation, NaN for rewards with a bound
-                of their own. Those of the first evaluation lower the reference point.
+                of their own. The first evaluation lowers the reference point to them.
 
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.

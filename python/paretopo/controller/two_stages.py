@@ -319,7 +319,7 @@ class ParetoPO:
                 scores (:class:`~paretopo.rewards.held_out.HeldOut`), from which the archive is
                 rebuilt. None keeps their old scores, as the paper does.
             bounds: (objectives,) the worst rewards of the evaluation, NaN for rewards with a bound
-                of their own. Those of the first evaluation lower the reference point.
+                of their own. The first evaluation lowers the reference point to them.
 
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.
