@@ -608,7 +608,7 @@ class ScriptSession:
             listed[places[0] : places[0] + 1] = added
             for at in sorted(places[1:], reverse=True):
                 del listed[at + len(functions) - 1]
-        known = self._weights | weights
+        known = {**self._weights, **weights}
         self._weights = {one: known[one] for one in trainer.reward_func_names}
         trainer.reward_weights = torch.tensor([*self._weights.values()], dtype=torch.float32)
 

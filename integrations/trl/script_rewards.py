@@ -229,7 +229,7 @@ def find_declared(trainer: ParetoGRPOTrainer) -> dict[Names, dict[str, float]]:
     return found | ({shared: merged} if shared else {})
 
 
-def find_environments(trainer: ParetoGRPOTrainer) -> dict[int, type]:
+def find_environments(trainer: ParetoGRPOTrainer) -> dict[int, Any]:
     """Return the classes of environments with a reward, by the place of its reward function.
 
     TRL adds these functions after the script's own, one for each class.
