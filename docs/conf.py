@@ -82,7 +82,7 @@ nitpick_ignore_regex = [
     (
         "py:.*",
         r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|NDArray|Axes|TypeAliasForwardRef"
-        rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|[\w.]*T|Senses|Centre|S\w+Method",
+        rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|[\w.]*T|Senses|Centre|S\w+Method|[\w.]*Replacement",
     ),
     (
         "py:class",

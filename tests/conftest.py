@@ -82,9 +82,9 @@ def _missing(item: pytest.Item) -> str | None:
     if item.get_closest_marker("ptx") and not ptx_machine.IS_HERE:
         return "on the PTX machine: scripts/run_ptx.sh"
     if item.get_closest_marker("emulated") and not device_arrays.HAS_EMULATION:
-        return "on an emulated GPU: an editable install, or PARETOPO_EMULATED=ON"
+        return "on an emulated GPU: a build with PARETOPO_EMULATED=ON"
     if item.get_closest_marker("c_library") and c_library.LIBRARY is None:
-        return "of the C library: an editable install, or PARETOPO_C_API=ON"
+        return "of the C library: a build with PARETOPO_C_API=ON"
     if item.get_closest_marker("r") and shutil.which("R") is None:
         return "in R: apt-get install r-base-core"
     if item.get_closest_marker("octave") and shutil.which("mkoctfile") is None:

@@ -25,9 +25,11 @@ def test_import_loads_neither_torch_nor_training():
 
 
 def test_import_takes_less_than_that_of_numpy():
+    if "site-packages" not in paretopo_core.__file__:
+        pytest.skip("the import of an editable installation looks for changed sources first")
     code = (
-        "import time; start = time.perf_counter(); import numpy; middle = time.perf_counter();"
-        "import paretopo_core; print((time.perf_counter() - middle) / (middle - start))"
+        "from time import process_time as now; start = now(); import numpy; middle = now();"
+        "import paretopo_core; print((now() - middle) / (middle - start))"
     )
     assert min(float(python(code)) for _ in range(3)) < 1
 
