@@ -25,7 +25,7 @@ if [ ${#pythons[@]} = 0 ]; then
   done
 fi
 wheels=${PARETOPO_WHEELS:-manylinux_2_28_x86_64 manylinux_2_28_aarch64 musllinux_1_2_x86_64 musllinux_1_2_aarch64 \
-  macosx_11_0_arm64 macosx_10_13_x86_64 win_amd64}
+  macosx_11_0_arm64 win_amd64}
 most=$((3 * 1024 * 1024)) # bytes of a wheel
 
 tools=build/wheels/tools
