@@ -621,7 +621,7 @@ def test_hooks_for_other_trainers_give_the_same_advantages(tmp_path):
     switches = RECIPES[0] | {"paretopo__multiplier_on": "none"}
     session = new_session(tmp_path, SETTINGS + tables, **switches)
     steps, compute = [], session.advantages
-    session.advantages = lambda groups: steps.append(groups) or compute(groups)
+    session.advantages = lambda groups, kept=None: steps.append(groups) or compute(groups, kept)
     advantages = play(OnTRL(session))
     names, config, state = ["a", "b", "c"], session.config.paretopo, None
     estimator = ParetoAdvantageEstimator(names, config)
