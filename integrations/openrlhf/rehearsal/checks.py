@@ -31,10 +31,12 @@ class RehearsalFailed(RuntimeError):
 class RehearsedSession(Session):
     """A session that also records the controller's inputs and outputs."""
 
-    def advantages(self, groups: Sequence[Sequence[Rollout]]) -> list[NDArray[np.float64]]:
+    def advantages(
+        self, groups: Sequence[Sequence[Rollout]], given: NDArray[np.float64] | None = None
+    ) -> list[NDArray[np.float64]]:
         """Return the session's advantages; record them with their inputs for the checks."""
         before = self.controller.state_dict()
-        advantages = super().advantages(groups)
+        advantages = super().advantages(groups, given)
         weights = self.weights_of(groups)
         entry = {
             "step": self.controller.steps_taken,

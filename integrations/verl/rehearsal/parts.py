@@ -185,10 +185,10 @@ class RehearsedTrainer(ParetoPPOTrainerSync):
         weights: list[Any] = []
         ask = self.session.advantages
 
-        def note(groups: Any) -> Any:
+        def note(groups: Any, given: Any = None) -> Any:
             scored.extend([*one.rewards] for group in groups for one in group)
             weights.append(self.session.weights_of(groups))
-            return ask(groups)
+            return ask(groups, given)
 
         self.session.advantages = note  # type: ignore[method-assign]
         try:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from paretopo.config.keys import ConfigError, argument, check_section, key
 from paretopo.config.objectives import DEFAULT_WEIGHTS, Objective
@@ -145,7 +145,7 @@ HYPERVOLUME_ESTIMATORS = frozenset({"hypervolume", "hypervolume_gd2po"})
 OF_SUCCESS = HYPERVOLUME_ESTIMATORS | {"worth", "gr3"}
 UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
 # The estimator for rewards without known units: it scales each of them separately.
-OF_UNKNOWN_UNITS = "gd2po"
+OF_UNKNOWN_UNITS: Final = "gd2po"
 # Estimators whose gradient is that of the weighted sum of the mean rewards.
 LINEAR = frozenset({"rloo", "dr_grpo"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
