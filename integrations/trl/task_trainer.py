@@ -1,7 +1,7 @@
 """The trainer of `paretopo train`: it reads each prompt once for all rollouts of its group.
 
-Greedy tokens, sums and gradients equal those of TRL's own passes up to rounding. Sampled tokens have
-the same distribution and other draws, because rows that ended leave the batch every 16 tokens.
+Greedy tokens, sums and gradients equal those of TRL's own passes up to rounding. Sampled tokens
+have the same distribution and other draws, because ended rows leave the batch every 16 tokens.
 """
 
 from __future__ import annotations
