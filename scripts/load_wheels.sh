@@ -11,7 +11,7 @@ out=$(realpath "${1:?usage: scripts/load_wheels.sh OUT}")
 for python in python3.11 python3.12 python3.13 python3.14 python3.14t; do
   version=${python#python} && version=${version//./}
   wheel=$(echo "$out"/paretopo_core-*-cp"$version"-manylinux_2_28_x86_64.whl)
-  if [ ! -f "$wheel" ] || ! $python -m venv --clear build/wheels/load 2> /dev/null; then
+  if [ ! -f "$wheel" ] || ! $python -m venv --clear build/wheels/load > /dev/null 2>&1; then
     echo "$python: not loaded, for lack of its wheel or of the interpreter"
     continue
   fi
