@@ -61,6 +61,7 @@ def test_real_dtypes_are_widened_exactly(operation, dtype):
 
 
 def test_bools_and_unsigned_integers(operation):
+    """optuna#2421."""
     points = np.abs(grid()) % 2
     expected = operation(points)
     for dtype in ("bool", "uint8", "uint16", "uint32", "uint64"):

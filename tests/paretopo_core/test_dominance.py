@@ -120,6 +120,7 @@ def test_filters_without_near_duplicates_equal_their_definition(send, batch, kee
 
 
 def test_points_that_differ_by_rounding_are_one_where_boxes_part_them(send):
+    """discopt PR 480."""
     rng = np.random.default_rng(3)
     for _ in range(100):
         x, y = np.round(rng.random(2), 3)

@@ -87,6 +87,7 @@ def test_operations_of_the_cpu_refuse_arrays_on_a_gpu(name):
 
 @pytest.mark.parametrize("name", VOLUMES)
 def test_values_without_a_volume_are_named(name):
+    """pagmo2#382."""
     run, points = CALLS[name].run, np.ones((3, 4, 2))
     points[1, 2, 0], points[2, 0, 1] = np.nan, np.inf
     with pytest.raises(ValueError, match=r"s\[1, 2, 0\] is NaN"):

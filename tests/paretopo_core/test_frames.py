@@ -284,6 +284,7 @@ def test_nullable_columns_become_floats(name, pandas):
 
 
 def test_missing_values_are_nan(pandas):
+    """aiconfigurator PR 979, SMAC3#225."""
     frame = pandas.DataFrame({"a": pandas.array([1, None], dtype="Int64"), "b": [1.0, 2.0]})
     np.testing.assert_array_equal(
         pp.pareto_rank(frame), pp.pareto_rank(np.array([[1.0, 1.0], [np.nan, 2.0]]))

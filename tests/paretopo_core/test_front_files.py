@@ -42,6 +42,7 @@ def test_blank_lines_part_the_sets(tmp_path):
 
 
 def test_fronts_of_one_file_have_volumes(tmp_path):
+    """jMetalPy#33, jMetalPy#119, jMetalPy#85."""
     path = tmp_path / "runs"
     path.write_text("1 2\n2 1\n\n0 0\n")
     assert [pp.hypervolume(f, ref=3, maximise=False) for f in pp.read_fronts(path)] == [3, 9]

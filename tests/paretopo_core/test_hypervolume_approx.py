@@ -112,6 +112,7 @@ def test_wrong_arguments():
 
 @pytest.mark.parametrize("objectives", [2, 3, 5, 8])
 def test_contributions_are_unbiased_and_their_errors_are_the_spread(objectives):
+    """pagmo2#582."""
     points = large_set("sphere", 25, objectives, seed=2)
     exact = pp.hv_contributions(points, -0.1)
     draws = [pp.hv_contributions_approx(points, -0.1, samples=256, seed=s) for s in range(60)]

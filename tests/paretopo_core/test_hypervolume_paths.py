@@ -45,6 +45,7 @@ def by_inclusion_exclusion(sides):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objectives", range(1, 17))
 def test_few_points_in_any_number_of_objectives(each_isa, objectives, kind):
+    """DEAP#677, libmoon#6, Ax#5034."""
     for count in (1, 2, 3, 4, 5, 9):
         points = points_of(kind, count, objectives, seed=count)
         volume = each_isa(lambda points=points: pp.hypervolume(points, 0))

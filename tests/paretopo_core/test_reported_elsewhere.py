@@ -1,115 +1,16 @@
 """Reports from the trackers of other libraries, and from reviews: each has an answer here.
 
-``HELD_ELSEWHERE`` names the test that answers a report. ``ANSWERS`` has reports that one call
-answers, and each function below one more. ``NOT_OFFERED`` lists the wishes that are still open.
+``ANSWERS`` has reports that one call answers, and each function below one more.
 """
 
-import ast
 import sys
 from itertools import islice, permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import paretopo_core as pp
 from paretopo_core import reference
-
-FOLDER = Path(__file__).parent
-
-# By file: the report and the name of its test.
-HELD_ELSEWHERE = {
-    "test_leaving": {
-        "a process ends during a call": "process_ends_by_any_way",
-        "a process forks while a thread is in an archive": (
-            "a_child_of_fork_finds_archives_between_two_additions"
-        ),
-    },
-    "test_ranges": {
-        "one far point hides others": "one_far_point_does_not_hide_the_others",
-        "small distances are lost": "distances_keep_their_digits",
-        "uncrowded contributions overflow": "uncrowded_distances_keep_their_digits",
-        "a gradient is float32 in part": "gradient_of_expected_hypervolume_has_double_precision",
-    },
-    "test_dominance": {
-        "a value over epsilon overflows": "boxes_narrower_than_floats_hold_one_value_each",
-        "violations of several constraints": "constraints_of_a_point_add_up",
-        "discopt PR 480: near duplicates in a front": (
-            "points_that_differ_by_rounding_are_one_where_boxes_part_them"
-        ),
-    },
-    "test_bounded_archives": {
-        "filter and archive differ in boxes": "boxes_are_those_of_the_filter_from_1e_300_to_1e300",
-    },
-    "test_crowding": {"a flat objective changes crowding": "a_constant_objective_adds_nothing"},
-    "test_select": {
-        "a flat objective changes survivors": "a_constant_objective_changes_no_survivor",
-        "pymoo#794, PR 556: a seed gives other survivors": "seeds_and_lengths_of_directions",
-    },
-    "test_wrong_types": {
-        "arguments of a wrong type pass": "wrong_type_is_refused_by_name",
-        "masked arrays lose their mask": "wrong_type_is_refused_by_name",
-        "a missing reference is not named": "a_missing_reference_is_refused",
-        "a lazy frame is not named": "lazy_and_one_time_inputs_are_refused_with_advice",
-    },
-    "test_compat_moocore": {
-        "unequal numbers of runs": "unequal_run_counts_are_compared_by_share",
-        "moocore's frames become arrays": "a_frame_stays_a_frame",
-        "moocore's surfaces have another order": "rows_of_attainment_are_in_moocores_order",
-        "moocore ranks points without objectives": "without_objectives_all_points_are_equal",
-        "moocore's errors have another class": "errors_name_the_argument_and_have_moocores_class",
-        "moocore's runs must be together": "runs_may_be_interleaved",
-    },
-    "test_archive": {
-        "no archive without its volume": "without_a_reference_it_has_the_same_members",
-    },
-    "test_frames": {
-        "a column of text is not named": "text_columns_are_named",
-        "a frame loses its index": "a_value_for_each_point_keeps_the_index",
-        "aiconfigurator PR 979, SMAC3#225: missing values in front": "missing_values_are_nan",
-    },
-    "test_wrong_names": {
-        "names of other libraries are not understood": "every_function_names_the_right_argument",
-    },
-    "test_front_files": {
-        "front files of jMetal, PISA, Platypus, pymoo": "text_of_many_programs_is_read",
-        "jMetalPy#33, #119, #85: no volume of a file": "fronts_of_one_file_have_volumes",
-    },
-    "test_arrays": {
-        "optuna#2421: integers wrap": "bools_and_unsigned_integers",
-        "strided arrays": "layout_does_not_matter",
-        "memory maps": "read_only_memory_maps_are_fine",
-    },
-    "test_sizes": {"moocore#74, pymoo#797: duplicates in ranks": "sets_around_every_bound"},
-    "test_hypervolume_paths": {
-        "DEAP#677, libmoon#6, Ax#5034: 15 objectives": "few_points_in_any_number_of_objectives",
-    },
-    "test_hypervolume_approx": {
-        "pagmo2#582: the least contributor of many objectives": (
-            "contributions_are_unbiased_and_their_errors_are_the_spread"
-        ),
-    },
-    "test_every_operation": {
-        "pagmo2#382: a contribution of infinity": "values_without_a_volume_are_named",
-    },
-}
-
-NOT_OFFERED = {
-    "reference directions of the least Riesz energy": "riesz_directions",
-    "pymoo PR 342: crowding by entropy or by several neighbours": "entropy_crowding",
-}
-
-
-@pytest.mark.parametrize("file", HELD_ELSEWHERE)
-def test_the_tests_of_reports_exist(file):
-    tree = ast.parse((FOLDER / f"{file}.py").read_text(encoding="utf-8"))
-    there = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
-    assert {f"test_{name}" for name in HELD_ELSEWHERE[file].values()} <= there
-
-
-@pytest.mark.parametrize("report", NOT_OFFERED)
-def test_open_wishes_are_not_met(report):
-    assert NOT_OFFERED[report] not in pp.__all__  # once it is, its report gets a test
 
 
 def filled_twice():

@@ -115,6 +115,7 @@ def test_removal_keeps_one_of_a_crowd():
 
 
 def test_seeds_and_lengths_of_directions():
+    """pymoo#794, pymoo PR 556."""
     points = large_set("sphere", 200, 3)
     directions = pp.reference_directions(3, 3)
 

@@ -30,6 +30,7 @@ def same(ours, theirs):
 @pytest.mark.parametrize("kind", LARGE_KINDS)
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 7, 13])
 def test_sets_around_every_bound(isa, kind, objectives, dtype):
+    """moocore#74, pymoo#797."""
     if kind == "antichain" and objectives < 2:
         pytest.skip("needs two objectives")
     rng = np.random.default_rng(objectives)
