@@ -29,7 +29,9 @@ def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     try:
         with partial.open("wb") as file:
             if ending == ".json":
-                file.write(json.dumps(_without_infinity(state), allow_nan=False).encode())
+                if state["hypervolume"] == math.inf:  # the only number of a state that can be
+                    state = {**state, "hypervolume": "inf"}
+                file.write(json.dumps(state, allow_nan=False).encode())
             else:
                 np.savez(file, **_arrays_of(state))
         partial.replace(target)
@@ -91,11 +93,6 @@ def _arrays_of(state: Mapping[str, Any]) -> dict[str, Any]:
     texts = [key for key in _TEXTS if key in state]
     arrays |= {key: np.asarray(json.dumps(state[key], allow_nan=False)) for key in texts}
     return arrays
-
-
-def _without_infinity(state: Mapping[str, Any]) -> dict[str, Any]:
-    is_infinite = state["hypervolume"] == math.inf  # the only number of a state that can be
-    return {**state, "hypervolume": "inf"} if is_infinite else dict(state)
 
 
 def _state_of(data: bytes) -> dict[str, Any]:
