@@ -136,15 +136,15 @@ def _are_names(fields: list[str], number: int) -> bool:
 def _in_arrays(data: bytes) -> list[np.ndarray]:
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        names = [] if isinstance(loaded, np.ndarray) else loaded.files
-        name = "F" if "F" in names else "".join(names[:1])
-        array = loaded if isinstance(loaded, np.ndarray) else loaded[name]  # and no other
+        held = {"": loaded} if isinstance(loaded, np.ndarray) else loaded
+        name = "F" if "F" in held else next(iter(held), "")
+        array = held[name] if name == "F" or len(held) == 1 else None  # and no other
     except Exception as error:  # of a file of another kind, cut short or made to hurt, any
         raise ValueError(
             f"no file of NumPy's arrays, or one with a pickle in it: {error}"
         ) from error
-    if name != "F" and len(names) > 1:
-        raise ValueError(f"must hold one array, or one called F, got {sorted(names)}")
+    if array is None:
+        raise ValueError(f"must hold one array, or one called F, got {sorted(held)}")
     if array.dtype.kind not in "fiu" or array.ndim not in (2, 3) or array.shape[-1] == 0:
         raise ValueError(
             "must hold real numbers of shape (points, objectives) or (sets, points, objectives), "
