@@ -37,7 +37,7 @@ def align(
     """
     pairs = list(zip(described, values, strict=True))
     sets = (points, *(value for (_, kind), value in pairs if kind == "sets"))
-    names = next((table.names for each in sets if (table := table_of(each)) is not None), None)
+    names = next((list(each.columns) for each in sets if table_of(each) is not None), None)
     own = rows = table_of(points)
     aligned, whose = [], ""
     for (name, kind), given in pairs:
@@ -87,11 +87,6 @@ class Table:
         return bool(
             dtype.is_float() or dtype.is_integer() or dtype == sys.modules["polars"].Boolean
         )
-
-    @property
-    def names(self) -> list[Any]:
-        """The labels of the columns."""
-        return list(self._frame.columns)
 
     def align_rows(self, value: Any, name: str) -> Any:
         """Return values with an index in the order of the rows.
