@@ -252,7 +252,7 @@ def _compose_reference(points: Any, maximise: Maximise, mask: Any, scale: float)
     frame, columns = _columns_of(points, maximise, mask)
     library = frame.library
     with frame.ignoring_overflow():
-        ideal, nadir = _ideal(frame, columns), _nadir(frame, columns) * 1.0  # no integers
+        ideal, nadir = _ideal(frame, columns), _nadir(frame, columns)
         if scale == 0:
             return nadir
         span = abs(ideal - nadir)
