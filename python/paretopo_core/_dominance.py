@@ -22,7 +22,7 @@ from paretopo_core._operation import Composed, Operation
 from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, senses_of, signs_of
 from paretopo_core._shapes import check_per_point
-from paretopo_core._torch_arrays import is_tensor, values_of
+from paretopo_core._torch_arrays import is_tensor, turning_signs, values_of
 
 RANKS = Operation(_core.pareto_rank)
 NONDOMINATED = Operation(_core.is_nondominated)
@@ -40,14 +40,16 @@ _MAX_SQUARED = 2**26  # points, so that a double holds the square of their numbe
 
 
 def widen(tensor: Any, name: str) -> Any:
-    """Return a traced tensor as the floats that the core computes with, with its gradient.
+    """Return a tensor as the floats that the core computes with, with its gradient.
 
-    Integers that float64 may not hold are checked when the graph runs.
+    Traced integers that float64 may not hold are checked when the graph runs.
     """
     if tensor.is_complex():
         raise refuse_kind(name, f"dtype {tensor.dtype}")
     if tensor.is_floating_point():
         return tensor.float() if tensor.itemsize == 2 else tensor
+    if not is_tracing():
+        return values_of(tensor, name)
     if tensor.itemsize < 8:
         return tensor.double()
     return _EXACT.answer(tensor[..., None, None], True, None, name)[..., 0, 0]  # any shape
@@ -99,11 +101,7 @@ class Frame:
             return signs_of(minimised_bits(self.maximise, count), count).astype(dtype)
         from paretopo_core._torch_operators import read_senses
 
-        signs = self.library.ones(count, dtype=dtype, device=self.points.device)
-        senses = read_senses(self.maximise, self.points)
-        return (
-            signs if senses is None else self.library.where(senses.to(signs.device), signs, -signs)
-        )
+        return turning_signs(read_senses(self.maximise, self.points), self.points, dtype)
 
     def violations(self, numbers: Any) -> Any:
         """Return the total violation of each point as a float, on the points' device."""
@@ -125,15 +123,13 @@ class Frame:
         if self.is_tensor and is_tensor(given):
             if given.is_complex() or given.dtype == self.library.bool:
                 raise refuse_kind(name, f"dtype {given.dtype}")
-            if given.is_floating_point():
-                return given
-            return widen(given, name) if is_tracing() else values_of(given, name)
+            return given if given.is_floating_point() else widen(given, name)
         is_compiling = self.is_tensor and self.library.compiler.is_compiling()
         return given if is_compiling else numbers_of(given, name)
 
     def hint_at_senses(self, ref: Any) -> None:
         """Warn if every point is worse than the reference in every objective."""
-        if self.is_tensor and (self.points.device.type != "cpu" or is_tracing()):
+        if not can_read(self.points):
             return
         signs = self.signs(self.points.dtype)
         worse = (self.points * signs < self.library.asarray(ref) * signs).all(-1)
@@ -363,9 +359,8 @@ def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:
     if n_below is None:
         return RANKS.answer(frame.points, frame.maximise, mask)
     points = frame.points
-    is_here = not frame.is_tensor or (points.device.type == "cpu" and not is_tracing())
     is_large = points.shape[-2] >= _MANY and points.shape[-1] >= _OBJECTIVES
-    if is_here and is_large and n_below <= _PART * points.shape[-2]:
+    if can_read(points) and is_large and n_below <= _PART * points.shape[-2]:
         senses = senses_of(frame.maximise, points.shape[-1])
         if not frame.is_tensor:
             return _front_by_front(points, senses, mask, n_below)
@@ -430,6 +425,11 @@ def is_tracing() -> bool:
     from paretopo_core import _torch_calls
 
     return _torch_calls.is_tracing()
+
+
+def can_read(points: Any) -> bool:
+    """Return True if torch does not hide the values, and no GPU makes the host wait for them."""
+    return not is_tensor(points) or (points.device.type == "cpu" and not is_tracing())
 
 
 def refuse_tracing(points: Any, function: str) -> None:

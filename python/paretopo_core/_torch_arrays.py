@@ -146,17 +146,19 @@ def apply_signs(values: Any, signs: np.ndarray) -> Any:
     return values * _torch().from_numpy(signs).to(values)
 
 
+def turning_signs(senses: Any, points: Any, dtype: Any) -> Any:
+    """Return -1 where smaller is better, 1 elsewhere; senses of None are True everywhere."""
+    signs = _torch().ones(points.shape[-1], dtype=dtype, device=points.device)
+    return signs if senses is None else _torch().where(senses.to(signs.device), signs, -signs)
+
+
 def turn_towards(senses: Any, ref: Any, points: Any) -> tuple[Any, Any, Any]:
     """Return points and references in float64 with their signs, and these signs.
 
-    Larger is better then. ``senses`` has a bool for each objective, True if larger is better; None
-    if it is better everywhere. A reference per set gets a dimension for the points.
+    Larger is better then. A reference per set gets a dimension for the points.
     """
-    torch = _torch()
-    signs = torch.ones(points.shape[-1], dtype=torch.float64, device=points.device)
-    if senses is not None:
-        signs = torch.where(senses.to(points.device), signs, -signs)
-    corners = ref.to(points.device, torch.float64) * signs
+    signs = turning_signs(senses, points, _torch().float64)
+    corners = ref.to(signs) * signs
     return points.double() * signs, corners[..., None, :] if ref.dim() > 1 else corners, signs
 
 

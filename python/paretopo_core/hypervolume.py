@@ -183,8 +183,9 @@ def hv_contributions(
 
 def turn_slopes(batch: Batch, slopes: Any) -> Any:
     """Flip derivatives to the senses of the caller's values."""
-    turned = batch.signs is not None
-    return batch.library.apply_signs(slopes, batch.signs) + 0.0 if turned else slopes
+    if batch.signs is None:
+        return slopes
+    return batch.library.apply_signs(slopes, batch.signs) + 0.0
 
 
 def _leave_out_dominated(

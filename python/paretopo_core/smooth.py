@@ -12,11 +12,11 @@ import numpy as np
 
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._cuda_arrays import ask_for_tensor
-from paretopo_core._dominance import is_tracing, widen
+from paretopo_core._dominance import can_read, widen
 from paretopo_core._numbers import number_of, real_array
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._shapes import parts_of
-from paretopo_core._torch_arrays import check_dense, values_of
+from paretopo_core._torch_arrays import check_dense
 from paretopo_core._types import Array, PerPoint, Points
 
 
@@ -121,9 +121,7 @@ def _values(points: Any) -> tuple[Any, Any]:
     if torch is not None and isinstance(points, torch.Tensor):
         library = torch
         check_dense(points, "points")
-        values = points
-        if not points.is_floating_point():
-            values = (widen if is_tracing() else values_of)(points, "points")
+        values = points if points.is_floating_point() else widen(points, "points")
     else:
         library = np
         ask_for_tensor(points)
@@ -133,22 +131,17 @@ def _values(points: Any) -> tuple[Any, Any]:
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"
         )
     # Two equal infinities have no difference.
-    if not _forces_wait(values, library) and not bool(library.isfinite(values).all()):
+    if can_read(values) and not bool(library.isfinite(values).all()):
         raise ValueError("points must be finite, got NaN or infinity")
     return values, library
 
 
 def _in_parts(work: Callable[[slice], Any], values: Any, library: Any) -> Any:
     """Join the rows that the work returns for parts of the points."""
-    if _forces_wait(values, library):
+    if not can_read(values):
         return work(slice(None))
     parts = parts_of(values.shape[-2], math.prod(values.shape))
     return library.concatenate([work(rows) for rows in parts], -2)
-
-
-def _forces_wait(values: Any, library: Any) -> bool:
-    """Return True if reading a value would make the host wait for a GPU, or cannot be traced."""
-    return library is not np and (values.device.type != "cpu" or is_tracing())
 
 
 def _sigmoid(x: Any, library: Any) -> Any:
