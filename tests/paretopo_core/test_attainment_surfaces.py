@@ -63,11 +63,7 @@ def test_wrong_arguments():
         ((np.ones((3, 4)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
         ((np.ones((2, 3, 2)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
         ((points, [0, 0]), {}, r"sets must have shape \(3,\)"),
-        (
-            (points, [0, np.nan, 1]),
-            {},
-            r"sets must name the run of each point, got NaN at \[1\]",
-        ),
+        ((points, [0, np.nan, 1]), {}, r"sets must name the run of each point, got NaN at \[1\]"),
         ((points, [0, 0, 0]), {"percentiles": [101]}, "percentiles must be from 0 to 100"),
         ((points, [0, 0, 0]), {"percentiles": [np.nan]}, "percentiles must be from 0 to 100"),
         (([[1.0, np.nan]], [0]), {}, r"points\[0, 1\] is nan"),

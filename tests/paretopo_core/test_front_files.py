@@ -85,19 +85,10 @@ def test_arrays_of_numpy_are_read(tmp_path):
         ("1 2\n3 1_000\n", "line 2 must hold numbers, got '1_000'"),
         ("1 2\n3 \u0664\n", "line 2 must hold numbers, got '\u0664'"),
         (",f1,f2\n0,1,2\n", "line 1 has a column without a name, as pandas writes its index"),
-        (
-            "1 2\n50% 3\n",
-            "line 2 must hold numbers, got '50%': write 50 % as 0.5",
-        ),
+        ("1 2\n50% 3\n", "line 2 must hold numbers, got '50%': write 50 % as 0.5"),
         ("50 % 3\n", "line 1 must hold numbers, got '%': write 50 % as 0.5"),
-        (
-            "1 2 % end\n",
-            "line 1 must hold numbers, got '%': .* begin a comment after",
-        ),
-        (
-            "model,f1\nA,1\n",
-            r"line 2 must .*, got 'A': keep only columns of numbers",
-        ),
+        ("1 2 % end\n", "line 1 must hold numbers, got '%': .* begin a comment after"),
+        ("model,f1\nA,1\n", r"line 2 must .*, got 'A': keep only columns of numbers"),
         ("1 9007199254740993\n", "line 1 holds integers from 9007199254740993 .* cannot hold"),
         ("1,5;2,5\n", "line 1 must hold numbers, got '1,5'"),
     ],
@@ -120,11 +111,7 @@ def test_text_that_is_no_front_is_refused_by_its_line(tmp_path, text, message):
         ("a.json", b'[{"objectives": [1, true]}]', "solution 0 must have a list of numbers"),
         ("a.json", b'[{"objectives": [1]}, {"objectives": [1, 2]}]', "solution 1 must have 1 obj"),
         ("a.json", b"[]", "holds no points"),
-        (
-            "a.json",
-            b'[{"objectives": [1, 1152921504606846977]}]',
-            "solution 0 holds integers",
-        ),
+        ("a.json", b'[{"objectives": [1, 1152921504606846977]}]', "solution 0 holds integers"),
         ("a.json", b'[{"objectives": [1' + 400 * b"0" + b"]}]", "solution 0 holds integers from 2"),
         ("a.npz", b"PK\x03\x04", "no file of NumPy's arrays"),
         ("a.npy", b"\x93NUMPY", "no file of NumPy's arrays"),
@@ -143,10 +130,7 @@ def test_arrays_of_another_kind_are_refused(tmp_path):
         ({"F": np.zeros(3)}, r"got dtype float64 and shape \(3,\)"),
         ({"F": np.array([["1", "2"]])}, "must hold real numbers"),
         ({"F": np.array([[1, None]])}, "with a pickle in it"),
-        (
-            {"F": np.array([[2**60 + 1, 1]])},
-            "F holds integers from 1 to 1152921504606846977",
-        ),
+        ({"F": np.array([[2**60 + 1, 1]])}, "F holds integers from 1 to 1152921504606846977"),
         ({"f": np.array([[2**63]], np.uint64)}, "f holds integers from 9223372036854775808 to"),
     ):
         np.savez(path, **arrays)
