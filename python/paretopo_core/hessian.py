@@ -183,9 +183,7 @@ def _sweep(
 
 _HESSIAN = Operation(
     Composed(
-        "hypervolume_hessian",
-        (("ref", "corners"),),
-        (("array", "int64"), ("array", "float64")),
+        "hypervolume_hessian", (("ref", "corners"),), (("array", "int64"), ("array", "float64"))
     ),
     compose=_compose_hessian,
 )
