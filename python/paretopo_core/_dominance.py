@@ -129,8 +129,6 @@ class Frame:
 
     def hint_at_senses(self, ref: Any) -> None:
         """Warn if every point is worse than the reference in every objective."""
-        if not can_read(self.points):
-            return
         signs = self.signs(self.points.dtype)
         worse = (self.points * signs < self.library.asarray(ref) * signs).all(-1)
         better = self.among(~worse)

@@ -284,7 +284,7 @@ class ParetoArchive:
         """
         ref = self._measuring_from()
         volume = self._core.volume()
-        if not volume:
+        if not volume and len(self):
             Frame(self.points, self.maximise, None).hint_at_senses(ref)
         return volume
 

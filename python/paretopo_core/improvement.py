@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, host_doubles, places_of, vector_of
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._dominance import Frame, widen
+from paretopo_core._dominance import Frame, can_read, widen
 from paretopo_core._numbers import flag_of, numbers_of
 from paretopo_core._operation import Composed, Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise, senses_of
@@ -358,7 +358,8 @@ def _compose_weighted(
         lower, upper = (library.broadcast_to(each, leading + ends) for each in (lower, upper))
         numbers = library.broadcast_to(numbers, leading + ends[:1])
     volume = _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None, 0.0)
-    frame.hint_at_senses(corner)
+    if can_read(frame.points) and not volume.any():
+        frame.hint_at_senses(corner)
     return volume
 
 
