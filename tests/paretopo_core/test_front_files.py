@@ -130,6 +130,8 @@ def test_arrays_of_another_kind_are_refused(tmp_path):
         ({"F": np.zeros(3)}, r"got dtype float64 and shape \(3,\)"),
         ({"F": np.array([["1", "2"]])}, "must hold real numbers"),
         ({"F": np.array([[1, None]])}, "with a pickle in it"),
+        ({}, r"must hold one array, or one called F, got \[\]"),
+        ({"X": np.array([None]), "Y": np.zeros((2, 2))}, r"got \['X', 'Y'\]"),
         ({"F": np.array([[2**60 + 1, 1]])}, "F holds integers from 1 to 1152921504606846977"),
         ({"f": np.array([[2**63]], np.uint64)}, "f holds integers from 9223372036854775808 to"),
     ):
