@@ -246,6 +246,7 @@ def test_the_model_can_be_loaded_again(uninterrupted):
 
 
 def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
+    """Reports of state lost at a resume: trl#3247, OpenRLHF#1103."""
     config = uninterrupted.config
     config = replace(config, warmup=replace(config.warmup, shared="none"))
     run = RunFolder.create(tmp_path, config)

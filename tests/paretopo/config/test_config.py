@@ -198,6 +198,11 @@ def test_an_override_of_no_key_is_refused(name, message):
         loads("", {name: 1})
 
 
+def test_a_key_of_another_back_end_is_refused():
+    with pytest.raises(ConfigError, match=r"LoRA is for every back end: model\.lora"):
+        loads("[openrlhf]\nlora_rank = 8")
+
+
 @pytest.mark.parametrize(
     ("text", "name", "value"),
     [

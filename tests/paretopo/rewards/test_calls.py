@@ -86,6 +86,7 @@ HANGS = [lambda: time.sleep(3600), wait_for_a_lock, work_without_end, catch_ever
 
 @pytest.mark.parametrize("hang", HANGS)
 def test_a_call_that_hangs_is_interrupted(hang):
+    """A report of a hang: verl#5635."""
     began = time.monotonic()
     with pytest.raises(Hung):
         call_with_limit(hang, 0.05)

@@ -70,6 +70,7 @@ def test_functions_are_called_as_trl_calls_them(tmp_path):
     ],
 )
 def test_a_reward_that_fails_names_itself_and_the_prompt(tmp_path, body, message):
+    """A report of a wrong number of rewards: trl#6533."""
     text = (
         f"import time\ndone = False\ndef it(completions):\n    {body.replace('True', 'not done')}\n"
     )
