@@ -51,6 +51,7 @@ def serving(application):
     config = uvicorn.Config(application, host="127.0.0.1", port=0, log_level="warning")
     server = uvicorn.Server(config)
     sock = config.bind_socket()
+    sock.listen()  # clients may come before the thread
     thread = threading.Thread(target=server.run, args=([sock],))
     thread.start()
     try:
