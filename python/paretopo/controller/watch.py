@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -107,11 +108,14 @@ def share_differing(
     names: Sequence[str], groups: Iterable[NDArray[np.float64]]
 ) -> dict[str, float]:
     """Return the share of groups, (points, objectives), in which an objective's rewards differ."""
-    differ, several = np.zeros(len(names)), [*groups]
-    for group in several:
-        merged = merge_ties_of_objectives(group[None], np.ones((1, len(group)), np.bool_))[0]
-        differ += (merged != merged[:1]).any(axis=0)
-    return dict(zip(names, (differ / max(len(several), 1)).tolist(), strict=True))
+    differ, by_size = np.zeros(len(names)), defaultdict[int, list[NDArray[np.float64]]](list)
+    for group in groups:
+        by_size[len(group)].append(group)
+    for several in map(np.array, by_size.values()):
+        merged = merge_ties_of_objectives(several, np.ones(several.shape[:2], np.bool_))
+        differ += (merged != merged[:, :1]).any(axis=1).sum(axis=0)
+    count = sum(map(len, by_size.values()))
+    return dict(zip(names, (differ / max(count, 1)).tolist(), strict=True))
 
 
 def explain_idle(
