@@ -280,8 +280,8 @@ class ParetoPO:
         """Gate and filter the groups of a step; pure. Arguments and errors: :meth:`step`."""
         # Objectives of weight 0 are only recorded and teach nothing.
         columns = self._weighted_columns(self._current_weights(weights), with_first=True)
-        vectors, inside, prompts = self._check(rewards, mask, columns, prompts)
-        present = np.ones(vectors.shape[:2], np.bool_) if inside is None else inside
+        vectors, present, prompts = self._check(rewards, mask, columns, prompts)
+        inside = None if mask is None else present
         gated = merge_ties_of_objectives(self._apply_gate(vectors, inside), present)
         seen = self.judge(gated)[..., columns]
         switches = self.config
@@ -479,24 +479,21 @@ class ParetoPO:
         mask: ArrayLike | None,
         columns: NDArray[np.intp],
         prompts: Sequence[Hashable] | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None, Sequence[Hashable]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Sequence[Hashable]]:
         shape = np.shape(rewards)
         if len(shape) != 3 or shape[-1] != self.objectives:
             raise ValueError(
                 "rewards must have shape (groups, points, objectives) with "
                 f"{self.objectives} objectives, one per weight, got {shape}"
             )
-        inside, present = None, np.ones(shape[:2], np.bool_)
-        if mask is not None:
-            inside = np.asarray(mask)
-            if inside.dtype != np.bool_ or inside.shape != shape[:2]:
-                raise ValueError(
-                    f"mask must be bool of shape {shape[:2]}, got {inside.dtype} {inside.shape}"
-                )
-            present = inside
+        present = np.ones(shape[:2], np.bool_) if mask is None else np.asarray(mask)
+        if present.dtype != np.bool_ or present.shape != shape[:2]:
+            raise ValueError(
+                f"mask must be bool of shape {shape[:2]}, got {present.dtype} {present.shape}"
+            )
         prompts = range(shape[0]) if prompts is None else prompts
         vectors = read_vectors(rewards, present, self.config, columns, self.names, prompts)
-        return vectors, inside, prompts
+        return vectors, present, prompts
 
     @property
     def _teaching(self) -> list[str]:
