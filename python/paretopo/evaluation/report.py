@@ -149,12 +149,13 @@ def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
             else (f"temperature {settings['temperature']:g}, {settings['samples']} samples")
         )
         done = f"{len(one.answered)} of {manifest.get('questions')} questions"
-        lines.append(
+        line = (
             f"* **{name}**: {settings['model']}, tool {settings['tool']}, at most "
             f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
             f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
         )
-    return [*lines[:2], *map(escape_markdown, lines[2:])]
+        lines.append(escape_markdown(line))
+    return lines
 
 
 def _describe_gaps(table: Table, measured: Mapping[str, Mapping[str, Result]]) -> list[str]:

@@ -79,8 +79,8 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
             + config.dollars_per_1000_tokens * rollout.tokens / 1000.0
         )
     for one in objectives:
-        amount = components.get(one.name)
-        if amount is not None or (one.gate and one.name in components):
+        if one.name in components:
+            amount = components[one.name]
             measure = None if amount is None else one.to_measure(amount)
             components[one.name] = check_number(
                 rollout.prompt_id, one.name, measure, one.bounds, gate=bool(one.gate)
