@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -120,7 +120,10 @@ def call_with_limit(call: Callable[[], Result], seconds: float | None) -> Result
     if seconds is None:
         return call()
     if threading.current_thread() is not threading.main_thread():
-        return _call_in_thread(call, seconds)
+        outcome = start_in_thread(call, "reward")
+        if not wait([outcome], seconds).done:
+            raise Hung
+        return outcome.result()
     limit = _Limit(seconds)
     try:
         try:
@@ -242,8 +245,10 @@ def name_prompts(names: Sequence[str]) -> str:
     return f"prompt {different[0]!r}{more}"
 
 
-def _call_in_thread(call: Callable[[], Result], seconds: float) -> Result:
+def start_in_thread(call: Callable[[], Result], name: str) -> Future[Result]:
+    """Start a call in a daemon thread: the process does not wait for it."""
     outcome: Future[Result] = Future()
+    outcome.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
@@ -251,12 +256,8 @@ def _call_in_thread(call: Callable[[], Result], seconds: float) -> Result:
         except BaseException as error:
             outcome.set_exception(error)
 
-    thread = threading.Thread(target=run, name="reward", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise Hung
-    return outcome.result()
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return outcome
 
 
 class _Limit:

@@ -11,8 +11,7 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from paretopo.parsing import parse_json
+from paretopo.rewards.calls import start_in_thread
 from paretopo.tools.search_engine.corpus import Corpus
 
 _BACKLOG = 1024  # connections that wait to be taken
@@ -141,24 +141,12 @@ class _Server:
         self._waiting += 1
         try:
             async with self._free:
-                result = await self._run(partial(self._search, queries, topk, with_scores))
+                search = partial(self._search, queries, topk, with_scores)
+                # A server that stops must not wait for a search.
+                result = await asyncio.wrap_future(start_in_thread(search, "search"))
         finally:
             self._waiting -= 1
         return JSONResponse({"result": result})
-
-    async def _run(self, search: Callable[[], list[list[Any]]]) -> list[list[Any]]:
-        """Search in a daemon thread, because a stopped server must not wait for it."""
-        outcome = Future[list[list[Any]]]()
-        outcome.set_running_or_notify_cancel()
-
-        def run() -> None:
-            try:
-                outcome.set_result(search())
-            except BaseException as error:
-                outcome.set_exception(error)
-
-        threading.Thread(target=run, name="search", daemon=True).start()
-        return await asyncio.wrap_future(outcome)
 
     async def _read_body(self, request: Request) -> bytes:
         most, body = self._limits.body_kb * 1024, bytearray()
