@@ -75,7 +75,9 @@ class ParetoAdvantageEstimator:
             )
         columns = [repeated_batch[f"reward/{name}"].flatten() for name in self.objectives]
         vectors = torch.stack([one.double() for one in columns], dim=-1).cpu()
-        vectors[:, 0] = self._round_threshold(columns[0].cpu(), vectors[:, 0])
+        # A gate equal to the threshold in its own dtype stays equal in float64.
+        threshold = self.controller.config.threshold
+        vectors[columns[0].cpu() == threshold, 0] = threshold
         first: dict[tuple[int, ...], str] = {}
         prompts = [
             first.setdefault(tuple(one), f"of row {row}")
@@ -83,10 +85,3 @@ class ParetoAdvantageEstimator:
         ]
         step = step_by_group(self.controller, vectors.numpy(), prompts)
         return spread_over_tokens(step.advantages, rewards, mask)
-
-    def _round_threshold(self, gate: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        """Return the values of the gate; one equal to the threshold stays equal in float64."""
-        threshold = self.controller.config.threshold
-        if not gate.is_floating_point():
-            return values
-        return values.masked_fill(gate == torch.tensor(threshold, dtype=gate.dtype), threshold)
