@@ -265,9 +265,9 @@ def decide(given: str, answer: str) -> bool | None:
         return bool(mine) and (_is_percentage(answer) or not _is_percentage(given))
     if normalise_answer(given, join_groups=False) == normalise_answer(answer, join_groups=False):
         return True  # a list of numbers of three digits
-    choices = split_choice(given), split_choice(answer)
-    if choices[0] and choices[1] and (not choices[0][1] or not choices[1][1]):
-        return choices[0][0] == choices[1][0]
+    chosen, right = split_choice(given), split_choice(answer)
+    if chosen and right and not (chosen[1] and right[1]):
+        return chosen[0] == right[0]
     if in_base := _IN_A_BASE.fullmatch(theirs):
         found = _IN_A_BASE.fullmatch(mine)
         return found is not None and _split_base(found) == _split_base(in_base)

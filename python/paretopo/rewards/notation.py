@@ -184,12 +184,11 @@ def write_as_sets(known: str, given: str) -> tuple[str, str]:
         names = [set[str](_PARAMETER.findall(side)) for side in (known, given)]
         if len(names[0]) == len(names[1]) == 1:
             given = _PARAMETER.sub(names[0].pop(), given)
-    sets, sides = [_write_set(side) for side in (known, given)], (known, given)
+    sets = _write_set(known), _write_set(given)
     # Two inequalities keep the names of their variables, which a set has not.
-    if None not in sets and not any(map(_OR.search, sides)):
+    if None not in sets and not (_OR.search(known) or _OR.search(given)):
         return known, given
-    wrote = [one or side for one, side in zip(sets, sides, strict=True)]
-    return wrote[0], wrote[1]
+    return sets[0] or known, sets[1] or given
 
 
 def split_choice(text: str) -> tuple[str, str] | None:
