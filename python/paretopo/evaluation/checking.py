@@ -25,28 +25,20 @@ _COMMAND = re.compile(r"\\[a-zA-Z]+ ?")
 Rewrite = Callable[[str], str]
 
 
-def _write_unicode(text: str) -> str:
-    return _COMMAND.sub(lambda m: _UNICODE.get(m[0].strip(), m[0]), to_latex(text))
-
-
-def _add_nothing(text: str) -> str:
-    return f"{text}+0" if _TERM.fullmatch(text) else text
-
-
 # A form that equals its answer as a text is not tried.
 _MATHEMATICS: dict[str, Rewrite] = {
     "between dollar signs": lambda text: f"${text}$",
     "with a full stop": lambda text: f"{text}.",
     "with \\dfrac": lambda text: re.sub(r"\\[dt]?frac(?![a-zA-Z])", r"\\dfrac", text),
     "with \\left and \\right": lambda text: re.sub(
-        r"(?<!\\left)(?<!\\right)(?:(\()|(\)))",
-        lambda m: r"\left(" if m[1] else r"\right)",
-        text,
+        r"(?<!\\left)(?<!\\right)[()]", lambda m: r"\left(" if m[0] == "(" else r"\right)", text
     ),
     "with other blanks": lambda text: re.sub(r"\s*([,+<>=])\s*", r" \1 ", text),
-    "in Unicode": _write_unicode,
+    "in Unicode": lambda text: _COMMAND.sub(
+        lambda m: _UNICODE.get(m[0].strip(), m[0]), to_latex(text)
+    ),
     "as a decimal": lambda text: f"{text}.0" if _WHOLE.fullmatch(text) else text,
-    "plus zero": _add_nothing,
+    "plus zero": lambda text: f"{text}+0" if _TERM.fullmatch(text) else text,
 }
 _WORDS: dict[str, Rewrite] = {
     "in capitals": str.upper,
