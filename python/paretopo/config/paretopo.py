@@ -90,8 +90,7 @@ def _are_shares(objectives: Sequence[Objective], *, gated: bool) -> bool:
     """Return whether the recipe can weigh the rewards; next to others, a gate needs no unit."""
     weighed = objectives[gated:] or objectives
     return (not gated or (objectives[0].low or 0.0) >= 0.0) and all(
-        one.is_share and not (gated and one is not objectives[0] and one.failure == "keeps")
-        for one in weighed
+        one.is_share and (one.gate or not gated or one.failure != "keeps") for one in weighed
     )
 
 

@@ -34,10 +34,7 @@ def warn_of_reference(
         reference: (objectives,) of the hypervolume; NaN before it is known.
     """
     # This evaluation shows the price of a saving, and the bound of a reward without one.
-    learnt = [
-        one.learns_bound or (one.economy == "saving" and one.reference is None)
-        for one in objectives
-    ]
+    learnt = [one.worst is None and one.reference is None for one in objectives]
     behind = np.flatnonzero((outcome < reference) & ~np.array(learnt))
     if not len(behind):
         return
