@@ -275,7 +275,6 @@ BEHIND = {
     "paretopo.integrations.verl.rehearsal.parts": "recomputes the steps of a rehearsal",
     "paretopo.integrations.verl.settings": "its rewards pass verl.rollouts",
 }
-WORTH = ParetoPOConfig()
 
 
 def open_door(door, folder, monkeypatch, threshold=0.0):
@@ -338,7 +337,7 @@ def test_the_estimator_of_shares_refuses_negated_costs():
     vectors = [*zip(RIGHT, (-100.0, -900.0, -50.0, -5000.0), strict=True)]
     message = "'tokens' = -100.0 .* at least -1 and at most 1.*'worth' has a fixed scale.*gd2po"
     with pytest.raises(BadRollout, match=message):
-        advantages_by_group(vectors, "qqqq", WORTH, names=("correct", "tokens"))
+        advantages_by_group(vectors, "qqqq", ParetoPOConfig(), names=("correct", "tokens"))
 
 
 def find_makers():
