@@ -171,9 +171,9 @@ def test_curves_are_the_records(uninterrupted):
             for one in ("correct", "calls"):
                 tag = f"{part}/paretopo/{kind}/{one}"
                 assert_curve(curves[tag], rows, lambda row, of=kind, at=one: row[of][at])
-    # TRL's trainer sees a placeholder as the reward.
-    placeholders = ("train/reward", "train/frac_reward_zero_std", "train/rewards/")
-    assert not [tag for tag in curves if tag.startswith(placeholders)]
+    # `paretopo train` passes only `correct` to TRL, so TRL's own curves are left out.
+    left_out = ("train/reward", "train/frac_reward_zero_std", "train/rewards/")
+    assert not [tag for tag in curves if tag.startswith(left_out)]
     steps, evaluations = uninterrupted.steps(), uninterrupted.evaluations()
     assert_curve(curves["train/paretopo/loss"], steps, lambda row: row["loss"])
     assert_curve(curves["train/loss"], steps, lambda row: row["loss"])  # as TRL calls it
