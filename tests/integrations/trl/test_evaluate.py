@@ -103,17 +103,8 @@ def test_a_task_gets_the_tokens_of_trls_own_generation(calculator, tmp_path, mon
 def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
     asked = write_colours(tmp_path / "test.jsonl", "mauve", "teal", "ochre")
     out = tmp_path / "e"
-    words = [
-        "evaluate",
-        str(own.path),
-        "--trust",
-        "--tool",
-        "task",
-        "--data",
-        str(asked),
-        "--out",
-        str(out),
-    ]
+    words = ["evaluate", str(own.path), "--trust", "--tool", "task"]
+    words += ["--data", str(asked), "--out", str(out)]
     assert main(words) == 0
     [row] = RunFolder.open(out).evaluations()
     assert set(row["measured"]) == {"correct", "words", "polite"}

@@ -102,9 +102,9 @@ class Slow(Sum):
     [
         ("wait", None, Limits(1.0), "hung on prompt 'q7': .* rewards.timeout = 1 seconds"),
         ("block", None, Limits(1.0), "hung on prompt 'q7': .* rewards.timeout = 1 seconds"),
-        ("wait", 0.1, Limits(), "on prompt 'q7': TimeoutError: .* 0.1 seconds, the task's timeout"),
+        ("wait", 0.5, Limits(), "on prompt 'q7': TimeoutError: .* 0.5 seconds, the task's timeout"),
         ("block", None, Limits(1.0, retries=1), None),
-        ("wait", 0.1, Limits(retries=1), None),
+        ("wait", 0.5, Limits(retries=1), None),
     ],
 )
 def test_a_scoring_ends_by_the_timeout_of_run_or_task(answer, own, limits, hung, monkeypatch):

@@ -400,14 +400,8 @@ def test_a_run_can_be_made_longer(tmp_path, monkeypatch, caplog):
     longer.args.report_to = ["wandb"]
     longer.train(resume_from_checkpoint=True)
     assert f"Training resumes after step 4, from {tmp_path / 'checkpoint-4'}" in caplog.text
-    assert (
-        seen[0]
-        == seen[-1]
-        == {
-            "WANDB_RUN_ID": RunFolder.open(tmp_path).manifest["wandb"],
-            "WANDB_RESUME": "allow",
-        }
-    )
+    name = RunFolder.open(tmp_path).manifest["wandb"]
+    assert seen[0] == seen[-1] == {"WANDB_RUN_ID": name, "WANDB_RESUME": "allow"}
     assert "WANDB_RUN_ID" not in os.environ
     run = RunFolder.open(tmp_path)
     assert [row["step"] for row in run.steps()] == [1, 2, 3, 4, 5, 6]
