@@ -17,12 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from transformers import Trainer, TrainerCallback
 
 from paretopo.config import (
-    MEASURES,
     NONE,
     OF_UNKNOWN_UNITS,
     RECIPES,
@@ -32,26 +29,16 @@ from paretopo.config import (
     expand_method,
     read_table,
 )
-from paretopo.config.keys import nearest
 from paretopo.config.methods import by_dotted_name
-from paretopo.config.notes import Note, note_named, say, warn_caller
-from paretopo.config.objectives import is_gate_name
+from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.named_rewards import NamedRewards
 from paretopo.integrations.trl.scaling import find_scaling
-from paretopo.integrations.trl.script_rewards import (
-    Names,
-    ScriptRewards,
-    check_rewards,
-    find_declared,
-    find_environments,
-    join_environments,
-    join_gates,
-    split_reward,
-)
-from paretopo.integrations.trl.session import SessionCallback
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
+from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards
+from paretopo.integrations.trl.session import FirstEvaluations, ScriptCallback, read_names
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.rewards.calls import Limits
 from paretopo.run.folder import RunFolder
 from paretopo.run.foreign import ForeignJob
@@ -64,7 +51,6 @@ _JOB = ForeignJob(
 )
 _LOGGER = logging.getLogger("paretopo")
 TRL = "trl"  # the method that keeps TRL's advantages
-_UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward function
 
 
 class ScriptSession:
@@ -118,11 +104,8 @@ class ScriptSession:
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
         self._table = read_table(config)
-        self._gates = dict(gate) if isinstance(gate, Mapping) else {}  # by suite
-        self._gate = gate if isinstance(gate, str) else None
-        self._threshold = threshold
-        self._names = None if names is None else list(names)
-        if threshold is not None and not self._gates and gate in (None, NONE):
+        self._gate, self._threshold, self._names = gate, threshold, names
+        if threshold is not None and gate in (None, NONE):
             raise ConfigError(
                 f"threshold = {threshold!r} needs gate, the name of the reward function to which "
                 f"it applies, got gate = {gate!r}"
@@ -131,12 +114,10 @@ class ScriptSession:
         if method is not None and method != TRL:
             expand_method(method)  # refuse here, not when training starts
         self.keeps_advantages = method == TRL  # those that the trainer computes
-        self._named: list[Note] = []  # of gates that were found by their names
         self._trainer: Any = None
         self.updates_per_generation = 1
         self._rewards: ScriptRewards
-        self._weights: dict[str, float]  # weights of the reward functions, by name
-        self._weighted: bool  # is any of them given?
+        self._named: NamedRewards
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
         self.adds_evaluation = False  # is the next one not of `GRPOConfig`'s schedule?
@@ -174,12 +155,14 @@ class ScriptSession:
             )
         elif trainer.is_world_process_zero() and _has_length(trainer.train_dataset):
             _warn_of_shared(trainer.train_dataset, trainer.eval_dataset)
-        self._name_functions()
+        self._named = NamedRewards(
+            trainer, self._table.get("objectives"), self._given, self._names, self._gate
+        )
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
-        self._check_names()
+        self._named.check(self._config.objectives)
         if trainer.is_world_process_zero():
-            notes = [*self._config.notes, *self._note_correct()]
+            notes = [*self._config.notes, *self._named.note_gate(self._config.objectives[0])]
             say([replace(one, text=one.in_script or one.text) for one in notes])
             self._warn_of_weights()
         if self._config.rewards.file != NONE:
@@ -195,10 +178,10 @@ class ScriptSession:
         )
         self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
         trainer.add_callback(LearningRateFactor(trainer))
-        recorded = _ScriptCallback(trainer, self, self._rewards)
+        recorded = ScriptCallback(trainer, self, self._rewards)
         trainer.add_callback(recorded)
         # Before the script's own callbacks: early stopping reads these measurements.
-        trainer.callback_handler.callbacks.insert(0, _Evaluations(recorded))
+        trainer.callback_handler.callbacks.insert(0, FirstEvaluations(recorded))
         return self._rewards
 
     @contextmanager
@@ -327,8 +310,8 @@ class ScriptSession:
         trainer = self._trainer
         args, table = trainer.args, dict(self._table)
         if "objectives" not in table:
-            table["objectives"] = self._objectives_of_functions()
-        table["objectives"] = self._choose_gate(table["objectives"])
+            table["objectives"] = self._named.make_tables()
+        table["objectives"] = self._named.mark_gate(table["objectives"], self._threshold)
         given = self._given
         if self.keeps_advantages:
             given = self._weigh_as_trl(table)
@@ -378,7 +361,7 @@ class ScriptSession:
             ConfigError: A setting has no effect on advantages that TRL computes.
         """
         given = flatten_names(by_dotted_name(table)) | flatten_names(self._given)
-        tables = [one for one in self._table.get("objectives", ()) if isinstance(one, Mapping)]
+        tables = self._named.tables
         idle = [
             *(f"objectives.{one.get('name')}.weight" for one in tables if "weight" in one),
             *(
@@ -393,7 +376,7 @@ class ScriptSession:
                 "effect: remove it, use GRPOConfig.reward_weights, or choose another method"
             )
         weights = {
-            f"objectives.{one['name']}.weight": abs(self._weights.get(one["name"], 0.0))
+            f"objectives.{one['name']}.weight": abs(self._named.weights.get(one["name"], 0.0))
             for one in table["objectives"]
         }
         return apply_method(table, "grpo", self._given | weights)
@@ -425,376 +408,46 @@ class ScriptSession:
             warns=False,
         )
 
-    def _objectives_of_functions(self) -> list[dict[str, Any]]:
-        """Return a table for each reward function with a weight, and for the gate."""
-        return [
-            {"name": name}
-            | ({"weight": abs(weight)} if self._weighted else {})
-            # TRL subtracts it, so smaller is better.
-            | ({"better": "fewer", "economy": "raw"} if weight < 0.0 else {})
-            for name, weight in self._weights.items()
-            if weight != 0.0 or name == self._gate
-        ]
-
-    def _choose_gate(self, objectives: Any) -> Any:
-        """Return the tables of the objectives, with the script's gate."""
-        named = isinstance(objectives, list | tuple) and all(
-            isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in objectives
-        )
-        if self._gate is None or not named:  # building reports the error
-            return objectives
-        if self._gates:
-            objectives = self._join_tables(objectives)
-        names = [one["name"] for one in objectives]
-        if self._gate not in (*names, NONE):
-            raise ConfigError(
-                f"gate = {self._gate!r} is not an objective; {nearest(self._gate, names)} "
-                'It is the name of a reward function, or "none"'
-            )
-        threshold = {} if self._threshold is None else {"threshold": self._threshold}
-        return [
-            {**one, "gate": one["name"] == self._gate}
-            | (threshold if one["name"] == self._gate else {})
-            for one in objectives
-        ]
-
-    def _join_tables(self, objectives: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Return the tables with one in place of those of the gates."""
-        gates = {*self._gates.values()}
-        joined = [{**one, "name": self._gate} for one in objectives if one["name"] in gates]
-        if any(one != joined[0] for one in joined):
-            raise ConfigError(
-                f"the gates {', '.join(sorted(gates))} become one objective: give their tables the "
-                "same keys"
-            )
-        return [*joined[:1], *(one for one in objectives if one["name"] not in gates)]
-
-    def _note_correct(self) -> list[Note]:
-        """Return a note if `correct`, or a gate of each environment, was found by its name."""
-        chosen = self._gate is not None or any(
-            "gate" in one for one in self._table.get("objectives", ())
-        )
-        first = self._config.objectives[0]
-        return [note_named("correct")] if first.name == "correct" and not chosen else self._named
-
     def _warn_of_weights(self) -> None:
         """Warn about `GRPOConfig`'s weights, which apply only without objectives."""
         given = self._trainer.args.reward_weights
         if given is None or "objectives" not in self._table:
             return
-        theirs = {name: abs(weight) for name, weight in self._weights.items()}
-        ours = {one.name: one.weight or 0.0 for one in self._config.objectives}
-        for one in self._config.objectives:
-            if one.function is not None:  # TRL has one weight for all values of a function
-                theirs.pop(one.name)
-        pairs = [(theirs[name], weight) for name, weight in ours.items() if name in theirs]
+        theirs, ours = self._named.weights, self._config.objectives
+        pairs = [
+            (abs(theirs[one.name]), one.weight or 0.0)
+            for one in ours
+            # TRL has one weight for all values of a function.
+            if one.name in theirs and one.function is None
+        ]
         if any(
             abs(a * d - b * c) > 1e-9 * max(abs(a * d), abs(b * c))
             for a, b in pairs
             for c, d in pairs
         ):
-            weights = ", ".join(f"{name} {weight:g}" for name, weight in ours.items())
+            weights = ", ".join(f"{one.name} {one.weight or 0.0:g}" for one in ours)
             warn_caller(
                 f"GRPOConfig.reward_weights = {list(given)} has no effect: objectives are given, "
                 f"and their weights are {weights}",
             )
 
-    def _name_functions(self) -> None:
-        """Give the reward functions the script's names, and store their weights."""
-        trainer, given = self._trainer, self._trainer.args.reward_weights
-        if self._names is not None:
-            if len(self._names) != len(trainer.reward_funcs):
-                raise ConfigError(
-                    f"names must be one for each of the {len(trainer.reward_funcs)} reward "
-                    f"functions, got {self._names}"
-                )
-            trainer.reward_func_names = self._names
-        names = trainer.reward_func_names
-        _check_different(names)
-        # Environments' own rewards come last, and `GRPOConfig` has no weights for them.
-        weights = [*(given or ()), *[1.0] * (len(names) - len(given or ()))]
-        self._weights = dict(zip(names, weights, strict=True))
-        self._weighted = given is not None
-        self._find_gates()
-        self._split_functions()
-        if self._gates:
-            self._join_gates()
-        _check_different(trainer.reward_func_names)
-
-    def _split_functions(self) -> None:
-        """Split each reward function that measures several objectives into one for each of them."""
-        trainer, table = self._trainer, self._table.get("objectives")
-        tables = [one for one in table or () if isinstance(one, Mapping)]
-        wanted = None if table is None else {one.get("name") for one in tables}
-        claimed: dict[str, list[str]] = {}
-        for one in tables:
-            key = f"objectives.{one.get('name')}.function"
-            function = self._given.get(key, one.get("function"))
-            if function is not None:
-                claimed.setdefault(function, []).append(one["name"])
-        for names, declared in find_declared(trainer).items():
-            if not claimed.keys() & {*names}:
-                parts = {
-                    part: weight
-                    for part, weight in declared.items()
-                    if wanted is None or part in wanted
-                }
-                self._weighted |= any(weight != 1.0 for weight in parts.values())
-                if parts:
-                    self._split(names, parts)
-        for name, objectives in claimed.items():
-            if name not in trainer.reward_func_names:
-                raise ConfigError(
-                    f"objectives.{objectives[0]}.function = {name!r} is not a reward function of "
-                    f"the trainer; {nearest(name, trainer.reward_func_names)}"
-                )
-            self._split((name,), dict.fromkeys(objectives, 1.0))
-
-    def _split(self, names: Names, parts: Mapping[str, float]) -> None:
-        """Replace a reward function by one for each value, with its share of the weight.
-
-        Several names are those of environments.
-        """
-        trainer, weight = self._trainer, self._weights[names[0]]
-        places = [trainer.reward_func_names.index(name) for name in names]
-        functions = [trainer.reward_funcs[at] for at in places]
-        [function, *others] = functions
-        if others:
-            kinds = find_environments(trainer)
-            function = join_environments(functions, [kinds[at].reward_components for at in places])
-        self._replace(
-            names,
-            dict(zip(parts, split_reward(function, " and ".join(names), [*parts]), strict=True)),
-            {part: weight * share for part, share in parts.items()},
-        )
-
-    def _join_gates(self) -> None:
-        """Replace the gates of the suites by one reward function."""
-        trainer, names = self._trainer, tuple(dict.fromkeys(self._gates.values()))
-        functions = dict(zip(trainer.reward_func_names, trainer.reward_funcs, strict=True))
-        for suite, name in self._gates.items():
-            if name not in functions or isinstance(functions[name], torch.nn.Module):
-                raise ConfigError(
-                    f"gate[{suite!r}] = {name!r} is not a reward function; "
-                    f"{nearest(name, functions)}"
-                )
-        missing = {*(trainer.environment_factories or {})} - {None} - self._gates.keys()
-        if missing:
-            raise ConfigError(
-                f"gate must name the gate of each environment, and lacks {sorted(missing)}: got "
-                f"{self._gates}"
-            )
-        weights = {self._weights[name] for name in names}
-        if len(weights) > 1:
-            raise ConfigError(
-                f"the gates {', '.join(names)} are one objective, so they need the same weight, "
-                f"got {sorted(weights)}"
-            )
-        self._gate = "_or_".join(names)
-        joined = join_gates({name: functions[name] for name in names}, self._gates)
-        self._replace(names, {self._gate: joined}, {self._gate: weights.pop()})
-
-    def _replace(
-        self, names: Names, functions: Mapping[str, Any], weights: Mapping[str, float]
-    ) -> None:
-        """Replace reward functions of the trainer by others, in the place of the first."""
-        trainer = self._trainer
-        places = [trainer.reward_func_names.index(name) for name in names]
-        for listed, added in (
-            (trainer.reward_funcs, functions.values()),
-            (trainer.reward_func_names, functions),
-            (trainer.reward_processing_classes, [None] * len(functions)),
-        ):
-            listed[places[0] : places[0] + 1] = added
-            for at in sorted(places[1:], reverse=True):
-                del listed[at + len(functions) - 1]
-        known = {**self._weights, **weights}
-        self._weights = {one: known[one] for one in trainer.reward_func_names}
-        trainer.reward_weights = torch.tensor([*self._weights.values()], dtype=torch.float32)
-
     def _is_given(self, name: str) -> bool:
         return name in by_dotted_name(self._table) | self._given
-
-    def _find_gates(self) -> None:
-        """Find the gate of each of several environments by its name, if the script names none."""
-        pools = getattr(self._trainer, "_environment_pool", {})
-        tables = [one for one in self._table.get("objectives", ()) if isinstance(one, Mapping)]
-        if self._gate or self._gates or len(pools) < 2 or any("gate" in one for one in tables):
-            return
-        names = self._trainer.reward_func_names
-        kinds = {kind: (names[at],) for at, kind in find_environments(self._trainer).items()}
-        found = {
-            suite: [
-                name
-                for name in getattr(one, "reward_components", kinds.get(type(one), ()))
-                if is_gate_name(name)
-            ]
-            for suite, [one, *_] in pools.items()
-        }
-        if all(len(names) == 1 for names in found.values()):
-            gates = {suite: name for suite, [name] in found.items()}
-            if len({*gates.values()}) > 1:
-                self._gates, self._named = gates, [note_named(*gates.values())]
 
     def _is_skipped(self, name: str) -> bool:
         """Return whether a failing call leaves its rollouts without the objective."""
         first = self._config.objectives[0]
         return self._config.rewards.failing == "skip" and not (first.gate and first.name == name)
 
-    def _check_names(self) -> None:
-        """Check that objectives and reward functions match by name."""
-        functions = list(self._trainer.reward_func_names)
-        objectives = [one.name for one in self._config.objectives]
-        for name in objectives:
-            if name not in functions and name not in _UNASKED:
-                raise ConfigError(
-                    f"the objective {name!r} has no reward function; {nearest(name, functions)} "
-                    "An objective is a function of reward_funcs with that name, or one of "
-                    f"{', '.join(sorted(_UNASKED))}"
-                )
-        for name, weight in self._weights.items():
-            if name not in objectives and weight != 0.0:
-                raise ConfigError(
-                    f"the reward function {name!r} is not an objective, so nothing would be "
-                    f"learnt from it; {nearest(name, objectives)} Name it in objectives, or give "
-                    "it a weight of 0 in GRPOConfig.reward_weights to only record it"
-                )
-
-
-class _ScriptCallback(SessionCallback):
-    """Passes a script's steps, evaluations and checkpoints to its session."""
-
-    def __init__(
-        self, trainer: ParetoGRPOTrainer, script: ScriptSession, rewards: ScriptRewards
-    ) -> None:
-        names = () if trainer.eval_dataset is None else _NamesOf(trainer.eval_dataset)
-        self._rewards = rewards
-        super().__init__(trainer, names)
-        self._script = script
-        self._observed: int | None = None
-        self._save_due = False
-
-    def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """Open the session: the number of steps is known."""
-        self._script.open(_state.max_steps)
-        super().on_train_begin(_args, _state, _control)
-
-    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Request an evaluation if the script has no schedule of its own."""
-        theirs = control.should_evaluate
-        self._postpone_save(state, control)
-        super().on_step_end(_args, state, control)
-        if self._trainer.eval_dataset is None:
-            control.should_evaluate = theirs
-        elif self._trainer.args.eval_strategy != "no":
-            control.should_evaluate = theirs or state.global_step >= state.max_steps
-        self._script.adds_evaluation = not theirs
-
-    def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Do not repeat the evaluation at the end of the step."""
-        self._script.adds_evaluation = False
-        if self._observed == state.global_step:
-            control.should_evaluate = False
-        self._await_evaluation()
-
-    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """Ignore an evaluation outside of training, which is the script's own."""
-        if self._trainer.session is not None:
-            super().on_prediction_step(_args, _state, _control)
-
-    def on_evaluate(self, *_: Any, **__: Any) -> None:
-        """Do nothing: `_Evaluations` passes the evaluation on."""
-
-    def take_evaluation(self, state: Any, metrics: dict[str, float] | None) -> None:
-        """Pass an evaluation to the session, once for each step."""
-        if self._trainer.session is not None and self._observed != state.global_step:
-            super().on_evaluate(None, state, None, metrics)
-            self._observed = state.global_step
-        self._await_evaluation()
-
-    def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """Add our state to the trainer's files, if a run can resume from them."""
-        self._record_left()
-        self._trainer.accelerator.wait_for_everyone()
-        if state.is_world_process_zero and self._is_between_generations(state):
-            checkpoints = Checkpoints(Path(args.output_dir), kept=None)
-            checkpoints.complete(state.global_step, self.session.state())
-
-    def on_train_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """Record the last step."""
-        self._record_left()
-
-    def _postpone_save(self, state: Any, control: Any) -> None:
-        """Postpone a save to the end of a generation: TRL does not save its rollouts."""
-        self._save_due |= control.should_save
-        last = state.global_step >= state.max_steps
-        control.should_save = self._save_due and (last or self._is_between_generations(state))
-        self._save_due &= not control.should_save
-
-    def _is_between_generations(self, state: Any) -> bool:
-        return bool(state.global_step % self._script.updates_per_generation == 0)
-
-    def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
-        """Report to the script's trackers, and to its `metric_for_best_model`."""
-        numbers = {f"eval_{name}": value for name, value in seen.items()}
-        if metrics is not None:
-            metrics.update(numbers)
-        Trainer.log(self._trainer, dict(numbers))
-
-    def _await_evaluation(self) -> None:
-        super()._await_evaluation()
-        self._rewards.await_evaluation()
-
-
-class _Evaluations(TrainerCallback):
-    """Adds the session's numbers to an evaluation's before other callbacks read them."""
-
-    def __init__(self, recorded: _ScriptCallback) -> None:
-        self._recorded = recorded
-
-    def on_evaluate(
-        self,
-        _args: Any,
-        state: Any,
-        _control: Any,
-        metrics: dict[str, float] | None = None,
-        **_: Any,
-    ) -> None:
-        """Pass the evaluation on."""
-        self._recorded.take_evaluation(state, metrics)
-
-
-class _NamesOf:
-    """Names of the prompts of a data set, read on demand."""
-
-    def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
-
-    def __iter__(self) -> Iterator[str]:
-        rows = self._dataset
-        if hasattr(rows, "select_columns"):
-            rows = rows.select_columns(
-                [one for one in ("id", "prompt", "environment") if one in rows.column_names]
-            )
-        return map(name_prompt, rows)
-
 
 def _warn_of_shared(trained: Any, held_out: Any) -> None:
     """Warn of held-out prompts that are trained on."""
-    names = [] if trained is None else [*_NamesOf(held_out)]
-    shared = {*names}.intersection(_NamesOf(trained)) if names else {}
+    names = [] if trained is None else [*read_names(held_out)]
+    shared = {*names}.intersection(read_names(trained)) if names else {}
     if shared:
         warn_caller(
             f"{len(shared)} of the {len(names)} prompts of eval_dataset are also trained on, so "
             f"evaluations measure memorised answers, the first: {min(shared)!r}",
-        )
-
-
-def _check_different(names: Sequence[str]) -> None:
-    if len({*names}) < len(names) or "<lambda>" in names:
-        raise ConfigError(
-            f"reward functions and their reward_components need different names, got {[*names]}: "
-            "give each function one, ScriptSession(names=[...])"
         )
 
 

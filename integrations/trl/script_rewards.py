@@ -15,13 +15,9 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
-from paretopo.config import SKIPPED, ConfigError
+from paretopo.config import SKIPPED
 from paretopo.integrations.trl.rewards import HANDED_OVER, count_turns
-from paretopo.integrations.trl.trainer import (
-    ParetoAdvantages,
-    ParetoGRPOTrainer,
-    name_prompt,
-)
+from paretopo.integrations.trl.trainer import ParetoAdvantages, ParetoGRPOTrainer, name_prompt
 from paretopo.rewards.calls import Limits, await_again, call_again, is_async
 from paretopo.rewards.functions import describe_function
 from paretopo.rewards.values import check_components, check_values
@@ -190,78 +186,6 @@ def _has_failed(result: Any) -> bool:
     return done and (result.cancelled() or result.exception() is not None)
 
 
-Names = tuple[str, ...]
-
-
-def find_declared(trainer: ParetoGRPOTrainer) -> dict[Names, dict[str, float]]:
-    """Return the values that reward functions and environments declare as `reward_components`.
-
-    They declare a mapping of names to weights, or a sequence of names, whose weights are then 1.
-
-    Returns:
-        A mapping of names to weights for each reward function, by its name. Environments share one,
-        by all their names: each rollout has one environment, so a value of one name is one
-        objective.
-
-    Raises:
-        ConfigError: A declaration is neither, or is empty; or two environments give one name
-            different weights.
-    """
-    found: dict[Names, dict[str, float]] = {}
-    shared: Names = ()
-    merged: dict[str, float] = {}
-    environments = find_environments(trainer)
-    for at, (name, function) in enumerate(
-        zip(trainer.reward_func_names, trainer.reward_funcs, strict=True)
-    ):
-        weights = _read_declared(environments.get(at, function), name)
-        if weights and at not in environments:
-            found[(name,)] = weights
-        elif weights:
-            differing = [one for one in weights if merged.get(one, weights[one]) != weights[one]]
-            if differing:
-                raise ConfigError(
-                    f"reward_components of {' and '.join((*shared, name))} give "
-                    f"{differing[0]!r} different weights, {merged[differing[0]]:g} and "
-                    f"{weights[differing[0]]:g}: it is one objective, so give it one weight"
-                )
-            shared, merged = (*shared, name), merged | weights
-    return found | ({shared: merged} if shared else {})
-
-
-def find_environments(trainer: ParetoGRPOTrainer) -> dict[int, Any]:
-    """Return the classes of environments with a reward, by the place of its reward function.
-
-    TRL adds these functions after the script's own, one for each class.
-    """
-    pools = getattr(trainer, "_environment_pool", {}).values()
-    kinds = [kind for kind in dict.fromkeys(type(one[0]) for one in pools) if _has_reward(kind)]
-    return dict(enumerate(kinds, len(trainer.reward_funcs) - len(kinds)))
-
-
-def _has_reward(kind: type) -> bool:
-    return callable(getattr(kind, "get_reward", None))
-
-
-def _read_declared(owner: Any, name: str) -> dict[str, float]:
-    declared = getattr(owner, "reward_components", None)
-    if declared is None:
-        return {}
-    weights = (
-        dict(declared)
-        if isinstance(declared, Mapping)
-        else dict.fromkeys(declared, 1.0)
-        if isinstance(declared, list | tuple)
-        else {}
-    )
-    if not weights or not all(isinstance(one, str) for one in weights):
-        raise ConfigError(
-            f"{name}.reward_components must be names of objectives, or a mapping of names to "
-            f"weights, got {declared!r:.80}"
-        )
-    return weights
-
-
 def join_environments(
     functions: Sequence[Callable[..., Any]], declared: Sequence[Collection[str]]
 ) -> Callable[..., Any]:
@@ -370,9 +294,6 @@ def split_reward(
 
             return waited
 
-        def called(**given: Any) -> Any:
-            return choose(objective, given, begin(given))
-
-        return called
+        return lambda **given: choose(objective, given, begin(given))
 
     return [part(objective) for objective in objectives]

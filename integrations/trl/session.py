@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from transformers import TrainerCallback
+from transformers import Trainer, TrainerCallback
 
-from paretopo.integrations.trl.trainer import SessionTrainer
+from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, SessionTrainer, name_prompt
 from paretopo.rollout import Rollout
 from paretopo.session import Session, choose_recorded
+
+if TYPE_CHECKING:
+    from paretopo.integrations.trl.script import ScriptSession
+    from paretopo.integrations.trl.script_rewards import ScriptRewards
 
 
 class SessionCallback(TrainerCallback):
@@ -121,3 +127,115 @@ class SessionCallback(TrainerCallback):
     def _await_evaluation(self) -> None:
         self._evaluated = {}
         self._evaluation_started = time.perf_counter()
+
+
+class ScriptCallback(SessionCallback):
+    """Passes a script's steps, evaluations and checkpoints to its session."""
+
+    def __init__(
+        self, trainer: ParetoGRPOTrainer, script: ScriptSession, rewards: ScriptRewards
+    ) -> None:
+        names = () if trainer.eval_dataset is None else read_names(trainer.eval_dataset)
+        self._rewards = rewards
+        super().__init__(trainer, names)
+        self._script = script
+        self._observed: int | None = None
+        self._save_due = False
+
+    def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Open the session: the number of steps is known."""
+        self._script.open(_state.max_steps)
+        super().on_train_begin(_args, _state, _control)
+
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Request an evaluation if the script has no schedule of its own."""
+        theirs = control.should_evaluate
+        self._postpone_save(state, control)
+        super().on_step_end(_args, state, control)
+        if self._trainer.eval_dataset is None:
+            control.should_evaluate = theirs
+        elif self._trainer.args.eval_strategy != "no":
+            control.should_evaluate = theirs or state.global_step >= state.max_steps
+        self._script.adds_evaluation = not theirs
+
+    def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Do not repeat the evaluation at the end of the step."""
+        self._script.adds_evaluation = False
+        if self._observed == state.global_step:
+            control.should_evaluate = False
+        self._await_evaluation()
+
+    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Ignore an evaluation outside of training, which is the script's own."""
+        if self._trainer.session is not None:
+            super().on_prediction_step(_args, _state, _control)
+
+    def on_evaluate(self, *_: Any, **__: Any) -> None:
+        """Do nothing: `FirstEvaluations` passes the evaluation on."""
+
+    def take_evaluation(self, state: Any, metrics: dict[str, float] | None) -> None:
+        """Pass an evaluation to the session, once for each step."""
+        if self._trainer.session is not None and self._observed != state.global_step:
+            super().on_evaluate(None, state, None, metrics)
+            self._observed = state.global_step
+        self._await_evaluation()
+
+    def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Add our state to the trainer's files, if a run can resume from them."""
+        self._record_left()
+        self._trainer.accelerator.wait_for_everyone()
+        if state.is_world_process_zero and self._is_between_generations(state):
+            checkpoints = Checkpoints(Path(args.output_dir), kept=None)
+            checkpoints.complete(state.global_step, self.session.state())
+
+    def on_train_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Record the last step."""
+        self._record_left()
+
+    def _postpone_save(self, state: Any, control: Any) -> None:
+        """Postpone a save to the end of a generation: TRL does not save its rollouts."""
+        self._save_due |= control.should_save
+        last = state.global_step >= state.max_steps
+        control.should_save = self._save_due and (last or self._is_between_generations(state))
+        self._save_due &= not control.should_save
+
+    def _is_between_generations(self, state: Any) -> bool:
+        return bool(state.global_step % self._script.updates_per_generation == 0)
+
+    def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
+        """Report to the script's trackers, and to its `metric_for_best_model`."""
+        numbers = {f"eval_{name}": value for name, value in seen.items()}
+        if metrics is not None:
+            metrics.update(numbers)
+        Trainer.log(self._trainer, dict(numbers))
+
+    def _await_evaluation(self) -> None:
+        super()._await_evaluation()
+        self._rewards.await_evaluation()
+
+
+class FirstEvaluations(TrainerCallback):
+    """Adds the session's numbers to an evaluation's before other callbacks read them."""
+
+    def __init__(self, recorded: ScriptCallback) -> None:
+        self._recorded = recorded
+
+    def on_evaluate(
+        self,
+        _args: Any,
+        state: Any,
+        _control: Any,
+        metrics: dict[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """Pass the evaluation on."""
+        self._recorded.take_evaluation(state, metrics)
+
+
+def read_names(dataset: Any) -> Iterator[str]:
+    """Yield the names of the prompts of a data set, which is read on demand."""
+    if hasattr(dataset, "select_columns"):
+        dataset = dataset.select_columns(
+            [one for one in ("id", "prompt", "environment") if one in dataset.column_names]
+        )
+    yield from map(name_prompt, dataset)
