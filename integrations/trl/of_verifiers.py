@@ -132,10 +132,13 @@ async def _score(task: Any, completion: Sequence[Mapping[str, Any]]) -> dict[str
         ],
     )
     limit = task.data.timeout.scoring
+    clock = asyncio.timeout(limit)
     try:
-        async with asyncio.timeout(limit):  # verifiers applies it only to rollouts of its own
+        async with clock:  # verifiers applies it only to rollouts of its own
             await task.score(trace)
     except TimeoutError:
+        if not clock.expired():  # the scoring raised it
+            raise
         raise TimeoutError(
             f"the scoring took more than {limit:g} seconds, the task's timeout.scoring; raise it"
         ) from None
