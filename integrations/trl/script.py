@@ -16,9 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from paretopo.config import (
     NONE,
     OF_UNKNOWN_UNITS,
@@ -116,7 +113,6 @@ class ScriptSession:
         self.keeps_advantages = method == TRL  # those that the trainer computes
         self._trainer: Any = None
         self.updates_per_generation = 1
-        self._rewards: ScriptRewards
         self._named: NamedRewards
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
@@ -176,13 +172,13 @@ class ScriptSession:
         check_rewards(
             trainer, limits, [one for one in trainer.reward_func_names if self._is_skipped(one)]
         )
-        self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
+        rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
         trainer.add_callback(LearningRateFactor(trainer))
-        recorded = ScriptCallback(trainer, self, self._rewards)
+        recorded = ScriptCallback(trainer, self, rewards)
         trainer.add_callback(recorded)
         # Before the script's own callbacks: early stopping reads these measurements.
         trainer.callback_handler.callbacks.insert(0, FirstEvaluations(recorded))
-        return self._rewards
+        return rewards
 
     @contextmanager
     def training(self, resume: str | bool | None) -> Iterator[str | None]:
@@ -249,10 +245,6 @@ class ScriptSession:
         if writes and trainer.eval_dataset is not None:
             self._tell_price(steps)
         trainer.session, trainer.controller = session, session.controller
-
-    def measure(self, rewards: NDArray[np.float64]) -> None:
-        """Record the rewards of a batch, from all processes."""
-        self._rewards.take(rewards)
 
     def track(self, numbers: Mapping[str, float]) -> None:
         """Record numbers of a step, to be logged with TRL's own."""

@@ -361,6 +361,8 @@ class ParetoGRPOTrainer(SessionTrainer):
         >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
     """
 
+    session_rewards: ScriptRewards
+
     def __init__(
         self,
         *args: Any,
@@ -416,7 +418,7 @@ class ParetoGRPOTrainer(SessionTrainer):
     ) -> Any:
         matrix = super()._calculate_rewards(inputs, prompts, completions, *args, **kwargs)
         if self.script is not None:
-            self.script.measure(self.rewards)
+            self.session_rewards.take(self.rewards)
         return matrix
 
     def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
