@@ -275,7 +275,9 @@ def _find_declared(
         name: _read_declared(environments.get(name, function), name)
         for name, function in functions.items()
     }
-    found = {(name,): weights for name, weights in read.items() if name not in environments}
+    found: dict[Names, dict[str, float]] = {
+        (name,): weights for name, weights in read.items() if name not in environments
+    }
     shared = tuple(name for name in environments if read[name])
     merged = found[shared] = {}
     for name in shared:
