@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from paretopo.rollout import BadRollout
+from paretopo.tools.threads import start_in_thread
 
 Result = TypeVar("Result")
 
@@ -243,21 +244,6 @@ def name_prompts(names: Sequence[str]) -> str:
     different = list(dict.fromkeys(names))
     more = f" and {len(different) - 1} more" if len(different) > 1 else ""
     return f"prompt {different[0]!r}{more}"
-
-
-def start_in_thread(call: Callable[[], Result], name: str) -> Future[Result]:
-    """Start a call in a daemon thread: the process does not wait for it."""
-    outcome: Future[Result] = Future()
-    outcome.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            outcome.set_result(call())
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, name=name, daemon=True).start()
-    return outcome
 
 
 class _Limit:

@@ -25,8 +25,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from paretopo.parsing import parse_json
-from paretopo.rewards.calls import start_in_thread
 from paretopo.tools.search_engine.corpus import Corpus
+from paretopo.tools.threads import start_in_thread
 
 _BACKLOG = 1024  # connections that wait to be taken
 _PATIENCE = 3  # seconds for clients that stay connected when a server stops
