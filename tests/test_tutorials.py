@@ -31,8 +31,9 @@ def test_pymoo_on_our_core_makes_the_same_run():
 
 def section(peer):
     """Return the imports of a peer and the rows of its table: its call, ours, and the comment."""
-    text = (DOCS / "coming_from.md").read_text(encoding="utf-8")
-    intro, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    page = (DOCS / "coming_from.md").read_text(encoding="utf-8")
+    text = page.split("## Call our functions")[1]
+    intro, *sections = re.split(r"^###? ", text, flags=re.MULTILINE)
     [own] = [one for one in sections if one.lower().startswith(peer)]
     rows = re.findall(r"^\| `([^`|]+)` \| `([^`|]+)` \| ([^|]+) \|$", own, re.MULTILINE)
     assert len(rows) == own.count("\n| ") - 1  # none is written in a form that is not seen

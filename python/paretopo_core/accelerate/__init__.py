@@ -121,7 +121,7 @@ def accelerate(host: str) -> Acceleration:
 
     The caller's code does not change. The replacement lasts, in this process, until
     :meth:`~paretopo_core.accelerate.Acceleration.undo` or the end of a ``with`` statement. Results
-    equal those of the library; docs/hosts.md lists the cases in which ties or last digits can
+    equal those of the library; docs/coming_from.md lists the cases in which ties or last digits can
     differ. Calls are counted: the last one that ends restores the library.
 
     Args:
