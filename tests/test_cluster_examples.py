@@ -1,4 +1,4 @@
-"""The files for clusters, as far as they can be checked without one: docs/clusters.md says so."""
+"""The files for clusters, as far as they can be checked without one: docs/openrlhf.md says so."""
 
 import os
 import re

@@ -23,10 +23,9 @@ def test_configuration_loads(name, steps, monkeypatch):
 
 def test_the_page_on_limits_quotes_the_records():
     page = (ROOT / "docs" / "constraints.md").read_text(encoding="utf-8")
-    rows = read("limits.jsonl")
-    falling = [row for row in rows if row["schedule"] == "cosine"]
-    repeated = read("limits_in_deviations.jsonl")
-    for row in repeated:
+    rows = read("limits_in_deviations.jsonl")
+    assert [row["limit"] for row in rows] == [0.4, 0.6, 0.8, 1.0, 1.2]
+    for row in rows:
         steps, last = len(row["mean"]), row["held_out"]
         late = row["mean"][steps * 2 // 3 :]
         cells = (
@@ -35,10 +34,7 @@ def test_the_page_on_limits_quotes_the_records():
             f"{last['error']:.2f} | {100 * last['correct']:.1f} %"
         )
         assert f"| {cells} |" in page
-    assert all(f"starts with {row['start']:.1f} calls" in page for row in falling)
-    used = {row["limit"]: row["held_out"]["calls"] / row["limit"] for row in falling}
-    assert list(used) == [0.4, 0.6, 0.8, 1.0, 1.2]
-    assert 0.94 <= min(used.values()) <= max(used.values()) <= 1.0
+        assert f"starts with {row['start']:.1f} calls" in " ".join(page.split())
 
 
 def test_the_page_on_steerable_policies_quotes_the_records():
