@@ -143,7 +143,7 @@ def test_examples_of_configurations_are_valid(page):
 
 
 # tests/test_tutorials.py and tests/test_readme.py run those that need more than their own page.
-SCRIPTS = ["data", "methods", "own_loop", "rewards", "scripts", "search_server"]
+SCRIPTS = ["methods", "own_loop", "rewards", "scripts", "search_server"]
 
 
 @pytest.mark.parametrize("name", [*SCRIPTS, pytest.param("sandbox", marks=pytest.mark.sandbox)])
