@@ -71,7 +71,8 @@ def test_compare_prints_the_quoted_lines(tmp_path, monkeypatch, capsys):
     runpy.run_path(str(ROOT / "examples" / "answers.py"), run_name="__main__")
     (tmp_path / "answers.csv").write_text(capsys.readouterr().out, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    [block] = re.findall(r"```\n(paretopo compare .*?)```", TEXT, re.DOTALL)
+    made = r"```\npython examples/answers.py > answers.csv\n(paretopo compare .*?)```"
+    [block] = re.findall(made, TEXT, re.DOTALL)
     command, *quoted = filter(None, block.splitlines())
     cli.main(command.split()[1:])
     printed = capsys.readouterr().out.splitlines()
