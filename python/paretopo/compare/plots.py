@@ -62,6 +62,8 @@ def draw_models(analysis: Analysis, path: Path) -> None:
 
 
 def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
+    from matplotlib.patheffects import withStroke
+
     scores = analysis.scores
     pair = [along, up]
     means = scores.means[:, pair]
@@ -103,6 +105,7 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
                 xytext=(6, 6),
                 textcoords="offset points",
                 fontsize=9,
+                path_effects=[withStroke(linewidth=2.5, foreground="white")],  # over lines
             )
     axes.set_xlabel(_escape(scores.objectives[along].label))
     axes.set_ylabel(_escape(scores.objectives[up].label))
