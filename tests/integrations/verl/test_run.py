@@ -1,7 +1,7 @@
 """The real verl on a CPU: Ray, TransferQueue, agent loops, FSDP, with a tiny policy.
 
 Skipped where verl is not installed; `scripts/test_verl_cpu.sh` runs it in its own environment,
-after `scripts/install_verl_cpu.sh`. docs/verl.md lists the parts that replace a GPU.
+after `scripts/install_verl_cpu.sh`. docs/rehearsal.md lists the parts that replace a GPU.
 """
 
 import importlib.util
