@@ -11,7 +11,7 @@ from transformers import Trainer, TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, SessionTrainer, name_prompt
-from paretopo.rollout import Rollout
+from paretopo.rollout import BadRollout, Rollout
 from paretopo.session import Session, choose_recorded
 
 if TYPE_CHECKING:
@@ -99,7 +99,14 @@ class SessionCallback(TrainerCallback):
     ) -> None:
         """Pass the whole evaluation to the session, in the order of the data set."""
         self._record_left()
-        rollouts = [self._evaluated[row] for row in sorted(self._evaluated)]
+        evaluated = [self._evaluated[row] for row in sorted(self._evaluated)]
+        rollouts = [*filter(self._trainer.is_judged, evaluated)]
+        if evaluated and not rollouts:
+            raise BadRollout(
+                f"the gate {self.session.objectives[0]!r} is None for all {len(evaluated)} "
+                "held-out rollouts, so it judges none: return a number for some, or choose another "
+                "gate"
+            )
         seconds = time.perf_counter() - self._evaluation_started
         self._tell(self.session.observe(state.global_step, rollouts, seconds), metrics)
 

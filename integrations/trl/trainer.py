@@ -276,12 +276,31 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         count = len(self.session_rewards.rollouts)
         shown = min(self.session.config.run.trajectories * points, count)
         rollouts = self.rollouts(with_text=range(shown))
-        scored = self.session.score(
-            [rollouts[first : first + points] for first in range(0, count, points)]
-        )
+        judged = np.array([self.is_judged(one) for one in rollouts])
+        groups = [
+            [rollouts[at] for at in range(first, first + points) if judged[at]]
+            for first in range(0, count, points)
+        ]
+        scored = self.session.score([group for group in groups if group])
         theirs = self._theirs if self.keeps_advantages else None
-        kept = None if theirs is None else self.accelerator.gather(theirs).cpu().double().numpy()
-        return np.array(self.session.advantages([group.rollouts for group in scored], kept))
+        advantages = np.zeros(count)
+        if theirs is not None:
+            advantages = self.accelerator.gather(theirs).cpu().double().numpy()
+        taught = self.session.advantages(
+            [group.rollouts for group in scored], None if theirs is None else advantages[judged]
+        )
+        advantages[judged] = np.concatenate([[], *taught])
+        return advantages.reshape(-1, points)
+
+    def is_judged(self, rollout: Rollout) -> bool:
+        """Return whether the gate applies to a rollout.
+
+        TRL's own reward functions return None to skip an example. Such a rollout has the advantage
+        0, and counts in no mean.
+        """
+        assert self.session is not None
+        gate, measures = self.session.config.objectives[0], rollout.reward_components
+        return not gate.gate or gate.name not in measures or measures[gate.name] is not None
 
     def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
         """Return the latest batch of all processes; call it in every process.

@@ -214,8 +214,8 @@ class Session:
         """Return the advantages of a step, for rollouts from :meth:`score`.
 
         Args:
-            groups: One group of any size for each prompt of the step. Rollouts with their text are
-                kept in the records.
+            groups: One group of any size for each prompt of the step; none if no rollout of the
+                step may teach. Rollouts with their text are kept in the records.
             given: (rollouts,) advantages that the framework computed, to record in their place.
 
         Returns:
@@ -226,20 +226,19 @@ class Session:
         weights = self.weights_of(groups)
         informative = [group[0].informative for group in groups]
         shares, multipliers = self.controller.weights, self.controller.multipliers
-        step = step_by_group(
-            self.controller, [one.gated for one in rollouts], ids, weights, informative
-        )
+        vectors = np.reshape([one.gated for one in rollouts], (-1, len(self.objectives)))
+        step = step_by_group(self.controller, vectors, ids, weights, informative)
         punished = self._punish_overlong(rollouts)
         advantages = step.advantages - punished if given is None else given
         self._pending = {
             "stage": step.stage,
             **average_outcomes(self.objectives, rollouts),
             "multiplier": step.multiplier,
-            "informative": float(step.informative.mean()),
+            "informative": average(step.informative.tolist()),
             "differs": self.controller.see_rewards([_rewards_of(group) for group in groups]),
-            "response_tokens": float(np.mean([one.tokens for one in rollouts])),
-            "truncated": float(np.mean([one.truncated for one in rollouts])),
-            "overlong": float(punished.mean()),
+            "response_tokens": average([one.tokens for one in rollouts]),
+            "truncated": average([one.truncated for one in rollouts]),
+            "overlong": average(punished.tolist()),
             "rank_histogram": step.rank_histogram,
         }
         if weights is None and (self.config.paretopo.weight_changes or self._limited):

@@ -264,6 +264,7 @@ TAUGHT = {  # rewards, threshold, and the worth of each rollout
     ),
 }
 CANNOT = {
+    ("a script with TRL", "a gate that does not apply"): "TRL's rewards skip rollouts with None",
     ("NeMo-RL", "a text"): "a tensor has no text",
     ("NeMo-RL", "a gate that does not apply"): NO_NONE,
     ("NeMo-RL", "an objective that does not apply"): NO_NONE,

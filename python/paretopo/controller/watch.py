@@ -42,6 +42,8 @@ class Watch:
             teach: The objectives to learn from.
             groups: Number of groups of the step.
         """
+        if not groups:
+            return
         for name, share in shares.items():
             self._equal[name] = 0 if share else self._equal.get(name, 0) + 1
         self._named -= {name for name, share in shares.items() if share}

@@ -58,7 +58,7 @@ def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
     return {
         "rollouts": len(rollouts),
         # No objective may define success.
-        "solved": None if None in solved else float(np.mean(np.array(solved, np.bool_))),
+        "solved": None if None in solved else average([bool(one) for one in solved]),
         "measured": {name: average(one) for name, one in values.items()},
         "applies": {name: len(one) for name, one in values.items()},
         "error": {

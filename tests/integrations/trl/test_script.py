@@ -24,6 +24,7 @@ from transformers import EarlyStoppingCallback, TrainerCallback
 
 from paretopo.cli import main
 from paretopo.config import ConfigError, ParetoPOConfig
+from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.rollout import BadRollout
@@ -184,6 +185,52 @@ def test_a_reward_that_does_not_apply_is_missing_not_zero(tmp_path):
     assert None in values
     for one in rollouts:
         assert (one.reward_components["even"] is None) == (one.reward_components["digits"] == 0.0)
+
+
+@pytest.mark.parametrize("method", [None, "trl"])
+@pytest.mark.parametrize("judges", ["some rollouts", "a question", "none", "none held out"])
+def test_a_rollout_that_the_gate_skips_has_no_advantage_and_counts_in_no_mean(
+    tmp_path, judges, method
+):
+    def correct(prompts, completions, **_):
+        known = {
+            "some rollouts": [at % 3 > 0 for at, _ in enumerate(prompts)],
+            "a question": [prompt != prompts[0] for prompt in prompts],
+            "none": [len(prompts[0]) == 5] * len(prompts),  # held-out questions
+            "none held out": [len(prompts[0]) == 4] * len(prompts),
+        }[judges]
+        pairs = zip(digits(completions), known, strict=True)
+        return [value if judged else None for value, judged in pairs]
+
+    trainer = make_trainer(tmp_path, {}, (correct, watched), method=method, num_generations_eval=4)
+    if judges == "none held out":
+        with pytest.raises(BadRollout, match=r"gate 'correct' is None for all 20 held-out .* none"):
+            trainer.train()
+        return
+    compute, steps = trainer.compute_advantages, []
+
+    def keep(points):
+        found = compute(points).ravel()
+        steps.append((found, trainer._theirs.numpy(), trainer.rewards, trainer.prompt_names))
+        return found.reshape(-1, points)
+
+    trainer.compute_advantages = keep
+    trainer.train()
+    run, state = RunFolder.open(tmp_path), None
+    for row, (found, theirs, rewards, prompts) in zip(run.steps(), steps, strict=True):
+        known = ~np.isnan(rewards[:, 0])
+        assert (row["rollouts"], row["applies"]["watched"]) == (known.sum(),) * 2
+        assert row["solved"] == (rewards[known, 0].mean() if known.any() else None)
+        if method == "trl":
+            np.testing.assert_array_equal(found, theirs)
+        elif known.any():
+            switches, names = run.config.paretopo, np.array(prompts)[known]
+            expected, state = advantages_by_group(rewards[known], names, switches, state)
+            np.testing.assert_allclose(found[known], expected, atol=1e-9)
+        assert method == "trl" or not found[~known].any()
+    assert any(np.any(found) for found, *_ in steps) == (judges != "none" or method == "trl")
+    counted = {"some rollouts": 12, "a question": 8, "none": 20}[judges]  # of 8, 8 and 4
+    assert {row["rollouts"] for row in run.evaluations()} == {counted}
 
 
 def brief(completions, **_):
