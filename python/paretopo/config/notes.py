@@ -78,7 +78,7 @@ def note_gate(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[N
     first, given = config.objectives[0], [one.get("gate") for one in tables]
     if first.gate:
         return () if any(given) or first.name in MEASURES else (note_named(first.name),)
-    if None not in given:
+    if None not in given or len(given) == 1:  # a gate lowers the other objectives
         return ()
     named = [one["name"] for one in tables if one.get("gate") is None and is_gate_name(one["name"])]
     several = f" ({' and '.join(map(repr, named))} both have such a name)" if len(named) > 1 else ""

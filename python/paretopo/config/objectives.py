@@ -59,7 +59,7 @@ GATE_WORDS: tuple[tuple[str, ...], ...] = (
 )
 _PLAIN_WORDS = frozenset(
     {"is", "the", "answer", "answers", "final", "reward", "rewards", "score", "function", "func"}
-    | {"fn"}
+    | {"fn", "reasoning"}
 )
 
 # Economies relative to the fewest of a success, from 0 to 1.

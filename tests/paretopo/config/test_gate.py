@@ -37,6 +37,7 @@ def gate_of(config):
         *("correct", "correctness", "accuracy", "accurate", "solved", "right", "exact_match"),
         *("accuracy_reward", "correctness_reward_func", "is_correct", "isCorrect", "exact-match"),
         *("answer_correctness", "final_answer_correct", "the_right_answer", "AccuracyReward"),
+        "reasoning_accuracy_reward",  # of TRL
     ],
 )
 def test_names_of_success_become_the_gate(name):
@@ -113,6 +114,10 @@ def test_without_a_gate_training_is_ungated_and_says_so(order):
     assert "Set gate = true" in note.text
     assert 'ScriptSession(gate="NAME")' in note.in_script
     assert [one.name for one in config.objectives] == order
+
+
+def test_one_objective_needs_no_gate():
+    assert make("brief").notes == ()
 
 
 def test_two_names_that_say_so_are_no_choice():
