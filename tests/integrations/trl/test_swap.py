@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset
 from support.tiny_trainers import grpo_arguments, tiny_policy
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 from trl import GRPOTrainer
 
 from paretopo.integrations.trl import ParetoGRPOTrainer
@@ -53,16 +55,36 @@ def of_some(completion_ids, **_):
 
 
 def run(trainer_class, folder, functions, capfd, caplog, **settings):
-    """Train; return batches of prompts and tokens, evaluations, metric names and printed lines."""
-    batches = []
+    """Train without a change of the weights; return the observed work.
+
+    Returns:
+        Batches of prompts and tokens, calls outside of evaluations, evaluations, metric names and
+        printed lines.
+    """
+    batches, calls, evaluating = [], Counter(), []
 
     def record(prompts, completion_ids, **_):
         batches.append((prompts, completion_ids))
         return [0.0] * len(prompts)
 
+    def count(name):
+        if not evaluating:
+            calls[name] += 1
+
+    def evaluate(*given, **settings):
+        evaluating.append(True)
+        measured = trainer_class.evaluate(trainer, *given, **settings)
+        evaluating.pop()
+        return measured
+
+    def generate(*given, **settings):
+        count("generate")
+        return type(trainer.model).generate(trainer.model, *given, **settings)
+
     sizes = {"per_device_train_batch_size": 8, "num_generations": 4, "max_completion_length": 40}
     sizes["per_device_eval_batch_size"] = 12  # all held-out questions: one batch an evaluation
     steps = {"max_steps": 8, "logging_steps": 1, "eval_strategy": "steps", "eval_steps": 4}
+    steps["learning_rate"] = 0.0  # both trainers keep the same weights
     functions = [*functions, record]
     weights = [1.0] * (len(functions) - 1) + [0.0]
     capfd.readouterr()
@@ -76,18 +98,22 @@ def run(trainer_class, folder, functions, capfd, caplog, **settings):
             eval_dataset=HELD_OUT,
             **tiny_policy("a b"),
         )
+        trainer.evaluate, trainer.model.generate = evaluate, generate
+        trainer.model.register_forward_pre_hook(lambda *_: count("forward"))
+        hook = register_optimizer_step_pre_hook(lambda *_: count("step"))
         trainer.train()
+        hook.remove()
     names = {name for row in trainer.state.log_history for name in row}
     lines = len("".join(capfd.readouterr()).splitlines()) + len(caplog.records) + len(warned)
     trained = [batch for batch in batches if batch[0][0] in TRAINED["prompt"]]
-    return trained, len(batches) - len(trained), names, lines
+    return trained, calls, len(batches) - len(trained), names, lines
 
 
 @pytest.mark.parametrize(
     ("functions", "settings"),
     [
         ((accuracy_reward, format_reward), {}),
-        ((accuracy_reward, length_reward), {"eval_strategy": "no", "learning_rate": 0.0}),
+        ((accuracy_reward, length_reward), {"eval_strategy": "no"}),
         ((judge,), {"generation_kwargs": {"min_new_tokens": 20}}),
         ((share, money, length_reward), {"cache_implementation": "static"}),
         ((accuracy_reward, of_some), {"generation_kwargs": {"num_beams": 2}}),
@@ -99,14 +125,14 @@ def test_the_swap_changes_the_advantages_only(tmp_path, capfd, caplog, functions
     given = functions, capfd, caplog
     asked = settings.get("eval_strategy") != "no"
     settings = settings | {"eval_on_start": asked}
-    theirs, evaluated, names, lines = run(GRPOTrainer, tmp_path / "trl", *given, **settings)
-    ours, evaluated_ours, names_ours, lines_ours = run(
+    theirs, calls, evaluated, names, lines = run(GRPOTrainer, tmp_path / "trl", *given, **settings)
+    ours, calls_ours, evaluated_ours, names_ours, lines_ours = run(
         ParetoGRPOTrainer, tmp_path / "ours", *given, **settings
     )
-    assert [prompts for prompts, _ in ours] == [prompts for prompts, _ in theirs]
-    assert len(theirs) == 8
-    same = 8 if settings.get("learning_rate") == 0.0 else 1  # while both have the same weights
-    assert ours[:same] == theirs[:same]
+    assert ours == theirs
+    assert len(theirs) == calls["step"] == 8
+    assert calls_ours == calls
+    assert calls["forward"] > 8  # the passes of generation, too
     # Without a schedule: before the first step and after the last.
     assert evaluated_ours == (evaluated if asked else 2)
     records = RunFolder.open(tmp_path / "ours")
