@@ -45,6 +45,7 @@ from paretopo.run.folder import RunFolder
 from paretopo.run.history import describe_evaluation
 from paretopo.run.rows import (
     average,
+    average_by_kind,
     average_measures,
     average_outcomes,
     count_skipped,
@@ -241,6 +242,8 @@ class Session:
             "overlong": average(punished.tolist()),
             "rank_histogram": step.rank_histogram,
         }
+        if {one.kind for one in rollouts} - {"all"}:
+            self._pending["by_kind"] = average_by_kind(self.objectives, rollouts)
         if weights is None and (self.config.paretopo.weight_changes or self._limited):
             self._pending["weight"] = dict(zip(self.objectives, shares, strict=True))
         if self._limited:
@@ -387,7 +390,6 @@ class Session:
         vectors = fill_missing(vectors, self._fill_for_evaluation())
         rewarded = _with_rewards(ordered, vectors)
         main = [rewarded[at] for at in counted]
-        kinds = sorted({one.kind for one in ordered})
         row: Row = {
             "step": step,
             **self._describe_preference(preference, main),
@@ -408,12 +410,7 @@ class Session:
             "rescored": earlier is not None,
             "archive_size": self._archive_size(),
             "hypervolume": signal.hypervolume,
-            "by_kind": {
-                kind: average_outcomes(
-                    self.objectives, [one for one in rewarded if one.kind == kind]
-                )
-                for kind in kinds
-            },
+            "by_kind": average_by_kind(self.objectives, rewarded),
         }
         row |= self._count_skipped(count_skipped(ordered))
         if seconds is not None:

@@ -33,6 +33,18 @@ def test_a_session_gives_the_controllers_advantages(tmp_path):
     assert (first["generated_groups"], first["kept"], first["loss"]) == (1, 1.0, 0.5)
 
 
+def test_a_step_has_the_means_of_each_kind(tmp_path):
+    session = new_session(tmp_path)
+    groups = [
+        [Rollout(kind, {"correct": right, "calls": 1}, kind=kind) for right in (1.0, last)]
+        for kind, last in (("math", 0.0), ("web", 1.0))
+    ]
+    session.advantages([group.rollouts for group in session.score(groups)])
+    session.record_step(1, {"loss": 0.0})
+    [row] = session.run.steps()
+    assert {kind: one["solved"] for kind, one in row["by_kind"].items()} == {"math": 0.5, "web": 1}
+
+
 def test_kinds_that_do_not_count_are_reported_only(tmp_path):
     def answers(calls):
         given = (("a", "main", 1.0, calls), ("b", "main", 0.0, 2), ("c", "other", 1.0, 4 - calls))

@@ -69,6 +69,14 @@ def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
     }
 
 
+def average_by_kind(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
+    """Return :func:`average_outcomes` of the rollouts of each kind."""
+    return {
+        kind: average_outcomes(names, [one for one in rollouts if one.kind == kind])
+        for kind in sorted({one.kind for one in rollouts})
+    }
+
+
 def share_mixed(groups: Sequence[Sequence[Rollout]]) -> float | None:
     """Return the share of groups whose rollouts do not all call the same tool first.
 
