@@ -21,12 +21,12 @@ _NAMES = {
 }
 
 
-def explain_failure(error: BaseException, run: str) -> Exception:
+def explain_failure(error: BaseException, resume: str) -> Exception:
     """Return the exception to raise in place of Ray's.
 
     Args:
         error: The error of `ray.get`, with the tracebacks of all processes on the way.
-        run: The run folder.
+        resume: The command that resumes the run.
     """
     text = re.sub(r"\x1b\[[0-9;]*m", "", f"{type(error).__name__}: {error}")
     for kind in _OURS:
@@ -40,7 +40,7 @@ def explain_failure(error: BaseException, run: str) -> Exception:
         return RuntimeError(
             f"the machine ran low on memory ({short.group(1)} in use), and Ray ended a process: "
             "give it more, or lower optimiser.micro_batch or prompts_per_step; resume from the "
-            f"last checkpoint with: paretopo train --resume {run}"
+            f"last checkpoint with: {resume}"
         )
     born_dead = re.search(r"raised in its creation task, .*?ray::(\w+)\.__init__", text, re.DOTALL)
     if born_dead:
@@ -53,7 +53,7 @@ def explain_failure(error: BaseException, run: str) -> Exception:
         name = _name(dead.group(1)) if dead else "an unnamed process"
         return RuntimeError(
             f"{name} died: killed, out of memory, or crashed (its own output is above); resume "
-            f"from the last checkpoint with: paretopo train --resume {run}"
+            f"from the last checkpoint with: {resume}"
         )
     return RuntimeError(f"OpenRLHF failed: {_last_line(text, error)}")
 

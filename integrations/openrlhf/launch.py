@@ -7,7 +7,7 @@ import runpy
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +24,28 @@ from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 _BAR_SECONDS = 2.0
+_NOT_CLIPPED = 1e9
 _COMMAND = "openrlhf.cli.train_ppo_ray"
+
+
+def parse_options(words: Sequence[str]) -> Any:
+    """Return the tree into which OpenRLHF's own parser reads its options."""
+    from openrlhf.utils import config as openrlhf_config
+
+    class _Parsed(Exception):
+        pass
+
+    original = openrlhf_config.hierarchize
+
+    def stop(parsed: Any) -> None:
+        raise _Parsed(original(parsed))
+
+    with _use_arguments(words), _replace(openrlhf_config, "hierarchize", stop):
+        try:
+            runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
+        except _Parsed as parsed:
+            return parsed.args[0]
+    raise AssertionError
 
 
 def start_session(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
@@ -82,6 +103,7 @@ def run_command(
         scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
         trajectories=config.run.trajectories,
         objectives=[one.name for one in config.objectives],
+        script=bool(run.manifest.get("script")),
         rewards="" if own is None else dumps(_with_whole_path(config)),
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
@@ -142,8 +164,7 @@ def _use_arguments(words: Sequence[str]) -> Iterator[None]:
         sys.argv = before
 
 
-@contextmanager
-def _join_settings(settings: SimpleNamespace) -> Iterator[None]:
+def _join_settings(settings: SimpleNamespace) -> AbstractContextManager[None]:
     """Add these settings to OpenRLHF's parsed options, which every process gets as a tree."""
     from openrlhf.utils import config as openrlhf_config
 
@@ -155,14 +176,26 @@ def _join_settings(settings: SimpleNamespace) -> Iterator[None]:
         tree = original(parsed)
         _check_oversampling(tree)
         tree.paretopo = settings
-        tree.algo.advantage.estimator = ESTIMATOR  # not a choice of the command line
+        # Not choices of the command line: the session computes the advantages, which OpenRLHF
+        # carries as rewards, takes the overlong penalty off them, and evaluates.
+        tree.algo.advantage.estimator = ESTIMATOR
+        tree.reward.clip_range = (-_NOT_CLIPPED, _NOT_CLIPPED)
+        tree.reward.overlong_buffer_len = None
+        tree.eval.steps = -1
+        tree.ckpt.best_metric_key = "none"
         return tree
 
-    openrlhf_config.hierarchize = with_settings
+    return _replace(openrlhf_config, "hierarchize", with_settings)
+
+
+@contextmanager
+def _replace(module: Any, name: str, value: Any) -> Iterator[None]:
+    original = getattr(module, name)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        openrlhf_config.hierarchize = original
+        setattr(module, name, original)
 
 
 def _check_oversampling(options: Any) -> None:

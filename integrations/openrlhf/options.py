@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Sequence
@@ -13,7 +14,6 @@ from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.run.folder import RunFolder
 
 _PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
-_NOT_CLIPPED = 1e9  # OpenRLHF clips rewards, and carries advantages as rewards
 
 # The configuration travels to the engines in this variable, so that they need no shared files.
 CONFIG_VARIABLE = "PARETOPO_CONFIG"
@@ -85,7 +85,7 @@ def openrlhf_options(
     ]
     every = config.run.checkpoint_every
     words += ["--ckpt.path", str(run.checkpoints / "openrlhf"), "--ckpt.max_num", "2"]
-    words += ["--ckpt.save_steps", str(every or -1), "--ckpt.best_metric_key", "none"]
+    words += ["--ckpt.save_steps", str(every or -1)]
     words += ["--ckpt.load_enable"] if resume else []
     if config.openrlhf.options != "none":
         words += shlex.split(config.openrlhf.options)
@@ -96,16 +96,21 @@ def gpus_needed(words: Sequence[str]) -> int:
     """Count the GPUs that OpenRLHF will request from Ray; of repeated options the last counts.
 
     >>> gpus_needed("--actor.num_nodes 2 --actor.num_gpus_per_node=8 --vllm.num_engines 4".split())
-    20
+    28
+    >>> gpus_needed("--train.colocate_actor_ref --vllm.num_engines 4".split())
+    12
     """
     flat = [part for word in words for part in word.split("=", 1)]
 
-    def last(name: str, otherwise: int) -> int:
+    def last(name: str, otherwise: float) -> int:
         places = [place for place, word in enumerate(flat) if word == name]
-        return int(flat[places[-1] + 1]) if places else otherwise
+        return math.ceil(float(flat[places[-1] + 1]) if places else otherwise)
 
     policy = last("--actor.num_nodes", 1) * last("--actor.num_gpus_per_node", 8)
-    if "--train.colocate_all" in words and "--train.async_enable" not in words:
+    shares = "--train.colocate_all" in words
+    if not shares and "--train.colocate_actor_ref" not in words and last("--algo.kl.init_coef", 1):
+        policy += last("--ref.num_nodes", 1) * last("--ref.num_gpus_per_node", 8)
+    if shares and "--train.async_enable" not in words:
         return policy
     return policy + last("--vllm.num_engines", 0) * last("--vllm.tensor_parallel_size", 1)
 
@@ -147,9 +152,12 @@ def _data_options(config: RunConfig, files: Files) -> list[str]:
     words += ["--rollout.temperature", str(optimiser.temperature)]
     words += ["--rollout.micro_batch_size", str(size), "--train.micro_batch_size", str(size)]
     words += ["--train.batch_size", str(rollouts)]
-    # Evaluate ourselves: OpenRLHF does it after the checkpoint, without calls and without step 0.
-    words += ["--eval.steps", "-1", "--eval.n_samples_per_prompt", "1"]
-    words += ["--eval.temperature", str(config.evaluation.temperature)]
+    words += [
+        "--eval.n_samples_per_prompt",
+        "1",
+        "--eval.temperature",
+        str(config.evaluation.temperature),
+    ]
     return words
 
 
@@ -184,7 +192,6 @@ def _cluster_options(config: RunConfig) -> list[str]:
 def _algorithm_options(config: RunConfig, version: tuple[int, ...]) -> list[str]:
     optimiser, cluster = config.optimiser, config.openrlhf
     words = ["--actor.eps_clip_low_high", str(optimiser.clip_low), str(optimiser.clip_high)]
-    words += ["--reward.clip_range", str(-_NOT_CLIPPED), str(_NOT_CLIPPED)]
     words += ["--algo.kl.init_coef", str(optimiser.kl)]
     if optimiser.kl > 0:
         words += ["--algo.kl.use_loss", "--algo.kl.estimator", "k3"]

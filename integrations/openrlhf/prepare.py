@@ -42,7 +42,7 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     if cluster.agent == FROM_TASK:
         agent = Path(__file__).with_name("task_agent.py")
     else:
-        check_agent(agent)
+        check_code("openrlhf.agent", agent, "AgentExecutor")
     task = make_task(config)
     model = keep_policy(
         config,
@@ -79,15 +79,19 @@ def check_step(config: RunConfig) -> None:
     micro_batch(config)
 
 
-def check_agent(path: Path) -> None:
-    """Import an agent's file: in a worker, an import error would hang forever.
+def check_code(key: str, path: Path, name: str) -> None:
+    """Import a file of the user: in a worker, an import error would hang forever.
+
+    Args:
+        key: The key or option that names the file.
+        path: The file.
+        name: The class or function that OpenRLHF looks for.
 
     Raises:
-        ConfigError: The import fails, or the file has no class AgentExecutor.
+        ConfigError: The import fails, or the file does not define the name.
     """
-    module = load_module("openrlhf.agent", path)
-    if not isinstance(getattr(module, "AgentExecutor", None), type):
-        raise ConfigError(f"openrlhf.agent: {path} has no class AgentExecutor")
+    if not callable(getattr(load_module(key, path), name, None)):
+        raise ConfigError(f"{key}: {path} defines no {name}")
 
 
 def _check_disjoint(prompts: Path, held_out: Path, cluster: OpenRLHFConfig) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo.config import MEASURES, SKIPPED
+from paretopo.config import MEASURES, SKIPPED, UNASKED
 from paretopo.config.keys import nearest
 from paretopo.controller.rules import check_number
 from paretopo.integrations.agents.responses import write_completion
@@ -100,6 +100,35 @@ def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str,
         key: check_number(name, key, value if isinstance(key, str) else repr(value))
         for key, value in given.items()
     }
+
+
+def find_components(
+    response: Mapping[str, Any], logs: Mapping[str, Any], objectives: Sequence[str]
+) -> dict[str, float | None]:
+    """Return the values that an agent or a reward function of OpenRLHF gives by name.
+
+    They are ``rewards``, ``scores`` and those of extra_logs; None does not apply.
+
+    Raises:
+        BadRollout: An objective has no value, or one is not a finite number.
+    """
+    name = prompt_id(response["prompt"], response["label"])
+    given = {"rewards": response.get("reward"), "scores": response.get("scores"), **logs}
+    for one in objectives:
+        if one not in given and one not in UNASKED:
+            failed = given["rewards"] is None
+            raise BadRollout(
+                f"the rollout of prompt {name!r} has no {one!r}: "
+                + (
+                    "the reward function or server gave it no reward; OpenRLHF's log says why"
+                    if failed
+                    else "return it in extra_logs, None if it does not apply; the names here are "
+                    f"{', '.join(map(repr, given))}; {nearest(one, given)}"
+                )
+            )
+    known = [*objectives, *MEASURES, SKIPPED]
+    components = {one: check_number(name, one, given[one]) for one in known if one in given}
+    return {"turns": float(len(response["action_ranges"])), **components}
 
 
 def put_components(

@@ -21,6 +21,7 @@ from paretopo.integrations.openrlhf.rollouts import (
     UnexpectedOpenRLHF,
     check_response,
     components_of,
+    find_components,
     measure_own,
     put_components,
     put_rewards,
@@ -71,15 +72,19 @@ class ParetoSamplesGenerator(SamplesGenerator):
 
     def _process_response_into_experience(self, response: Any, **kwargs: Any) -> Any:
         check_response(response)
-        logs = dict(response.get("extra_logs") or {})
-        components = components_of(response["prompt"], response["label"], logs)
-        # OpenRLHF accepts only numbers.
+        ours, logs = self.args.paretopo, dict(response.get("extra_logs") or {})
+        if ours.script and REWARD_COMPONENTS not in logs:
+            components = find_components(response, logs, ours.objectives)
+        else:
+            components = components_of(response["prompt"], response["label"], logs)
+        # OpenRLHF accepts only numbers; the session logs the means of the objectives.
+        dropped = {REWARD_COMPONENTS, *ours.objectives}
         response = {
             **response,
-            "extra_logs": {k: v for k, v in logs.items() if k != REWARD_COMPONENTS},
+            "extra_logs": {k: v for k, v in logs.items() if k not in dropped},
         }
         experience = super()._process_response_into_experience(response, **kwargs)
-        put_components(experience, components, self.args.paretopo.objectives)
+        put_components(experience, components, ours.objectives)
         if not self._evaluating:
             self._group.append(experience)
             if len(self._group) == self.args.rollout.n_samples_per_prompt:

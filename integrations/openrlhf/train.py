@@ -53,26 +53,64 @@ def train(
         words = openrlhf_options(served, run, files, version, resume=resume)
         if rehearsal:
             words = plan_options(words)
-        _run([*words, *options], served, run, files.prompt_count, resume, rehearsal)
+        done = run_openrlhf(
+            [*words, *options],
+            served,
+            run,
+            files.prompt_count,
+            resume,
+            how_to_resume=f"paretopo train --resume {run.path}",
+        )
+    if done < config.optimiser.steps:
+        raise RuntimeError(
+            f"the prompts ran out after {done} of {config.optimiser.steps} steps: too few groups "
+            "teach anything; turn openrlhf.dynamic_sampling off, or give more prompts"
+        )
     if not any(run.model.iterdir()):
         raise RuntimeError(
             f"OpenRLHF ended without a model in {run.model}: do all machines see that folder?"
         )
     if config.model.lora.rank:
         merge_saved_adapter(run.model, files.model)
-    if rehearsal:
-        print(format_proofs(check(run), run.manifest["rehearsal"]))
+    print_proofs(run)
 
 
-def _run(
+def print_proofs(run: RunFolder) -> None:
+    """Check the records of a rehearsal, and print what they prove; do nothing after a training."""
+    left = run.manifest.get("rehearsal")
+    if left:
+        print(format_proofs(check(run), left))
+
+
+def run_openrlhf(
     words: Sequence[str],
     config: RunConfig,
     run: RunFolder,
     prompts: int,
-    resume: bool,
-    rehearsal: bool,
-) -> None:
+    resuming: bool,
+    *,
+    how_to_resume: str,
+) -> int:
+    """Start Ray, run OpenRLHF's command with our classes, and end Ray.
+
+    Args:
+        words: OpenRLHF's options.
+        config: The configuration of the run.
+        run: The run folder, with its absolute path.
+        prompts: Number of training prompts.
+        resuming: True if OpenRLHF goes on from a checkpoint.
+        how_to_resume: The command that does so, for errors.
+
+    Returns:
+        The number of steps done: fewer than configured if the prompts ran out.
+
+    Raises:
+        ConfigError: Ray knows too few GPUs.
+        RuntimeError: A process failed or died.
+    """
     import ray
+
+    rehearsal = bool(run.manifest.get("rehearsal"))
 
     # An engine starts processes of its own. A killed engine cannot end them, and they would keep a
     # GPU's memory, so Ray has to end them. Ray reads this setting at its start.
@@ -100,16 +138,12 @@ def _run(
     try:
         with terminate_as_interrupt():  # ray.init has replaced our handler
             session = start_session(run, prompts, rehearsal=rehearsal)
-            run_command(words, config, run, policy, session, resuming=resume, rehearsal=rehearsal)
-            done = ray.get(session.steps_done.remote())
+            run_command(words, config, run, policy, session, resuming=resuming, rehearsal=rehearsal)
+            done: int = ray.get(session.steps_done.remote())
             if done >= config.optimiser.steps:
                 ray.get(session.finish.remote())
     except ray.exceptions.RayError as error:
-        raise explain_failure(error, str(run.path)) from error
+        raise explain_failure(error, how_to_resume) from error
     finally:
         ray.shutdown()
-    if done < config.optimiser.steps:
-        raise RuntimeError(
-            f"the prompts ran out after {done} of {config.optimiser.steps} steps: too few groups "
-            "teach anything; turn openrlhf.dynamic_sampling off, or give more prompts"
-        )
+    return done

@@ -49,8 +49,8 @@ class ParetoTraining:
         self._restored = False
 
     def get_max_steps(self) -> int:
-        """Return the steps of the learning-rate schedule; OpenRLHF's count those of all prompts."""
-        return int(self.args.paretopo.steps)
+        """Return the updates of the learning-rate schedule."""
+        return count_updates(self.args)
 
     def restore_best_checkpoint_state(self, checkpoint_states: Any) -> None:
         """Begin or resume the session, after OpenRLHF has looked for a checkpoint."""
@@ -64,6 +64,15 @@ class ParetoTraining:
         if self.args.paretopo.resuming:
             ray.get(self._session.restore.remote(None))
         self._evaluate_now(0)
+
+    def fit(self, *args: Any, **kwargs: Any) -> None:
+        """Train, and evaluate the last policy if dropped groups used up the prompts early."""
+        super().fit(*args, **kwargs)  # type: ignore[misc]
+        done, evaluated = ray.get(
+            [self._session.steps_done.remote(), self._session.evaluated.remote()]
+        )
+        if evaluated != done:
+            self._evaluate_now(done)
 
     def ppo_train(self, *args: Any, **kwargs: Any) -> Any:
         """Update the policy, at the learning rate that the controller sets."""
@@ -96,6 +105,8 @@ class ParetoTraining:
 
     @torch.no_grad()
     def _evaluate_now(self, step: int) -> None:
+        if self.eval_dataloader is None:
+            return
         began = time.perf_counter()
         sampling = {
             **self._sampling_options(),
@@ -135,6 +146,13 @@ class ParetoTraining:
         """Return the keyword arguments of generation."""
         sampling: dict[str, Any] = self.generate_kwargs  # type: ignore[attr-defined]
         return sampling
+
+
+def count_updates(args: Any) -> int:
+    """Return the updates of all steps; OpenRLHF's own count includes prompts without a step."""
+    rollouts = args.rollout.batch_size * args.rollout.n_samples_per_prompt
+    updates = rollouts // args.train.batch_size * args.train.max_epochs
+    return int(args.paretopo.steps * max(updates, 1))
 
 
 def _format_numbers(numbers: dict[str, float]) -> str:

@@ -13,7 +13,7 @@ from openrlhf.trainer import ppo_trainer_async
 from openrlhf.trainer.ppo_trainer import prepare_datasets
 
 from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
-from paretopo.integrations.openrlhf.trainer import ParetoTraining, unwrap_actor
+from paretopo.integrations.openrlhf.trainer import ParetoTraining, count_updates, unwrap_actor
 
 
 class GenerateSamplesActor(unwrap_actor(ppo_trainer_async.GenerateSamplesActor)):  # type: ignore[misc]
@@ -55,7 +55,7 @@ class ParetoPPOTrainerAsync(unwrap_actor(ppo_trainer_async.PPOTrainerAsync)):  #
     """Starts both processes."""
 
     def __init__(self, pretrain: str, strategy: Any, *args: Any, **kwargs: Any) -> None:
-        self._steps: int = strategy.args.paretopo.steps
+        self._updates = count_updates(strategy.args)
         # OpenRLHF looks the names up in this process.
         names = ("do_sample", "max_len", "max_new_tokens", "temperature", "top_p")
         generation = {name: kwargs[name] for name in names if name in kwargs}
@@ -66,7 +66,7 @@ class ParetoPPOTrainerAsync(unwrap_actor(ppo_trainer_async.PPOTrainerAsync)):  #
 
     def get_max_steps(self) -> int:
         """As :meth:`ParetoTraining.get_max_steps`."""
-        return self._steps
+        return self._updates
 
 
 class _With:

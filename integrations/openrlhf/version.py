@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from paretopo.config import ConfigError
 from paretopo.run.provenance import check_release
 
@@ -63,6 +65,20 @@ def loss_options(version: tuple[int, ...], loss: str, correction: str) -> list[s
     if correction == "off":
         return []
     return [f"{prefix}_enable", f"{prefix}_type", _CORRECTION_TYPES[correction]]
+
+
+def read_correction(advantage: Any) -> str:
+    """Return `openrlhf.correction` for OpenRLHF's parsed options, of any release.
+
+    >>> from types import SimpleNamespace
+    >>> read_correction(SimpleNamespace(is_correction_level="seq"))
+    'sequence'
+    """
+    level = getattr(advantage, "is_correction_level", None)
+    if level is not None:
+        return {theirs: ours for ours, theirs in _CORRECTION_LEVELS.items()}[level]
+    by_sequence = advantage.is_correction_type == _CORRECTION_TYPES["sequence"]
+    return "off" if not advantage.is_correction_enable else "sequence" if by_sequence else "token"
 
 
 def _format_version(version: tuple[int, ...]) -> str:

@@ -45,6 +45,8 @@ _JOB = ForeignJob(
     folder="output_dir of GRPOConfig",
     resume="trainer.train(resume_from_checkpoint=True)",
     trackers="GRPOConfig.report_to",
+    held_out="eval_dataset",
+    rewards="reward_funcs",
 )
 _LOGGER = logging.getLogger("paretopo")
 TRL = "trl"  # the method that keeps TRL's advantages
@@ -144,11 +146,7 @@ class ScriptSession:
                 "name of each in a column kind; evaluation.kinds says which count"
             )
         if trainer.eval_dataset is None:
-            warn_caller(
-                "there is no eval_dataset: nothing is evaluated, paretopo report has nothing to "
-                "show, and the multiplier of stage 1 stays 1; pass held-out questions as "
-                "eval_dataset=",
-            )
+            _JOB.warn_unevaluated()
         elif trainer.is_world_process_zero() and _has_length(trainer.train_dataset):
             _warn_of_shared(trainer.train_dataset, trainer.eval_dataset)
         self._named = NamedRewards(
@@ -161,11 +159,6 @@ class ScriptSession:
             notes = [*self._config.notes, *self._named.note_gate(self._config.objectives[0])]
             say([replace(one, text=one.in_script or one.text) for one in notes])
             self._warn_of_weights()
-        if self._config.rewards.file != NONE:
-            raise ConfigError(
-                "rewards.file is for paretopo train: in a script, reward functions are the "
-                "trainer's reward_funcs"
-            )
         settings = self._config.rewards
         timeout = settings.timeout if self._is_given("rewards.timeout") else None
         limits = Limits(timeout, settings.retries)
@@ -275,11 +268,7 @@ class ScriptSession:
     def _finish(self, status: str) -> None:
         if self._records:
             self.run.finish(status)
-            commands = ("show",) if self._trainer.eval_dataset is None else ("report", "show")
-            lines = (f"paretopo {one} {self._trainer.args.output_dir}" for one in commands)
-            say(
-                [Note("\n".join(("The records are complete. See them with:", *lines)), warns=False)]
-            )
+            _JOB.say_complete(self.run, evaluated=self._trainer.eval_dataset is not None)
 
     @contextmanager
     def _continue_wandb(self) -> Iterator[None]:

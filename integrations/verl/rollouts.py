@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paretopo.config import MEASURES, SKIPPED
+from paretopo.config import MEASURES, SKIPPED, UNASKED
 from paretopo.config.keys import nearest
 from paretopo.integrations.agents.responses import write_completion
 from paretopo.rewards.own import OwnRewards
@@ -30,7 +30,6 @@ FIELDS = (
     *("prompts", "responses", "response_mask", "num_turns", "raw_prompt"),
     *("data_source", "reward_model", "extra_info", "extra_fields"),
 )
-_UNASKED = ("tokens", "turns", "dollars")  # objectives that need no reward of that name
 
 # Our name in steps.jsonl, verl's in its metrics.
 _FROM_METRICS = {
@@ -177,7 +176,7 @@ class Rows:
         extra = self._extra_fields(row).get("reward_extra_info")
         extra = dict(extra) if isinstance(extra, Mapping) else {}
         for objective in self._objectives:
-            if objective not in extra and objective not in _UNASKED:
+            if objective not in extra and objective not in UNASKED:
                 raise BadRollout(
                     f"the rollout of prompt {name!r} (row {self._keys[row]}) has no "
                     f"{objective!r} in its reward_extra_info: compute_score must return it with "

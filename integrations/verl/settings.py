@@ -26,6 +26,8 @@ _JOB = ForeignJob(
     folder="trainer.default_local_dir",
     resume="trainer.resume_mode=auto",
     trackers="trainer.logger",
+    held_out="data.val_files",
+    rewards="compute_score",
 )
 
 

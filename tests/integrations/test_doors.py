@@ -10,6 +10,7 @@ import ast
 import importlib
 import math
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -27,7 +28,12 @@ from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.advantages import spread
 from paretopo.integrations.nemo_rl import ParetoAdvantageEstimator
-from paretopo.integrations.openrlhf.rollouts import components_of, put_components, read_rollouts
+from paretopo.integrations.openrlhf.rollouts import (
+    components_of,
+    find_components,
+    put_components,
+    read_rollouts,
+)
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.verl.rollouts import RolloutRows, Rows
 from paretopo.rollout import BadRollout, Rollout
@@ -93,7 +99,7 @@ def open_session(
     return step
 
 
-def read_on_openrlhf(rows, session):
+def read_on_openrlhf(rows, session, *, by_name=False):
     rollouts = []
     for row in rows:
         made = SimpleNamespace(
@@ -103,8 +109,12 @@ def read_on_openrlhf(rows, session):
             truncated=torch.tensor([False]),
             info={},
         )
-        logs = {"reward_components": row}
-        put_components(made, components_of("why?", '{"id": "q"}', logs), session.objectives)
+        if by_name:
+            response = {"prompt": "why?", "label": '{"id": "q"}', "action_ranges": [(1, 2)]}
+            found = find_components(response, row, session.objectives)
+        else:
+            found = components_of("why?", '{"id": "q"}', {"reward_components": row})
+        put_components(made, found, session.objectives)
         rollouts += read_rollouts(made)
     return rollouts
 
@@ -124,6 +134,10 @@ def read_on_verl(rows, session):
 
 def open_openrlhf(*given):
     return open_session(*given, read=read_on_openrlhf)
+
+
+def open_script_on_openrlhf(*given):
+    return open_session(*given, read=partial(read_on_openrlhf, by_name=True))
 
 
 def open_verl(*given):
@@ -230,6 +244,7 @@ DOORS = {
     "a trainer of TRL": ("paretopo.integrations.trl.trainer", open_trainer),
     "a script with TRL": ("paretopo.integrations.trl.script", open_script),
     "an agent on OpenRLHF": ("paretopo.integrations.openrlhf.rollouts", open_openrlhf),
+    "a script with OpenRLHF": ("paretopo.integrations.openrlhf.rollouts", open_script_on_openrlhf),
     "verl": ("paretopo.integrations.verl.rollouts", open_verl),
     "NeMo-RL": ("paretopo.integrations.nemo_rl", open_nemo_rl),
     "SkyRL": ("paretopo.integrations.skyrl", open_skyrl),

@@ -10,7 +10,10 @@ from paretopo.config import NONE, SMALL, TINY, RunConfig
 from paretopo.integrations.rehearsals import MOST_TOKENS, shrink_run
 
 _MOST_PROMPTS = 8
-_ON_A_GPU_ONLY = {"--vllm.enable_sleep", "--ds.enable_sleep"}
+_ON_A_GPU_ONLY = {
+    *("--vllm.enable_sleep", "--ds.enable_sleep"),
+    *("--ds.packing_samples", "--train.dynamic_batch_enable"),  # need flash-attn
+}
 
 
 def plan_rehearsal(
@@ -58,7 +61,7 @@ def plan_rehearsal(
 def plan_options(words: Sequence[str]) -> list[str]:
     """Remove the options that need a GPU from OpenRLHF's, and change the weight transfer."""
     kept = [word for word in words if word not in _ON_A_GPU_ONLY]
-    return [*kept, "--vllm.sync_backend", "gloo"]
+    return [*kept, "--vllm.sync_backend", "gloo", "--ds.attn_implementation", "eager"]
 
 
 def describe_gaps(before: RunConfig, *, real_model: bool = False) -> list[str]:

@@ -11,7 +11,7 @@ combines them, ``toml`` reads and writes them, and ``methods`` applies a method 
 from paretopo.config.keys import ConfigError
 from paretopo.config.methods import ABOUT, METHODS, apply_method, expand_method, with_method
 from paretopo.config.notes import Note
-from paretopo.config.objectives import COUNTS, MEASURES, OF_THE_GROUP, SKIPPED, Objective
+from paretopo.config.objectives import COUNTS, MEASURES, OF_THE_GROUP, SKIPPED, UNASKED, Objective
 from paretopo.config.paretopo import (
     ARCHIVE_K,
     HYPERVOLUME_ESTIMATORS,
@@ -71,6 +71,7 @@ __all__ = [
     "SKIPPED",
     "SMALL",
     "TINY",
+    "UNASKED",
     "ConfigError",
     "EstimatorName",
     "EvaluationConfig",

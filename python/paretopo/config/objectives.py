@@ -34,6 +34,7 @@ from paretopo.config.keys import (
 # Measured without user code, each in its own unit.
 MEASURES = ("correct", "calls", "failed_calls", "tokens", "turns", "seconds", "dollars")
 COUNTS = frozenset({"calls", "failed_calls", "tokens", "turns"})  # integers
+UNASKED = ("tokens", "turns", "dollars")  # measured even if the environment gives nothing
 # The number of a rollout's rewards that are missing because a call failed, with failing = "skip".
 SKIPPED = "skipped_rewards"
 _WORST, _KEEPS = "worst", "keeps"

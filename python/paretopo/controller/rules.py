@@ -46,7 +46,7 @@ def to_number(value: object) -> float:
     """Return a value as a float; NaN if it is not a number."""
     try:
         return math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # of a tensor of several numbers
         return math.nan
 
 

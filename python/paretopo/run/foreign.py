@@ -14,6 +14,7 @@ from paretopo.config import NONE, ConfigError, ParetoPOConfig, RunConfig, from_t
 from paretopo.config.backend import check_backend
 from paretopo.config.keys import keys
 from paretopo.config.methods import by_dotted_name
+from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.toml import flatten_names
 from paretopo.run.folder import RunFolder
 
@@ -37,11 +38,15 @@ class ForeignJob:
         folder: Its argument for the output folder.
         resume: Its argument, with the value, that goes on from a checkpoint.
         trackers: Its argument for trackers.
+        held_out: Its argument for held-out prompts.
+        rewards: Where its rewards come from.
     """
 
     folder: str
     resume: str
     trackers: str
+    held_out: str
+    rewards: str
 
     def make_config(self, table: Mapping[str, Any], known: Mapping[str, Any]) -> RunConfig:
         """Make the configuration of a job.
@@ -63,12 +68,30 @@ class ForeignJob:
                 "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
                 f"{self.trackers} names the trackers, and they get the same numbers"
             )
+        if config.rewards.file != NONE:
+            raise ConfigError(
+                f"rewards.file is for paretopo train: in a script, {self.rewards} gives the rewards"
+            )
         if config.paretopo.preference == "given":
             raise ConfigError(
                 'paretopo.preference = "given" is for paretopo train, which writes preferences '
                 "into the prompts of its task: a script's prompts are its own"
             )
         return config
+
+    def warn_unevaluated(self) -> None:
+        """Warn of a job without held-out prompts."""
+        warn_caller(
+            f"there is no {self.held_out}: nothing is evaluated, paretopo report has nothing to "
+            "show, and the multiplier of stage 1 stays 1; pass held-out questions as "
+            f"{self.held_out}",
+        )
+
+    def say_complete(self, run: RunFolder, *, evaluated: bool) -> None:
+        """Print the commands that show the records of a finished run."""
+        commands = ("report", "show") if evaluated else ("show",)
+        lines = (f"paretopo {one} {run.path}" for one in commands)
+        say([Note("\n".join(("The records are complete. See them with:", *lines)), warns=False)])
 
     def refuse_records(self, run: RunFolder) -> None:
         """Refuse a job that would overwrite the records of a run."""

@@ -35,6 +35,10 @@ def make_options(generated, save_steps=1):
         "vllm.enable_sleep": False,
         "algo.dynamic_filtering_enable": False,
         "algo.advantage.estimator": "",
+        "reward.clip_range": (-10, 10),
+        "reward.overlong_buffer_len": 20,
+        "eval.steps": 5,
+        "ckpt.best_metric_key": "",
     }
 
 
@@ -97,6 +101,19 @@ def test_generation_beyond_a_step_is_refused_if_there_are_checkpoints():
             openrlhf_config.hierarchize(SimpleNamespace(**make_options(8)))
 
 
+def test_options_that_would_change_advantages_or_evaluate_twice_have_no_effect():
+    from paretopo.integrations.openrlhf.launch import _join_settings
+
+    before = openrlhf_config.hierarchize
+    with _join_settings(SimpleNamespace(steps=1)):
+        options = openrlhf_config.hierarchize(SimpleNamespace(**make_options(None)))
+    assert openrlhf_config.hierarchize is before
+    assert options.algo.advantage.estimator == "paretopo"
+    assert min(map(abs, options.reward.clip_range)) >= 1e6
+    assert options.reward.overlong_buffer_len is None
+    assert (options.eval.steps, options.ckpt.best_metric_key) == (-1, "none")
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_an_asynchronous_rollout_is_as_many_updates_old_as_the_queue_is_long(size):
     """OpenRLHF's two loops, here with a policy that is a number and a generator that is fast."""
@@ -137,5 +154,5 @@ def test_an_asynchronous_rollout_is_as_many_updates_old_as_the_queue_is_long(siz
         shared["rollout_slots"].put(0)
     thread = threading.Thread(target=GenerateSamplesActor.fit, args=(generating, 0, 0), daemon=True)
     thread.start()
-    TrainingActor.fit(training)
+    TrainingActor.__mro__[2].fit(training)
     assert ages == [min(at, size) for at in range(8)]

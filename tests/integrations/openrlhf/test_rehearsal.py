@@ -73,9 +73,10 @@ def test_a_run_without_stage_1_stays_without():
     assert plan_rehearsal(loads("[paretopo]\nstage1_steps = 'all'")).paretopo.stage1_steps == 4
 
 
-def test_sleeping_is_left_to_gpus():
-    words = plan_options(["--vllm.enable_sleep", "--a.b", "1", "--ds.enable_sleep"])
-    assert words == ["--a.b", "1", "--vllm.sync_backend", "gloo"]
+def test_options_for_a_gpu_are_left_out():
+    words = plan_options(["--vllm.enable_sleep", "--a.b", "1", "--ds.packing_samples"])
+    changed = ["--vllm.sync_backend", "gloo", "--ds.attn_implementation", "eager"]
+    assert words == ["--a.b", "1", *changed]
 
 
 @pytest.fixture
@@ -175,17 +176,21 @@ def test_weights_that_all_engines_have_leave_the_store():
 
 def test_ray_errors_become_one_sentence():
     nested = "ray::X() \x1b[36m...\nTraceback\n  paretopo_core.BadRollout: the agent failed on 'q'"
-    error = explain_failure(RuntimeError(nested), "runs/x")
+    error = explain_failure(RuntimeError(nested), "paretopo train --resume runs/x")
     assert isinstance(error, BadRollout)
     assert str(error) == "the agent failed on 'q'"
     dead = "ray.exceptions.ActorDiedError: The actor died.\n\tclass_name: RolloutRayActor\n"
-    assert "a rollout engine died" in str(explain_failure(RuntimeError(dead), "runs/x"))
-    assert "--resume runs/x" in str(explain_failure(RuntimeError(dead), "runs/x"))
+    assert "a rollout engine died" in str(
+        explain_failure(RuntimeError(dead), "paretopo train --resume runs/x")
+    )
+    assert "--resume runs/x" in str(
+        explain_failure(RuntimeError(dead), "paretopo train --resume runs/x")
+    )
     full = (
         "ray.exceptions.OutOfMemoryError: 1 worker(s) were killed due to the node running low on "
         "memory. Memory on the node (IP: 192.0.2.2, ID: 3b) was 22.38GB / 23.54GB (0.950829), which"
     )
-    message = str(explain_failure(RuntimeError(full), "runs/x"))
+    message = str(explain_failure(RuntimeError(full), "paretopo train --resume runs/x"))
     assert "low on memory (22.38GB / 23.54GB in use)" in message
     assert "--resume runs/x" in message
     assert "OpenRLHF failed: ValueError: x" in str(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from paretopo.config import ConfigError, loads
-from paretopo.integrations.openrlhf.prepare import _check_disjoint, _rows, check_agent, check_step
+from paretopo.integrations.openrlhf.prepare import _check_disjoint, _rows, check_code, check_step
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
     components_of,
@@ -64,17 +64,17 @@ def test_prompts_that_are_trained_on_are_not_held_out(tmp_path):
     [
         ("class AgentExecutor(:", "agent.py fails: SyntaxError"),
         ("import no_such_thing", "agent.py fails: ModuleNotFoundError: No module named"),
-        ("class Executor: pass", "agent.py has no class AgentExecutor"),
-        ("AgentExecutor = None", "agent.py has no class AgentExecutor"),
+        ("class Executor: pass", "agent.py defines no AgentExecutor"),
+        ("AgentExecutor = None", "agent.py defines no AgentExecutor"),
     ],
 )
 def test_a_broken_agent_is_refused_before_anything_starts(tmp_path, text, complaint):
     path = tmp_path / "agent.py"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=complaint):
-        check_agent(path)
+        check_code("openrlhf.agent", path, "AgentExecutor")
     path.write_text("class AgentExecutor: pass", encoding="utf-8")
-    check_agent(path)
+    check_code("openrlhf.agent", path, "AgentExecutor")
 
 
 @pytest.mark.parametrize(

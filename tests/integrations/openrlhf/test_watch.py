@@ -49,7 +49,7 @@ def test_failed_engine_start_releases_the_others(policy):
         watch.add([start_engine(fails=True), policy])
         with pytest.raises(ray.exceptions.RayActorError):
             ray.get(policy.form_group.remote())
-    message = str(explain_failure(watch.death, "runs/x"))
+    message = str(explain_failure(watch.death, "paretopo train --resume runs/x"))
     assert message.startswith(
         "a rollout engine could not start: ModuleNotFoundError: No module named 'my_index'"
     )
@@ -62,7 +62,7 @@ def test_an_engine_that_is_killed_ends_the_wait_of_others(policy):
         os.kill(ray.get(engine.pid.remote()), signal.SIGKILL)
         with pytest.raises(ray.exceptions.RayActorError):
             ray.get(policy.form_group.remote())
-    message = str(explain_failure(watch.death, "runs/x"))
+    message = str(explain_failure(watch.death, "paretopo train --resume runs/x"))
     assert message.startswith("a rollout engine died: killed, out of memory, or crashed")
     assert message.endswith("paretopo train --resume runs/x")
 

@@ -285,7 +285,7 @@ def test_every_number_survives_writing_and_reading(beta, gamma, share, scale):
 
 
 def test_the_file_of_a_script_has_the_given_keys_of_inner_sections():
-    job = ForeignJob("output_dir", "resume", "report_to")
+    job = ForeignJob("output_dir", "resume", "report_to", "eval_dataset", "reward_funcs")
     config = job.make_config({"model": {"lora": {"rank": 8}}}, {"optimiser.steps": 3})
     assert loads(dumps(config)) == config
     assert "dtype" not in dumps(config)

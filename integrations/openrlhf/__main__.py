@@ -1,0 +1,5 @@
+"""`python -m paretopo.integrations.openrlhf`: see `script`."""
+
+from paretopo.integrations.openrlhf.script import main
+
+main()
