@@ -24,6 +24,7 @@ BACKEND = Backend(
     "openrlhf",
     ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
     extra="openrlhf",
+    rehearsal="scripts/install_openrlhf_cpu.sh",
     limits=(
         Limit("optimiser.method", ("adamw",), "it trains with AdamW"),
         Limit(

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from paretopo.config import ConfigError, RunConfig, apply_method, read_table
-from paretopo.config.notes import say
+from paretopo.config.notes import Note, say
 from paretopo.integrations.openrlhf.prepare import check_code
 from paretopo.integrations.openrlhf.rehearsal.plan import describe_gaps, plan_options
 from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
@@ -118,12 +118,18 @@ def train_script(
     with run.claim(), run.note_failure():
         again = "the same command and --ckpt.load_enable"
         done = run_openrlhf(words, config, run, prompts, begun or saved, how_to_resume=again)
-        if done < config.optimiser.steps:  # dropped groups used up prompts
+        ended = done < config.optimiser.steps
+        if ended:
+            text = (
+                f"dropped groups used up the prompts after {done} of {config.optimiser.steps} steps"
+            )
+            say([Note(text, warns=False)])
             run.finish("stopped")
     if held_out:
         write_report([run])
     _JOB.say_complete(run, evaluated=held_out > 0)
-    print_proofs(run)
+    if not ended:
+        print_proofs(run)
 
 
 def check_options(options: Any) -> None:

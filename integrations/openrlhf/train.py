@@ -76,7 +76,7 @@ def train(
 
 
 def print_proofs(run: RunFolder) -> None:
-    """Check the records of a rehearsal, and print what they prove; do nothing after a training."""
+    """Check the records of a rehearsal and print the proofs; do nothing after a training."""
     left = run.manifest.get("rehearsal")
     if left:
         print(format_proofs(check(run), left))

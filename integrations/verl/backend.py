@@ -15,6 +15,7 @@ BACKEND = Backend(
     "verl",
     ("torch", "transformers", "verl", "ray", "transfer_queue", "matplotlib"),
     extra="verl",
+    rehearsal="scripts/install_verl_cpu.sh",
     limits=(
         Limit("optimiser.method", ("adamw",), "it trains with AdamW"),
         Limit(

@@ -109,9 +109,15 @@ def refuse(reason: str) -> NoReturn:
 
 def need(*packages: str, extra: str = "train") -> None:
     """End the command if a package is missing, and name the extra that installs it."""
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    missing = describe_missing(packages, f'pip install ".[{extra}]"')
     if missing:
-        refuse(f'{", ".join(missing)} not installed; run in a clone: pip install ".[{extra}]"')
+        refuse(missing)
+
+
+def describe_missing(packages: Iterable[str], install: str) -> str:
+    """Return which packages are missing, and the command that installs them; empty if none is."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return f"{', '.join(missing)} not installed; run in a clone: {install}" if missing else ""
 
 
 def announce(action: str) -> None:

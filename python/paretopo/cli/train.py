@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import Subcommands, add_trust, announce, complete_with, need, refuse
+from paretopo.cli.subcommands import (
+    Subcommands,
+    add_trust,
+    announce,
+    complete_with,
+    describe_missing,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
@@ -24,11 +31,13 @@ examples:
   paretopo train examples/calculator.toml --method paper+without_stage_1
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000 --steps 200
+  paretopo train examples/math_qwen2.5_7b.toml --dry-run
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
 A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before you pay for
-GPUs (docs/rehearsal.md). Words after -- go to the command line of OpenRLHF or verl.
+GPUs (docs/rehearsal.md). A dry run only reads the file, and needs neither. Words after -- go to the
+command line of OpenRLHF or verl.
 
 docs/configuration.md explains every key of the file. --method overrides the file, and --set
 overrides both. If you set a key twice, the later value counts. The weights of the file or of --set
@@ -99,6 +108,11 @@ def add_train(subcommands: Subcommands) -> None:
         help="try the run at a small size on a CPU (openrlhf, verl)",
     )
     parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check the file, and estimate memory and hours; needs no OpenRLHF (openrlhf)",
+    )
+    parser.add_argument(
         "--real-model",
         action="store_true",
         help="with --rehearse: keep the model and the size of a step",
@@ -115,7 +129,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
     longer = _read_steps(arguments.overrides) if arguments.resume is not None else None
     if arguments.resume is not None and (
-        arguments.method or arguments.rehearse or arguments.real_model
+        arguments.method or arguments.rehearse or arguments.real_model or arguments.dry_run
     ):
         refuse(_KEEPS)
     if arguments.accept_changes and arguments.resume is None:
@@ -140,7 +154,9 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             else:
                 config = with_method(arguments.config, arguments.method, overrides)
             left: list[str] = []
-            _check_backend(config, options)
+            if arguments.dry_run:
+                return _run_dry(config, options)
+            _check_backend(config, options, rehearse=arguments.rehearse)
             if arguments.rehearse:
                 config, left = _plan_rehearsal(
                     config, overrides.get("optimiser.steps"), real_model=arguments.real_model
@@ -297,11 +313,39 @@ def _plan_rehearsal(
     return planned, of_openrlhf.describe_gaps(config, real_model=real_model)
 
 
-def _check_backend(config: RunConfig, options: Sequence[str]) -> None:
+def _run_dry(config: RunConfig, options: Sequence[str]) -> int:
+    """Check what a training checks before it loads a package, and print what it will take."""
+    if config.backend != "openrlhf":
+        refuse(f'--dry-run needs backend = "openrlhf", but this file has "{config.backend}"')
+    from paretopo.integrations.openrlhf.estimate import estimate_run
+    from paretopo.tasks.probe import check_rewards
+
+    _check_backend(config, options, packages=("torch", "transformers"), extra="train")
+    for note in (*config.notes, *check_rewards(config)):
+        print(f"paretopo: {note.text}", file=sys.stderr)
+    print("\n".join(estimate_run(config)))
+    return 0
+
+
+def _check_backend(
+    config: RunConfig,
+    options: Sequence[str],
+    *,
+    rehearse: bool = False,
+    packages: Sequence[str] | None = None,
+    extra: str | None = None,
+) -> None:
     from paretopo.config.backend import find_backend
+    from paretopo.config.python_files import list_missing_files
 
     backend = find_backend(config.backend)
     if options and backend.name == "trl":
         refuse(f'options after -- are for OpenRLHF and verl, but the backend is "{backend.name}"')
     backend.check(config)
-    need(*backend.packages, extra=backend.extra)
+    install = f'pip install ".[{extra or backend.extra}]"'
+    if rehearse and backend.rehearsal:
+        install = backend.rehearsal
+    missing = describe_missing(packages or backend.packages, install)
+    lacks = [*([missing] if missing else []), *list_missing_files(config)]
+    if lacks:
+        refuse("; ".join(lacks))

@@ -39,6 +39,7 @@ class Backend:
         name: The value of the key ``backend``.
         packages: Names of the packages that it imports.
         extra: The extra of this package that installs them.
+        rehearsal: The script that installs them for a rehearsal on a CPU; empty if there is none.
         limits: Settings that it refuses.
     """
 
@@ -46,6 +47,7 @@ class Backend:
     packages: tuple[str, ...]
     extra: str
     limits: tuple[Limit, ...] = ()
+    rehearsal: str = ""
 
     def check(self, config: RunConfig) -> None:
         """Refuse a run that the back end cannot perform.

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from paretopo.config.keys import ConfigError
-from paretopo.config.sections import FROM_TASK, NONE
+from paretopo.config.sections import FROM_TASK, MADE_UP, NONE
 
 if TYPE_CHECKING:
     from paretopo.config.run import RunConfig
@@ -109,6 +109,18 @@ _FILES = {
     "verl": ("reward", "prompts", "held_out", "tools"),
 }
 _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
+# Keys whose value is a file, or one of `_NO_FILE`.
+_MUST_EXIST = ("task", "rewards", "openrlhf", "verl", "warmup.file", "tool.corpus")
+_NO_FILE = (FROM_TASK, NONE, MADE_UP)
+
+
+def list_missing_files(config: RunConfig) -> list[str]:
+    """Return a sentence for each file that a configuration names and that is not there."""
+    return [
+        f"{key}: there is no file {path}"
+        for key, path in _list_files(config)
+        if key.startswith(_MUST_EXIST) and str(path) not in _NO_FILE and not path.exists()
+    ]
 
 
 def hash_run_files(config: RunConfig) -> dict[str, str]:

@@ -95,7 +95,7 @@ def test_only_train_takes_options_after_dashes(capsys):
 
 
 def test_unsuitable_step_size_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("paretopo.cli.train.need", lambda *_, **__: None)
+    monkeypatch.setattr("paretopo.cli.train.describe_missing", lambda *_: "")
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"prompt": "a", "label": "b"}\n' * 64, encoding="utf-8")
     toml = tmp_path / "x.toml"
@@ -308,8 +308,11 @@ def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch, capsys):
     module.train = train
     monkeypatch.setitem(sys.modules, "paretopo.integrations.openrlhf", types.ModuleType("o"))
     monkeypatch.setitem(sys.modules, "paretopo.integrations.openrlhf.train", module)
-    monkeypatch.setattr("paretopo.cli.train.need", lambda *_, **__: None)
+    monkeypatch.setattr("paretopo.cli.train.describe_missing", lambda *_: "")
     toml = tmp_path / "x.toml"
+    monkeypatch.chdir(tmp_path)
+    Path("desk").mkdir()
+    Path("desk", "lookup.py").touch()
     agent = "[openrlhf]\nagent = 'desk/lookup.py'"
     toml.write_text(f"backend = 'openrlhf'\n{agent}\n[run]\nout = '{tmp_path / 'runs'}'")
     assert cli.main(["train", str(toml), "--", "--actor.adam.lr", "1e-7"]) == 130

@@ -1,0 +1,121 @@
+"""What a run will take, before anything is installed or paid for."""
+
+import pytest
+
+from paretopo import cli
+from paretopo.config import ConfigError, ModelConfig, load, loads
+from paretopo.integrations.openrlhf import estimate
+from paretopo.integrations.openrlhf.estimate import Shape, count_bytes, count_seconds, estimate_run
+
+QWEN_7B = Shape(parameters=7_615_616_512, vocabulary=152_064, cache_bytes=57_344)
+TOML = """
+backend = "openrlhf"
+model = { path = "Qwen/Qwen2.5-7B" }
+task = { prompts = 1024 }
+warmup = { steps = 0 }
+[optimiser]
+prompts_per_step = 128
+micro_batch = 2
+max_completion_tokens = 3072
+steps = 500
+[evaluation]
+every = 2
+[openrlhf]
+max_length = 3584
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "gigabytes"),
+    [
+        ({}, 2 * 7.6156 + 14 * 7.6156 / 8),
+        ({"openrlhf.zero_stage": 0}, 16 * 7.6156),
+        ({"openrlhf.zero_stage": 1}, 4 * 7.6156 + 12 * 7.6156 / 8),
+        ({"openrlhf.zero_stage": 3}, 16 * 7.6156 / 8),
+        ({"openrlhf.zero_stage": 3, "openrlhf.adam_offload": True}, 4 * 7.6156 / 8),
+        ({"optimiser.kl": 0.1}, 4 * 7.6156 + 14 * 7.6156 / 8),
+        ({"model.lora.rank": 8}, 2 * 7.6156),
+    ],
+)
+def test_the_states_of_training_follow_the_zero_stage(settings, gigabytes):
+    states, logits = count_bytes(loads(TOML, settings), QWEN_7B)
+    assert states / 1e9 == pytest.approx(gigabytes, rel=1e-3)
+    assert logits == 152_064 * 14 * 2 * 3584
+
+
+def test_a_step_takes_its_decoding_its_update_and_its_share_of_an_evaluation():
+    decoding = 3072 * (2 * QWEN_7B.parameters / 3.35e12 + 0.003)
+    update = 10 * QWEN_7B.parameters * 1024 * 3072 / (8 * 0.4 * 990e12)
+    assert count_seconds(loads(TOML), QWEN_7B) == pytest.approx(1.5 * decoding + update)
+    more = loads(TOML, {"openrlhf.dynamic_sampling": True, "evaluation.every": 1})
+    assert count_seconds(more, QWEN_7B) == pytest.approx(3 * decoding + update)
+
+
+def test_engines_on_gpus_of_their_own_cost_gpu_hours(monkeypatch):
+    monkeypatch.setattr(estimate, "read_shape", lambda _: QWEN_7B)
+    shared = estimate_run(loads(TOML))
+    assert "8 steps take each of 1,024 prompts once" in shared[0]
+    assert "571,4" in shared[2]
+    assert "110 s a step, 15 hours, 123 GPU hours" in shared[3]
+    assert "245 GPU hours" in estimate_run(loads(TOML, {"openrlhf.colocate": False}))[3]
+    with pytest.raises(ConfigError, match=r"do not hold the engine's 15 GB .* or engine_gpus"):
+        estimate_run(loads(TOML, {"openrlhf.engine_memory": 0.1}))
+
+
+def test_the_sizes_of_a_model_are_those_of_its_weights(tmp_path):
+    pytest.importorskip("transformers")
+    from support.small_models import make_llama, make_tokenizer, save_folder
+
+    model, tokenizer = make_llama(make_tokenizer()), make_tokenizer()
+    folder = save_folder(tmp_path / "model", tokenizer)
+    shape = estimate.read_shape(ModelConfig(path=str(folder)))
+    kept = 2 * 2 * 2 * 2 * 16  # bytes, keys and values, layers, heads, width
+    assert shape == Shape(sum(one.numel() for one in model.parameters()), len(tokenizer), kept)
+    with pytest.raises(ConfigError, match=r"model\.path: cannot read the configuration of .*nowh"):
+        estimate.read_shape(ModelConfig(path=str(tmp_path / "nowhere")))
+
+
+def test_a_dry_run_needs_no_openrlhf_and_makes_no_folder(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "run.toml"
+    file.write_text(TOML.replace("Qwen/Qwen2.5-7B", "tiny"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["train", str(file), "--dry-run"]) == 0
+    assert "128 rollouts on each of 8 GPUs" in capsys.readouterr().out
+    assert [one.name for one in tmp_path.iterdir()] == ["run.toml"]
+    assert load(file).backend == "openrlhf"
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (["optimiser.prompts_per_step=2000"], "a step needs at least optimiser.prompts_per_step"),
+        (["openrlhf.gpus_per_node=7", "openrlhf.engines=7"], "must be a multiple of the 7 GPUs"),
+        (["optimiser.lr=1"], "optimiser"),
+        (["openrlhf.prompts=a.jsonl", "openrlhf.held_out=b.jsonl"], "a.jsonl; openrlhf.held_out: "),
+        (["backend=trl"], '--dry-run needs backend = "openrlhf"'),
+    ],
+)
+def test_a_dry_run_refuses_what_a_training_refuses(tmp_path, capsys, settings, complaint):
+    file = tmp_path / "run.toml"
+    file.write_text(TOML.replace("Qwen/Qwen2.5-7B", "tiny"), encoding="utf-8")
+    words = [word for one in settings for word in ("--set", one)]
+    assert cli.main(["train", str(file), "--dry-run", *words]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("backend", "script"),
+    [("openrlhf", "scripts/install_openrlhf_cpu.sh"), ("verl", "scripts/install_verl_cpu.sh")],
+)
+def test_all_that_a_rehearsal_lacks_stands_in_one_error(
+    tmp_path, monkeypatch, capsys, backend, script
+):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    words = ["--backend", backend, "--rehearse", "--set", "task.name=questions"]
+    words += ["--set", "task.train=a.jsonl", "--set", "task.held_out=b.jsonl"]
+    file = tmp_path / "run.toml"
+    file.write_text('model = { path = "x" }\nwarmup = { steps = 0 }\n', encoding="utf-8")
+    assert cli.main(["train", str(file), *words]) == 2
+    error = capsys.readouterr().err
+    assert f"not installed; run in a clone: {script}; task.train: there is no file a.jsonl" in error
+    assert "task.held_out: there is no file b.jsonl" in error
