@@ -1,8 +1,8 @@
-"""What a run on GPUs will take: memory and time, from the sizes of the model and of a step.
+"""The memory and time of a run on GPUs, from the sizes of the model and of a step.
 
 A policy of P parameters on N GPUs takes 2P bytes of weights, 2P of gradients and 12P of Adam's
-states, divided by N as the ZeRO stage says. A GPU is an H100 of 80 GB: 990 TFLOP/s, of which 40 %
-are reached, and 3.35 TB/s.
+states, divided by N as the ZeRO stage says. A GPU is an H100 of 80 GB, which reaches 40 % of 990
+TFLOP/s and 3.35 TB/s.
 """
 
 from __future__ import annotations

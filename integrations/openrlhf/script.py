@@ -118,8 +118,7 @@ def train_script(
     with run.claim(), run.note_failure():
         again = "the same command and --ckpt.load_enable"
         done = run_openrlhf(words, config, run, prompts, begun or saved, how_to_resume=again)
-        ended = done < config.optimiser.steps
-        if ended:
+        if done < config.optimiser.steps:
             text = (
                 f"dropped groups used up the prompts after {done} of {config.optimiser.steps} steps"
             )
@@ -128,8 +127,7 @@ def train_script(
     if held_out:
         write_report([run])
     _JOB.say_complete(run, evaluated=held_out > 0)
-    if not ended:
-        print_proofs(run)
+    print_proofs(run)
 
 
 def check_options(options: Any) -> None:

@@ -85,7 +85,8 @@ def format_proofs(proved: Sequence[str], left: Sequence[str]) -> str:
 
 def _check_steps(run: RunFolder) -> str:
     config, steps = run.config, [row["step"] for row in run.steps()]
-    wanted = list(range(1, config.optimiser.steps + 1))
+    ended = run.manifest.get("status") == "stopped"  # dropped groups used up a script's prompts
+    wanted = list(range(1, (run.last_step() if ended else config.optimiser.steps) + 1))
     _require(steps == wanted, f"expected the steps {wanted}, recorded were {steps}")
     every = config.evaluation.every
     due = [step for step in (0, *wanted) if step % every == 0 or step == wanted[-1]]

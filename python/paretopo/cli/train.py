@@ -314,7 +314,7 @@ def _plan_rehearsal(
 
 
 def _run_dry(config: RunConfig, options: Sequence[str]) -> int:
-    """Check what a training checks before it loads a package, and print what it will take."""
+    """Make the checks of a training's start, and print its memory and time."""
     if config.backend != "openrlhf":
         refuse(f'--dry-run needs backend = "openrlhf", but this file has "{config.backend}"')
     from paretopo.integrations.openrlhf.estimate import estimate_run

@@ -1,4 +1,4 @@
-"""What a run will take, before anything is installed or paid for."""
+"""The estimated memory and time of a run; without OpenRLHF."""
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_a_dry_run_needs_no_openrlhf_and_makes_no_folder(tmp_path, monkeypatch, 
         (["backend=trl"], '--dry-run needs backend = "openrlhf"'),
     ],
 )
-def test_a_dry_run_refuses_what_a_training_refuses(tmp_path, capsys, settings, complaint):
+def test_a_dry_run_refuses_the_faults_of_a_training(tmp_path, capsys, settings, complaint):
     file = tmp_path / "run.toml"
     file.write_text(TOML.replace("Qwen/Qwen2.5-7B", "tiny"), encoding="utf-8")
     words = [word for one in settings for word in ("--set", one)]

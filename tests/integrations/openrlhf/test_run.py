@@ -390,3 +390,124 @@ def test_forty_steps_raise_accuracy_without_more_calls(tmp_path):
     rows = RunFolder.open(folder).evaluations()
     assert rows[-1]["solved"] - rows[0]["solved"] >= 0.20
     assert rows[-1]["measured"]["calls"] <= rows[0]["measured"]["calls"]
+
+
+# The options of OpenRLHF's examples/scripts/train_dapo_ray_hybrid_engine.sh and
+# train_reinforce_baseline_ray_agent_async.sh, and sizes for a CPU.
+DAPO = """
+--ref.num_nodes 1 --ref.num_gpus_per_node 8 --actor.num_nodes 1 --actor.num_gpus_per_node 8
+--vllm.num_engines 4 --vllm.tensor_parallel_size 2 --train.colocate_all
+--vllm.gpu_memory_utilization 0.6 --algo.kl.init_coef 1e-3 --algo.advantage.gamma 1.0
+--algo.kl.use_loss --algo.kl.estimator k3 --algo.advantage.estimator group_norm
+--algo.dynamic_filtering_enable --algo.dynamic_filtering_range 0 1
+--actor.eps_clip_low_high 0.2 0.27 --reward.remote_url code.py --ckpt.save_steps 20 --ckpt.save_hf
+--train.micro_batch_size 8 --train.batch_size 128 --rollout.micro_batch_size 16
+--rollout.batch_size 128 --rollout.n_samples_per_prompt 8 --train.max_epochs 1 --data.max_len 2048
+--data.max_samples 20000 --ds.zero_stage 3 --ds.param_dtype bf16 --actor.adam.lr 5e-7
+--data.input_key prompt --data.apply_chat_template --actor.gradient_checkpointing_enable
+--ds.packing_samples --vllm.sync_backend nccl --vllm.enforce_eager --vllm.enable_sleep
+--ds.enable_sleep --algo.advantage.is_correction_level token
+"""
+AGENT = """
+--ckpt.load_enable --ckpt.save_hf --ckpt.max_num 3 --ckpt.save_steps 10
+--train.agent_func_path code.py --data.input_key prompt --data.label_key label
+--data.max_len 74240 --rollout.max_new_tokens 64000 --data.apply_chat_template
+--ds.packing_samples --rollout.batch_size 128 --rollout.n_samples_per_prompt 8
+--train.batch_size 1024 --algo.dynamic_filtering_enable --algo.dynamic_filtering_range 0.0 1.0
+--train.dynamic_batch_enable --train.max_tokens_per_gpu 16192 --rollout.max_tokens_per_gpu 32768
+--train.micro_batch_size 1 --rollout.micro_batch_size 8 --data.max_samples 128000
+--train.max_epochs 1 --train.num_episodes 1 --train.async_enable --train.partial_rollout_enable
+--ref.num_nodes 1 --ref.num_gpus_per_node 4 --actor.num_nodes 1 --actor.num_gpus_per_node 4
+--vllm.num_engines 2 --vllm.tensor_parallel_size 2 --vllm.gpu_memory_utilization 0.95
+--train.colocate_all --ds.enable_sleep --vllm.sync_backend nccl --vllm.enforce_eager
+--ds.zero_stage 3 --actor.gradient_checkpointing_enable --ds.ring_attn_size 2
+--ds.ring_attn_head_stride 2 --ds.param_dtype bf16 --algo.advantage.estimator reinforce_baseline
+--actor.adam.lr 5e-7 --actor.entropy_coef 0.0 --algo.kl.init_coef 1e-5 --algo.kl.use_loss
+--algo.kl.estimator k2 --algo.advantage.is_correction_level token --logger.logging_steps 1
+"""
+SIZES = """
+--actor.num_gpus_per_node 1 --ref.num_gpus_per_node 1 --vllm.num_engines 1
+--vllm.tensor_parallel_size 1 --ds.ring_attn_size 1 --rollout.batch_size 2
+--rollout.n_samples_per_prompt 4 --train.batch_size 8 --rollout.micro_batch_size 4
+--train.micro_batch_size 4 --data.max_len 64 --rollout.max_new_tokens 16 --ckpt.save_steps 1
+--data.prompt_dataset train.jsonl --eval.dataset held_out.jsonl --eval.steps 1
+--eval.n_samples_per_prompt 1 --eval.temperature 1.0 --actor.model_name_or_path
+"""
+REWARD = """
+import torch
+def reward_func(queries, prompts, labels, **kwargs):
+    reward = torch.tensor([float(len(query) % 2) for query in queries])
+    return {"rewards": reward, "scores": reward, "extra_logs": {"odd": reward, "other": reward}}
+"""
+INSTANCE = """
+import torch
+from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
+class AgentInstance(AgentInstanceBase):
+    def __init__(self, *args, **kwargs):
+        self.turns = 0
+    async def reset(self, states, **kwargs):
+        return {"observation": states["observation"]}
+    async def step(self, states, **kwargs):
+        self.turns += 1
+        reward = torch.tensor(float(len(states["action_text"]) % 2))
+        return {
+            "rewards": reward, "scores": reward, "environment_feedback": " 7 7",
+            "done": self.turns == 2, "sampling_params": states.get("sampling_params", None),
+            "extra_logs": {"odd": reward, "other": reward},
+        }
+class AgentExecutor(MultiTurnAgentExecutor):
+    def __init__(self):
+        super().__init__(AgentInstance)
+"""
+
+
+def launch(folder: Path, policy: Path, options: str, code: str, *more: str) -> RunFolder:
+    """Run a launch script's options with our module in place of OpenRLHF's."""
+    objectives = '[[objectives]]\nname = "odd"\ngate = true\n[[objectives]]\nname = "turns"\n'
+    (folder / "objectives.toml").write_text(objectives, encoding="utf-8")
+    (folder / "code.py").write_text(code, encoding="utf-8")
+    for name, numbers in (("train", range(24)), ("held_out", range(24, 28))):
+        rows = [
+            {"prompt": [{"role": "user", "content": f"{i}*{i}"}], "label": "1"} for i in numbers
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    words = [*options.split(), *SIZES.split(), str(policy)]
+    places = ["--ckpt.output_dir", str(folder / "out"), "--ckpt.path", str(folder / "checkpoints")]
+    ours = ["objectives.toml", "--rehearse"]
+    printed = command(folder, "paretopo.integrations.openrlhf", *ours, *words, *places, *more)
+    assert "replay buffers got the controller's advantages" in printed
+    run = RunFolder.open(folder / "out")
+    steps, evaluated = run.last_step(), [row["step"] for row in run.evaluations()]
+    assert evaluated == list(range(steps + 1))
+    assert [row["step"] for row in run.steps()] == evaluated[1:]
+    for row in [*run.steps(), *run.evaluations()]:
+        assert list(row["measured"]) == ["odd", "turns"]
+    assert run.manifest["script"]
+    assert run.manifest["status"] == (
+        "finished" if steps == run.config.optimiser.steps else "stopped"
+    )
+    assert (run.path / "report" / "report.md").exists()
+    assert (run.path / "model.safetensors").exists()
+    return run
+
+
+@pytest.mark.openrlhf_short
+def test_a_launch_script_trains_on_the_names_of_its_reward_function(policy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = launch(tmp_path, policy, DAPO, REWARD, "--data.max_samples", "6")
+    assert all(row["measured"]["turns"] == 1.0 for row in run.steps())
+
+
+def test_a_launch_script_trains_on_the_names_of_its_agent_and_resumes(
+    policy, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    run = launch(tmp_path, policy, AGENT, INSTANCE, "--data.max_samples", "12")
+    done = run.steps()
+    assert all(row["measured"]["turns"] > 1.0 for row in done)
+    longer = ["--data.max_samples", "12", "--train.num_episodes", "2"]
+    again = launch(tmp_path, policy, AGENT, INSTANCE, *longer)
+    assert again.steps()[: len(done)] == done
+    assert again.manifest["resumed"][0]["from_step"] == len(done)
+    assert again.config.optimiser.steps == 12
