@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The tests on the real OpenRLHF, Ray, DeepSpeed and vLLM, on a CPU; closes with `N passed, N failed`.
 # Usage: scripts/test_openrlhf_cpu.sh [--short] [FOLDER]
-#   --short   one synchronous run of both stages, as .ci/run does it; else everything, 12 minutes on
-#             two quiet cores
+#   --short   one synchronous run of both stages and one of a launch script's options, as .ci/run
+#             does it; else everything, 15 minutes on two quiet cores
 #   FOLDER    the environment of scripts/install_openrlhf_cpu.sh, made in 3 minutes if not there
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -222,7 +222,7 @@ def _count_prompts(options: Any) -> tuple[int, int]:
         loaded = blending_datasets(
             names, shares, silent, options.train.seed, data.max_samples, dataset_split=split
         )
-        return min(len(loaded), data.max_samples)
+        return int(min(len(loaded), data.max_samples))
 
     held_out = count(evaluation.dataset, None, evaluation.split) if evaluation.dataset else 0
     return count(data.prompt_dataset, data.prompt_probs, data.prompt_split), held_out

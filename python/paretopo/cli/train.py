@@ -320,7 +320,7 @@ def _run_dry(config: RunConfig, options: Sequence[str]) -> int:
     from paretopo.integrations.openrlhf.estimate import estimate_run
     from paretopo.tasks.probe import check_rewards
 
-    _check_backend(config, options, packages=("torch", "transformers"), extra="train")
+    _check_backend(config, options, dry=True)
     for note in (*config.notes, *check_rewards(config)):
         print(f"paretopo: {note.text}", file=sys.stderr)
     print("\n".join(estimate_run(config)))
@@ -332,8 +332,7 @@ def _check_backend(
     options: Sequence[str],
     *,
     rehearse: bool = False,
-    packages: Sequence[str] | None = None,
-    extra: str | None = None,
+    dry: bool = False,
 ) -> None:
     from paretopo.config.backend import find_backend
     from paretopo.config.python_files import list_missing_files
@@ -342,10 +341,12 @@ def _check_backend(
     if options and backend.name == "trl":
         refuse(f'options after -- are for OpenRLHF and verl, but the backend is "{backend.name}"')
     backend.check(config)
-    install = f'pip install ".[{extra or backend.extra}]"'
-    if rehearse and backend.rehearsal:
-        install = backend.rehearsal
-    missing = describe_missing(packages or backend.packages, install)
+    packages, install = backend.packages, f'pip install ".[{backend.extra}]"'
+    if dry:  # reads the shape of the model
+        packages, install = ("torch", "transformers"), 'pip install ".[train]"'
+    elif rehearse:
+        install = backend.rehearsal or install
+    missing = describe_missing(packages, install)
     lacks = [*([missing] if missing else []), *list_missing_files(config)]
     if lacks:
         refuse("; ".join(lacks))

@@ -110,7 +110,7 @@ _FILES = {
 }
 _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
 # Keys whose value is a file, or one of `_NO_FILE`.
-_MUST_EXIST = ("task", "rewards", "openrlhf", "verl", "warmup.file", "tool.corpus")
+_MUST_EXIST = ("task", "rewards", "warmup.file", "tool.corpus")
 _NO_FILE = (FROM_TASK, NONE, MADE_UP)
 
 
@@ -119,7 +119,9 @@ def list_missing_files(config: RunConfig) -> list[str]:
     return [
         f"{key}: there is no file {path}"
         for key, path in _list_files(config)
-        if key.startswith(_MUST_EXIST) and str(path) not in _NO_FILE and not path.exists()
+        if key.startswith((*_MUST_EXIST, config.backend))
+        and str(path) not in _NO_FILE
+        and not path.exists()
     ]
 
 

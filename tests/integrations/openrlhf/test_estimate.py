@@ -4,6 +4,7 @@ import pytest
 
 from paretopo import cli
 from paretopo.config import ConfigError, ModelConfig, load, loads
+from paretopo.config.python_files import list_missing_files
 from paretopo.integrations.openrlhf import estimate
 from paretopo.integrations.openrlhf.estimate import Shape, count_bytes, count_seconds, estimate_run
 
@@ -101,6 +102,12 @@ def test_a_dry_run_refuses_the_faults_of_a_training(tmp_path, capsys, settings, 
     words = [word for one in settings for word in ("--set", one)]
     assert cli.main(["train", str(file), "--dry-run", *words]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_files_that_another_trainer_reads_are_not_missed():
+    text = "[openrlhf]\nprompts = 'a.jsonl'\nheld_out = 'b.jsonl'"
+    assert list_missing_files(loads(text)) == []
+    assert len(list_missing_files(loads(text, {"backend": "openrlhf"}))) == 2
 
 
 @pytest.mark.parametrize(
