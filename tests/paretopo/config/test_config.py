@@ -21,6 +21,8 @@ from paretopo.config import (
 from paretopo.config.keys import keys
 from paretopo.run.foreign import ForeignJob
 
+JOB = ForeignJob("output_dir", "resume", "report_to", "eval_dataset", "reward_funcs")
+
 
 def test_an_empty_file_is_the_recommended_recipe():
     config = loads("")
@@ -284,9 +286,27 @@ def test_every_number_survives_writing_and_reading(beta, gamma, share, scale):
     assert loads(dumps(config)) == config
 
 
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (
+            {"rewards": {"file": "rewards.py"}},
+            r"rewards\.file is for .* reward_funcs gives the rew",
+        ),
+        ({"run": {"tensorboard": True}}, "report_to names the trackers"),
+        (
+            {"paretopo": {"preference": "given", "stage1_steps": 0}},
+            "a script's prompts are its own",
+        ),
+    ],
+)
+def test_keys_that_only_paretopo_train_takes_are_refused_in_a_script(settings, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        JOB.make_config(settings, {})
+
+
 def test_the_file_of_a_script_has_the_given_keys_of_inner_sections():
-    job = ForeignJob("output_dir", "resume", "report_to", "eval_dataset", "reward_funcs")
-    config = job.make_config({"model": {"lora": {"rank": 8}}}, {"optimiser.steps": 3})
+    config = JOB.make_config({"model": {"lora": {"rank": 8}}}, {"optimiser.steps": 3})
     assert loads(dumps(config)) == config
     assert "dtype" not in dumps(config)
 
