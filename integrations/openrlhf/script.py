@@ -105,11 +105,7 @@ def train_script(
     prompts, held_out = _count_prompts(options)
     config = make_config(objectives, options, prompts, held_out, method)
     run = RunFolder(Path(options.ckpt.output_dir).absolute(), config)
-    begun = (run.path / "config.toml").exists()
-    saved = options.ckpt.load_enable and Path(options.ckpt.path, "_actor").exists()
-    if begun and not options.ckpt.load_enable:
-        _JOB.refuse_records(run)
-    _JOB.begin(run, resumed=begun or saved, method=method)
+    resuming = begin_run(run, options, method)
     if rehearsing:
         words = plan_options(words)
         (run.path / "rehearsal").mkdir(exist_ok=True)
@@ -117,7 +113,7 @@ def train_script(
     say(config.notes)
     with run.claim(), run.note_failure():
         again = "the same command and --ckpt.load_enable"
-        done = run_openrlhf(words, config, run, prompts, begun or saved, how_to_resume=again)
+        done = run_openrlhf(words, config, run, prompts, resuming, how_to_resume=again)
         if done < config.optimiser.steps:
             text = (
                 f"dropped groups used up the prompts after {done} of {config.optimiser.steps} steps"
@@ -209,6 +205,21 @@ def make_config(
             f"--train.batch_size {rollouts} and --train.max_epochs 1"
         )
     return config
+
+
+def begin_run(run: RunFolder, options: Any, method: str | None) -> bool:
+    """Begin the records of a run, or go on with them; return whether OpenRLHF resumes.
+
+    Raises:
+        ConfigError: The folder holds records that the options do not resume, or a checkpoint has
+            none.
+    """
+    loads = options.ckpt.load_enable
+    if run.has_records and not loads:
+        _JOB.refuse_records(run)
+    resuming = loads and (run.has_records or Path(options.ckpt.path, "_actor").exists())
+    _JOB.begin(run, resumed=resuming, method=method)
+    return bool(resuming)
 
 
 def _count_prompts(options: Any) -> tuple[int, int]:

@@ -186,9 +186,7 @@ class ScriptSession:
         if self._resumed is not None and trainer.is_world_process_zero():
             step, checkpoint = self._resumed
             say([Note(f"Training resumes after step {step}, from {checkpoint}", warns=False)])
-        elif self._resumed is None and any(
-            (folder / name).exists() for name in ("steps.jsonl", "evaluations.jsonl")
-        ):
+        elif self._resumed is None and self.run.has_records:
             _JOB.refuse_records(self.run)
         theirs = trainer.args.eval_on_start
         ours = self._resumed is None and trainer.eval_dataset is not None

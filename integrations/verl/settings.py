@@ -101,7 +101,7 @@ class VerlRun:
         path = Path(self._verl.trainer.default_local_dir).absolute()
         config = self._make_config(steps, held_out, path)
         run = RunFolder(path, config)
-        begun = (path / "config.toml").exists()
+        begun = run.has_records
         if begun and self._verl.trainer.resume_mode == "disable":
             _JOB.refuse_records(run)
         _JOB.begin(run, resumed=begun or resumed, method=self._settings.get("method"))

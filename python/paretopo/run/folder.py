@@ -301,6 +301,11 @@ class RunFolder(Folder):
             accepted=[*self.manifest.get("accepted", []), {"at": now(), "step": self.last_step()}],
         )
 
+    @property
+    def has_records(self) -> bool:
+        """Return whether anything was recorded; a job that failed at its start leaves nothing."""
+        return any((self.path / name).exists() for name in ("steps.jsonl", "evaluations.jsonl"))
+
     def last_step(self) -> int:
         """Return the last recorded step; 0 before the first."""
         return max((row["step"] for row in self.steps()), default=0)

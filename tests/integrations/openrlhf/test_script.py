@@ -8,8 +8,9 @@ import pytest
 
 from paretopo.config import ConfigError
 from paretopo.integrations.openrlhf.rollouts import find_components
-from paretopo.integrations.openrlhf.script import check_options, make_config
+from paretopo.integrations.openrlhf.script import begin_run, check_options, make_config
 from paretopo.rollout import BadRollout
+from paretopo.run.folder import RunFolder
 
 OBJECTIVES = """
 [[objectives]]
@@ -59,6 +60,8 @@ def make_options(folder, **changes):
         "reward.overlong_penalty_factor": 0.5,
         "reward.stop_properly_penalty_coef": None,
         "ckpt.output_dir": str(folder / "out"),
+        "ckpt.path": str(folder / "checkpoints"),
+        "ckpt.load_enable": False,
         "ckpt.best_metric_key": "",
         "algo.kl": SimpleNamespace(init_coef=1e-5),
         "algo.advantage": SimpleNamespace(is_correction_level="token"),
@@ -139,6 +142,24 @@ def test_options_without_a_meaning_for_a_vector_are_refused(
     check_options(make_options(tmp_path, reward__remote_url="http://127.0.0.1:5000/get_reward"))
     with pytest.raises(ConfigError, match=complaint):
         check_options(make_options(tmp_path, **changes))
+
+
+def test_records_are_resumed_or_refused_and_never_overwritten(tmp_path):
+    config, begin = config_of(tmp_path), make_options(tmp_path)
+    resume = make_options(tmp_path, ckpt__load_enable=True)
+    run = RunFolder(tmp_path / "out", config)
+    assert not begin_run(run, resume, None)  # example scripts always give --ckpt.load_enable
+    assert not begin_run(run, begin, None)  # the first job recorded nothing
+    run.append_evaluation({"step": 0})
+    with pytest.raises(ConfigError, match=r"resume it with --ckpt\.load_enable, or give another"):
+        begin_run(run, begin, None)
+    assert begin_run(run, resume, None)
+    run.config = config_of(tmp_path, method="gdpo")
+    with pytest.raises(ConfigError, match=r"other values of paretopo.* another --ckpt\.output_dir"):
+        begin_run(run, resume, None)
+    (tmp_path / "checkpoints" / "_actor").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="checkpoints without the records of a run"):
+        begin_run(RunFolder(tmp_path / "other", config), resume, None)
 
 
 def test_values_are_found_by_name_among_rewards_scores_and_logs():

@@ -174,6 +174,8 @@ def test_script_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
         VerlRun(other).open(steps=9, prompts=64, held_out=16, resumed=True)
     anew = verl_settings(tmp_path)
     anew.trainer["resume_mode"] = "disable"
+    VerlRun(anew).open(steps=9, prompts=64, held_out=16, resumed=False)  # nothing was recorded
+    run.folder.append_step({"step": 1})
     with pytest.raises(ConfigError, match="holds the records of a run"):
         VerlRun(anew).open(steps=9, prompts=64, held_out=16, resumed=False)
 
