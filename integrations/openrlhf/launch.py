@@ -14,8 +14,9 @@ from typing import Any
 
 import ray
 
-from paretopo.config import NONE, ConfigError, RunConfig, dumps
+from paretopo.config import NONE, RunConfig, dumps
 from paretopo.integrations.huggingface.policy import starts_warmed_up
+from paretopo.integrations.openrlhf.options import refuse_options
 from paretopo.integrations.openrlhf.rehearsal.checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
 from paretopo.progress import make_bar
@@ -38,7 +39,9 @@ def parse_options(words: Sequence[str]) -> Any:
     original = openrlhf_config.hierarchize
 
     def stop(parsed: Any) -> None:
-        raise _Parsed(original(parsed))
+        tree = original(parsed)
+        refuse_options(tree)
+        raise _Parsed(tree)
 
     with _use_arguments(words), _replace(openrlhf_config, "hierarchize", stop):
         try:
@@ -174,7 +177,7 @@ def _join_settings(settings: SimpleNamespace) -> AbstractContextManager[None]:
 
     def with_settings(parsed: Any) -> Any:
         tree = original(parsed)
-        _check_oversampling(tree)
+        refuse_options(tree)
         tree.paretopo = settings
         # Not choices of the command line: the session computes the advantages, which OpenRLHF
         # carries as rewards, takes the overlong penalty off them, and evaluates.
@@ -196,16 +199,3 @@ def _replace(module: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(module, name, original)
-
-
-def _check_oversampling(options: Any) -> None:
-    """Refuse to lose the rollouts that OpenRLHF keeps for later steps, but not in checkpoints."""
-    rollout = options.rollout
-    generated = getattr(rollout, "vllm_generate_batch_size", None) or 0
-    if generated > rollout.batch_size and options.ckpt.save_steps > 0:
-        raise ConfigError(
-            f"rollout.vllm_generate_batch_size must be at most rollout.batch_size = "
-            f"{rollout.batch_size}, got {generated}: OpenRLHF's checkpoints lose the rollouts of "
-            "later steps (OpenRLHF issue 1322); leave it out and set openrlhf.queue, or set "
-            "run.checkpoint_every = 0"
-        )

@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from paretopo.config import NONE, RunConfig, dumps
+from paretopo.config import NONE, ConfigError, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.run.folder import RunFolder
 
@@ -113,6 +114,36 @@ def gpus_needed(words: Sequence[str]) -> int:
     if shares and "--train.async_enable" not in words:
         return policy
     return policy + last("--vllm.num_engines", 0) * last("--vllm.tensor_parallel_size", 1)
+
+
+def refuse_options(options: Any) -> None:
+    """Refuse options with which the advantages or the checkpoints would not be the session's.
+
+    Args:
+        options: OpenRLHF's, as its own parser reads them.
+
+    Raises:
+        ConfigError: Names the option.
+    """
+    kl, rollout, penalty = options.algo.kl, options.rollout, options.reward
+    if kl.init_coef > 0 and not kl.use_loss:
+        raise ConfigError(
+            f"--algo.kl.init_coef = {kl.init_coef:g} takes a KL penalty off the advantages, which "
+            "are ranks of several rewards: add --algo.kl.use_loss, or set 0"
+        )
+    if penalty.stop_properly_penalty_coef is not None:
+        raise ConfigError(
+            "--reward.stop_properly_penalty_coef scales one reward, and here are several: leave it "
+            "out, and return an objective for it from the agent or the reward function"
+        )
+    generated = getattr(rollout, "vllm_generate_batch_size", None) or 0
+    if generated > rollout.batch_size and options.ckpt.save_steps > 0:
+        raise ConfigError(
+            f"rollout.vllm_generate_batch_size must be at most rollout.batch_size = "
+            f"{rollout.batch_size}, got {generated}: OpenRLHF's checkpoints lose the rollouts of "
+            "later steps (OpenRLHF issue 1322); leave it out and set openrlhf.queue, or set "
+            "run.checkpoint_every = 0"
+        )
 
 
 def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:

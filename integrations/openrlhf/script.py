@@ -151,11 +151,6 @@ def check_options(options: Any) -> None:
             "--rollout.n_samples_per_prompt must be at least 2, got "
             f"{options.rollout.n_samples_per_prompt}: advantages compare the rollouts of a prompt"
         )
-    if options.reward.stop_properly_penalty_coef is not None:
-        raise ConfigError(
-            "--reward.stop_properly_penalty_coef scales one reward, and here are several: leave it "
-            "out, and return an objective for it from the agent or the reward function"
-        )
     if options.ckpt.best_metric_key not in ("", "none"):
         raise ConfigError(
             f"--ckpt.best_metric_key = {options.ckpt.best_metric_key} names a metric of OpenRLHF's "

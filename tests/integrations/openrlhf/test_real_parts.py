@@ -35,6 +35,8 @@ def make_options(generated, save_steps=1):
         "vllm.enable_sleep": False,
         "algo.dynamic_filtering_enable": False,
         "algo.advantage.estimator": "",
+        "algo.kl.init_coef": 0.0,
+        "reward.stop_properly_penalty_coef": None,
         "reward.clip_range": (-10, 10),
         "reward.overlong_buffer_len": 20,
         "eval.steps": 5,

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from paretopo.config import ConfigError
+from paretopo.integrations.openrlhf.options import refuse_options
 from paretopo.integrations.openrlhf.rollouts import find_components
 from paretopo.integrations.openrlhf.script import begin_run, check_options, make_config
 from paretopo.rollout import BadRollout
@@ -62,8 +63,9 @@ def make_options(folder, **changes):
         "ckpt.output_dir": str(folder / "out"),
         "ckpt.path": str(folder / "checkpoints"),
         "ckpt.load_enable": False,
+        "ckpt.save_steps": 5,
         "ckpt.best_metric_key": "",
-        "algo.kl": SimpleNamespace(init_coef=1e-5),
+        "algo.kl": SimpleNamespace(init_coef=1e-5, use_loss=True),
         "algo.advantage": SimpleNamespace(is_correction_level="token"),
         "algo.dynamic_filtering_enable": True,
     }
@@ -127,7 +129,6 @@ def test_settings_that_a_script_cannot_have_are_refused(tmp_path, text, changes,
         ({"train__agent_func_path": "reward.py"}, r"reward\.py defines no AgentExecutor"),
         ({"vllm__num_engines": None}, r"--vllm\.num_engines must be at least 1"),
         ({"rollout__n_samples_per_prompt": 1}, r"n_samples_per_prompt must be at least 2, got 1"),
-        ({"reward__stop_properly_penalty_coef": 0.0}, "return an objective for it"),
         (
             {"ckpt__best_metric_key": "eval_default_pass1"},
             "own evaluation, which paretopo replaces",
@@ -142,6 +143,25 @@ def test_options_without_a_meaning_for_a_vector_are_refused(
     check_options(make_options(tmp_path, reward__remote_url="http://127.0.0.1:5000/get_reward"))
     with pytest.raises(ConfigError, match=complaint):
         check_options(make_options(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"reward__stop_properly_penalty_coef": 0.0}, "return an objective for it"),
+        (
+            {"algo__kl": SimpleNamespace(init_coef=0.01, use_loss=False)},
+            r"--algo\.kl\.init_coef = 0\.01 .* add --algo\.kl\.use_loss, or set 0",
+        ),
+        ({"rollout__vllm_generate_batch_size": 64}, r"at most rollout\.batch_size = 32, got 64"),
+    ],
+)
+def test_options_that_would_change_advantages_are_refused_for_every_run(
+    tmp_path, changes, complaint
+):
+    refuse_options(make_options(tmp_path))
+    with pytest.raises(ConfigError, match=complaint):
+        refuse_options(make_options(tmp_path, **changes))
 
 
 def test_records_are_resumed_or_refused_and_never_overwritten(tmp_path):
