@@ -114,6 +114,11 @@ def train_script(
     with run.claim(), run.note_failure():
         again = "the same command and --ckpt.load_enable"
         done = run_openrlhf(words, config, run, prompts, resuming, how_to_resume=again)
+        if done == 0:
+            raise RuntimeError(
+                "the prompts ran out before the first step: no rewards differ within enough groups;"
+                " leave out --algo.dynamic_filtering_enable, or give more prompts"
+            )
         if done < config.optimiser.steps:
             text = (
                 f"dropped groups used up the prompts after {done} of {config.optimiser.steps} steps"

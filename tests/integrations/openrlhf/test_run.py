@@ -436,7 +436,7 @@ SIZES = """
 REWARD = """
 import torch
 def reward_func(queries, prompts, labels, **kwargs):
-    reward = torch.tensor([float(len(query) % 2) for query in queries])
+    reward = torch.randint(0, 2, (len(queries),)).float()
     return {"rewards": reward, "scores": reward, "extra_logs": {"odd": reward, "other": reward}}
 """
 INSTANCE = """
@@ -449,7 +449,7 @@ class AgentInstance(AgentInstanceBase):
         return {"observation": states["observation"]}
     async def step(self, states, **kwargs):
         self.turns += 1
-        reward = torch.tensor(float(len(states["action_text"]) % 2))
+        reward = torch.randint(0, 2, ()).float()
         return {
             "rewards": reward, "scores": reward, "environment_feedback": " 7 7",
             "done": self.turns == 2, "sampling_params": states.get("sampling_params", None),
@@ -495,7 +495,7 @@ def launch(folder: Path, policy: Path, options: str, code: str, *more: str) -> R
 @pytest.mark.openrlhf_short
 def test_a_launch_script_trains_on_the_names_of_its_reward_function(policy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = launch(tmp_path, policy, DAPO, REWARD, "--data.max_samples", "6")
+    run = launch(tmp_path, policy, DAPO, REWARD, "--data.max_samples", "8")
     assert all(row["measured"]["turns"] == 1.0 for row in run.steps())
 
 
