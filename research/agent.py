@@ -222,7 +222,7 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
     if calls.economy == "share of the group":
         return _pay_share
     if calls.economy == "saving":
-        return _Saving()
+        return _Saving(len(task.success) if task.named else 1)
     if calls.economy == "arora_zanette":
         return lambda answers: arora_zanette_economy(answers.costs, answers.right)
     if calls.economy == "kimi":
@@ -249,15 +249,18 @@ def _pay_share(answers: _Answers) -> Floats:
 
 
 class _Saving:
-    """The share that is saved of the going price of a right answer."""
+    """The share that is saved of the going price of a right answer, one price for each name."""
 
-    def __init__(self) -> None:
-        self._price = SuccessPrice()
+    def __init__(self, names: int) -> None:
+        self._prices = [SuccessPrice() for _ in range(names)]
 
     def __call__(self, answers: _Answers) -> Floats:
-        self._price.update(answers.costs, answers.right)
-        prices = self._price.of_groups(answers.costs, answers.right)
-        return saving(answers.costs, prices[..., None])
+        parts = [np.split(part, len(self._prices)) for part in (answers.costs, answers.right)]
+        saved = []
+        for price, costs, right in zip(self._prices, *parts, strict=True):
+            price.update(costs, right)
+            saved.append(saving(costs, price.of_groups(costs, right)[..., None]))
+        return np.concatenate(saved)
 
 
 class _ToTarget:
