@@ -123,9 +123,9 @@ def fill(tasks: str) -> None:
     for name, task in TASKS.items():
         for method in METHODS:
             records = load()
-            if name.startswith(tasks) and method not in records.setdefault(name, {}):
+            if name.startswith(tasks) and method not in records.get(name, {}):
                 scores = train(task, method, SEEDS[tasks], steps)
-                records[name][method] = scores.round(4).tolist()
+                records.setdefault(name, {})[method] = scores.round(4).tolist()
                 RECORDS.write_bytes(lzma.compress(json.dumps(records).encode()))
                 print(name, method, (100.0 * scores.mean(axis=1)).round(1).tolist(), flush=True)
 

@@ -192,9 +192,9 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
         ),
         calling(
             f"{prefix}cheaper_later",
-            "after 200 steps, fewer calls are needed",
-            needed=[calls + 2 for calls in numbers.needed],
-            later=[calls - 1 for calls in numbers.needed],
+            "after 200 steps, one call fewer is needed",
+            needed=[calls + 1 for calls in numbers.needed],
+            later=numbers.needed,
             guess=[0.0] * len(numbers.needed),
             unit=unit,
         ),
@@ -203,6 +203,7 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
             "the second of two costs is mostly 0",
             rising,
             numbers.seldom,
+            2.0 * np.max(numbers.seldom, axis=0),
             units=[Unit(noise="lognormal", sigma=0.2)],
         ),
     ]

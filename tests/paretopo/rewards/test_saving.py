@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -184,6 +185,24 @@ def test_neither_side_moves_the_price_of_the_other():
     assert score(scores, [8.0]) == [0.0]
     # The first evaluation fixes the price for all evaluations.
     assert score(scores, [8.0, 0.0], held_out=True) == [-0.5, 1.0]
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_each_kind_of_question_has_a_price_of_its_own(held_out):
+    scores, again = (Scores(SECONDS, RewardsConfig()) for _ in range(2))
+    rollouts = [
+        replace(one, kind=kind)
+        for kind, costs in (("cheap", (1.0, 2.0)), ("dear", (100.0, 50.0)))
+        for one in rollouts_of(costs, held_out=held_out)
+    ]
+    groups = [rollouts] if held_out else [rollouts[:2], rollouts[2:]]
+    for group in groups:
+        scores.learn(group)
+    assert scores.prices() == {"seconds": {} if held_out else {"cheap": 2.0, "dear": 100.0}}
+    again.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
+    for one in (scores, again):
+        saved = np.concatenate([one.rewards_of(group)[:, 1] for group in groups])
+        assert saved.tolist() == [0.5, 0.0, 0.0, 0.5]
 
 
 def test_the_whole_of_the_first_evaluation_counts():

@@ -171,6 +171,7 @@ def test_a_limit_is_a_line_and_has_curves_of_its_own(shown, tmp_path):
         session.observe(1, group([1, 2], [1, 1]))
     page = shown(free, held)
     titles = page.value("[...document.querySelectorAll('figcaption')].map((one) => one.innerText)")
+    assert "price of a right answer in calls (one questions)" in titles
     assert "answers within the limit on calls (%)" in titles
     assert "multiplier of the limit on calls" in titles
     assert count(page, ".limit.run-1") == 2  # on the calls, and on their share
