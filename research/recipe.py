@@ -47,7 +47,7 @@ def train(
     Returns:
         (weights, seeds, steps, measures) shares of the best policy's score.
     """
-    rng = np.random.default_rng([seeds[0], *task.name.encode()])
+    rng = np.random.default_rng([seeds[0], *task.name.removesuffix("_named").encode()])
     rows, kinds = task.policy_rows, len(task.success)
     at = np.arange(kinds)[:, None, None]
     start = 0.3 * rng.standard_normal((len(seeds), rows.max() + 1, task.ways))
@@ -57,7 +57,8 @@ def train(
     costs_count = task.objectives - 1
     weights = np.stack([first, *[(1.0 - first) / costs_count] * costs_count], axis=-1)
     unit, optimiser = task.units[seeds[0] % len(task.units)], Adam(logits.shape)
-    prices: dict[tuple[int, ...], SuccessPrice] = {}
+    shape = len(logits) * (kinds if task.named else 1), -1, task.group
+    prices = [Prices(shape[0]) for _ in range(costs_count)]
     each = np.eye(task.ways)
     scores = []
     for step in range(1, max(steps) + 1):
@@ -67,10 +68,12 @@ def train(
         success = task.success_at(step)[at, chosen][..., None]
         right = (rng.random((*chosen.shape, task.parts)) < success).mean(axis=-1)
         costs = unit.draw(task.costs[at, chosen], rng)
-        saved = _save(costs, right, prices, named=task.named)
-        vectors = np.concatenate([right[..., None], saved], axis=-1)
-        vectors = vectors.reshape(-1, task.group, task.objectives)
-        gated = apply_gate(vectors, "success", ("worst",) * costs_count)
+        vectors = [right]
+        for price, paid in zip(prices, np.moveaxis(costs, -1, 0), strict=True):
+            of_groups = price.learn(paid.reshape(shape), right.reshape(shape))
+            vectors.append(saving(paid, of_groups.reshape(*paid.shape[:-1], 1)))
+        rewards = np.stack(vectors, axis=-1).reshape(-1, task.group, task.objectives)
+        gated = apply_gate(rewards, "success", ("worst",) * costs_count)
         inside = np.ones(gated.shape[:2], np.bool_)
         least, shares = keep_least_economy(gated, weights)
         advantages = ESTIMATORS[estimator](least, shares, mask=inside).reshape(chosen.shape)
@@ -91,21 +94,38 @@ def _softmax(logits: Floats) -> Floats:
     return policy
 
 
-def _save(
-    costs: Floats, right: Floats, prices: dict[tuple[int, ...], SuccessPrice], *, named: bool
-) -> Floats:
-    """Return the saved shares, (policies, kinds, questions, group, costs)."""
-    saved = np.empty(costs.shape)
-    kinds = range(costs.shape[1]) if named else (slice(None),)
-    for policy in range(len(costs)):
-        for number, kind in enumerate(kinds):
-            for cost in range(costs.shape[-1]):
-                price = prices.setdefault((policy, number, cost), SuccessPrice())
-                paid, solved = costs[policy, kind, ..., cost], right[policy, kind]
-                price.update(paid, solved)
-                share = saving(paid, price.of_groups(paid, solved)[..., None])
-                saved[policy, kind, ..., cost] = share
-    return saved
+class Prices:
+    """Many prices of the class `SuccessPrice`, as arrays; a test compares the two.
+
+    Args:
+        count: Number of prices.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._one = SuccessPrice()
+        self._latest = np.full((count, self._one.groups), np.inf)
+        self._seen = np.zeros(count, np.int64)
+        self.values = np.zeros(count)
+
+    def learn(self, costs: Floats, right: Floats) -> Floats:
+        """Learn from groups, (prices, groups, points); return the price of each group."""
+        solved = right > 0.0
+        dearest = np.max(costs, axis=-1, where=solved, initial=0.0)
+        known = self._seen >= self._one.groups
+        for paid in dearest.T:
+            [some] = np.nonzero(paid > 0.0)
+            self._latest[some, self._seen[some] % self._one.groups] = paid[some]
+            self._seen[some] += 1
+        ordered = np.where(self._seen[:, None] > 0, np.sort(self._latest, axis=-1), 0.0)
+        last = np.clip(self._seen, 1, self._one.groups) - 1
+        below, share = np.divmod(self._one.quantile * last, 1.0)
+        each, low = np.arange(len(last)), below.astype(np.int64)
+        first, second = ordered[each, low], ordered[each, np.minimum(low + 1, last)]
+        now = first + share * (second - first)
+        self.values = np.where(known, np.maximum(now, self.values), now)
+        several = np.where(solved.sum(axis=-1) > 1, dearest, 0.0)
+        prices: Floats = np.maximum(self.values[:, None], several)
+        return prices
 
 
 def load() -> dict[str, dict[str, Any]]:
