@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from paretopo.config import ConfigError, Objective, RewardsConfig
 from paretopo.rewards.economy import saving
 from paretopo.rewards.learnt_costs import SuccessPrice
+from paretopo.rewards.measures import complete_rollouts
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
@@ -215,6 +216,20 @@ def test_free_evaluation_sets_no_price():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0], held_out=True) == [1.0, 1.0]
     assert score(scores, [1.0, 5.0], held_out=True) == [0.8, 0.0]
+
+
+def test_costs_below_0_are_refused_with_advice_at_every_door():
+    words = {"name": "words", "better": "fewer", "economy": "saving"}
+    objectives = (SECONDS[0], Objective(**words))
+    rollouts = rollouts_of([-1.0, 2.0], name="words")
+    for refused in (
+        lambda: Objective(**words, low=-1.0),
+        lambda: complete_rollouts(rollouts, objectives, RewardsConfig()),
+        lambda: SuccessPrice().update([-1.0, 2.0], [True, True]),
+        lambda: saving([-1.0, 2.0], 3.0),
+    ):
+        with pytest.raises(ValueError, match="so that the cheapest possible answer costs 0"):
+            refused()
 
 
 def test_configuration_of_savings():
