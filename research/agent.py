@@ -32,7 +32,7 @@ from paretopo.rewards.economy import (
 )
 from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
 from paretopo.rewards.scoring import make_economy, make_targets
-from paretopo.study.plan import with_economy
+from paretopo.study.plan import is_published, with_economy
 from research.tables import TabularTask, Unit
 
 QUESTIONS = 4  # of each kind, per step
@@ -64,11 +64,9 @@ def train_tabular(
         `TabularTask`), and fewest if the economy is relative to the fewest calls.
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
-    own = {
-        "objectives.correct.weight": 0.6,
-        "objectives.calls.weight": 0.4,
-        "optimiser.max_tool_calls": int(task.cost[..., 0].max()),
-    }
+    own: dict[str, Any] = {"optimiser.max_tool_calls": int(task.cost[..., 0].max())}
+    if is_published(overrides):  # the paper's weights
+        own |= {"objectives.correct.weight": 0.6, "objectives.calls.weight": 0.4}
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
     config = from_table({}, own | method)
     rewards = TabularRewards(task, config, seed)

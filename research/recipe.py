@@ -20,6 +20,7 @@ from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.gate import apply_gate, keep_least_economy
 from paretopo.rewards.economy import saving
 from paretopo.rewards.learnt_costs import SuccessPrice
+from paretopo.run.statistics import sign_flips
 from research.agent import QUESTIONS, Adam
 from research.tables import TabularTask
 from research.tasks import TASKS
@@ -30,6 +31,7 @@ STEPS = (400, 1200)
 WEIGHTS = (0.5, 0.6)  # of correctness
 METHODS = ("rloo", "worth")
 SEEDS = {"tune": range(3), "fresh": range(770, 776)}
+MARGIN, LEVEL = 1.0, 0.05  # points, p
 RECORDS = Path(__file__).with_suffix("") / "records.json.xz"
 
 
@@ -150,32 +152,68 @@ def fill(tasks: str) -> None:
                 print(name, method, (100.0 * scores.mean(axis=1)).round(1).tolist(), flush=True)
 
 
-def tabulate(records: Mapping[str, Mapping[str, Any]], tasks: str, *, step: int) -> list[str]:
-    """Return rows of a table: worst case and mean over tasks, in %, by both measures.
+def collect(
+    records: Mapping[str, Mapping[str, Any]], tasks: str, *, step: int
+) -> dict[tuple[str, float, bool], Floats]:
+    """Return the scores of each candidate, in % of the best policy's.
 
     Args:
         records: As :func:`load` returns them.
-        tasks: Begin of the names of the tasks, which also come with named kinds.
+        tasks: Begin of the names of the tasks.
         step: 0 for the scores after the first of the steps, 1 for the second.
+
+    Returns:
+        Method, weight of correctness, and whether each kind has a price → (measures, 2, seeds),
+        worst case and mean over the tasks.
     """
-    rows = []
+    found = {}
     for named in (False, True):
-        of_kind = [
-            by_method
-            for name, by_method in records.items()
-            if name.startswith(tasks) and name.endswith("_named") == named
-        ]
+        names = [one for one in records if one.startswith(tasks)]
+        names = [one for one in names if one.endswith("_named") == named]
         for method in METHODS:
-            scores = 100.0 * np.array([one[method] for one in of_kind])[:, :, :, step]
+            scores = 100.0 * np.array([records[one][method] for one in names])[:, :, :, step]
             for at, weight in enumerate(WEIGHTS):
-                cells = []
-                for measure in range(len(MEASURES)):
-                    one = scores[:, at, :, measure]
-                    worst = one.min(axis=0)
-                    cells += [f"{worst.mean():.1f} ± {worst.std(ddof=1):.1f}", f"{one.mean():.1f}"]
-                price = "of its kind" if named else "of all"
-                rows.append(f"| `{method}` | {weight} | {price} | {' | '.join(cells)} |")
+                one = scores[:, at].transpose(2, 0, 1)
+                found[method, weight, named] = np.stack([one.min(axis=1), one.mean(axis=1)], axis=1)
+    return found
+
+
+def tabulate(records: Mapping[str, Mapping[str, Any]], tasks: str, *, step: int) -> list[str]:
+    """Return rows of a table: by both measures, worst case and mean; see :func:`collect`."""
+    rows = []
+    for (method, weight, named), scores in collect(records, tasks, step=step).items():
+        cells = [
+            cell
+            for worst, mean in scores
+            for cell in (f"{worst.mean():.1f} ± {worst.std(ddof=1):.1f}", f"{mean.mean():.1f}")
+        ]
+        price = "of its kind" if named else "of all"
+        rows.append(f"| `{method}` | {weight} | {price} | {' | '.join(cells)} |")
     return rows
+
+
+def is_worse(one: Floats, other: Floats) -> bool:
+    """Return whether scores, (seeds,), are worse by the criterion of research/recipe.md."""
+    gaps = one - other
+    return bool(gaps.mean() < -MARGIN and sign_flips(gaps) < LEVEL)
+
+
+def find_worse(records: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the scores on fresh tables that speak against the choice, by the criterion."""
+    found = []
+    for step, count in enumerate(STEPS):
+        scores = collect(records, "fresh", step=step)
+        pairs = [(("rloo", 0.5, named), ("worth", 0.5, named), (0, 1)) for named in (False, True)]
+        if count == max(STEPS):
+            pairs.append((("rloo", 0.5, True), ("rloo", 0.5, False), (1,)))
+        for ours, theirs, rows in pairs:
+            found += [
+                f"{ours} against {theirs}: {('worst case', 'mean')[row]} of {name}, {count} steps"
+                for at, name in enumerate(MEASURES)
+                for row in rows
+                if is_worse(scores[ours][at, row], scores[theirs][at, row])
+            ]
+    return found
 
 
 def main() -> None:
@@ -188,6 +226,7 @@ def main() -> None:
     for tasks, step in (("tune", 0), ("fresh", 0), ("fresh", 1)):
         if any(name.startswith(tasks) for name in load()):
             print(f"{tasks}, {STEPS[step]} steps", *tabulate(load(), tasks, step=step), sep="\n")
+    print("against the choice:", *(find_worse(load()) or ["nothing"]), sep="\n")
 
 
 if __name__ == "__main__":
