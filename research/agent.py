@@ -32,7 +32,7 @@ from paretopo.rewards.economy import (
 )
 from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
 from paretopo.rewards.scoring import make_economy, make_targets
-from paretopo.study.plan import is_published, with_economy
+from paretopo.study.plan import with_economy
 from research.tables import TabularTask, Unit
 
 QUESTIONS = 4  # of each kind, per step
@@ -65,7 +65,8 @@ def train_tabular(
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
     own: dict[str, Any] = {"optimiser.max_tool_calls": int(task.cost[..., 0].max())}
-    if is_published(overrides):  # the paper's weights
+    if overrides.get("recipe") == "paper" or any("paretopo.stage" in one for one in overrides):
+        # Every method but the recommended recipe has the paper's weights, unless it sets others.
         own |= {"objectives.correct.weight": 0.6, "objectives.calls.weight": 0.4}
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
     config = from_table({}, own | method)

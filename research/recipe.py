@@ -42,7 +42,7 @@ def train(
 
     Args:
         task: The questions; ``named`` gives each kind a price of its own.
-        estimator: "rloo" or "worth", on gated savings, of which the least counts.
+        estimator: "rloo" or "worth", on gated savings; only the least counts.
         seeds: One policy for each.
         steps: Steps after which the policies are scored.
 
@@ -139,7 +139,7 @@ def load() -> dict[str, dict[str, Any]]:
 
 
 def fill(tasks: str) -> None:
-    """Train what has no record yet, on the tasks whose names begin with this word."""
+    """Train the methods without records, on the tasks whose names begin with this word."""
     RECORDS.parent.mkdir(exist_ok=True)
     steps = STEPS if tasks == "fresh" else STEPS[:1]
     for name, task in TASKS.items():
@@ -219,7 +219,7 @@ def find_worse(records: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def main() -> None:
     """Print the tables; with ``--train``, train first."""
     parser = argparse.ArgumentParser(description="Choose and judge the recommended recipe.")
-    parser.add_argument("--train", choices=sorted(SEEDS), help="train what has no record")
+    parser.add_argument("--train", choices=sorted(SEEDS), help="make missing records")
     arguments = parser.parse_args()
     if arguments.train:
         fill(arguments.train)

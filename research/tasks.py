@@ -60,7 +60,7 @@ class _AnyStart:
         noise: of charges, in units of the table.
         each: (kinds,) factors on the costs, for kinds that each need a price of their own.
         constant: charge for every answer, many times the difference between two ways.
-        seldom: (ways, 2) costs, the second of which is mostly 0.
+        seldom: (ways, 2) costs, where the second is mostly 0.
     """
 
     steps: tuple[float, ...]
@@ -480,11 +480,10 @@ def _make_tuning_tasks() -> list[TabularTask]:
 
 _MADE = [*_make_judged_tasks(), *_make_tuning_tasks()]
 _NAMED = [replace(task, name=f"{task.name}_named", named=True) for task in _MADE]
-# For the judgement of the recipe, which nobody had seen before it was fixed.
+# Drawn after the recipe was chosen, to judge it.
 _FRESH = [
     redraw(task, f"fresh_{task.name}" + named * "_named", 2, named=bool(named))
     for named in (0, 1)
     for task in _make_judged_tasks()
 ]
 TASKS: dict[str, TabularTask] = {task.name: task for task in [*_MADE, *_NAMED, *_FRESH]}
-

@@ -152,7 +152,8 @@ def _bound(config: ParetoPOConfig, columns: NDArray[np.intp]) -> tuple[NDArray[n
     """Return the bounds of each reward, (2, objectives), and the estimators that need them."""
     bounds = np.array([_ANY] * len(config.weights)).T
     ranges = {
-        f"the estimator {name!r}": _RANGES[name] for name in sorted(config.estimators & _RANGES.keys())
+        f"the estimator {name!r}": _RANGES[name]
+        for name in sorted(config.estimators & _RANGES.keys())
     }
     if config.economies == "least":
         ranges['economies = "least", that of the recommended recipe,'] = _TO_ONE, (-1.0, 1.0)

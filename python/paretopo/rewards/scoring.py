@@ -260,7 +260,7 @@ class Scores:
         return saved
 
     def _learn_prices(self, rollouts: Sequence[Rollout]) -> None:
-        """Learn prices from a group, or from an evaluation, each rollout of which is a group."""
+        """Learn prices from a group, or from an evaluation, in which each rollout is a group."""
         for objective in self._objectives:
             if objective.economy != "saving":
                 continue

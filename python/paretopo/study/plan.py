@@ -299,12 +299,8 @@ def with_economy(method: Mapping[str, Any], economy: str) -> dict[str, Any]:
 
     The recommended recipe has one of its own.
     """
-    return ({f"{_CALLS}economy": economy} if is_published(method) else {}) | dict(method)
-
-
-def is_published(method: Mapping[str, Any]) -> bool:
-    """Return whether the keys of a method make another one than the recommended recipe."""
-    return "paretopo.stage2_estimator" in method or method.get("recipe") == "paper"
+    of_the_literature = "paretopo.stage2_estimator" in method or method.get("recipe") == "paper"
+    return ({f"{_CALLS}economy": economy} if of_the_literature else {}) | dict(method)
 
 
 def load(
