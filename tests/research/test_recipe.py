@@ -31,7 +31,8 @@ def test_the_page_has_the_rows_of_the_records(tasks, step):
 
 
 def test_nothing_on_fresh_tables_speaks_against_the_choice():
-    assert find_worse(load()) == []
+    others = {name: one for name, one in load().items() if "groups_of_2" not in name}
+    assert find_worse(load()) == find_worse(others) == []
     # The criterion can fail: the former recipe collapses in small groups.
     swapped = {name: {"rloo": one["worth"], "worth": one["rloo"]} for name, one in load().items()}
     assert len(find_worse(swapped)) >= 8
