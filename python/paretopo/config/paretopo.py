@@ -296,7 +296,7 @@ class ParetoPOConfig:
     stage2_estimator: EstimatorName = key(
         None,
         "Estimator of the advantages in stage 2.",
-        shown_default=f'{BY_RECIPE}; "rloo" without a gate',
+        shown_default=f'{BY_RECIPE}; "worth" with preference = "given"',
     )
     economies: Literal["each", "least"] = key(
         None,
@@ -398,6 +398,8 @@ class ParetoPOConfig:
 
     def __post_init__(self) -> None:
         own = self.recipe == "recommended" and self.stage2_estimator is None
+        if own and self.preference == "given":  # better there: docs/steerable_results.md
+            object.__setattr__(self, "stage2_estimator", "worth")
         fill_by_recipe(self, "paretopo")
         if self.economies is None:
             least = own or self.stage2_estimator == "worth"
