@@ -94,6 +94,10 @@ def test_the_page_on_steerable_policies_quotes_the_records():
     for task in d3po.tasks:
         one, eight = (share(steerable, task, name) for name in ("worth+given", "worth"))
         assert f"| `{task}` | {one:.1f} | {eight:.1f} |" in page
+        if task in ("lucky", "trade_off"):
+            fixed = share(steerable, task, "rloo+recipe+given")
+            assert f"{fixed:.1f} instead of {one:.1f} % on `{task}`" in " ".join(page.split())
+            assert fixed < one
         assert share(d3po, task, "d3po+gated+given") < one
 
 
