@@ -22,11 +22,12 @@ from paretopo.rewards.economy import saving
 from paretopo.rewards.learnt_costs import SuccessPrice
 from paretopo.run.statistics import sign_flips
 from research.agent import QUESTIONS, Adam
-from research.tables import TabularTask
+from research.tables import Measure, TabularTask
 from research.tasks import TASKS
 
 Floats = NDArray[np.float64]
-MEASURES = ("hypervolume", "preference")
+Candidate = tuple[str, float, bool]  # method, weight of correctness, a price for each kind
+MEASURES: tuple[Measure, ...] = ("hypervolume", "preference")
 STEPS = (400, 1200)
 WEIGHTS = (0.5, 0.6)  # of correctness
 METHODS = ("rloo", "worth")
@@ -61,7 +62,7 @@ def train(
     unit, optimiser = task.units[seeds[0] % len(task.units)], Adam(logits.shape)
     shape = len(logits) * (kinds if task.named else 1), -1, task.group
     prices = [Prices(shape[0]) for _ in range(costs_count)]
-    each = np.eye(task.ways)
+    each, answered = np.eye(task.ways), np.eye(rows.max() + 1)[rows]  # kinds by rows
     scores = []
     for step in range(1, max(steps) + 1):
         policy = _softmax(logits)[:, rows, None]
@@ -75,14 +76,12 @@ def train(
             of_groups = price.learn(paid.reshape(shape), right.reshape(shape))
             vectors.append(saving(paid, of_groups.reshape(*paid.shape[:-1], 1)))
         rewards = np.stack(vectors, axis=-1).reshape(-1, task.group, task.objectives)
-        gated = apply_gate(rewards, "success", ("worst",) * costs_count)
+        gated = apply_gate(rewards, "success", ["worst"] * costs_count)
         inside = np.ones(gated.shape[:2], np.bool_)
         least, shares = keep_least_economy(gated, weights)
         advantages = ESTIMATORS[estimator](least, shares, mask=inside).reshape(chosen.shape)
         moves = advantages[..., None] * (each[chosen] - policy[:, :, :, None])
-        gradient = np.zeros_like(logits)
-        np.add.at(gradient, (slice(None), rows), moves.mean(axis=(2, 3)))
-        logits += optimiser.step(gradient)
+        logits += optimiser.step(np.einsum("kr,pkw->prw", answered, moves.mean(axis=(2, 3))))
         if step in steps:
             scores.append(
                 [[task.score(one, name, step) for name in MEASURES] for one in _softmax(logits)]
@@ -154,7 +153,7 @@ def fill(tasks: str) -> None:
 
 def collect(
     records: Mapping[str, Mapping[str, Any]], tasks: str, *, step: int
-) -> dict[tuple[str, float, bool], Floats]:
+) -> dict[Candidate, Floats]:
     """Return the scores of each candidate, in % of the best policy's.
 
     Args:
@@ -163,8 +162,7 @@ def collect(
         step: 0 for the scores after the first of the steps, 1 for the second.
 
     Returns:
-        Method, weight of correctness, and whether each kind has a price → (measures, 2, seeds),
-        worst case and mean over the tasks.
+        Candidate → (measures, 2, seeds), worst case and mean over the tasks.
     """
     found = {}
     for named in (False, True):
@@ -203,7 +201,9 @@ def find_worse(records: Mapping[str, Mapping[str, Any]]) -> list[str]:
     found = []
     for step, count in enumerate(STEPS):
         scores = collect(records, "fresh", step=step)
-        pairs = [(("rloo", 0.5, named), ("worth", 0.5, named), (0, 1)) for named in (False, True)]
+        pairs: list[tuple[Candidate, Candidate, tuple[int, ...]]] = [
+            (("rloo", 0.5, named), ("worth", 0.5, named), (0, 1)) for named in (False, True)
+        ]
         if count == max(STEPS):
             pairs.append((("rloo", 0.5, True), ("rloo", 0.5, False), (1,)))
         for ours, theirs, rows in pairs:
