@@ -64,11 +64,10 @@ def train_tabular(
         `TabularTask`), and fewest if the economy is relative to the fewest calls.
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
-    own = {
-        "objectives.correct.weight": 0.6,
-        "objectives.calls.weight": 0.4,
-        "optimiser.max_tool_calls": int(task.cost[..., 0].max()),
-    }
+    own: dict[str, Any] = {"optimiser.max_tool_calls": int(task.cost[..., 0].max())}
+    if overrides.get("recipe") == "paper" or any("paretopo.stage" in one for one in overrides):
+        # Every method but the recommended recipe has the paper's weights, unless it sets others.
+        own |= {"objectives.correct.weight": 0.6, "objectives.calls.weight": 0.4}
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
     config = from_table({}, own | method)
     rewards = TabularRewards(task, config, seed)
@@ -222,7 +221,7 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
     if calls.economy == "share of the group":
         return _pay_share
     if calls.economy == "saving":
-        return _Saving()
+        return _Saving(len(task.success) if task.named else 1)
     if calls.economy == "arora_zanette":
         return lambda answers: arora_zanette_economy(answers.costs, answers.right)
     if calls.economy == "kimi":
@@ -249,15 +248,18 @@ def _pay_share(answers: _Answers) -> Floats:
 
 
 class _Saving:
-    """The share that is saved of the going price of a right answer."""
+    """The share that is saved of the going price of a right answer, one price for each name."""
 
-    def __init__(self) -> None:
-        self._price = SuccessPrice()
+    def __init__(self, names: int) -> None:
+        self._prices = [SuccessPrice() for _ in range(names)]
 
     def __call__(self, answers: _Answers) -> Floats:
-        self._price.update(answers.costs, answers.right)
-        prices = self._price.of_groups(answers.costs, answers.right)
-        return saving(answers.costs, prices[..., None])
+        parts = [np.split(part, len(self._prices)) for part in (answers.costs, answers.right)]
+        saved = []
+        for price, costs, right in zip(self._prices, *parts, strict=True):
+            price.update(costs, right)
+            saved.append(saving(costs, price.of_groups(costs, right)[..., None]))
+        return np.concatenate(saved)
 
 
 class _ToTarget:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -81,6 +81,7 @@ class TabularTask:
         group: Answers to each question.
         parts: Number of parts of an answer. Each is right with the probability of the table; the
             reward is the share of right parts.
+        named: True if questions name their kind, so that each kind has a price of its own.
     """
 
     name: str
@@ -97,6 +98,7 @@ class TabularTask:
     start: Floats | None = None
     group: int = GROUP
     parts: int = 1
+    named: bool = False
 
     @property
     def objectives(self) -> int:
@@ -316,6 +318,40 @@ def make_task(
         None if start is None else np.array(start, np.float64),
         group,
         parts,
+    )
+
+
+def redraw(task: TabularTask, name: str, seed: int, *, named: bool) -> TabularTask:
+    """Return a task of the same kind with other numbers.
+
+    Every kind gets another factor on its odds of a right answer, and every way another factor on
+    its costs above the cheapest.
+
+    Args:
+        task: The task to start from.
+        name: Name of the new task.
+        seed: Seed of the factors.
+        named: See `TabularTask`.
+    """
+    rng = np.random.default_rng([seed, *task.name.encode()])
+    factors = np.exp(0.3 * rng.standard_normal((len(task.success), 1)))
+    spread = np.exp(0.2 * rng.standard_normal((task.ways, 1)))
+
+    def change(success: Floats) -> Floats:
+        odds: Floats = factors * success / (1.0 - success)
+        return odds / (1.0 + odds)
+
+    least = task.cost.min(axis=-2, keepdims=True)
+    cost = least + spread * (task.cost - least)
+    return replace(
+        task,
+        name=name,
+        success=change(task.success),
+        later=None if task.later is None else change(task.later),
+        cost=cost,
+        most=np.maximum(task.most, cost.max(axis=-2)),
+        counted=False,
+        named=named,
     )
 
 

@@ -8,12 +8,19 @@ array([0.7  , 0.767])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from research.tables import TabularTask, Unit, make_calling_task, make_task, make_tools_or_text_task
+from research.tables import (
+    TabularTask,
+    Unit,
+    make_calling_task,
+    make_task,
+    make_tools_or_text_task,
+    redraw,
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,9 @@ class _AnyStart:
         accuracy: (kinds, ways) of these ways.
         units: of the second and third cost.
         noise: of charges, in units of the table.
+        each: (kinds,) factors on the costs, for kinds that each need a price of their own.
+        constant: charge for every answer, many times the difference between two ways.
+        seldom: (ways, 2) costs, where the second is mostly 0.
     """
 
     steps: tuple[float, ...]
@@ -66,6 +76,9 @@ class _AnyStart:
     accuracy: tuple[tuple[float, ...], ...]
     units: tuple[float, float]
     noise: float
+    each: tuple[float, ...]
+    constant: float
+    seldom: tuple[tuple[float, float], ...]
 
 
 def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
@@ -150,6 +163,47 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
             "kinds whose costs differ a hundredfold",
             rising,
             np.array(numbers.scale)[:, None, None] * price,
+            units=[Unit(noise="lognormal", sigma=0.2)],
+        ),
+        *(
+            make_task(
+                f"{prefix}cheap_groups_of_{group}",
+                "the start hardly ever pays, and guesses cost a little by noise",
+                rising,
+                price,
+                units=[unit],
+                start=start(0, 0.93),
+                group=group,
+            )
+            for group in (2, 4)
+        ),
+        calling(
+            f"{prefix}constant",
+            "costs include a constant that is many times their differences",
+            guess=numbers.lucky,
+            unit=Unit(numbers.constant, 3.0, "normal", numbers.noise),
+        ),
+        make_task(
+            f"{prefix}own_price",
+            "each kind of question needs a price of its own",
+            np.resize(rising, (len(numbers.each), len(numbers.price))),
+            np.array(numbers.each)[:, None, None] * price,
+            units=[Unit(noise="lognormal", sigma=0.2)],
+        ),
+        calling(
+            f"{prefix}cheaper_later",
+            "after 200 steps, one call fewer is needed",
+            needed=[calls + 1 for calls in numbers.needed],
+            later=numbers.needed,
+            guess=[0.0] * len(numbers.needed),
+            unit=unit,
+        ),
+        make_task(
+            f"{prefix}seldom",
+            "the second of two costs is mostly 0",
+            rising,
+            numbers.seldom,
+            2.0 * np.max(numbers.seldom, axis=0),
             units=[Unit(noise="lognormal", sigma=0.2)],
         ),
     ]
@@ -298,6 +352,9 @@ def _make_judged_tasks() -> list[TabularTask]:
                 ),
                 units=(1000.0, 0.001),
                 noise=0.05,
+                each=(1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+                constant=150.0,
+                seldom=((0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (4.0, 0.0), (1.0, 1.0), (2.0, 1.0)),
             ),
         ),
     ]
@@ -413,11 +470,20 @@ def _make_tuning_tasks() -> list[TabularTask]:
                 ),
                 units=(0.001, 1000.0),
                 noise=0.08,
+                each=(200.0, 1.0, 50.0, 4.0, 15.0, 800.0),
+                constant=200.0,
+                seldom=((0.0, 0.0), (1.0, 0.0), (3.0, 0.0), (5.0, 0.0), (2.0, 2.0), (3.0, 2.0)),
             ),
         ),
     ]
 
 
-TASKS: dict[str, TabularTask] = {
-    task.name: task for task in [*_make_judged_tasks(), *_make_tuning_tasks()]
-}
+_MADE = [*_make_judged_tasks(), *_make_tuning_tasks()]
+_NAMED = [replace(task, name=f"{task.name}_named", named=True) for task in _MADE]
+# Drawn after the recipe was chosen, to judge it.
+_FRESH = [
+    redraw(task, f"fresh_{task.name}" + named * "_named", 2, named=bool(named))
+    for named in (0, 1)
+    for task in _make_judged_tasks()
+]
+TASKS: dict[str, TabularTask] = {task.name: task for task in [*_MADE, *_NAMED, *_FRESH]}

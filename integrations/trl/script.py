@@ -375,7 +375,7 @@ class ScriptSession:
         elif estimator == OF_UNKNOWN_UNITS:
             reason = f"{estimator}, which scales each reward separately, because "
             reason += f"{' and '.join(units)} may have any unit"
-        elif estimator == "worth":
+        elif config.paretopo.economies == "least":
             reason = f"the recipe ({estimator}), because {first.name} is the gate and every "
             reason += "other reward is a share"
         else:

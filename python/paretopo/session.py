@@ -248,6 +248,9 @@ class Session:
             self._pending["weight"] = dict(zip(self.objectives, shares, strict=True))
         if self._limited:
             self._pending["limits"] = self._hold_limits(multipliers)
+        if prices := self._scores.prices():
+            self._pending["prices"] = prices
+            self.controller.watch.see_prices(self.controller.steps_taken, prices)
         mixed = share_mixed(groups)
         if mixed is not None:
             self._pending["mixed"] = mixed

@@ -258,14 +258,15 @@ REFUSED = {
     "NaN": (RIGHT, (0.5, math.nan, 0.5, 0.5), "'brief' = nan .* expected a finite number"),
     "an infinite value": (RIGHT, (0.5, math.inf, 0.5, 0.5), "'brief' = inf .* finite number"),
     "a text": (RIGHT, (0.5, "much", 0.5, 0.5), "'brief' = 'much' .* finite number"),
+    "a gate above its end": ((1.0, 2.0, 0.0, 0.0), BRIEF, "'correct' = 2.0 .* at most 1"),
     "more than the best": (RIGHT, (0.5, 2.0, 0.5, 0.5), "'brief' = 2.0 .* at most 1"),
     "a gate that does not apply": ((1.0, None, 0.0, 0.0), BRIEF, "'correct' = None .* the gate"),
 }
-TAUGHT = {  # rewards, threshold, and the worth of each rollout
+TAUGHT = {  # rewards, threshold, and the value of each rollout, where failures get the worst brief
     "an objective that does not apply": (
         (RIGHT, (0.2, None, 0.4, 0.4)),
         0.0,
-        (0.6, 0.5 + 0.5 / 3.0, 0.0, 0.0),
+        (0.6, 0.5 + 0.5 / 3.0, 0.1, 0.1),
     ),
     "a value at the threshold": (
         ((0.1, 0.3, 0.6, 0.8), (1.0, 1.0, 0.0, 0.0)),
@@ -275,7 +276,7 @@ TAUGHT = {  # rewards, threshold, and the worth of each rollout
     "a best value of 1 that rounding exceeds": (
         (RIGHT, (1.0 + 2.0**-52, 0.6, 0.4, 0.4)),
         0.0,
-        (1.0, 0.8, 0.0, 0.0),
+        (1.0, 0.8, 0.2, 0.2),
     ),
 }
 CANNOT = {
@@ -294,7 +295,7 @@ BEHIND = {
 
 
 def open_door(door, folder, monkeypatch, threshold=0.0):
-    config = ParetoPOConfig(stage2_estimator="worth", threshold=threshold)
+    config = ParetoPOConfig(threshold=threshold)
     return DOORS[door][1](folder, config, monkeypatch)
 
 
@@ -318,9 +319,9 @@ def test_a_broken_value_is_refused_by_name(door, rule, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("door", "rule"), pairs(TAUGHT))
 def test_a_value_counts_as_it_was_returned(door, rule, tmp_path, monkeypatch):
-    columns, threshold, worth = TAUGHT[rule]
+    columns, threshold, values = TAUGHT[rule]
     found = open_door(door, tmp_path, monkeypatch, threshold)(*columns)
-    expected = (np.array(worth) - np.mean(worth)) * POINTS / (POINTS - 1)
+    expected = (np.array(values) - np.mean(values)) * POINTS / (POINTS - 1)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -351,7 +352,7 @@ def test_a_hook_refuses_another_number_of_rewards_at_the_start(open_hook, tmp_pa
 
 def test_the_estimator_of_shares_refuses_negated_costs():
     vectors = [*zip(RIGHT, (-100.0, -900.0, -50.0, -5000.0), strict=True)]
-    message = "'tokens' = -100.0 .* at least -1 and at most 1.*'worth' has a fixed scale.*gd2po"
+    message = "'tokens' = -100.0 .* at least -1 and at most 1.*recipe, has a fixed scale.*gd2po"
     with pytest.raises(BadRollout, match=message):
         advantages_by_group(vectors, "qqqq", ParetoPOConfig(), names=("correct", "tokens"))
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from paretopo.config import ConfigError, loads
+from paretopo.config import ConfigError, dumps, loads
 from paretopo.evaluation.own_task import choose_folder, identify_request
 from paretopo.preference import preferences_of
 from paretopo.rollout import BadRollout, Rollout
@@ -100,6 +100,21 @@ def test_thin_prefers_isolated_points():
     assert np.mean(alone) > np.mean(alike) + 0.1
     assert len(set(alone)) == 5  # nothing is forgotten
     assert flat == alike
+
+
+@pytest.mark.parametrize(
+    ("text", "estimator", "economies"),
+    [
+        ("", "rloo", "least"),
+        (GIVEN, "worth", "least"),
+        (GIVEN + 'stage2_estimator = "rloo"\n', "rloo", "each"),
+        ('[paretopo]\nstage2_estimator = "rloo"\n', "rloo", "each"),
+    ],
+)
+def test_the_recipe_keeps_worth_for_given_preferences(text, estimator, economies):
+    config = loads(text)
+    assert (config.paretopo.stage2_estimator, config.paretopo.economies) == (estimator, economies)
+    assert loads(dumps(config)) == config
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,22 @@ def test_an_objective_that_never_differs_is_named_at_the_first_step(tmp_path, ca
     assert "correct 0 %, polite 50 %" in record.message
 
 
+def test_learnt_prices_are_recorded_and_named_when_they_move_tenfold(tmp_path, caplog):
+    session = new_session(tmp_path, paretopo__stage1_steps=0)
+    for step, calls in enumerate(([1, 2], [2, 40], [3, 80], [900, 900]), 1):
+        session.advantages([score(session, group(calls, [1, 1]))])
+        session.record_step(step, {})
+        state, session = session.state(), Session(session.run, prompts=64, steps_per_epoch=8)
+        session.restore(json.loads(json.dumps(state)))
+    prices = [row["prices"]["calls"]["one"] for row in session.run.steps()]
+    expected = [np.quantile([2, 40, 80, 900][:count], 0.25) for count in range(1, 5)]
+    assert prices == pytest.approx(expected)
+    said = [one.message for one in caplog.records if "price of a right answer" in one.message]
+    assert len(said) == 1
+    assert "by step 3, the price of a right answer in 'calls' moved from 2 to 21" in said[0]
+    assert "of the kind 'one'" in said[0]
+
+
 def test_an_objective_that_stops_to_differ_is_named_at_the_next_evaluation(tmp_path, caplog):
     session = new_session(tmp_path, POLITE, paretopo__stage2_estimator="gdpo")
 

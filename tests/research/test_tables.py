@@ -10,8 +10,8 @@ from research.agent import TabularRewards, TabularRun, make_controller, train_ta
 from research.tables import CHANGE, Unit
 from research.tasks import TASKS
 
-ALL = list(TASKS.values())
-KINDS = [name for name in TASKS if not name.startswith("tune_")]
+ALL = [task for task in TASKS.values() if not task.named]
+KINDS = [task.name for task in ALL if not task.name.startswith(("tune_", "fresh_"))]
 MEASURES = ("hypervolume", "preference")
 
 
@@ -40,7 +40,9 @@ def sample(task, policy, draws=200_000):
 
 
 def test_each_kind_of_task_has_a_tuning_twin():
-    assert sorted(TASKS) == sorted([*KINDS, *(f"tune_{name}" for name in KINDS)])
+    first = ["", "tune_", "fresh_"]
+    names = [f"{one}{name}{last}" for one in first for name in KINDS for last in ("", "_named")]
+    assert sorted(TASKS) == sorted(names)
     for name in KINDS:
         one, other = TASKS[name], TASKS[f"tune_{name}"]
         assert one.cost.shape == other.cost.shape, name
@@ -63,6 +65,20 @@ def test_outcomes_and_scores_are_expectations(task):
     rightly, leanly = sample(task, best)
     most = (rightly * (0.6 + 0.4 * leanly.mean(axis=1))).mean()
     assert task.score(policy, "preference") == pytest.approx(value / most, rel=0.06)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_fresh_task_is_of_the_same_kind_with_other_numbers(name):
+    task, fresh, named = (TASKS[one] for one in (name, f"fresh_{name}", f"fresh_{name}_named"))
+    assert (task.group, task.parts, task.units) == (fresh.group, fresh.parts, fresh.units)
+    assert not np.array_equal(task.success, fresh.success)
+    np.testing.assert_array_equal(task.success == 0.0, fresh.success == 0.0)
+    np.testing.assert_array_equal(task.cost.argmin(axis=-2), fresh.cost.argmin(axis=-2))
+    assert not np.array_equal(task.cost, fresh.cost)
+    assert (fresh.saved >= 0.0).all()
+    np.testing.assert_array_equal(fresh.success, named.success)
+    np.testing.assert_array_equal(fresh.cost, named.cost)
+    assert (fresh.named, named.named) == (False, True)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -154,6 +170,25 @@ def test_an_answer_of_several_parts_can_be_right_in_part():
 def test_groups_are_as_large_as_the_task_says(size):
     run = new_run(TASKS[f"groups_of_{size}"], "grpo")
     assert run.answer(run.policy()[:, None], 1).shape == (5, 4, size, 6)
+
+
+def test_the_recommended_recipe_trains_with_its_own_weights():
+    spelt = METHODS["rloo"] | {"paretopo.gate": "success", "paretopo.economies": "least"}
+    spelt |= {"objectives.calls.economy": "saving", "objectives.correct.weight": 0.5}
+    spelt |= {"objectives.calls.weight": 0.5}
+    task = TASKS["tune_four_objectives"]
+    given, own = (
+        train_tabular(task, one, seed=3, steps=30) for one in (spelt, {"recipe": "recommended"})
+    )
+    assert given == own
+
+
+def test_named_kinds_have_a_price_each():
+    ends = [
+        train_tabular(TASKS[f"tune_own_price{named}"], {}, seed=0, steps=400)[-1]["hypervolume"]
+        for named in ("", "_named")
+    ]
+    assert ends[1] > ends[0] + 0.05
 
 
 @pytest.mark.parametrize("name", ["tune_cheap_start", "tune_guessing_start", "tune_dear_start"])

@@ -48,6 +48,9 @@ DEFAULT_WEIGHTS: Mapping[str, tuple[float, float]] = {
     "paper": (0.6, 0.4),
 }
 
+# The advice for costs below 0, at every door: savings are shares of a price, so costs need a zero.
+FROM_ZERO = ": add a constant to all costs, so that the cheapest possible answer costs 0"
+
 # A name makes its objective the gate if its words are one of these and _PLAIN_WORDS.
 GATE_WORDS: tuple[tuple[str, ...], ...] = (
     ("correct",),
@@ -237,7 +240,7 @@ class Objective:
         if self.economy in BY_FEWEST and self.better != "fewer":
             self._refuse("economy", f'= "{self.economy}" is for costs: better = "fewer"')
         if cost and self.low is not None and self.low < 0.0:
-            self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}")
+            self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}{FROM_ZERO}")
         if self.economy in _OF_COSTS and self.better == "more" and self.high is None:
             self._refuse(
                 "high",

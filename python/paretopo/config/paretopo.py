@@ -38,7 +38,7 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
         "recommended": {
             "paretopo": {
                 "stage1_steps": 0,
-                "stage2_estimator": "worth",
+                "stage2_estimator": "rloo",
                 "reference": "zero",
                 "multiplier_on": "advantage",
                 "centre": "mean",
@@ -87,10 +87,9 @@ def fit_recipe(
 
 
 def _are_shares(objectives: Sequence[Objective], *, gated: bool) -> bool:
-    """Return whether the recipe can weigh the rewards; next to others, a gate needs no unit."""
-    weighed = objectives[gated:] or objectives
-    return (not gated or (objectives[0].low or 0.0) >= 0.0) and all(
-        one.is_share and (one.gate or not gated or one.failure != "keeps") for one in weighed
+    """Return whether the recipe can weigh the rewards; a gate without an end may end at 1."""
+    return all(one.is_share or (one.gate and one.best is None) for one in objectives) and (
+        not gated or len(objectives) > 1 or objectives[0].is_share
     )
 
 
@@ -297,13 +296,13 @@ class ParetoPOConfig:
     stage2_estimator: EstimatorName = key(
         None,
         "Estimator of the advantages in stage 2.",
-        shown_default=f'{BY_RECIPE}; "rloo" without a gate',
+        shown_default=f'{BY_RECIPE}; "worth" with preference = "given"',
     )
     economies: Literal["each", "least"] = key(
         None,
         "Combination of all rewards except the gate's. each: every reward counts with its own "
         "weight. least: only the lowest of these rewards counts, with the sum of their weights.",
-        shown_default='"least" with the estimator worth, else "each"',
+        shown_default='"least" with the recommended recipe\'s own estimator, else "each"',
     )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
@@ -398,10 +397,13 @@ class ParetoPOConfig:
     )
 
     def __post_init__(self) -> None:
+        own = self.recipe == "recommended" and self.stage2_estimator is None
+        if own and self.preference == "given":  # better there: docs/steerable_results.md
+            object.__setattr__(self, "stage2_estimator", "worth")
         fill_by_recipe(self, "paretopo")
         if self.economies is None:
-            of_worth = self.stage2_estimator == "worth"
-            object.__setattr__(self, "economies", "least" if of_worth else "each")
+            least = own or self.stage2_estimator == "worth"
+            object.__setattr__(self, "economies", "least" if least else "each")
         if self.weights is None:
             object.__setattr__(self, "weights", DEFAULT_WEIGHTS[self.recipe])
         check_section(self, "paretopo")

@@ -146,8 +146,8 @@ class RunConfig:
                     )
         if "worth" in self.paretopo.estimators:
             _check_worth(objectives[1:])
-        if self.paretopo.economies == "least" and len(objectives) > 2:
-            _check_least(objectives[1:], self.paretopo.estimators)
+        if self.paretopo.economies == "least":
+            _check_least(objectives, self.paretopo.estimators)
         if "gr3" in self.paretopo.estimators:
             _check_gr3(objectives[1:])
         for estimator in sorted(_TO_IDEAL & self.paretopo.estimators):
@@ -366,29 +366,35 @@ class RunConfig:
 
 
 def _check_worth(objectives: tuple[Objective, ...]) -> None:
-    """Refuse objectives that the recommended estimator cannot weigh against correctness."""
+    """Refuse objectives whose rewards for failed rollouts the estimator would ignore."""
     for one in objectives:
         if one.failure == "keeps":
             raise ConfigError(
-                f"{_WORTH} nothing for a failed rollout, so objectives.{one.name}.failure = "
-                f'"keeps" could not count: use another estimator, {_ANOTHER}'
+                'the estimator "worth" pays nothing for a failed rollout, so '
+                f'objectives.{one.name}.failure = "keeps" could not count: use another estimator, '
+                f"{_ANOTHER}"
             )
-    _check_shares(f"{_WORTH} for shares", objectives, f"use an estimator for any unit, {_ANOTHER}")
 
 
-_WORTH = 'the estimator "worth", that of recipe = "recommended", pays'
 _ANOTHER = 'paretopo.stage2_estimator = "gd2po"'
 
 
 def _check_least(objectives: tuple[Objective, ...], estimators: set[str]) -> None:
     """Refuse economies that cannot be compared, and estimators that need each of them."""
-    least = 'paretopo.economies = "least"'
+    least = 'paretopo.economies = "least", that of recipe = "recommended",'
     for name in sorted(HYPERVOLUME_ESTIMATORS & estimators):
         raise ConfigError(
             f'{least} leaves one economy, and the estimator "{name}" measures the volume of all: '
             'use economies = "each"'
         )
-    _check_shares(f"{least} compares shares", objectives, 'use economies = "each"')
+    first, *others = objectives
+    other = f"use an estimator for any unit, {_ANOTHER}"
+    _check_shares(f"{least} compares shares", tuple(others), other)
+    if first.best not in (None, 1.0):
+        raise ConfigError(
+            f"{least} weighs the gate against shares, and objectives.{first.name} ends at "
+            f"{first.best:g}: divide it by {first.best:g} and set high = 1, or {other}"
+        )
 
 
 def _check_shares(why: str, objectives: tuple[Objective, ...], other: str) -> None:

@@ -17,7 +17,7 @@ _ANY = (-math.inf, math.inf)
 _TO_ONE = (-math.inf, 1.0)
 # Valid values of the first reward and of the others, for estimators with a fixed scale.
 _RANGES = {
-    "worth": ((0.0, math.inf), (-1.0, 1.0)),
+    "worth": ((0.0, math.inf), _ANY),
     "gr3": ((0.0, math.inf), _ANY),
     **dict.fromkeys(("tchebycheff", "expected_tchebycheff", "sa_mrpo"), (_TO_ONE, _TO_ONE)),
 }
@@ -151,13 +151,18 @@ def read_vectors(
 def _bound(config: ParetoPOConfig, columns: NDArray[np.intp]) -> tuple[NDArray[np.float64], str]:
     """Return the bounds of each reward, (2, objectives), and the estimators that need them."""
     bounds = np.array([_ANY] * len(config.weights)).T
-    ranges = {name: _RANGES[name] for name in sorted(config.estimators & _RANGES.keys())}
+    ranges = {
+        f"the estimator {name!r}": _RANGES[name]
+        for name in sorted(config.estimators & _RANGES.keys())
+    }
+    if config.economies == "least":
+        ranges['economies = "least", that of the recommended recipe,'] = _TO_ONE, (-1.0, 1.0)
     for at in columns:
         for first, others in ranges.values():
             low, high = others if at else first
             bounds[:, at] = max(bounds[0, at], low), min(bounds[1, at], high)
     return bounds, (
-        f": the estimator {' or '.join(map(repr, ranges))} has a fixed scale. Give shares of the "
+        f": {' or '.join(ranges)} has a fixed scale. Give shares of the "
         f'best value, or use stage2_estimator = "{OF_UNKNOWN_UNITS}", which takes any unit'
     )
 

@@ -1,4 +1,4 @@
-"""Warnings of a run that goes on without an error and learns nothing, whatever its trainer."""
+"""Warnings of a run that goes on without an error and goes wrong, whatever its trainer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from paretopo.controller.estimators.groups import merge_ties_of_objectives
 _LOGGER = logging.getLogger("paretopo")
 IDLE_STEPS = 20  # in a row, before the reason follows
 EQUAL_STEPS = 3  # in a row, before an evaluation names the objective
+MOVED = 10.0  # times a learnt price, before a warning names it
 
 
 class Watch:
-    """Counts steps that teach nothing, and warns of them once.
+    """Warns of steps that teach nothing, and of learnt prices that move far.
 
     Attributes:
         speaks: False in all but one of several processes that take the same steps.
@@ -30,6 +31,7 @@ class Watch:
         self._idle, self._named_idle = 0, False  # steps in a row
         self._equal: dict[str, int] = {}  # steps in a row, by objective
         self._named: set[str] = set()  # equal ones
+        self._prices: dict[str, dict[str, float]] = {}  # first known, or last named
 
     def see_rewards(
         self, step: int, shares: Mapping[str, float], teach: Sequence[str], groups: int
@@ -88,18 +90,40 @@ class Watch:
                 f"every advantage of the {IDLE_STEPS} steps up to step {step} is 0: {explain()}"
             )
 
+    def see_prices(self, step: int, prices: Mapping[str, Mapping[str, float]]) -> None:
+        """Name the prices that moved by a factor of ten since they were known, or last named.
+
+        Args:
+            step: Its number, from 1 on.
+            prices: objective → kind of question → price of a right answer.
+        """
+        for name, by_kind in prices.items():
+            before = self._prices.setdefault(name, {})
+            for kind, price in by_kind.items():
+                first = before.setdefault(kind, price)
+                if not first / MOVED < price < first * MOVED:
+                    before[kind] = price
+                    self._warn(
+                        f"by step {step}, the price of a right answer in {name!r} moved from "
+                        f"{first:g} to {price:g} for questions of the kind {kind!r}: savings count "
+                        "relative to it. Check that these questions need similar costs, or give "
+                        "them different kinds"
+                    )
+
     def state_dict(self) -> dict[str, Any]:
         """Return the counts, JSON-able."""
         return {
             "idle": [self._idle, self._named_idle],
             "equal": dict(self._equal),
             "named": sorted(self._named),
+            "prices": {name: dict(by_kind) for name, by_kind in self._prices.items()},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`; a state of an earlier release starts the counts."""
         self._idle, self._named_idle = state.get("idle", (0, False))
         self._equal, self._named = dict(state.get("equal", {})), {*state.get("named", ())}
+        self._prices = {name: dict(known) for name, known in state.get("prices", {}).items()}
 
     def _warn(self, message: str) -> None:
         if self.speaks:

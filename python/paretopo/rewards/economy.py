@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from paretopo.config.objectives import FROM_ZERO
+
 
 def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> NDArray[np.float64]:
     """Return ``exp(-alpha * |calls - n_opt|)`` for each rollout of a prompt; 0 while it is
@@ -294,7 +296,8 @@ def check_costs(costs: ArrayLike, prompt_id: str | None) -> NDArray[np.float64]:
     exact = given.astype(np.float64) if given.dtype.kind in "iuf" else None
     if exact is None or not np.isfinite(exact).all() or (exact < 0).any():
         seen: Sequence[object] = given.ravel().tolist()[:8]
-        raise ValueError(f"{of}costs must be finite numbers of at least 0, got {seen}")
+        advice = FROM_ZERO if exact is not None and (exact < 0).any() else ""
+        raise ValueError(f"{of}costs must be finite numbers of at least 0, got {seen}{advice}")
     return exact
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from paretopo.config import COUNTS, MEASURES, SKIPPED, Objective, RewardsConfig
 from paretopo.config.keys import nearest
+from paretopo.config.objectives import FROM_ZERO
 from paretopo.controller.rules import check_number
 from paretopo.rollout import BadRollout, Rollout
 
@@ -83,7 +84,12 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
             amount = components[one.name]
             measure = None if amount is None else one.to_measure(amount)
             components[one.name] = check_number(
-                rollout.prompt_id, one.name, measure, one.bounds, gate=bool(one.gate)
+                rollout.prompt_id,
+                one.name,
+                measure,
+                one.bounds,
+                gate=bool(one.gate),
+                why=FROM_ZERO if one.better == "fewer" and (measure or 0.0) < 0.0 else "",
             )
     if not objectives[0].gate:
         return replace(rollout, reward_components=components, solved=None)

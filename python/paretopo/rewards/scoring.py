@@ -84,12 +84,10 @@ class Scores:
             }
             for held_out in (False, True)
         }
-        # All right answers of an evaluation count, and the most expensive is the price: later ones
-        # hardly ever cost more.
         savings = [one.name for one in objectives if one.economy == "saving"]
-        self._prices = {
-            False: {name: SuccessPrice() for name in savings},
-            True: {name: SuccessPrice(1.0, sys.maxsize) for name in savings},
+        # By objective and kind of question: one price would suit no kind if their costs differ.
+        self._prices: dict[bool, dict[str, dict[str, SuccessPrice]]] = {
+            held_out: {name: {} for name in savings} for held_out in (False, True)
         }
         targets = {one.name: make_targets(one) for one in objectives}
         self._targets = {name: one for name, one in targets.items() if one is not None}
@@ -162,6 +160,13 @@ class Scores:
         self._outcomes.append(outcome.tolist())
         return vectors, outcome, earlier
 
+    def prices(self) -> dict[str, dict[str, float]]:
+        """Return the prices of training: objective → kind of question → price, where known."""
+        return {
+            name: {kind: one.value for kind, one in of_kind.items() if one.value is not None}
+            for name, of_kind in self._prices[False].items()
+        }
+
     def latest_answers(self) -> dict[str, Any] | None:
         """Return the answers of the last evaluation, JSON-able; None if they are not needed."""
         return self._held_out.latest() if len(self._held_out) else None
@@ -180,8 +185,8 @@ class Scores:
         return {
             "training": _states(self._minima[False]),
             "held_out": _states(self._minima[True]),
-            "prices": _states(self._prices[False]),
-            "held_out_prices": _states(self._prices[True]),
+            "prices": {name: _states(one) for name, one in self._prices[False].items()},
+            "held_out_prices": {name: _states(one) for name, one in self._prices[True].items()},
             "targets": _states(self._targets),
             "evaluations": self._held_out.state_dict(),
             "outcomes": [list(one) for one in self._outcomes],
@@ -204,8 +209,9 @@ class Scores:
             for name, minimum in self._minima[held_out].items():
                 minimum.load_state_dict(saved[name])
         for held_out, key in ((False, "prices"), (True, "held_out_prices")):
-            for name, price in self._prices[held_out].items():
-                price.load_state_dict(state[key][name])
+            for name in self._prices[held_out]:
+                for kind, saved in state[key][name].items():
+                    self._price_of(name, kind, held_out=held_out).load_state_dict(saved)
         for name, targets in self._targets.items():
             targets.load_state_dict(state["targets"][name])
         self._held_out.load_state_dict(state["evaluations"], answers)
@@ -245,26 +251,46 @@ class Scores:
 
     def _compute_savings(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
         """Return the saved shares of the price; NaN if the objective does not apply."""
-        known, costs, right = _costs_of(objective, rollouts)
-        held_out = any(one.held_out for one in rollouts)
-        price = self._prices[held_out][objective.name]
-        saved = np.full(known.shape, np.nan)
-        saved[known] = saving(costs, price.value if held_out else price.of_groups(costs, right))
-        shares: list[float] = saved.tolist()
-        return shares
+        shares = np.full(len(rollouts), np.nan)
+        for price, places in self._price_kinds(objective, rollouts):
+            known, costs, right = _costs_of(objective, [rollouts[at] for at in places])
+            value = price.value if rollouts[0].held_out else price.of_groups(costs, right)
+            shares[places[known]] = saving(costs, value)
+        saved: list[float] = shares.tolist()
+        return saved
 
     def _learn_prices(self, rollouts: Sequence[Rollout]) -> None:
-        """Learn prices from a group; each rollout of an evaluation is a group."""
+        """Learn prices from a group, or from an evaluation, in which each rollout is a group."""
         for objective in self._objectives:
             if objective.economy != "saving":
                 continue
-            _, costs, right = _costs_of(objective, rollouts)
-            if any(one.held_out for one in rollouts):
-                self._prices[True][objective.name].update(costs[:, None], right[:, None])
-                # Keep the price of the first evaluation, so that all evaluations are comparable.
-                self._prices[True][objective.name].freeze()
-            else:
-                self._prices[False][objective.name].update(costs, right)
+            for price, places in self._price_kinds(objective, rollouts):
+                _, costs, right = _costs_of(objective, [rollouts[at] for at in places])
+                if rollouts[0].held_out:
+                    price.update(costs[:, None], right[:, None])
+                    # Keep the price of the first evaluation: all evaluations are comparable.
+                    price.freeze()
+                else:
+                    price.update(costs, right)
+
+    def _price_kinds(
+        self, objective: Objective, rollouts: Sequence[Rollout]
+    ) -> list[tuple[SuccessPrice, NDArray[np.int64]]]:
+        """Return the price of each kind of question, and the places of its rollouts."""
+        kinds: dict[str, list[int]] = {}
+        for at, one in enumerate(rollouts):
+            kinds.setdefault(one.kind, []).append(at)
+        return [
+            (self._price_of(objective.name, kind, held_out=rollouts[0].held_out), np.array(places))
+            for kind, places in kinds.items()
+        ]
+
+    def _price_of(self, objective: str, kind: str, *, held_out: bool) -> SuccessPrice:
+        """Return the price of a right answer to a kind of question."""
+        # All right answers of an evaluation count, and the most expensive is the price: later ones
+        # hardly ever cost more.
+        made = SuccessPrice(1.0, sys.maxsize) if held_out else SuccessPrice()
+        return self._prices[held_out][objective].setdefault(kind, made)
 
     def _learn_targets(self, group: Sequence[Rollout]) -> None:
         for objective in self._objectives:

@@ -446,6 +446,20 @@ def read_limit(rows: Iterable[Row], objective: str, column: str) -> Series:
     return 100.0 * found if column == "share" else found
 
 
+def read_prices(rows: Sequence[Row]) -> dict[tuple[str, str], Series]:
+    """Return each learnt price by objective and kind of question, with NaN if a row lacks it.
+
+    >>> read_prices([{}, {"prices": {"calls": {"all": 4.0}}}])
+    {('calls', 'all'): array([nan,  4.])}
+    """
+    found = [row.get("prices", {}) for row in rows]
+    names = {(name, kind): None for one in found for name, kinds in one.items() for kind in kinds}
+    return {
+        (name, kind): read_column([one.get(name, {}) for one in found], kind)
+        for name, kind in names
+    }
+
+
 def _write(measure: Measure, value: float, error: float) -> str:
     spread = "" if math.isnan(error) else f" ± {measure.format(error, spread=error)}"
     known = not math.isnan(value)

@@ -22,6 +22,7 @@ from paretopo.run.history import (
     merge_objectives,
     read_column,
     read_limit,
+    read_prices,
 )
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
 
     If a run has a stage 1, its multiplier is drawn as well. A dotted line marks the limit of an
     objective. Each limit has a panel for its multiplier, and a limit on a share one for the share.
+    A learnt price of a right answer has a panel, with a line for each kind of question.
 
     Strong lines are held-out evaluations, faint ones the rollouts of the step. A dashed line
     marks the beginning of stage 2.
@@ -128,7 +130,9 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         for column in ("share", "multiplier")
         if column == "multiplier" or name in on_share
     ]
-    count = len(measures) + 1 + len(held) + has_stage_1
+    prices = {label: read_prices(one.steps) for label, one in histories.items()}
+    priced = [*dict.fromkeys(name for one in prices.values() for name, _ in one)]
+    count = len(measures) + 1 + len(held) + len(priced) + has_stage_1
     columns = 1 if count <= 5 else 2
     rows = math.ceil(count / columns)
     figure, panels = make_panels(
@@ -139,6 +143,7 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     panels = panels[:count]
     measured, volume = panels[: len(measures)], panels[len(measures)]
     pressed = panels[len(measures) + 1 :]
+    learnt = dict(zip(priced, pressed[len(held) :], strict=False))
     multiplier = panels[-1] if has_stage_1 else None
     for (label, history), style in _pair_with_styles(histories):
         evaluated = read_column(history.evaluations, "step")
@@ -168,6 +173,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
             limit = limits[label].get(name)
             if limit is not None and limit.share is not None:
                 axes.axhline(limit.share, color=style.colour, linestyle=":")
+        for (name, _), price in prices[label].items():
+            learnt[name].plot(trained, price, color=style.colour)
         volume.plot(evaluated, read_column(history.evaluations, "hypervolume"), **strong)
         if multiplier is not None:
             acting = [row for row in history.steps if row.get("stage") == 1]
@@ -187,6 +194,9 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         title = "multiplier of" if multiplied else "answers within (%)"
         axes.set_ylabel(f"{title}\nthe limit on {name}")
         axes.set_ylim(bottom=0, top=None if multiplied else 103)
+    for name, axes in learnt.items():
+        axes.set_ylabel(f"price of a right\nanswer in {name}")
+        axes.set_ylim(bottom=0)
     if multiplier is not None:
         multiplier.set_ylabel("stage-1\nmultiplier")
     for axes in panels:

@@ -191,10 +191,13 @@ def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
             for objective, value in row.get(name, {}).items()
             if value is not None
         }
-    for objective, held in row.get("limits", {}).items():
-        flat |= {
-            f"limits/{objective}/{name}": value for name, value in held.items() if value is not None
-        }
+    for group in ("limits", "prices"):
+        for objective, held in row.get(group, {}).items():
+            flat |= {
+                f"{group}/{objective}/{name}": value
+                for name, value in held.items()
+                if value is not None
+            }
     return flat
 
 

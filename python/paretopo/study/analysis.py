@@ -197,8 +197,18 @@ class Results:
         measure: str | None = None,
         step: int | None = None,
     ) -> Floats:
-        """Return the smallest value of a measure over the tasks, for each seed that all of them
-        have.
+        """Return the smallest value of a measure over the tasks, (seeds,); see `over_tasks`."""
+        worst: Floats = self.over_tasks(method, where, measure, step).min(axis=0)
+        return worst
+
+    def over_tasks(
+        self,
+        method: str,
+        where: str | None = None,
+        measure: str | None = None,
+        step: int | None = None,
+    ) -> Floats:
+        """Return a measure on each task, (tasks, seeds), for the seeds that all of them have.
 
         Args:
             method: The method.
@@ -213,8 +223,7 @@ class Results:
             self.read(task, method, measure, step)[np.isin(self.seeds(task, method), list(shared))]
             for task in tried
         ]
-        worst: Floats = np.min(ends, axis=0)
-        return worst
+        return np.array(ends)
 
     def rank_by_worst(self) -> list[str]:
         """Return the methods in the order of their worst cases, the best first."""

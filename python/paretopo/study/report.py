@@ -191,15 +191,18 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
     lines = [
         "## Worst cases",
         "",
-        "The least over the tasks, seed by seed; % of the best policy, mean ± standard deviation.",
+        "The least over the tasks, seed by seed: % of the best policy, mean ± standard deviation. "
+        "After the stroke, the mean over the tasks.",
         "",
         format_row(["method", *(title for title, _, _ in columns)]),
         format_row(["---", *["---:"] * len(columns)]),
     ]
     for method in results.rank_by_worst():
         cells = [
-            _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
-            for _, measure, step in columns
+            f"{_mean_and_deviation(100 * scores.min(axis=0))} / {100 * scores.mean():.1f}"
+            for scores in (
+                results.over_tasks(method, measure=measure, step=at) for _, measure, at in columns
+            )
         ]
         lines.append(format_row([f"`{method}`", *cells]))
     return [*lines, ""]

@@ -119,6 +119,7 @@ def read_lines(caplog):
 
 SHARES = [{"name": "correct"}, {"name": "brief", "high": 0, "economy": "saving"}]
 BOUNDED = [{"name": "correct"}, {"name": "brief", "low": -8, "high": 0}]
+GRADED = [{"name": "correct", "high": 10}, {"name": "brief", "high": 1}]
 KEPT = [{"name": "correct"}, {"name": "brief", "high": 1, "failure": "keeps"}]
 LIMITED = [{"name": "correct", "weight": 1}, {"name": "brief", "weight": 0}]
 LIMITED += [{"name": "tokens", "limit": 5}]
@@ -131,8 +132,9 @@ GDPO = {"multi_objective_aggregation": "normalize_then_sum"}
         ({"gate": "correct"}, {}, "gd2po", "because brief may have any unit; gate 'correct'"),
         ({"gate": "none"}, {}, "gd2po", "because brief and correct may have any unit; no gate"),
         ({"config": {"objectives": BOUNDED}}, {}, "gd2po", "because brief may have any unit"),
-        ({"config": {"objectives": KEPT}}, {}, "gd2po", "because brief may have any unit"),
-        ({"config": {"objectives": SHARES}}, {}, "worth", "the recipe (worth), because correct is"),
+        ({"config": {"objectives": GRADED}}, {}, "gd2po", "because brief may have any unit"),
+        ({"config": {"objectives": KEPT}}, {}, "rloo", "the recipe (rloo), because correct is"),
+        ({"config": {"objectives": SHARES}}, {}, "rloo", "the recipe (rloo), because correct is"),
         ({"config": {"objectives": SHARES}, "gate": "none"}, {}, "rloo", "every reward is a share"),
         ({"config": {"objectives": LIMITED}}, {}, "rloo", "because there is a limit"),
         ({"config": {"recipe": "paper"}}, {}, "pareto", "uses pareto, as chosen"),
@@ -158,7 +160,7 @@ def test_the_first_line_says_the_method_and_why(
         ({}, {"scale_rewards": "batch"}, "scale_rewards = 'batch' is not honoured, because no est"),
         ({"method": "gdpo"}, {"scale_rewards": "none"}, "because 'gdpo' does not scale in this"),
         ({"config": {"recipe": "paper"}}, GDPO, "because 'pareto' does not scale in this way"),
-        (ParetoPO(ParetoPOConfig()), GDPO, "because 'worth' does not scale in this way"),
+        (ParetoPO(ParetoPOConfig()), GDPO, "because 'rloo' does not scale in this way"),
         ({"method": "trl", "overrides": {"paretopo.k": 2}}, {}, r"so paretopo\.k has no effect"),
         (
             {"method": "trl", "config": {"objectives": [{"name": "brief", "weight": 2}]}},

@@ -87,7 +87,10 @@ def test_one_key_of_one_objective_is_set():
             TOKENS.replace("tokens", "b"),
             r"objectives.b needs an upper bound: .* Set high = 1 if .* For a cost, set better",
         ),
-        (TOKENS.replace("tokens", "b") + 'high = 1\nfailure = "keeps"', "b.failure = .* count"),
+        (
+            '[[objectives]]\nname = "correct"\nhigh = 10\n[[objectives]]\nname = "tokens"',
+            "objectives.correct ends at 10: divide it by 10 and set high = 1, or use an estimator",
+        ),
         (
             '[[objectives]]\nname = "a"\ngate = true\nlow = 0\nfailure = 0',
             "failure must not be given for the",

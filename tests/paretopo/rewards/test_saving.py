@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from paretopo.config import ConfigError, Objective, RewardsConfig
 from paretopo.rewards.economy import saving
 from paretopo.rewards.learnt_costs import SuccessPrice
+from paretopo.rewards.measures import complete_rollouts
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
@@ -186,6 +188,24 @@ def test_neither_side_moves_the_price_of_the_other():
     assert score(scores, [8.0, 0.0], held_out=True) == [-0.5, 1.0]
 
 
+@pytest.mark.parametrize("held_out", [False, True])
+def test_each_kind_of_question_has_a_price_of_its_own(held_out):
+    scores, again = (Scores(SECONDS, RewardsConfig()) for _ in range(2))
+    rollouts = [
+        replace(one, kind=kind)
+        for kind, costs in (("cheap", (1.0, 2.0)), ("dear", (100.0, 50.0)))
+        for one in rollouts_of(costs, held_out=held_out)
+    ]
+    groups = [rollouts] if held_out else [rollouts[:2], rollouts[2:]]
+    for group in groups:
+        scores.learn(group)
+    assert scores.prices() == {"seconds": {} if held_out else {"cheap": 2.0, "dear": 100.0}}
+    again.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
+    for one in (scores, again):
+        saved = np.concatenate([one.rewards_of(group)[:, 1] for group in groups])
+        assert saved.tolist() == [0.5, 0.0, 0.0, 0.5]
+
+
 def test_the_whole_of_the_first_evaluation_counts():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [3.0] + [1.0] * 1500, held_out=True)[:2] == [0.0, 1.0 - 1.0 / 3.0]
@@ -196,6 +216,20 @@ def test_free_evaluation_sets_no_price():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0], held_out=True) == [1.0, 1.0]
     assert score(scores, [1.0, 5.0], held_out=True) == [0.8, 0.0]
+
+
+def test_costs_below_0_are_refused_with_advice_at_every_door():
+    words = {"name": "words", "better": "fewer", "economy": "saving"}
+    objectives = (SECONDS[0], Objective(**words))
+    rollouts = rollouts_of([-1.0, 2.0], name="words")
+    for refused in (
+        lambda: Objective(**words, low=-1.0),
+        lambda: complete_rollouts(rollouts, objectives, RewardsConfig()),
+        lambda: SuccessPrice().update([-1.0, 2.0], [True, True]),
+        lambda: saving([-1.0, 2.0], 3.0),
+    ):
+        with pytest.raises(ValueError, match="so that the cheapest possible answer costs 0"):
+            refused()
 
 
 def test_configuration_of_savings():

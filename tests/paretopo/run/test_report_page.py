@@ -1,6 +1,7 @@
 """The report as a page: its content, and its behaviour in a browser."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -133,6 +134,19 @@ def test_curve_means_skip_missing_values():
     assert thin_curve(curve, most=5) is curve
 
 
+def test_learnt_prices_are_curves_by_kind(tmp_path):
+    run = RunFolder.create(tmp_path, loads("[optimiser]\nsteps = 2\n"))
+    session = Session(run, prompts=8, steps_per_epoch=8)
+    session.observe(0, group([1, 5], [1, 0]))
+    for step, kinds in ((1, ["one"]), (2, ["one", "two"])):
+        groups = [[replace(one, kind=kind) for one in group([2, 4], [1, 1])] for kind in kinds]
+        session.advantages([score(session, one) for one in groups])
+        session.record_step(step, {})
+    [shown] = read_data(render(run))["runs"]
+    title = "price of a right answer in calls ({} questions)".format
+    assert shown["prices"] == {title("one"): [4.0, 4.0], title("two"): [None, 4.0]}
+
+
 # ---- in a browser --------------------------------------------------------------------------------
 
 
@@ -171,6 +185,7 @@ def test_a_limit_is_a_line_and_has_curves_of_its_own(shown, tmp_path):
         session.observe(1, group([1, 2], [1, 1]))
     page = shown(free, held)
     titles = page.value("[...document.querySelectorAll('figcaption')].map((one) => one.innerText)")
+    assert "price of a right answer in calls (one questions)" in titles
     assert "answers within the limit on calls (%)" in titles
     assert "multiplier of the limit on calls" in titles
     assert count(page, ".limit.run-1") == 2  # on the calls, and on their share

@@ -22,6 +22,7 @@ from paretopo.run.history import (
     merge_objectives,
     read_column,
     read_limit,
+    read_prices,
 )
 from paretopo.run.preferences import describe_sweep
 from paretopo.run.questions import COLUMNS, EXPLAINED, compare_questions
@@ -151,6 +152,10 @@ def _describe_run(
         "trained": curves[1:-1],
         "multiplier": curves[-1],
         "limits": _describe_limits(history, measures, rows),
+        "prices": {
+            f"price of a right answer in {name} ({kind} questions)": thin_curve(price).tolist()
+            for (name, kind), price in read_prices(history.steps).items()
+        },
         "moments": history.moments,
         "table": [_describe_comparison(one) for one in compare_ends(history)],
         "sweep": None if sweep is None else asdict(sweep),

@@ -28,6 +28,9 @@ function drawCurves(width) {
     bound: (run) => limitOf(run, at)?.bound ?? null,
   }));
   curves.push(...data.measures.flatMap(curvesOfLimit));
+  for (const title of new Set(data.runs.flatMap((run) => Object.keys(run.prices)))) {
+    curves.push({ title, trained: (run) => run.prices[title] ?? [], strong: true });
+  }
   byId("limited").hidden = data.runs.every((run) => run.limits.length === 0);
   curves.push({ title: "hypervolume of the archive, as it was at the time", evaluated: (one) => one.hypervolume });
   curves.push({ title: "multiplier of stage 1", trained: (run) => run.multiplier, strong: true });
