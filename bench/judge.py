@@ -340,7 +340,9 @@ def _solve_expected_improvement(case: Case) -> Any:
 
 
 def _solve_indicator(case: Case) -> Any:
-    return reference.indicator(case.task, case.front, case.reference_set, maximise=False)
+    return reference.indicator(
+        REFERENCE_INDICATORS[case.task], case.front, case.reference_set, maximise=False
+    )
 
 
 def _solve_r2(case: Case) -> Any:
@@ -349,7 +351,7 @@ def _solve_r2(case: Case) -> Any:
     steps = range(DIVISIONS + 1)
     lattice = [row for row in product(steps, repeat=case.objectives) if sum(row) == DIVISIONS]
     weights = np.array(lattice) / DIVISIONS
-    return reference.r2(case.doubles, np.zeros(case.objectives), weights, maximise=False)
+    return reference.r2_indicator(case.doubles, np.zeros(case.objectives), weights, maximise=False)
 
 
 def _solve_attainment(case: Case) -> Any:

@@ -21,7 +21,7 @@ namespace paretopo {
     OPERATION(pareto_advantage)        \
     OPERATION(hypervolume)             \
     OPERATION(hypervolume_gradient)    \
-    OPERATION(hv_contributions)        \
+    OPERATION(hypervolume_contributions)        \
     OPERATION(expected_hypervolume)    \
     OPERATION(hypervolume_advantage)
 
@@ -63,7 +63,7 @@ std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref,
                                   const std::uint8_t* wanted, double* gradient);
 
 template <typename Scalar>
-std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
+std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                               double* contributions);
 
 // gains: (groups,); the hypervolume that the last point of each group adds to the others.
@@ -147,7 +147,7 @@ void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
                           const std::uint8_t* wanted, double* gradient);
 
 template <typename Place, typename Scalar>
-void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
+void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                       double* contributions);
 
 // A single reference is in host memory, references per group are on the device.

@@ -44,7 +44,10 @@ _CALLS: dict[str, _Call] = {
     "normalise": (pp.normalise, lambda _: {}),
     "knee_points": (pp.knee_points, lambda _: {}),
     "hypervolume": (pp.hypervolume, lambda case: {"ref": case.ref, "mask": case.mask}),
-    "hv_contributions": (pp.hv_contributions, lambda case: {"ref": case.ref, "mask": case.mask}),
+    "hv_contributions": (
+        pp.hypervolume_contributions,
+        lambda case: {"ref": case.ref, "mask": case.mask},
+    ),
     "hypervolume_gradient": (
         pp.hypervolume_gradient,
         lambda case: {"ref": case.ref, "mask": case.mask},
@@ -54,7 +57,7 @@ _CALLS: dict[str, _Call] = {
         lambda case: {"ref": case.ref, "wanted": case.wanted},
     ),
     "r2": (
-        pp.r2,
+        pp.r2_indicator,
         lambda case: {"ideal": 0, "weights": None if case.objectives == 2 else DIVISIONS},
     ),
     "greedy_subset": _subset("greedy"),
@@ -78,7 +81,7 @@ class Paretopo:
     def __getattr__(self, task: str) -> Callable[[Case], Callable[[], Any]]:
         """Offer the tasks that are one call: on points, or on a front and a reference set."""
         if task in REFERENCE_INDICATORS:
-            return partial(self._compare, getattr(pp, task))
+            return partial(self._compare, getattr(pp, REFERENCE_INDICATORS[task]))
         if task not in _CALLS:
             raise AttributeError(task)
         function, keywords = _CALLS[task]
@@ -122,7 +125,7 @@ class Paretopo:
     def eaf(self, case: Case) -> Callable[[], Any]:
         """All surfaces; as one array, as others return them."""
         points, runs = self._place(case), case.runs
-        return lambda: np.column_stack(pp.eaf(points, runs, maximise=False))
+        return lambda: np.column_stack(pp.attainment_surfaces(points, runs, maximise=False))
 
     def eafdiff(self, case: Case) -> Callable[[], Any]:
         """By moocore's name."""

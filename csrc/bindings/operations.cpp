@@ -287,7 +287,7 @@ void bind_operations(py::module_& m) {
     define(PARETOPO_BOTH(hypervolume), takes(corner), gives(Output<double>{kPerSet}));
     define(PARETOPO_BOTH(hypervolume_gradient), takes(corner, Bools{"wanted"}),
            gives(Output<double>{kPerValue}));
-    define(PARETOPO_BOTH(hv_contributions), takes(corner, Given<bool>{"ignore_dominated"}),
+    define(PARETOPO_BOTH(hypervolume_contributions), takes(corner, Given<bool>{"ignore_dominated"}),
            gives(Output<double>{kPerPoint}));
     define(PARETOPO_BOTH(expected_hypervolume), takes(corners, Count{"k", true}),
            gives(Output<double>{kPerSet}));
@@ -323,7 +323,7 @@ void bind_operations(py::module_& m) {
                   takes(Others{"reference"}, Given<cpu::Indicator>{"which"}, Given<double>{"p"},
                         Absent{"reference_mask", "bools"}, Places{"reference_of_group"}),
                   gives(Output<double>{kPerSet}));
-    define_on_cpu(m, "r2", run_r2,
+    define_on_cpu(m, "r2_indicator", run_r2,
                   takes(Corners{"ideal"}, Array{"weights", "vectors", 2, true, true},
                         Absent{"divisions", "int?"}),
                   gives(Output<double>{kPerSet}));

@@ -189,7 +189,7 @@ int paretopo_hypervolume(const double* points, int64_t n_sets, int64_t n_points,
         [&] { return status_of_refused(paretopo::cpu::hypervolume(input.batch, ref, volumes)); });
 }
 
-int paretopo_hv_contributions(const double* points, int64_t n_sets, int64_t n_points,
+int paretopo_hypervolume_contributions(const double* points, int64_t n_sets, int64_t n_points,
                               int64_t n_objectives, const int* maximise, const double* ref,
                               int64_t n_ref, int ignore_dominated, double* contributions) {
     Input input(points, n_sets, n_points, n_objectives, maximise);
@@ -200,7 +200,7 @@ int paretopo_hv_contributions(const double* points, int64_t n_sets, int64_t n_po
     const int status = input.with_result(contributions);
     if (status != PARETOPO_OK) return status;
     return status_of([&] {
-        return status_of_refused(paretopo::cpu::hv_contributions(
+        return status_of_refused(paretopo::cpu::hypervolume_contributions(
             input.batch, ref, ignore_dominated == 1, contributions));
     });
 }

@@ -89,7 +89,7 @@ PARETOPO_PUBLIC int paretopo_hypervolume(const double* points, int64_t n_sets, i
  * dominated points out first; 0 measures the set with and without the point. contributions:
  * (n_sets, n_points). After PARETOPO_BAD_POINTS they are undefined. O(n log n) with m <= 3, and
  * above O(n^2 m) and the volume of the points that limit each point. */
-PARETOPO_PUBLIC int paretopo_hv_contributions(const double* points, int64_t n_sets,
+PARETOPO_PUBLIC int paretopo_hypervolume_contributions(const double* points, int64_t n_sets,
                                               int64_t n_points, int64_t n_objectives,
                                               const int* maximise, const double* ref, int64_t n_ref,
                                               int ignore_dominated, double* contributions);

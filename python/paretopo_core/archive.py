@@ -70,9 +70,9 @@ class ParetoArchive:
         capacity: the largest number of members; None for any number. An addition beyond it drops
             one member.
         keep: the member that a full archive drops: with "contribution" the one with the smallest
-            hypervolume contribution (:func:`hv_contributions`), so that the hypervolume never
-            falls; with "crowding" the one with the smallest :func:`crowding_distance`, so that the
-            members are evenly spaced. Among equal members, the last to arrive leaves. If that is
+            of its :func:`hypervolume_contributions`, so that the hypervolume never falls; with
+            "crowding" the one with the smallest :func:`crowding_distance`, so that the members are
+            evenly spaced. Among equal members, the last to arrive leaves. If that is
             the new point, it does not join. The default is "contribution", or "crowding" without
             ``ref``.
         epsilon: the sides of boxes in objective space, with one member per box, in the units of the

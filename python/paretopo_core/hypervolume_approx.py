@@ -125,7 +125,7 @@ class ContributionsEstimate(NamedTuple, Generic[VolumeT]):
         error: shape (..., points), float64, the standard error of each, as in
             :class:`HypervolumeEstimate`.
 
-    >>> estimate = hv_contributions_approx([[1, 3], [2, 2], [3, 1]], ref=0)
+    >>> estimate = hypervolume_contributions_approx([[1, 3], [2, 2], [3, 1]], ref=0)
     >>> bool((abs(estimate.contributions - 1) <= 4 * estimate.error + 1e-12).all())
     True
     """
@@ -135,7 +135,7 @@ class ContributionsEstimate(NamedTuple, Generic[VolumeT]):
 
 
 @explain_calls
-def hv_contributions_approx(
+def hypervolume_contributions_approx(
     points: Points,
     ref: Vector,
     *extra: Never,
@@ -147,14 +147,14 @@ def hv_contributions_approx(
 ) -> ContributionsEstimate[PerPoint[np.float64]]:
     """Estimate the contribution of each point to the hypervolume, with its standard error.
 
-    Use it for 8 objectives and more, for which :func:`paretopo_core.hv_contributions` may take
-    minutes. The contribution is the exact volume of the point's own box minus the part of the box
-    that other points dominate; :func:`hypervolume_approx` estimates that part. The error is
-    proportional to the box, so a contribution much smaller than its box needs more samples.
+    Use it for 8 objectives and more, for which :func:`hypervolume_contributions` may take minutes.
+    The contribution is the exact volume of the point's own box minus the part of the box that other
+    points dominate; :func:`hypervolume_approx` estimates that part. The error is proportional to
+    the box, so a contribution much smaller than its box needs more samples.
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume_approx`. Dominated points
-            are left out first, as in :func:`paretopo_core.hv_contributions`.
+            are left out first, as in :func:`paretopo_core.hypervolume_contributions`.
         ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
         samples: the number of directions for each point, at least 1; rounded up to a multiple of
             32.
@@ -178,7 +178,7 @@ def hv_contributions_approx(
 
     >>> import numpy as np
     >>> points = 0.5 + np.eye(10) / 2  # each point has a cube of its own
-    >>> contributions, error = hv_contributions_approx(points, ref=0)
+    >>> contributions, error = hypervolume_contributions_approx(points, ref=0)
     >>> np.allclose(contributions, 0.5**10), bool((error < 1e-9).all())  # others: one cube, exact
     (True, True)
     """
@@ -232,7 +232,7 @@ def _of_one_set(
 
 _CONTRIBUTIONS = Operation(
     Composed(
-        "hv_contributions_approx",
+        "hypervolume_contributions_approx",
         (("ref", "corner"), ("samples", "int"), ("seed", "int")),
         (("point", "float64"), ("point", "float64")),
     ),

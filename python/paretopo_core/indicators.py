@@ -27,7 +27,7 @@ _MAX_WEIGHTS = 10**7  # vectors that a lattice may have
 
 
 @explain_calls
-def igd(
+def inverted_generational_distance(
     points: Points,
     reference: ArrayLike,
     *extra: Never,
@@ -41,7 +41,7 @@ def igd(
 
     This is the mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power
     mean ``(Σ d(r)^p / |R|)^(1/p)``. It does not depend on the senses of the objectives, and a
-    better set may have a larger value: see :func:`igd_plus`.
+    better set may have a larger value: see :func:`inverted_generational_distance_plus`.
 
     Args:
         points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
@@ -73,16 +73,18 @@ def igd(
 
     >>> points = [[3.5, 5.5], [3.6, 4.1], [4.1, 3.2], [5.5, 1.5]]
     >>> reference = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
-    >>> igd(points, reference, maximise=False).round(9)
+    >>> inverted_generational_distance(points, reference, maximise=False).round(9)
     np.float64(1.062790867)
     """
     if extra or wrong or reference is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("igd", points, reference, p, maximise, mask, reference_mask)
+    return _indicator(
+        "inverted_generational_distance", points, reference, p, maximise, mask, reference_mask
+    )
 
 
 @explain_calls
-def igd_plus(
+def inverted_generational_distance_plus(
     points: Points,
     reference: ArrayLike,
     *extra: Never,
@@ -94,25 +96,28 @@ def igd_plus(
 ) -> PerPair[np.float64]:
     """Compute IGD+, the mean amount by which the nearest point falls short of a reference point.
 
-    As :func:`igd`, with a distance that counts only the objectives in which a point is worse than
+    As :func:`inverted_generational_distance`, with a distance that counts only the
+    objectives in which a point is worse than
     the reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ if larger is better, max(a - r, 0) if smaller
     is. It never grows when the set gets better.
 
-    Arguments, result, errors and cost are those of :func:`igd`.
+    Arguments, result, errors and cost are those of :func:`inverted_generational_distance`.
 
     Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), "Modified distance calculation in
     generational distance and inverted generational distance", EMO.
 
-    >>> igd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4]])
+    >>> inverted_generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(0.5)
     """
     if extra or wrong or reference is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("igd_plus", points, reference, p, maximise, mask, reference_mask)
+    return _indicator(
+        "inverted_generational_distance_plus", points, reference, p, maximise, mask, reference_mask
+    )
 
 
 @explain_calls
-def gd(
+def generational_distance(
     points: Points,
     reference: ArrayLike,
     *extra: Never,
@@ -125,26 +130,28 @@ def gd(
     """Generational distance: the mean distance from a point to the nearest reference point.
 
     This is the mean over the points of min over the reference set of ‖a - r‖₂, or the power mean:
-    :func:`igd` with the two sets exchanged. A set of one good point has the best value, so use
+    :func:`inverted_generational_distance` with the two sets exchanged. A set of one good point
+    has the best value, so use
     another indicator as well.
 
-    Arguments, result, errors and cost are those of :func:`igd`, but without points the result is
+    Arguments, result, errors and cost are those of :func:`inverted_generational_distance`,
+    but without points the result is
     NaN, because there is nothing to average.
 
     Source: Schütze, Esquivel, Lara and Coello Coello (2012), GD_p. The first definition, by Van
     Veldhuizen and Lamont (1998), is that with p = 2, divided by the square root of the number of
     points.
 
-    >>> gd([[1, 2], [4, 4]], [[1, 1], [4, 0]])
+    >>> generational_distance([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
     """
     if extra or wrong or reference is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("gd", points, reference, p, maximise, mask, reference_mask)
+    return _indicator("generational_distance", points, reference, p, maximise, mask, reference_mask)
 
 
 @explain_calls
-def gd_plus(
+def generational_distance_plus(
     points: Points,
     reference: ArrayLike,
     *extra: Never,
@@ -156,22 +163,26 @@ def gd_plus(
 ) -> PerPair[np.float64]:
     """Compute GD+, the mean amount by which a point falls short of the nearest reference point.
 
-    As :func:`gd`, with the distance d⁺ of :func:`igd_plus`.
+    As :func:`generational_distance`, with the distance d⁺ of
+    :func:`inverted_generational_distance_plus`.
 
-    Arguments, result, errors and cost are those of :func:`gd`.
+    Arguments, result, errors and cost are those of :func:`generational_distance`.
 
-    Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), as :func:`igd_plus`.
+    Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), as
+    :func:`inverted_generational_distance_plus`.
 
-    >>> gd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])  # the second is better than [2, 2]
+    >>> generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])
     np.float64(0.5)
     """
     if extra or wrong or reference is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("gd_plus", points, reference, p, maximise, mask, reference_mask)
+    return _indicator(
+        "generational_distance_plus", points, reference, p, maximise, mask, reference_mask
+    )
 
 
 @explain_calls
-def avg_hausdorff_dist(
+def average_hausdorff_distance(
     points: Points,
     reference: ArrayLike,
     *extra: Never,
@@ -183,18 +194,21 @@ def avg_hausdorff_dist(
 ) -> PerPair[np.float64]:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
 
-    Arguments, result and errors are those of :func:`igd`. ``p`` applies to both power means;
-    ``math.inf`` gives the Hausdorff distance. The cost is twice that of :func:`igd`.
+    Arguments, result and errors are those of :func:`inverted_generational_distance`. ``p``
+    applies to both power means; ``math.inf`` gives the Hausdorff distance. The cost is twice that
+    of the other function.
 
     Source: Schütze, Esquivel, Lara and Coello Coello (2012), "Using the averaged Hausdorff
     distance as a performance measure", IEEE Trans. Evol. Comput. 16(4).
 
-    >>> avg_hausdorff_dist([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
+    >>> average_hausdorff_distance([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
     np.float64(3.0)
     """
     if extra or wrong or reference is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("avg_hausdorff_dist", points, reference, p, maximise, mask, reference_mask)
+    return _indicator(
+        "average_hausdorff_distance", points, reference, p, maximise, mask, reference_mask
+    )
 
 
 @explain_calls
@@ -212,7 +226,7 @@ def epsilon_additive(
     This is max over r of min over a of max over objectives of r - a, or of a - r if smaller is
     better. It is negative for a set that is better than the entire reference set.
 
-    Arguments but ``p``, result and errors are those of :func:`igd`.
+    Arguments but ``p``, result and errors are those of :func:`inverted_generational_distance`.
 
     Cost: O(points · reference points · objectives) at worst. A reference point is finished as soon
     as it cannot raise the maximum.
@@ -229,7 +243,7 @@ def epsilon_additive(
 
 
 @explain_calls
-def epsilon_mult(
+def epsilon_multiplicative(
     points: Points,
     reference: ArrayLike,
     *extra: Never,
@@ -243,7 +257,8 @@ def epsilon_mult(
     This is max over r of min over a of max over objectives of r / a, or of a / r if smaller is
     better. It is below 1 for a set that is better than the entire reference set.
 
-    Arguments but ``p``, result and errors are those of :func:`igd`. Every value of points and
+    Arguments but ``p``, result and errors are those of :func:`inverted_generational_distance`.
+    Every value of points and
     reference must be above 0 and not subnormal; the result has no unit.
 
     Raises:
@@ -254,12 +269,14 @@ def epsilon_mult(
 
     Source: Zitzler et al. (2003), as :func:`epsilon_additive`.
 
-    >>> epsilon_mult([[1, 2], [4, 4]], [[2, 2], [5, 4]])
+    >>> epsilon_multiplicative([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.25)
     """
     if extra or wrong or reference is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("epsilon_mult", points, reference, 1.0, maximise, mask, reference_mask)
+    return _indicator(
+        "epsilon_multiplicative", points, reference, 1.0, maximise, mask, reference_mask
+    )
 
 
 def _indicator(
@@ -295,9 +312,9 @@ def _prepare_reference(
     _refuse_empty(reference)
     if not p > 0:
         raise ValueError(f"p must be above 0 (math.inf: the largest distance), got {p}")
-    if _core.INDICATORS[which] == "epsilon_mult" and given.signs is not None:
+    if _core.INDICATORS[which] == "epsilon_multiplicative" and given.signs is not None:
         raise ValueError(
-            f"epsilon_mult takes up to 64 objectives where smaller is better, got "
+            f"epsilon_multiplicative takes up to 64 objectives where smaller is better, got "
             f"{given.objectives}: pass the reciprocals of those values, and maximise=True"
         )
     if given.signs is not None:
@@ -332,7 +349,7 @@ def _refuse_empty(reference: Batch) -> None:
 
 def _refuse_row(refused: Refused) -> None:
     _, which = refused.arguments[:2]
-    is_ratio = _core.INDICATORS[which] == "epsilon_mult"
+    is_ratio = _core.INDICATORS[which] == "epsilon_multiplicative"
     if refused.refusal.argument == 0:
         refuse_place(refused.place, refused.value, "points", "mask", is_ratio=is_ratio)
     reference = refused.arguments[0]
@@ -354,7 +371,7 @@ def refuse_place(
 
 
 @explain_calls
-def r2(
+def r2_indicator(
     points: Points,
     ideal: Vector,
     *extra: Never,
@@ -393,7 +410,7 @@ def r2(
         TypeError: an argument does not hold real numbers, ``mask`` or ``maximise`` not bool. A
             derivative of this result raises NotImplementedError.
 
-    Cost: O(n log n) without weights; else O(points · vectors · objectives), as :func:`igd`.
+    Cost: O(n log n) without weights; else O(points · vectors · objectives).
 
     Source: Hansen and Jaszkiewicz (1998), IMM-REP-1998-7, R2; unary with an ideal point: Brockhoff,
     Wagner and Trautmann (2012), "On the properties of the R2 indicator", GECCO; exact:
@@ -401,9 +418,9 @@ def r2(
     benchmarking in bi-objective optimization".
 
     >>> points = [[5, 5], [4, 6], [2, 7], [7, 4]]
-    >>> r2(points, 0, maximise=False).round(12)
+    >>> r2_indicator(points, 0, maximise=False).round(12)
     np.float64(2.594191919192)
-    >>> r2(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
+    >>> r2_indicator(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
     np.float64(2.833333333333)
     """
     if extra or wrong or ideal is MISSING:
@@ -467,7 +484,7 @@ _INDICATOR = Operation(
     broadcast=_broadcast,
 )
 _R2 = Operation(
-    _core.r2,
+    _core.r2_indicator,
     cpu_only="indicators",
     prepare=_prepare_weights,
     refuse=lambda refused: refuse_place(refused.place, refused.value, "points", "mask"),

@@ -211,7 +211,7 @@ def archive(
         rivals = [j for j, is_kept in zip(rivals, kept, strict=True) if is_kept]
         if capacity is not None and len(rivals) > capacity:
             if keep == "contribution":
-                worth = hv_contributions(points[rivals], ref, maximise=maximise)
+                worth = hypervolume_contributions(points[rivals], ref, maximise=maximise)
             else:
                 worth = crowding_distance(-_turned(points[rivals], maximise))
             del rivals[max(np.flatnonzero(worth == worth.min()))]
@@ -233,7 +233,7 @@ def hypervolume(group: Array, ref: Array, *, maximise: Maximise = True) -> float
 
 
 @_batched("point", vectors=["ref"])
-def hv_contributions(
+def hypervolume_contributions(
     group: Array, ref: Array, *, maximise: Maximise = True, ignore_dominated: bool = True
 ) -> Array:
     """Take away one point at a time; dominated ones first and for good, if they are ignored."""
@@ -385,7 +385,7 @@ def uncrowded_contributions(group: Array, ref: Array, *, maximise: Maximise = Tr
     lower, upper, _ = nondominated_boxes(group, ref, maximise=maximise)
     away = np.clip(group[:, None], lower, upper) - group[:, None]
     distances = np.sqrt(np.square(away).sum(axis=-1)).min(axis=1)
-    contributions = hv_contributions(group, ref, maximise=maximise)
+    contributions = hypervolume_contributions(group, ref, maximise=maximise)
     return np.where(distances > 0, -distances, contributions)
 
 
@@ -703,13 +703,13 @@ def indicator(
     mask: Mask = None,
     reference_mask: Mask = None,
 ) -> Array:
-    """Compare every point with every reference point: igd, gd_plus and so on, by their names."""
+    """Compare every point with every reference point, by the indicator of this name."""
     signs = np.where(maximise, -1.0, 1.0)
 
     def gaps(rows: Array, references: Array) -> Array:
         """Compute the gap between each row (first axis) and each reference point."""
         a, r = rows[:, None].astype(np.float64), references[None].astype(np.float64)
-        if name == "epsilon_mult":
+        if name == "epsilon_multiplicative":
             return np.asarray(np.where(signs > 0, a / r, r / a).max(axis=-1))
         worse = signs * a - signs * r
         if name == "epsilon_additive":
@@ -739,15 +739,15 @@ def indicator(
         distances = gaps(group[keep], other[kept])
         forth = mean(distances.min(axis=1))
         back = mean(distances.min(axis=0, initial=math.inf))
-        if name == "avg_hausdorff_dist":
+        if name == "average_hausdorff_distance":
             found.append(np.fmax(forth, back))
         else:
-            found.append(forth if name.startswith("gd") else back)
+            found.append(forth if name.startswith("generational_distance") else back)
     return np.array(found, dtype=np.float64).reshape(leading)
 
 
 @_batched("set", vectors=["ideal"])
-def r2(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True) -> float:
+def r2_indicator(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True) -> float:
     """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal."""
     signs = np.where(maximise, -1.0, 1.0)
     gap = np.maximum(signs * group.astype(np.float64) - signs * ideal, 0.0)
@@ -755,7 +755,7 @@ def r2(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True)
     return float(utilities.min(axis=1, initial=math.inf).mean())
 
 
-def eaf(
+def attainment_surfaces(
     points: Array, sets: Array, *, maximise: Maximise = True
 ) -> list[tuple[int, tuple[float, ...]]]:
     """Find the grid locations with as many attaining runs as no better location.

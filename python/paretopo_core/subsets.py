@@ -90,7 +90,7 @@ def hypervolume_subset(
 
     Cost: the gain of a point is measured again only if it could be the next one. With 2 objectives,
     each greedy method usually costs O(n log n), and "exact" O(n · k). With more objectives, each
-    measurement costs a contribution, see :func:`paretopo_core.hv_contributions`.
+    measurement costs a contribution, see :func:`paretopo_core.hypervolume_contributions`.
 
     Source: greedy subsets after Guerreiro, Fonseca and Paquete (2016), "Greedy hypervolume subset
     selection in low dimensions", Evol. Comput. 24(3), and lazily after Chen, Ishibuchi and Shang

@@ -65,10 +65,10 @@ static void check_volumes(void) {
     CHECK(volumes[0] == 10);
     CHECK(paretopo_hypervolume(NULL, 2, 0, 2, NULL, zero, 2, volumes) == PARETOPO_OK);
     CHECK(volumes[0] == 0 && volumes[1] == 0);
-    CHECK(paretopo_hv_contributions(fronts, 2, 3, 2, NULL, zero, 2, 1, contributions) ==
+    CHECK(paretopo_hypervolume_contributions(fronts, 2, 3, 2, NULL, zero, 2, 1, contributions) ==
           PARETOPO_OK);
     CHECK_EQUAL(contributions, without_dominated);
-    CHECK(paretopo_hv_contributions(fronts, 2, 3, 2, NULL, zero, 2, 0, contributions) ==
+    CHECK(paretopo_hypervolume_contributions(fronts, 2, 3, 2, NULL, zero, 2, 0, contributions) ==
           PARETOPO_OK);
     CHECK_EQUAL(contributions, with_dominated);
 }
@@ -152,11 +152,11 @@ static void check_reasons(void) {
     CHECK(paretopo_hypervolume(infinite, 1, 2, 2, NULL, ref, 2, results) == PARETOPO_BAD_POINTS);
     CHECK(paretopo_hypervolume(worst, 1, 2, 2, NULL, ref, 2, results) == PARETOPO_OK);
     CHECK(results[0] == 1);
-    CHECK(paretopo_hv_contributions(points, 1, 3, 2, NULL, ref, 2, -1, results) ==
+    CHECK(paretopo_hypervolume_contributions(points, 1, 3, 2, NULL, ref, 2, -1, results) ==
           PARETOPO_BAD_IGNORE_DOMINATED);
-    CHECK(paretopo_hv_contributions(points, 2, 3, 2, NULL, ref, 2, 1, results) ==
+    CHECK(paretopo_hypervolume_contributions(points, 2, 3, 2, NULL, ref, 2, 1, results) ==
           PARETOPO_BAD_POINTS);
-    CHECK(paretopo_hv_contributions(points, 2, 3, 2, NULL, ref, 3, 1, results) ==
+    CHECK(paretopo_hypervolume_contributions(points, 2, 3, 2, NULL, ref, 3, 1, results) ==
           PARETOPO_BAD_N_REF);
     CHECK(paretopo_crowding_distance(points, 2, 3, 2, NULL, NULL) == PARETOPO_NULL_RESULT);
 }

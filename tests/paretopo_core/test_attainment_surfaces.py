@@ -28,12 +28,12 @@ def test_the_definition(points, data):
         data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
     )
     maximise = data.draw(senses(points.shape[1]))
-    ours = pp.eaf(points, sets, maximise=maximise)
+    ours = pp.attainment_surfaces(points, sets, maximise=maximise)
     runs = len(np.unique(sets))
     levels = np.round(ours.percentiles * runs / 100).astype(int).tolist()
     found = list(zip(levels, map(tuple, ours.points.tolist()), strict=True))
     assert len(found) == len(set(found))
-    assert set(found) == set(reference.eaf(points, sets, maximise=maximise))
+    assert set(found) == set(reference.attainment_surfaces(points, sets, maximise=maximise))
 
 
 def test_percentiles_are_levels():
@@ -47,14 +47,14 @@ def test_percentiles_are_levels():
         (67, 1),
         (100, 1),
     ):
-        surfaces = pp.eaf(points, [0, 1, 2], percentiles=[percentile])
+        surfaces = pp.attainment_surfaces(points, [0, 1, 2], percentiles=[percentile])
         assert surfaces.points.tolist() == [[goal, goal]]
         assert surfaces.percentiles.tolist() == [percentile]
-    both = pp.eaf(points, [0, 1, 2], percentiles=[1, 2])
+    both = pp.attainment_surfaces(points, [0, 1, 2], percentiles=[1, 2])
     assert both.points.tolist() == [[3, 3], [3, 3]]
-    empty = pp.eaf(np.empty((0, 2)), [])
+    empty = pp.attainment_surfaces(np.empty((0, 2)), [])
     assert empty.points.shape == (0, 2)
-    assert pp.eaf(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)
+    assert pp.attainment_surfaces(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)
 
 
 def test_wrong_arguments():
@@ -69,26 +69,28 @@ def test_wrong_arguments():
         (([[1.0, np.nan]], [0]), {}, r"points\[0, 1\] is nan"),
     ):
         with pytest.raises(ValueError, match=match):
-            pp.eaf(*arguments, **keywords)
+            pp.attainment_surfaces(*arguments, **keywords)
 
 
 def test_names_may_be_pythons_strings_and_a_column_of_a_frame():
     points, names = [[1, 3], [3, 1], [2, 2]], ["b", "b", "a"]
-    expected = pp.eaf(points, [1, 1, 0])
+    expected = pp.attainment_surfaces(points, [1, 1, 0])
     pandas = pytest.importorskip("pandas")
     columns = pandas.Series(names), pandas.Categorical(names)
     for each in (names, np.array(names), np.array(names, dtype=object), *columns):
-        np.testing.assert_array_equal(pp.eaf(points, each).points, expected.points)
+        np.testing.assert_array_equal(pp.attainment_surfaces(points, each).points, expected.points)
     with pytest.raises(TypeError, match="sets must be numbers or names, got dtype object"):
-        pp.eaf(points, np.array(["b", None, "a"], dtype=object))
+        pp.attainment_surfaces(points, np.array(["b", None, "a"], dtype=object))
 
 
 def test_tensors():
     torch = pytest.importorskip("torch")
     points, sets = torch.rand(20, 2), torch.arange(20) % 3
-    ours = pp.eaf(points, sets)
+    ours = pp.attainment_surfaces(points, sets)
     assert isinstance(ours.points, torch.Tensor)
-    np.testing.assert_array_equal(ours.points, pp.eaf(points.numpy(), sets.numpy()).points)
+    np.testing.assert_array_equal(
+        ours.points, pp.attainment_surfaces(points.numpy(), sets.numpy()).points
+    )
 
 
 # ---- Weighted hypervolumes ----

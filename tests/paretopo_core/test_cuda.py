@@ -12,7 +12,12 @@ pytestmark = pytest.mark.cuda
 OPERATIONS = calls(
     (
         *("pareto_rank", "is_nondominated", "crowding_distance", "pareto_advantage"),
-        *("hypervolume", "hypervolume_gradient", "hv_contributions", "stochastic_pareto_rank"),
+        *(
+            "hypervolume",
+            "hypervolume_gradient",
+            "hypervolume_contributions",
+            "stochastic_pareto_rank",
+        ),
     )
 )
 SHAPES = ((20_000, 8, 2), (20_000, 13, 3), (300, 64, 4), (3, 200, 3), (7, 20, 5))

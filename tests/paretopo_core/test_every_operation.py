@@ -6,16 +6,23 @@ from support import device_arrays
 from support.operations import CALLS, ON_GPU
 
 import paretopo_core as pp
+from paretopo_core import _core
 
 SUBSETS = [name for name in CALLS if name.startswith("hypervolume_subset")]
 VOLUMES = (
-    *("hypervolume", "hypervolume_gradient", "hv_contributions", "uncrowded_contributions"),
+    *(
+        "hypervolume",
+        "hypervolume_gradient",
+        "hypervolume_contributions",
+        "uncrowded_contributions",
+    ),
     *("expected_hypervolume", "hypervolume_advantage", "hypervolume_approx"),
     *("nondominated_boxes", "dominated_boxes", *SUBSETS, "select, hypervolume"),
 )
 # Their other arguments have senses too, or their results depend on the sense.
 NOT_TURNED = {
-    *(name for name in CALLS if name.startswith(("igd", "gd", "avg", "epsilon", "normalise"))),
+    *_core.INDICATORS,
+    *(name for name in CALLS if name.startswith("normalise")),
     *("weighted_hypervolume", "pareto_advantage", "hypervolume_advantage"),
     "stochastic_pareto_rank",
 }

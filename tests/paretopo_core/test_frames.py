@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.operations import CALLS
+from support.operations import CALLS, DISTANCES
 
 import paretopo_core as pp
 
@@ -21,25 +21,34 @@ BOX = (np.array([[0.0, 0.0]]), np.array([[2.0, 4.0]]))
 HAVE_NO_SENSE = {"pareto_advantage", "hypervolume_advantage", "stochastic_pareto_rank"}
 SENSES_AT = {
     **{name: partial(CALLS[name].run, ref=0.25) for name in CALLS if name not in HAVE_NO_SENSE},
-    "eaf": lambda x, maximise: pp.eaf(x, [0, 0, 1, 1], maximise=maximise),
+    "attainment_surfaces": lambda x, maximise: pp.attainment_surfaces(
+        x, [0, 0, 1, 1], maximise=maximise
+    ),
     "hypervolume_hessian": lambda x, maximise: pp.hypervolume_hessian(x, 0.25, maximise=maximise),
-    "hv_contributions_approx": lambda x, maximise: pp.hv_contributions_approx(
+    "hypervolume_contributions_approx": lambda x, maximise: pp.hypervolume_contributions_approx(
         x, 0.25, samples=32, maximise=maximise
     ),
     "plot_front": lambda x, maximise: drawn(x, maximise=maximise),
 }
 TAKE_REF = [
-    *("hypervolume", "hypervolume_gradient", "hv_contributions", "uncrowded_contributions"),
+    *(
+        "hypervolume",
+        "hypervolume_gradient",
+        "hypervolume_contributions",
+        "uncrowded_contributions",
+    ),
     *("expected_hypervolume", "hypervolume_advantage", "hypervolume_approx", "normalise, range"),
     *("weighted_hypervolume", "nondominated_boxes", "dominated_boxes", "hypervolume_subset"),
     "select, hypervolume",
 ]
 VECTORS_AT = {
     **{name: CALLS[name].run for name in TAKE_REF},
-    "hv_contributions_approx": lambda x, v: pp.hv_contributions_approx(x, v, samples=32),
+    "hypervolume_contributions_approx": lambda x, v: pp.hypervolume_contributions_approx(
+        x, v, samples=32
+    ),
     "hypervolume_hessian": pp.hypervolume_hessian,
     "pareto_advantage": pp.pareto_advantage,
-    "r2": pp.r2,
+    "r2_indicator": pp.r2_indicator,
     "normalise, ideal": lambda x, v: pp.normalise(x, ideal=v),
     "is_nondominated, epsilon": lambda x, v: pp.is_nondominated(x, epsilon=v),
     "is_nondominated, tolerance": lambda x, v: pp.is_nondominated(x, duplicate_tolerance=v),
@@ -48,8 +57,8 @@ VECTORS_AT = {
 }
 # Doors for rows of one value per objective.
 ROWS_AT = {
-    "igd": pp.igd,
-    "r2, weights": lambda x, rows: pp.r2(x, 9, weights=rows),
+    "inverted_generational_distance": pp.inverted_generational_distance,
+    "r2_indicator, weights": lambda x, rows: pp.r2_indicator(x, 9, weights=rows),
     "select, directions": lambda x, rows: pp.select(
         x, 2, "reference_directions", directions=rows, seed=1
     ),
@@ -68,12 +77,14 @@ MASKS_AT = {
         if name != "stochastic_pareto_rank"
     },
     "hypervolume_hessian": lambda x, v: pp.hypervolume_hessian(x, 0.25, mask=v),
-    "hv_contributions_approx": lambda x, v: pp.hv_contributions_approx(x, 0.25, samples=32, mask=v),
+    "hypervolume_contributions_approx": lambda x, v: pp.hypervolume_contributions_approx(
+        x, 0.25, samples=32, mask=v
+    ),
     "plot_front": lambda x, v: drawn(x, mask=v),
     "hypervolume_gradient, wanted": lambda x, v: pp.hypervolume_gradient(x, 0.25, wanted=v),
     **{
         name: partial(lambda name, x, v: getattr(pp, name)(POINTS, x, reference_mask=v), name)
-        for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
+        for name in DISTANCES
     },
     "epsilon_additive": lambda x, v: pp.epsilon_additive(POINTS, x, reference_mask=v),
 }
@@ -81,7 +92,7 @@ NUMBERS_AT = {
     "pareto_rank": lambda x, v: pp.pareto_rank(x, violation=v),
     "is_nondominated": lambda x, v: pp.is_nondominated(x, violation=v),
     "crowding_distance": lambda x, v: pp.crowding_distance(x, ranks=v),
-    "eaf": pp.eaf,
+    "attainment_surfaces": pp.attainment_surfaces,
     "weighted_hypervolume": lambda x, v: pp.weighted_hypervolume(
         POINTS, (x, np.asarray(x) + 1), v, 0
     ),
@@ -150,7 +161,7 @@ def test_a_value_for_each_cell_keeps_index_and_columns(name, pandas, polars):
 
 def test_all_results_of_a_call_are_labelled(pandas):
     frame = pandas.DataFrame(VALUES, index=ROWS)
-    estimates = pp.hv_contributions_approx(frame, 0, samples=32)
+    estimates = pp.hypervolume_contributions_approx(frame, 0, samples=32)
     for one in (*pp.pareto_advantage(frame, [0.5, 0.5], return_ranks=True), *estimates):
         assert one.index.tolist() == ROWS
 

@@ -84,7 +84,9 @@ def test_slopes_take_about_as_long_as_contributions(objectives):
     threads = pp.get_num_threads()
     pp.set_num_threads(1)
     try:
-        ratio = processor_time(pp.hypervolume_gradient) / processor_time(pp.hv_contributions)
+        ratio = processor_time(pp.hypervolume_gradient) / processor_time(
+            pp.hypervolume_contributions
+        )
     finally:
         pp.set_num_threads(threads)
     assert ratio < 10  # three as a rule; quadratic sweeps would take hundreds

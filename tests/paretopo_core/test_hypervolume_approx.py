@@ -66,8 +66,8 @@ def test_an_error_includes_rounding(samples):
         volume, error = pp.hypervolume_approx(points, 0, samples=samples)
         assert 0 < abs(volume - pp.hypervolume(points, 0)) + error < 1e-11
         assert abs(volume - pp.hypervolume(points, 0)) <= error
-        contributions, errors = pp.hv_contributions_approx(points, 0, samples=samples)
-        assert (abs(contributions - pp.hv_contributions(points, 0)) <= errors).all()
+        contributions, errors = pp.hypervolume_contributions_approx(points, 0, samples=samples)
+        assert (abs(contributions - pp.hypervolume_contributions(points, 0)) <= errors).all()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,10 @@ def test_an_error_includes_rounding(samples):
 def test_estimates_out_of_range_are_infinite_and_others_keep_their_digits(points, ref):
     estimates = (
         (pp.hypervolume_approx(points, ref), pp.hypervolume(points, ref)),
-        (pp.hv_contributions_approx(points, ref), pp.hv_contributions(points, ref)),
+        (
+            pp.hypervolume_contributions_approx(points, ref),
+            pp.hypervolume_contributions(points, ref),
+        ),
     )
     for (found, error), exact in estimates:
         infinite = np.isinf(exact)
@@ -114,8 +117,10 @@ def test_wrong_arguments():
 def test_contributions_are_unbiased_and_their_errors_are_the_spread(objectives):
     """pagmo2#582."""
     points = large_set("sphere", 25, objectives, seed=2)
-    exact = pp.hv_contributions(points, -0.1)
-    draws = [pp.hv_contributions_approx(points, -0.1, samples=256, seed=s) for s in range(60)]
+    exact = pp.hypervolume_contributions(points, -0.1)
+    draws = [
+        pp.hypervolume_contributions_approx(points, -0.1, samples=256, seed=s) for s in range(60)
+    ]
     found = np.array([draw.contributions for draw in draws])
     errors = np.array([draw.error for draw in draws])
     spread = found.std(axis=0)
@@ -134,10 +139,11 @@ def test_contributions_follow_senses_masks_references_and_libraries():
     ref = np.array([[-0.1] * 4, [-0.2] * 4])
     mask = np.arange(9) < 7
     expected = [
-        pp.hv_contributions_approx(points[i, :7], ref[i], samples=64, seed=3) for i in range(2)
+        pp.hypervolume_contributions_approx(points[i, :7], ref[i], samples=64, seed=3)
+        for i in range(2)
     ]
     signs = np.array([1.0, -1.0, 1.0, -1.0])
-    found = pp.hv_contributions_approx(
+    found = pp.hypervolume_contributions_approx(
         points * signs, ref * signs, samples=64, seed=3, maximise=(signs > 0).tolist(), mask=mask
     )
     for part in ("contributions", "error"):
@@ -145,25 +151,29 @@ def test_contributions_follow_senses_masks_references_and_libraries():
         np.testing.assert_array_equal(getattr(found, part)[:, :7], together)
         assert (getattr(found, part)[:, 7:] == 0).all()
     torch = pytest.importorskip("torch")
-    tensor = pp.hv_contributions_approx(torch.from_numpy(points), ref, samples=64, seed=3)
+    tensor = pp.hypervolume_contributions_approx(torch.from_numpy(points), ref, samples=64, seed=3)
     assert tensor.error.shape == (2, 9)
 
 
 def test_points_without_a_contribution_have_an_exact_zero():
     points = [[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [0.0, 0.0], [-1.0, 5.0]]
-    contributions, error = pp.hv_contributions_approx(points, 0)
+    contributions, error = pp.hypervolume_contributions_approx(points, 0)
     assert contributions.tolist() == [0, 0, 1, 0, 0]
     assert (error > 0).tolist() == [False, False, True, False, False]  # of rounding
-    assert pp.hv_contributions_approx(np.zeros((3, 0, 2)), 0).error.shape == (3, 0)
+    assert pp.hypervolume_contributions_approx(np.zeros((3, 0, 2)), 0).error.shape == (3, 0)
     with pytest.raises(ValueError, match="samples must be at least 1"):
-        pp.hv_contributions_approx(points, 0, samples=0)
+        pp.hypervolume_contributions_approx(points, 0, samples=0)
 
 
 def test_contributions_have_no_derivative_and_a_rule_for_batches():
     torch = pytest.importorskip("torch")
     points = torch.rand(3, 5, 2)
-    estimate = pp.hv_contributions_approx(points.clone().requires_grad_(), 0.0)
-    with pytest.raises(NotImplementedError, match="hv_contributions_approx has no derivative"):
+    estimate = pp.hypervolume_contributions_approx(points.clone().requires_grad_(), 0.0)
+    with pytest.raises(
+        NotImplementedError, match="hypervolume_contributions_approx has no derivative"
+    ):
         estimate.contributions.sum().backward()
-    together = torch.vmap(lambda one: pp.hv_contributions_approx(one, 0.0).contributions)(points)
+    together = torch.vmap(lambda one: pp.hypervolume_contributions_approx(one, 0.0).contributions)(
+        points
+    )
     assert together.equal(estimate.contributions)

@@ -32,7 +32,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     ),
     "a volume of twelve objectives": (("sphere", 400, 12), lambda x: pp.hypervolume(x, -0.1)),
     "a volume of four objectives": (("sphere", 150_000, 4), lambda x: pp.hypervolume(x, -0.1)),
-    "contributions": (("sphere", 20_000, 6), lambda x: pp.hv_contributions(x, -0.1)),
+    "contributions": (("sphere", 20_000, 6), lambda x: pp.hypervolume_contributions(x, -0.1)),
     "slopes": (("sphere", 4_000, 4), lambda x: pp.hypervolume_gradient(x, -0.1)),
     "expected volumes": (("uniform", 90, 6), lambda x: pp.expected_hypervolume(x, -0.1, 3)),
     "boxes": (("sphere", 100_000, 3), lambda x: pp.nondominated_boxes(x, -0.1)),
@@ -48,14 +48,17 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
             pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0), x, 0.1
         ),
     ),
-    "indicators": (("sphere", 100_000, 5), lambda x: pp.igd(x[:50_000], x[50_000:])),
+    "indicators": (
+        ("sphere", 100_000, 5),
+        lambda x: pp.inverted_generational_distance(x[:50_000], x[50_000:]),
+    ),
     "estimates": (
         ("sphere", 2_000, 8),
         lambda x: pp.hypervolume_approx(x, -0.1, samples=1 << 22),
     ),
     "attainment": (
         ("sphere", 200_000, 3),
-        lambda x: pp.eaf(x, np.arange(len(x)) % 40),
+        lambda x: pp.attainment_surfaces(x, np.arange(len(x)) % 40),
     ),
     "greedy subsets": (("sphere", 3_000, 5), lambda x: pp.hypervolume_subset(x, 1_000, -0.1)),
     "subsets by removal": (
@@ -78,7 +81,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     ),
     "estimates of contributions": (
         ("sphere", 500, 8),
-        lambda x: pp.hv_contributions_approx(x, -0.1),
+        lambda x: pp.hypervolume_contributions_approx(x, -0.1),
     ),
     "distances from contributing": (
         ("sphere", 3_000, 3),
@@ -86,7 +89,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     ),
     "dominance under noise": (("uniform", 9_000, 4), lambda x: pp.stochastic_dominance(x, 0.1)),
     "ranks under noise": (("uniform", 9_000, 4), lambda x: pp.stochastic_pareto_rank(x, 0.1, 0.2)),
-    "all weights of two objectives": (("sphere", 5_000_000, 2), lambda x: pp.r2(x, 2)),
+    "all weights of two objectives": (("sphere", 5_000_000, 2), lambda x: pp.r2_indicator(x, 2)),
     "boxes with weights": (
         ("uniform", 2_000_000, 3),
         lambda x: pp.weighted_hypervolume(
@@ -142,7 +145,11 @@ def test_a_long_call_ends_soon(name, count, threads):
     points, small = large_set(*shape), large_set("sphere", 50, 4)
 
     def answers():
-        return pp.hypervolume(small, -0.1), pp.hv_contributions(small, -0.1), pp.pareto_rank(small)
+        return (
+            pp.hypervolume(small, -0.1),
+            pp.hypervolume_contributions(small, -0.1),
+            pp.pareto_rank(small),
+        )
 
     expected = answers()
     assert spent_after_ctrl_c(lambda: call(points)) < _SOON * count

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import paretopo_core as pp
+from paretopo_core import _core
 
 _BEGIN = """
 import os, random, signal, sys, threading, time
@@ -47,26 +48,20 @@ CALLS = {
     "hypervolume": "pp.hypervolume(some, 0)",
     "hypervolume_gradient": "pp.hypervolume_gradient(some, 0)",
     "hypervolume_hessian": "pp.hypervolume_hessian(large[:, :3], 0)",
-    "hv_contributions": "pp.hv_contributions(some, 0)",
+    "hypervolume_contributions": "pp.hypervolume_contributions(some, 0)",
     "uncrowded_contributions": "pp.uncrowded_contributions(some, 0)",
     "expected_hypervolume": "pp.expected_hypervolume(few, 0, 3)",
     "hypervolume_advantage": "pp.hypervolume_advantage(few, 0, k=3)",
     "hypervolume_approx": "pp.hypervolume_approx(some, 0)",
-    "hv_contributions_approx": "pp.hv_contributions_approx(some, 0)",
+    "hypervolume_contributions_approx": "pp.hypervolume_contributions_approx(some, 0)",
     "nondominated_boxes": "pp.nondominated_boxes(some, 0)",
     "dominated_boxes": "pp.dominated_boxes(some, 0)",
     "hypervolume_improvement": "pp.hypervolume_improvement(boxes, large.reshape(-1, 4, 4))",
     "expected_hypervolume_improvement": "pp.expected_hypervolume_improvement(boxes, large, 0.1)",
     "weighted_hypervolume": "pp.weighted_hypervolume(some, boxes, np.ones(len(boxes.lower)), 0)",
-    "igd": "pp.igd(large[:10_000], large[10_000:])",
-    "igd_plus": "pp.igd_plus(large[:10_000], large[10_000:])",
-    "gd": "pp.gd(large[:10_000], large[10_000:])",
-    "gd_plus": "pp.gd_plus(large[:10_000], large[10_000:])",
-    "avg_hausdorff_dist": "pp.avg_hausdorff_dist(large[:10_000], large[10_000:])",
-    "epsilon_additive": "pp.epsilon_additive(large[:10_000], large[10_000:])",
-    "epsilon_mult": "pp.epsilon_mult(large[:10_000], large[10_000:])",
-    "r2": "pp.r2(large, 1, weights=9)",
-    "eaf": "pp.eaf(large[:4_000, :3], np.arange(4_000) % 20)",
+    **{name: f"pp.{name}(large[:10_000], large[10_000:])" for name in _core.INDICATORS},
+    "r2_indicator": "pp.r2_indicator(large, 1, weights=9)",
+    "attainment_surfaces": "pp.attainment_surfaces(large[:4_000, :3], np.arange(4_000) % 20)",
     "hypervolume_subset": "pp.hypervolume_subset(some, 100, 0)",
     "select": "pp.select(large, 500, 'crowding_removal')",
     "select, directions": "pp.select(some, 99, 'reference_directions', directions=directions)",

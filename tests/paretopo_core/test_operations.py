@@ -11,7 +11,7 @@ from paretopo_core._registry import OPERATIONS
 
 DESCRIBED = {name for name, each in vars(_core).items() if isinstance(each, _core.Operation)}
 COMPOSED = {  # of others, in Python
-    *("nearest_undominated", "uncrowded_contributions", "hv_contributions_approx"),
+    *("nearest_undominated", "uncrowded_contributions", "hypervolume_contributions_approx"),
     "exact_values",
 }
 COMPOSED_FOR_TORCH = {

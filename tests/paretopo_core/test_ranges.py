@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.operations import CALLS
+from support.operations import CALLS, DISTANCES
 
 import paretopo_core as pp
 from paretopo_core import reference
-
-INDICATORS = ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
 
 
 @st.composite
@@ -58,12 +56,12 @@ def defined(name, points, reference, p, maximise):
         return float(largest * ((distances / largest) ** p).mean() ** (1 / p))
 
     forth, back = mean(of_pairs.min(axis=1)), mean(of_pairs.min(axis=0))
-    if name == "avg_hausdorff_dist":
+    if name == "average_hausdorff_distance":
         return max(forth, back)
-    return forth if name.startswith("gd") else back
+    return forth if name.startswith("generational_distance") else back
 
 
-@pytest.mark.parametrize("name", INDICATORS)
+@pytest.mark.parametrize("name", DISTANCES)
 @given(
     case=sets_of_mixed_scales(),
     other=sets_of_mixed_scales(),
@@ -81,13 +79,19 @@ def test_distances_keep_their_digits(name, case, other, has_common_point, p, max
 
 def test_one_far_point_does_not_hide_the_others():
     points = [[3, 3], [1e200, 1e200]]
-    assert pp.igd_plus(points, [[0, 0]], maximise=False) == pytest.approx(math.hypot(3, 3))
-    assert pp.gd([[3, 3]], [[0, 0], [1e200, 1e200]]) == pytest.approx(math.hypot(3, 3))
-    assert pp.igd([[1, 0]], [[1, 1e-170]]) == 1e-170
+    assert pp.inverted_generational_distance_plus(
+        points, [[0, 0]], maximise=False
+    ) == pytest.approx(math.hypot(3, 3))
+    assert pp.generational_distance([[3, 3]], [[0, 0], [1e200, 1e200]]) == pytest.approx(
+        math.hypot(3, 3)
+    )
+    assert pp.inverted_generational_distance([[1, 0]], [[1, 1e-170]]) == 1e-170
 
 
 def test_a_mean_of_large_distances_is_finite():
-    assert pp.igd([[0.0]], np.full((100, 1), 1e308)) == pytest.approx(1e308)
+    assert pp.inverted_generational_distance([[0.0]], np.full((100, 1), 1e308)) == pytest.approx(
+        1e308
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-165, 1.0, 1e160, 1e300])
@@ -176,9 +180,9 @@ def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
     expected = reference.indicator("epsilon_additive", points, known, maximise=maximise)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
     points, known = abs(points) + 1e-305, abs(known) + 1e-305
-    found = pp.epsilon_mult(points, known, maximise=maximise)
+    found = pp.epsilon_multiplicative(points, known, maximise=maximise)
     with np.errstate(over="ignore"):
-        expected = reference.indicator("epsilon_mult", points, known, maximise=maximise)
+        expected = reference.indicator("epsilon_multiplicative", points, known, maximise=maximise)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
 
 
@@ -201,7 +205,7 @@ def exact_r2(gaps):
 def test_r2_of_all_weights_keeps_its_digits(case, other):
     points, ideal = np.resize(case[0], (len(case[0]), 2)), np.resize(other[0], 2)
     maximise = np.resize(case[1], 2).tolist()
-    found = pp.r2(points, ideal, maximise=maximise)
+    found = pp.r2_indicator(points, ideal, maximise=maximise)
     gaps = [
         [
             max(Fraction(i) - Fraction(x) if best else Fraction(x) - Fraction(i), Fraction(0))
@@ -218,8 +222,8 @@ def test_r2_of_mixed_scales_equals_the_definition(case, other, data):
     ideal = np.resize(other[0], points.shape[1])
     rows = st.lists(st.floats(0, 4), min_size=points.shape[1], max_size=points.shape[1])
     weights = np.array(data.draw(st.lists(rows, min_size=1, max_size=3)))
-    found = pp.r2(points, ideal, weights=weights, maximise=maximise)
-    expected = reference.r2(points, ideal, weights, maximise=maximise)
+    found = pp.r2_indicator(points, ideal, weights=weights, maximise=maximise)
+    expected = reference.r2_indicator(points, ideal, weights, maximise=maximise)
     np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
 
 
@@ -229,10 +233,10 @@ def test_attainment_of_mixed_scales_equals_the_definition(case, seed):
     points = points[:, :3] if points.shape[1] > 1 else np.repeat(points, 2, axis=1)
     maximise = np.resize(maximise, points.shape[1]).tolist()
     sets = np.random.default_rng(seed).integers(0, 3, len(points))
-    found = pp.eaf(points, sets, maximise=maximise)
+    found = pp.attainment_surfaces(points, sets, maximise=maximise)
     runs = len(np.unique(sets))
     levels = np.round(found.percentiles * runs / 100).astype(int).tolist()
-    expected = set(reference.eaf(points, sets, maximise=maximise))
+    expected = set(reference.attainment_surfaces(points, sets, maximise=maximise))
     assert set(zip(levels, map(tuple, found.points.tolist()), strict=True)) == expected
     assert len(levels) == len(expected)
 
@@ -277,7 +281,12 @@ def test_smooth_ranks_of_mixed_scales_equal_the_definition(library, case, sigma,
 VOLUMES = {
     name: CALLS[name].run
     for name in (
-        *("hypervolume", "hv_contributions", "hypervolume_gradient", "expected_hypervolume"),
+        *(
+            "hypervolume",
+            "hypervolume_contributions",
+            "hypervolume_gradient",
+            "expected_hypervolume",
+        ),
         *("hypervolume_advantage", "hypervolume_subset", "select, hypervolume"),
     )
 } | {

@@ -59,7 +59,10 @@ ANSWERS = {
         lambda: pp.hypervolume([(1, 1, 1), (2, 1, 1)], ref=(0, 0, 0)),
         2,
     ),
-    "ecr2#109: one point contributes its volume": (lambda: pp.hv_contributions([[2, 3]], 0), [6]),
+    "ecr2#109: one point contributes its volume": (
+        lambda: pp.hypervolume_contributions([[2, 3]], 0),
+        [6],
+    ),
     "Platypus#138: mixed senses have a volume": (
         lambda: pp.hypervolume([[1, 2], [2, 3]], ref=[3, 0], maximise=[False, True]),
         5,
@@ -89,7 +92,7 @@ def test_a_guess_of_the_reference_gives_each_point_a_volume(maximise):  # Ax PR 
     points = np.random.default_rng(1).normal(size=(50, 3))
     ref = pp.reference_point(points, maximise=maximise)
     front = points[pp.is_nondominated(points, maximise=maximise)]
-    assert (pp.hv_contributions(front, ref, maximise=maximise) > 0).all()
+    assert (pp.hypervolume_contributions(front, ref, maximise=maximise) > 0).all()
 
 
 def test_crowding_is_never_nan():  # LEAP#267, NSGAII.jl#2, MOEAFramework#66
@@ -119,7 +122,7 @@ def test_an_archive_need_not_compute_volumes():  # nevergrad#1022
 def test_a_given_point_has_a_percentile(objectives):  # eaf#9
     rng = np.random.default_rng(6)
     points, sets = rng.integers(0, 6, (40, objectives)), rng.integers(0, 5, 40)
-    corners, percentiles = pp.eaf(points, sets)
+    corners, percentiles = pp.attainment_surfaces(points, sets)
     for goal in rng.integers(0, 7, (50, objectives)):
         attained = [(points[sets == run] >= goal).all(axis=1).any() for run in range(5)]
         found = percentiles[(corners >= goal).all(axis=1)].max(initial=0)

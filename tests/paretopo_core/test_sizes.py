@@ -178,7 +178,7 @@ def test_presorting_does_not_depend_on_the_instruction_set(each_isa, points):
         each_isa(partial(pp.crowding_distance, values, ranks=np.zeros(points, np.int32)))
         if column.max() > 1e100:
             continue  # sides are scaled then, and gradients found point by point
-        for volume in (pp.hypervolume, pp.hv_contributions, pp.hypervolume_gradient):
+        for volume in (pp.hypervolume, pp.hypervolume_contributions, pp.hypervolume_gradient):
             each_isa(partial(volume, values, values.min(axis=0) - 1))
 
 
@@ -215,7 +215,7 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
     chosen = pp.is_nondominated(hidden, maximise=maximise, keep_weakly=False, mask=mask)
     advantages, own_ranks = pp.pareto_advantage(hidden, weights, mask=mask, return_ranks=True)
     volumes = pp.hypervolume(hidden, 0.1, mask=mask)
-    parts = pp.hv_contributions(hidden, 0.1, mask=mask)
+    parts = pp.hypervolume_contributions(hidden, 0.1, mask=mask)
     for g in range(shape[0]):
         unpadded = values[g][mask[g]]
         there = mask[g]
@@ -224,7 +224,9 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
         same(advantages[g][there], pp.pareto_advantage(unpadded, weights))
         same(own_ranks[g][there], pp.pareto_rank(unpadded))
         assert volumes[g] == pytest.approx(float(pp.hypervolume(unpadded, 0.1)), rel=1e-12)
-        np.testing.assert_allclose(parts[g][there], pp.hv_contributions(unpadded, 0.1), rtol=1e-9)
+        np.testing.assert_allclose(
+            parts[g][there], pp.hypervolume_contributions(unpadded, 0.1), rtol=1e-9
+        )
     assert (ranks[~mask] == -1).all()
     assert (own_ranks[~mask] == -1).all()
     assert not chosen[~mask].any()

@@ -91,7 +91,7 @@ def test_removal_by_recomputation(kind, objectives):
         if len(left) in (35, 20, 9):
             ours = pp.hypervolume_subset(points, len(left), -0.1, method="greedy_removal")
             np.testing.assert_array_equal(ours, left)
-        losses = pp.hv_contributions(points[left], -0.1)
+        losses = pp.hypervolume_contributions(points[left], -0.1)
         least = np.flatnonzero(losses == losses.min())[-1]
         left = np.delete(left, least)
 

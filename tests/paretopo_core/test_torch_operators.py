@@ -19,9 +19,15 @@ BOXES = [torch.from_numpy(each) for each in pp.nondominated_boxes(np.eye(3) / 2 
 OPERATIONS = calls(
     (
         *("pareto_rank", "is_nondominated, one of equals", "crowding_distance", "hypervolume"),
-        *("hypervolume_gradient", "hv_contributions", "expected_hypervolume"),
+        *("hypervolume_gradient", "hypervolume_contributions", "expected_hypervolume"),
         *("uncrowded_contributions", "hypervolume_subset", "select, hypervolume"),
-        *("nondominated_boxes", "dominated_boxes", "igd", "epsilon_additive", "r2"),
+        *(
+            "nondominated_boxes",
+            "dominated_boxes",
+            "inverted_generational_distance",
+            "epsilon_additive",
+            "r2_indicator",
+        ),
         *("hypervolume_approx", "hypervolume_advantage"),
     ),
     ref=0.1,
@@ -48,9 +54,9 @@ TABLE = {name: CALLS[name].run for name in CALLS if name != "crowding_distance, 
     "crowding_distance, ranks": lambda x, ref, maximise: pp.crowding_distance(
         x, ranks=torch.zeros(x.shape[:-1], dtype=torch.int64), maximise=maximise
     ),
-    "hv_contributions_approx": lambda x, ref, maximise: pp.hv_contributions_approx(
-        x, ref, samples=32, maximise=maximise
-    ),
+    "hypervolume_contributions_approx": lambda x,
+    ref,
+    maximise: pp.hypervolume_contributions_approx(x, ref, samples=32, maximise=maximise),
     "is_nondominated, violation": lambda x, ref, maximise: pp.is_nondominated(
         x, violation=x[..., 0] - 0.5, maximise=maximise
     ),
@@ -66,7 +72,7 @@ TABLE = {name: CALLS[name].run for name in CALLS if name != "crowding_distance, 
     ),
 }
 UNTRACED = {
-    "eaf": lambda x, **more: pp.eaf(x, [0, 1, 1, 0], **more),
+    "attainment_surfaces": lambda x, **more: pp.attainment_surfaces(x, [0, 1, 1, 0], **more),
     "hypervolume_hessian": lambda x, **more: pp.hypervolume_hessian(x, 0, **more),
     "is_nondominated with duplicate_tolerance=": lambda x, **more: pp.is_nondominated(
         x, duplicate_tolerance=0.1, **more
@@ -96,7 +102,9 @@ class Wrapped(torch.nn.Module):
         self.forward = run
 
 
-SHARED = dict.fromkeys(("igd", "epsilon_additive"), "indicator")  # several functions, one operator
+SHARED = dict.fromkeys(
+    ("inverted_generational_distance", "epsilon_additive"), "indicator"
+)  # several functions, one operator
 
 
 def points(dtype="float32", shape=(4, 6, 3)):
@@ -294,7 +302,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         "pareto_advantage": (over, rows, 0.5, 1),
         "hypervolume": (over, vector),
         "hypervolume_gradient": (None, vector, over),
-        "hv_contributions": (None, vector, True),
+        "hypervolume_contributions": (None, vector, True),
         "expected_hypervolume": (over, vector, 2),
         "hypervolume_advantage": (over, rows, 2, 4),
         "nondominated_boxes": (over, vector),
@@ -308,10 +316,10 @@ def test_the_operators_keep_torchs_rules(dtype):
         "expected_hypervolume_improvement": (None, *boxes, weights),
         "expected_hypervolume_improvement_gradient": (None, *boxes, None),
         "indicator": (over, boxes[0].clamp(-9, 9), 3, 1.0, None),
-        "r2": (over, vector, torch.eye(3), None),
+        "r2_indicator": (over, vector, torch.eye(3), None),
         "hypervolume_approx": (over, vector, 32, 0),
         "exact_values": (None, "points"),
-        "hv_contributions_approx": (over, vector, 32, 0),
+        "hypervolume_contributions_approx": (over, vector, 32, 0),
     }
     import_module("paretopo_core._torch_operators")
     operators = {each.core.name: each.operator for each in OPERATIONS_OF_THE_CORE}

@@ -28,7 +28,7 @@ def test_distance_is_the_shortest_move(objectives):
     """No shorter move leaves the dominated region, and the nearest free place is as far away."""
     points = large_set("uniform", 30, objectives)
     values = pp.uncrowded_contributions(points, 0.0)
-    shares = pp.hv_contributions(points, 0.0)
+    shares = pp.hypervolume_contributions(points, 0.0)
     dominated = ~pp.is_nondominated(points)
     np.testing.assert_array_equal(values[~dominated], shares[~dominated])
     assert (values[dominated] < 0).all()

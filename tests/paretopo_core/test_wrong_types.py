@@ -10,6 +10,7 @@ import inspect
 
 import numpy as np
 import pytest
+from support.operations import DISTANCES
 
 import paretopo_core as pp
 from paretopo_core import _core
@@ -26,7 +27,7 @@ CALLS = {
     "hypervolume": {"ref": 0},
     "hypervolume_gradient": {"ref": 0, "wanted": [True, False, True]},
     "hypervolume_hessian": {"ref": 0},
-    "hv_contributions": {"ref": 0},
+    "hypervolume_contributions": {"ref": 0},
     "uncrowded_contributions": {"ref": 0},
     "expected_hypervolume": {"ref": 0, "k": 2},
     "hypervolume_advantage": {"ref": 0, "k": 2},
@@ -35,15 +36,12 @@ CALLS = {
     "hypervolume_improvement": {"boxes": SIDES},
     "expected_hypervolume_improvement": {"boxes": SIDES, "deviations": 0.5},
     "weighted_hypervolume": {"boxes": SIDES, "weights": [1.0], "ref": 0},
-    **{
-        name: {"reference": [[1, 1]], "p": 1.0}
-        for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
-    },
+    **{name: {"reference": [[1, 1]], "p": 1.0} for name in DISTANCES},
     "epsilon_additive": {"reference": [[1, 1]]},
-    "epsilon_mult": {"reference": [[1, 1]]},
-    "r2": {"ideal": 4, "weights": [[0.5, 0.5]]},
+    "epsilon_multiplicative": {"reference": [[1, 1]]},
+    "r2_indicator": {"ideal": 4, "weights": [[0.5, 0.5]]},
     "hypervolume_approx": {"ref": 0, "samples": 32, "seed": 0},
-    "hv_contributions_approx": {"ref": 0, "samples": 32, "seed": 0},
+    "hypervolume_contributions_approx": {"ref": 0, "samples": 32, "seed": 0},
     "hypervolume_subset": {"k": 2, "ref": 0},
     "select": {"k": 2},
     "ideal_point": {},
@@ -53,7 +51,7 @@ CALLS = {
     "knee_points": {},
     "stochastic_dominance": {"sigma": 0.1, "margin": 0.1},
     "stochastic_pareto_rank": {"sigma": 0.1, "margin": 0.1},
-    "eaf": {"sets": [0, 0, 1], "percentiles": [50]},
+    "attainment_surfaces": {"sets": [0, 0, 1], "percentiles": [50]},
     "reference_directions": {"objectives": 2, "partitions": 3},
     "ParetoArchive": {"ref": [0, 0], "capacity": 3, "epsilon": 0.5},
     "set_num_threads": {"threads": 1},
@@ -165,7 +163,10 @@ ARGUMENTS = [(name, argument) for name in CALLS for argument in arguments_of(nam
 
 
 def wrong_for(name, argument):
-    if (name, argument) in (("r2", "weights"), ("plot_front", "ref")):  # None stands for all or no
+    if (name, argument) in (
+        ("r2_indicator", "weights"),
+        ("plot_front", "ref"),
+    ):  # None stands for all or no
         return WRONG["numbers or None"].items()
     wrong = WRONG[KIND_OF[argument]]
     if (name, argument) == ("ParetoArchive", "ref"):  # a mapping names the objectives

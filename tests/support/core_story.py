@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import paretopo_core as pp
+from paretopo_core import _core
 
 _REF = -0.25
 
@@ -86,7 +87,7 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
     yield "knee_points", pp.knee_points(values, mask=mask)
     if points <= 40 and objectives <= 5:
         yield "hypervolume", pp.hypervolume(values, _REF, mask=mask)
-        yield "hv_contributions", pp.hv_contributions(values, _REF, mask=mask)
+        yield "hypervolume_contributions", pp.hypervolume_contributions(values, _REF, mask=mask)
         yield "hypervolume_gradient", pp.hypervolume_gradient(values, _REF, mask=mask)
     if points <= 16 and objectives <= 3:
         for k in {1, min(4, points)}:
@@ -98,10 +99,10 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
     """Yield the answers of operations that run only on the CPU."""
     points, objectives = values.shape[1:]
     reference, k = values[:1] + 0.125, max(points // 3, 1)
-    for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist"):
+    for name in _core.INDICATORS[:5]:
         for p in (1.0, 2.0):
             yield name, getattr(pp, name)(values + 1.0, reference + 1.0, p=p, mask=mask)
-    for name in ("epsilon_additive", "epsilon_mult"):
+    for name in ("epsilon_additive", "epsilon_multiplicative"):
         yield name, getattr(pp, name)(values + 1.0, reference + 1.0, mask=mask)
     yield "hypervolume_approx", pp.hypervolume_approx(values, _REF, samples=256, mask=mask)
     if objectives in (2, 3):
@@ -113,7 +114,7 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
     yield "select crowding", pp.select(values, k)
     yield "select hypervolume", pp.select(values, k, "hypervolume", ref=_REF)
     if objectives == 2:
-        yield "r2", pp.r2(values, 1.5, mask=mask)
+        yield "r2_indicator", pp.r2_indicator(values, 1.5, mask=mask)
     if points <= 16 and objectives <= 4:
         boxes = pp.nondominated_boxes(values, _REF, mask=mask)
         yield "nondominated_boxes", tuple(boxes)
@@ -131,7 +132,7 @@ def _of_single_sets() -> Iterator[Any]:
         yield "is_nondominated large", pp.is_nondominated(cloud)
         front = cloud[pp.is_nondominated(cloud)]
         yield "hypervolume large", pp.hypervolume(front, 0.0)
-        yield "hv_contributions large", pp.hv_contributions(front, 0.0)
+        yield "hypervolume_contributions large", pp.hypervolume_contributions(front, 0.0)
     directions = pp.reference_directions(3, 6)
     yield "reference_directions", directions
     crowd = rng.random((80, 3))
@@ -141,7 +142,7 @@ def _of_single_sets() -> Iterator[Any]:
     )
     for objectives in (2, 3):
         runs = rng.integers(0, 12, (60, objectives)).astype(float)
-        yield "eaf", tuple(pp.eaf(runs, np.arange(60) % 6))
+        yield "attainment_surfaces", tuple(pp.attainment_surfaces(runs, np.arange(60) % 6))
     archive = pp.ParetoArchive([0.0, 0.0, 0.0])
     for point in rng.random((200, 3)):
         yield "ParetoArchive gains", archive.add(point)

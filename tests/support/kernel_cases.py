@@ -23,8 +23,8 @@ _RANKS: dict[str, Callable[..., Any]] = {
 _VOLUMES: dict[str, Callable[..., Any]] = {
     "hypervolume": lambda x, **kw: pp.hypervolume(x, -0.5, **kw),
     "hypervolume_gradient": lambda x, **kw: pp.hypervolume_gradient(x, -0.5, **kw),
-    "hv_contributions": lambda x, **kw: pp.hv_contributions(x, -0.5, **kw),
-    "hv_contributions of all": lambda x, **kw: pp.hv_contributions(
+    "hypervolume_contributions": lambda x, **kw: pp.hypervolume_contributions(x, -0.5, **kw),
+    "hypervolume_contributions of all": lambda x, **kw: pp.hypervolume_contributions(
         x, -0.5, ignore_dominated=False, **kw
     ),
 }

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 import paretopo_core as pp
+from paretopo_core import _core
+
+DISTANCES = _core.INDICATORS[:5]
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ CALLS: dict[str, Call] = {
     ),
     "hypervolume": Call(pp.hypervolume, "set", on_gpu=True),
     "hypervolume_gradient": Call(pp.hypervolume_gradient, "value", on_gpu=True),
-    "hv_contributions": Call(pp.hv_contributions, "point", on_gpu=True),
+    "hypervolume_contributions": Call(pp.hypervolume_contributions, "point", on_gpu=True),
     "uncrowded_contributions": Call(pp.uncrowded_contributions, "point"),
     "expected_hypervolume": Call(
         lambda x, ref, **more: pp.expected_hypervolume(x, ref, 2, **more), "set", on_gpu=True
@@ -126,12 +129,11 @@ CALLS: dict[str, Call] = {
     ),
     **{
         name: Call(lambda x, ref, name=name, **more: getattr(pp, name)(x, _ones(x), **more), "set")
-        for name in (
-            *("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist"),
-            *("epsilon_additive", "epsilon_mult"),
-        )
+        for name in _core.INDICATORS
     },
-    "r2": Call(lambda x, ref, **more: pp.r2(x, ref, weights=[weights(x)], **more), "set"),
+    "r2_indicator": Call(
+        lambda x, ref, **more: pp.r2_indicator(x, ref, weights=[weights(x)], **more), "set"
+    ),
     "hypervolume_subset": Call(_choose(pp.hypervolume_subset), "chosen"),
     "hypervolume_subset, removal": Call(
         _choose(pp.hypervolume_subset, method="greedy_removal"), "chosen"

@@ -25,7 +25,7 @@ enum class Indicator : std::int32_t {
     kEpsilonMult
 };
 inline constexpr const char* kIndicatorNames[] = {
-    "gd", "gd_plus", "igd", "igd_plus", "avg_hausdorff_dist", "epsilon_additive", "epsilon_mult"};
+    "generational_distance", "generational_distance_plus", "inverted_generational_distance", "inverted_generational_distance_plus", "average_hausdorff_distance", "epsilon_additive", "epsilon_multiplicative"};
 
 // Sets of points, and the set of each group; null: group g has set g, or all share a single one.
 struct SetsOfGroups {

@@ -194,7 +194,7 @@ class GroupContributions {
 }  // namespace
 
 template <typename Scalar>
-std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
+std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                               double* contributions) {
     if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
@@ -204,7 +204,7 @@ std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignor
     return refused.index();
 }
 
-template std::int64_t hv_contributions(Batch<float>, const double*, bool, double*);
-template std::int64_t hv_contributions(Batch<double>, const double*, bool, double*);
+template std::int64_t hypervolume_contributions(Batch<float>, const double*, bool, double*);
+template std::int64_t hypervolume_contributions(Batch<double>, const double*, bool, double*);
 
 }  // namespace paretopo::cpu

@@ -30,7 +30,7 @@ class AttainmentSurfaces(NamedTuple, Generic[SurfacesT]):
             first.
         percentiles: shape (rows,), float64, the percentile of each row, ascending.
 
-    >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
+    >>> surfaces = attainment_surfaces([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
     >>> surfaces.points.tolist(), surfaces.percentiles.tolist()
     ([[2.0, 1.0], [1.0, 2.0]], [100.0, 100.0])
     """
@@ -40,7 +40,7 @@ class AttainmentSurfaces(NamedTuple, Generic[SurfacesT]):
 
 
 @explain_calls
-def eaf(
+def attainment_surfaces(
     points: Points,
     sets: ArrayLike,
     *extra: Never,
@@ -64,7 +64,7 @@ def eaf(
 
     Returns:
         ``points`` and ``percentiles``; as NumPy arrays, or as tensors if the points are tensors.
-        moocore's ``eaf`` returns both in one array.
+        moocore's ``attainment_surfaces`` returns both in one array.
 
     Raises:
         ValueError: wrong shape of an argument; a point that is NaN or infinite; NaN in ``sets``; a
@@ -81,7 +81,7 @@ def eaf(
     Guerreiro, López-Ibáñez and Paquete (2011), "On the computation of the empirical attainment
     function", EMO.
 
-    >>> points, percentiles = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1])
+    >>> points, percentiles = attainment_surfaces([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1])
     >>> np.column_stack([points, percentiles])
     array([[  3.,   1.,  50.],
            [  2.,   2.,  50.],
@@ -104,7 +104,7 @@ def eaf(
 def _compose_eaf(
     points: Any, maximise: Maximise, _: None, sets: Any, percentiles: Any
 ) -> tuple[Any, ...]:
-    refuse_tracing(points, "eaf")
+    refuse_tracing(points, "attainment_surfaces")
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise)
     batch.refuse_gpu("points", "attainment surfaces")
@@ -119,7 +119,9 @@ def _compose_eaf(
     names, runs = np.unique(runs, return_inverse=True)
     levels, wanted = _levels_of(percentiles, len(names))
     signs = -signs_of(batch.minimised, batch.objectives)
-    surfaces, attaining = _core.eaf(values * signs, runs, len(names), max(levels, default=0))
+    surfaces, attaining = _core.attainment_surfaces(
+        values * signs, runs, len(names), max(levels, default=0)
+    )
     rows = [np.flatnonzero(attaining == level) for level in levels]
     found = np.concatenate([np.empty(0, np.int64), *rows])
     counts = [len(each) for each in rows]
@@ -134,7 +136,7 @@ def attained_corners(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute all surfaces, smaller is better, and the number of runs that attain each row."""
     _refuse_infinite(Batch.of(points), points)
-    return _core.eaf(points, runs, run_count, run_count)
+    return _core.attainment_surfaces(points, runs, run_count, run_count)
 
 
 def count_attaining(
@@ -166,6 +168,10 @@ def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
 
 
 _EAF = Operation(
-    Composed("eaf", (("sets", "labels"), ("percentiles", "free")), (("array", "float64"),) * 2),
+    Composed(
+        "attainment_surfaces",
+        (("sets", "labels"), ("percentiles", "free")),
+        (("array", "float64"),) * 2,
+    ),
     compose=_compose_eaf,
 )
