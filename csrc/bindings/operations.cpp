@@ -48,16 +48,16 @@ PARETOPO_OPERATIONS(PARETOPO_DEFINE)
 
 // ---- CPU-only operations; lambdas adapt their parameters ----
 
-// Returns the index of a refused point, or of a refused reference point.
-const auto run_indicator = [](auto batch, const Call& reference, cpu::Indicator which, double p,
-                              const std::int64_t* reference_of_group, double* values) -> Refusal {
+// Returns the index of a refused point, or of a refused target point.
+const auto run_indicator = [](auto batch, const Call& target, cpu::Indicator which, double p,
+                              const std::int64_t* target_of_group, double* values) -> Refusal {
     if (!(p > 0.0)) return kUnfit;
-    const auto others = reference.with_batch([](auto sets) { return cpu::AnyBatch(sets); });
+    const auto others = target.with_batch([](auto sets) { return cpu::AnyBatch(sets); });
     const auto refused =
-        cpu::indicator({cpu::AnyBatch(batch), nullptr}, {others, reference_of_group}, batch.groups,
+        cpu::indicator({cpu::AnyBatch(batch), nullptr}, {others, target_of_group}, batch.groups,
                        which, p, values);
     if (refused.point != kNoneRefused) return {0, refused.point};
-    return {refused.reference == kNoneRefused ? -1 : 1, refused.reference};
+    return {refused.target == kNoneRefused ? -1 : 1, refused.target};
 };
 
 // No vectors mean all weights of two objectives.
@@ -320,8 +320,8 @@ void bind_operations(py::module_& m) {
                   gives(Output<double>{kPerSet}));
 
     define_on_cpu(m, "indicator", run_indicator,
-                  takes(Others{"reference"}, Given<cpu::Indicator>{"which"}, Given<double>{"p"},
-                        Absent{"reference_mask", "bools"}, Places{"reference_of_group"}),
+                  takes(Others{"target"}, Given<cpu::Indicator>{"which"}, Given<double>{"p"},
+                        Absent{"target_mask", "bools"}, Places{"target_of_group"}),
                   gives(Output<double>{kPerSet}));
     define_on_cpu(m, "r2_indicator", run_r2,
                   takes(Corners{"ideal"}, Array{"weights", "vectors", 2, true, true},

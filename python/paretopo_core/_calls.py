@@ -20,13 +20,13 @@ _SENSES = {"minimise": True, "minimize": True, "maximize": False}
 # For each argument: its meaning, and the names that other libraries give it.
 _SYNONYMS = {
     "ref": ("the reference point", {"ref_point", "reference_point", "refpoint", "reference", "r"}),
-    "reference": ("the reference set", {"ref", "pf", "z", "reference_set", "pareto_front"}),
+    "target": ("the target set", {"ref", "reference", "pf", "z", "reference_set", "pareto_front"}),
     "k": ("the number of points", {"n", "size", "n_survive", "n_select", "n_points"}),
     "partitions": ("the number of parts of each axis", {"n", "p", "n_partitions", "n_points"}),
 }
 _HINTS = {
     "ref": ", the reference point: a number, or one per objective; reference_point() suggests one",
-    "reference": ", the reference set: shape (points, objectives)",
+    "target": ", the target set: shape (points, objectives)",
 }
 
 

@@ -59,7 +59,7 @@ class ParetoArchive:
 
     ``capacity`` and ``epsilon`` bound an archive. The hypervolume is then that of only the members,
     and :meth:`add` returns its change. The change can be negative, except with
-    ``keep="contribution"`` and no ``epsilon``. ``reference.archive`` in this package is the
+    ``keep="contribution"`` and no ``epsilon``. ``definitions.archive`` in this package is the
     definition in plain NumPy.
 
     Args:

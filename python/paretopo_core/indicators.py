@@ -1,4 +1,4 @@
-"""Quality indicators of a set of points: distances to a reference set, and R2.
+"""Quality indicators of a set of points: distances to a target set, and R2.
 
 Names and definitions are those of moocore, if it has the indicator. moocore minimises by default,
 so pass ``maximise=False`` to do the same.
@@ -29,17 +29,17 @@ _MAX_WEIGHTS = 10**7  # vectors that a lattice may have
 @explain_calls
 def inverted_generational_distance(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Inverted generational distance: mean distance from reference points to the nearest point.
+    """Inverted generational distance: mean distance from target points to the nearest point.
 
-    This is the mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power
+    This is the mean over the target set R of d(r) = min over points a of ‖a - r‖₂, or the power
     mean ``(Σ d(r)^p / |R|)^(1/p)``. It does not depend on the senses of the objectives, and a
     better set may have a larger value: see :func:`inverted_generational_distance_plus`.
 
@@ -47,58 +47,58 @@ def inverted_generational_distance(
         points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
             torch tensor on the CPU. Scale the objectives to comparable units first, because a
             distance adds them up.
-        reference: shape (reference points, objectives) for all sets, or (..., reference points,
+        target: shape (target points, objectives) for all sets, or (..., target points,
             objectives), finite, at least one point each. Leading dimensions are broadcast.
         p: the exponent of the power mean, positive; ``math.inf`` gives the largest distance.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
-        reference_mask: shape (..., reference points), bool; False marks padding.
+        target_mask: shape (..., target points), bool; False marks padding.
 
     Returns:
         shape (...), float64; a NumPy scalar for one set; smaller is better. Without points it is
         infinite. Same library as ``points``.
 
     Raises:
-        ValueError: wrong shape of an argument; a value that is NaN or infinite; a reference set
+        ValueError: wrong shape of an argument; a value that is NaN or infinite; a target set
             without points; ``p`` not positive; points on a GPU.
-        TypeError: ``points`` or ``reference`` are not real numbers, masks or ``maximise`` not bool.
+        TypeError: ``points`` or ``target`` are not real numbers, masks or ``maximise`` not bool.
             A derivative of this result raises NotImplementedError.
 
-    Cost: O(points · reference points · objectives), about 0.1 ns for each on AVX-512; chunks of
-    one large reference set are shared between threads. Distances are computed in float64,
+    Cost: O(points · target points · objectives), about 0.1 ns for each on AVX-512; chunks of
+    one large target set are shared between threads. Distances are computed in float64,
     each at its own scale.
 
     Source: Coello Coello and Reyes Sierra (2004), MICAI; the power mean: Schütze, Esquivel, Lara
     and Coello Coello (2012), IEEE Trans. Evol. Comput. 16(4), IGD_p.
 
     >>> points = [[3.5, 5.5], [3.6, 4.1], [4.1, 3.2], [5.5, 1.5]]
-    >>> reference = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
-    >>> inverted_generational_distance(points, reference, maximise=False).round(9)
+    >>> target = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
+    >>> inverted_generational_distance(points, target, maximise=False).round(9)
     np.float64(1.062790867)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
     return _indicator(
-        "inverted_generational_distance", points, reference, p, maximise, mask, reference_mask
+        "inverted_generational_distance", points, target, p, maximise, mask, target_mask
     )
 
 
 @explain_calls
 def inverted_generational_distance_plus(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Compute IGD+, the mean amount by which the nearest point falls short of a reference point.
+    """Compute IGD+, the mean amount by which the nearest point falls short of a target point.
 
     As :func:`inverted_generational_distance`, with a distance that counts only the
     objectives in which a point is worse than
-    the reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ if larger is better, max(a - r, 0) if smaller
+    the target point: d⁺(r, a) = ‖max(r - a, 0)‖₂ if larger is better, max(a - r, 0) if smaller
     is. It never grows when the set gets better.
 
     Arguments, result, errors and cost are those of :func:`inverted_generational_distance`.
@@ -109,27 +109,27 @@ def inverted_generational_distance_plus(
     >>> inverted_generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(0.5)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
     return _indicator(
-        "inverted_generational_distance_plus", points, reference, p, maximise, mask, reference_mask
+        "inverted_generational_distance_plus", points, target, p, maximise, mask, target_mask
     )
 
 
 @explain_calls
 def generational_distance(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Generational distance: the mean distance from a point to the nearest reference point.
+    """Generational distance: the mean distance from a point to the nearest target point.
 
-    This is the mean over the points of min over the reference set of ‖a - r‖₂, or the power mean:
+    This is the mean over the points of min over the target set of ‖a - r‖₂, or the power mean:
     :func:`inverted_generational_distance` with the two sets exchanged. A set of one good point
     has the best value, so use
     another indicator as well.
@@ -145,23 +145,23 @@ def generational_distance(
     >>> generational_distance([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("generational_distance", points, reference, p, maximise, mask, reference_mask)
+    return _indicator("generational_distance", points, target, p, maximise, mask, target_mask)
 
 
 @explain_calls
 def generational_distance_plus(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Compute GD+, the mean amount by which a point falls short of the nearest reference point.
+    """Compute GD+, the mean amount by which a point falls short of the nearest target point.
 
     As :func:`generational_distance`, with the distance d⁺ of
     :func:`inverted_generational_distance_plus`.
@@ -174,22 +174,20 @@ def generational_distance_plus(
     >>> generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])
     np.float64(0.5)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator(
-        "generational_distance_plus", points, reference, p, maximise, mask, reference_mask
-    )
+    return _indicator("generational_distance_plus", points, target, p, maximise, mask, target_mask)
 
 
 @explain_calls
 def average_hausdorff_distance(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
@@ -204,31 +202,29 @@ def average_hausdorff_distance(
     >>> average_hausdorff_distance([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
     np.float64(3.0)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator(
-        "average_hausdorff_distance", points, reference, p, maximise, mask, reference_mask
-    )
+    return _indicator("average_hausdorff_distance", points, target, p, maximise, mask, target_mask)
 
 
 @explain_calls
 def epsilon_additive(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Additive ε: by how much the points have to be raised to reach every reference point.
+    """Additive ε: by how much the points have to be raised to reach every target point.
 
     This is max over r of min over a of max over objectives of r - a, or of a - r if smaller is
-    better. It is negative for a set that is better than the entire reference set.
+    better. It is negative for a set that is better than the entire target set.
 
     Arguments but ``p``, result and errors are those of :func:`inverted_generational_distance`.
 
-    Cost: O(points · reference points · objectives) at worst. A reference point is finished as soon
+    Cost: O(points · target points · objectives) at worst. A target point is finished as soon
     as it cannot raise the maximum.
 
     Source: Zitzler, Thiele, Laumanns, Fonseca and Grunert da Fonseca (2003), "Performance
@@ -237,29 +233,29 @@ def epsilon_additive(
     >>> epsilon_additive([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.0)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("epsilon_additive", points, reference, 1.0, maximise, mask, reference_mask)
+    return _indicator("epsilon_additive", points, target, 1.0, maximise, mask, target_mask)
 
 
 @explain_calls
 def epsilon_multiplicative(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Multiplicative ε: the factor by which the points have to be better to reach the reference.
+    """Multiplicative ε: the factor by which the points have to be better to reach the target.
 
     This is max over r of min over a of max over objectives of r / a, or of a / r if smaller is
-    better. It is below 1 for a set that is better than the entire reference set.
+    better. It is below 1 for a set that is better than the entire target set.
 
     Arguments but ``p``, result and errors are those of :func:`inverted_generational_distance`.
     Every value of points and
-    reference must be above 0 and not subnormal; the result has no unit.
+    target must be above 0 and not subnormal; the result has no unit.
 
     Raises:
         ValueError: a value that is not above 0; more than 64 objectives, if one of them is
@@ -272,44 +268,42 @@ def epsilon_multiplicative(
     >>> epsilon_multiplicative([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.25)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator(
-        "epsilon_multiplicative", points, reference, 1.0, maximise, mask, reference_mask
-    )
+    return _indicator("epsilon_multiplicative", points, target, 1.0, maximise, mask, target_mask)
 
 
 def _indicator(
     name: str,
     points: Any,
-    reference: Any,
+    target: Any,
     p: float,
     maximise: Maximise,
     mask: Any,
-    reference_mask: Any,
+    target_mask: Any,
 ) -> Any:
     if type(p) is not float:
         p = number_of(p, "p")
     code = _CODES[name]
-    return _INDICATOR.answer(points, maximise, mask, reference, code, p, reference_mask, None)
+    return _INDICATOR.answer(points, maximise, mask, target, code, p, target_mask, None)
 
 
 _CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
 
 
-def _check_reference(batch: Batch, reference: Any) -> Batch:
-    if is_tensor(reference) and not is_tensor(batch.values):
-        reference = _torch_arrays.host_array(reference, "reference")
-    checked = Batch.of(reference, name="reference")
-    checked.refuse_gpu("reference", "indicators")
+def _check_target(batch: Batch, target: Any) -> Batch:
+    if is_tensor(target) and not is_tensor(batch.values):
+        target = _torch_arrays.host_array(target, "target")
+    checked = Batch.of(target, name="target")
+    checked.refuse_gpu("target", "indicators")
     return checked
 
 
-def _prepare_reference(
-    _: Batch, given: Batch, reference: Batch, which: int, p: float, reference_mask: Any, __: None
+def _prepare_target(
+    _: Batch, given: Batch, target: Batch, which: int, p: float, target_mask: Any, __: None
 ) -> tuple[Batch, tuple[Any, ...]]:
-    reference.mask = reference.bools(reference_mask, "reference_mask")
-    _refuse_empty(reference)
+    target.mask = target.bools(target_mask, "target_mask")
+    _refuse_empty(target)
     if not p > 0:
         raise ValueError(f"p must be above 0 (math.inf: the largest distance), got {p}")
     if _core.INDICATORS[which] == "epsilon_multiplicative" and given.signs is not None:
@@ -318,32 +312,32 @@ def _prepare_reference(
             f"{given.objectives}: pass the reciprocals of those values, and maximise=True"
         )
     if given.signs is not None:
-        reference.signs = given.signs
-        reference.values = reference.library.apply_signs(reference.values, given.signs)
-    reference.minimised = given.minimised
-    places = places_of(reference.leading, given.leading)
-    return given, (reference.view(), which, p, None, places)
+        target.signs = given.signs
+        target.values = target.library.apply_signs(target.values, given.signs)
+    target.minimised = given.minimised
+    places = places_of(target.leading, given.leading)
+    return given, (target.view(), which, p, None, places)
 
 
-def _broadcast(points: tuple[int, ...], reference: tuple[int, ...]) -> tuple[int, ...]:
-    if len(reference) < 2 or reference[-1] != points[-1]:
+def _broadcast(points: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
+    if len(target) < 2 or target[-1] != points[-1]:
         raise ValueError(
-            f"reference must have shape (..., reference points, {points[-1]}), with as many "
-            f"objectives as the points, got {tuple(reference)}"
+            f"target must have shape (..., target points, {points[-1]}), with as many "
+            f"objectives as the points, got {tuple(target)}"
         )
-    return broadcast_sets(reference, points, "reference points", "points")
+    return broadcast_sets(target, points, "target points", "points")
 
 
-def _refuse_empty(reference: Batch) -> None:
-    is_empty = reference.points == 0
-    if reference.mask is not None and not is_empty:
-        counts = np.asarray(reference.mask).any(-1)
+def _refuse_empty(target: Batch) -> None:
+    is_empty = target.points == 0
+    if target.mask is not None and not is_empty:
+        counts = np.asarray(target.mask).any(-1)
         is_empty = not bool(counts.all())
-    if is_empty and 0 not in reference.leading:
+    if is_empty and 0 not in target.leading:
         raise ValueError(
-            "reference must have at least one point in each set, got shape "
-            f"{tuple(reference.values.shape)}"
-            + ("" if reference.mask is None else " and a reference_mask without any")
+            "target must have at least one point in each set, got shape "
+            f"{tuple(target.values.shape)}"
+            + ("" if target.mask is None else " and a target_mask without any")
         )
 
 
@@ -352,9 +346,9 @@ def _refuse_row(refused: Refused) -> None:
     is_ratio = _core.INDICATORS[which] == "epsilon_multiplicative"
     if refused.refusal.argument == 0:
         refuse_place(refused.place, refused.value, "points", "mask", is_ratio=is_ratio)
-    reference = refused.arguments[0]
-    other = refused._replace(batch=reference, given=reference)
-    refuse_place(other.place, other.value, "reference", "reference_mask", is_ratio=is_ratio)
+    target = refused.arguments[0]
+    other = refused._replace(batch=target, given=target)
+    refuse_place(other.place, other.value, "target", "target_mask", is_ratio=is_ratio)
 
 
 def refuse_place(
@@ -478,8 +472,8 @@ def _lattice(divisions: int, objectives: int) -> np.ndarray:
 _INDICATOR = Operation(
     _core.indicator,
     cpu_only="indicators",
-    checks={"reference": _check_reference, "reference_mask": lambda _, mask: mask},
-    prepare=_prepare_reference,
+    checks={"target": _check_target, "target_mask": lambda _, mask: mask},
+    prepare=_prepare_target,
     refuse=_refuse_row,
     broadcast=_broadcast,
 )

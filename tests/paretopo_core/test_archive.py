@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 sequences = arrays(
     np.float64,
@@ -69,7 +69,7 @@ _SHORT_OF_MEMORY = """
 import resource
 import numpy as np
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 points = np.ones((460, 600)) + 0.5 * np.eye(460, 600)  # none covers another; 7 MB at 449 members
 free = resource.RLIM_INFINITY
@@ -290,7 +290,7 @@ _MEMORY = """
 import resource
 import numpy as np
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 points = np.random.default_rng(0).random((400_000, 2)) - 2.0
 for keeps, most in ((False, 4.0), (True, 60.0)):  # bytes for each rejected point
@@ -444,5 +444,5 @@ def test_without_a_reference_a_full_archive_keeps_the_least_crowded():
     archive = pp.ParetoArchive(objectives=3, capacity=8, epsilon=0.01)
     assert archive.keep == "crowding"
     archive.extend(points)
-    members = reference.archive(points, np.zeros(3), capacity=8, keep="crowding", epsilon=0.01)
+    members = definitions.archive(points, np.zeros(3), capacity=8, keep="crowding", epsilon=0.01)
     np.testing.assert_array_equal(archive.indices, members)

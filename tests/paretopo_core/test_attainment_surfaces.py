@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite, senses, volume_batches
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 moocore = pytest.importorskip("moocore")
 
@@ -33,7 +33,7 @@ def test_the_definition(points, data):
     levels = np.round(ours.percentiles * runs / 100).astype(int).tolist()
     found = list(zip(levels, map(tuple, ours.points.tolist()), strict=True))
     assert len(found) == len(set(found))
-    assert set(found) == set(reference.attainment_surfaces(points, sets, maximise=maximise))
+    assert set(found) == set(definitions.attainment_surfaces(points, sets, maximise=maximise))
 
 
 def test_percentiles_are_levels():
@@ -120,7 +120,7 @@ def test_weighted_hypervolumes_by_definition(points, data):
     weights = data.draw(arrays(np.float64, 3, elements=few_values))
     ref = np.where(np.broadcast_to(maximise, objectives), -1.5, 1.5)
     ours = pp.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
-    defined = reference.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
+    defined = definitions.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
     np.testing.assert_allclose(ours, defined, rtol=1e-9, atol=1e-9)
 
 

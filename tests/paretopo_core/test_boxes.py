@@ -14,7 +14,7 @@ from support.strategies import (
 )
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import _core, definitions
 
 DIVIDED = [(pp.nondominated_boxes, False), (pp.dominated_boxes, True)]
 
@@ -73,7 +73,7 @@ def test_boxes_partition_the_defined_region(batch, data):
     keywords = {"maximise": maximise, "mask": mask}
     for call, _ in DIVIDED:
         ours = call(points, 0.0, **keywords)
-        defined = getattr(reference, call.__name__)(points, 0.0, **keywords)
+        defined = getattr(definitions, call.__name__)(points, 0.0, **keywords)
         for g in range(len(points)):
             middle = [np.clip(each[g], -9, 9) for each in defined[:2]]
             places = (middle[0] + middle[1])[: defined[2][g]] / 2

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import LARGE_KINDS, anything64, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _dominance, reference
+from paretopo_core import _dominance, definitions
 
 violations = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan, np.inf]), anything64)
 
@@ -37,7 +37,7 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
     mask = data.draw(st.sampled_from([mask, None]))
     sent = send(points)
     ranks = pp.pareto_rank(sent, mask=send(mask), violation=send(violation), **keywords)
-    expected = reference.pareto_rank(points, mask=mask, violation=violation, **keywords)
+    expected = definitions.pareto_rank(points, mask=mask, violation=violation, **keywords)
     np.testing.assert_array_equal(np.asarray(ranks), expected)
     check_kind(ranks, sent, "int32")
 
@@ -63,7 +63,7 @@ def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, da
     chosen = pp.is_nondominated(
         sent, mask=send(mask), violation=send(violation), epsilon=epsilon, **keywords
     )
-    expected = reference.is_nondominated(
+    expected = definitions.is_nondominated(
         points, mask=mask, violation=violation, epsilon=epsilon, **keywords
     )
     np.testing.assert_array_equal(np.asarray(chosen), expected)
@@ -114,7 +114,7 @@ def test_filters_without_near_duplicates_equal_their_definition(send, batch, kee
     violation = violations_of(data.draw, points.shape)
     sent = send(points)
     chosen = pp.is_nondominated(sent, mask=send(mask), violation=send(violation), **keywords)
-    expected = reference.is_nondominated(points, mask=mask, violation=violation, **keywords)
+    expected = definitions.is_nondominated(points, mask=mask, violation=violation, **keywords)
     np.testing.assert_array_equal(np.asarray(chosen), expected)
     check_kind(chosen, sent, "bool")
 
@@ -163,7 +163,7 @@ def test_strict_filters_of_large_sets_equal_their_definition(kind, objectives, d
     for keep_weakly in (True, False):
         options["keep_weakly"] = keep_weakly
         found = pp.is_nondominated(both, mask=mask, **options)
-        expected = reference.is_nondominated(both, mask=np.stack([mask, mask]), **options)
+        expected = definitions.is_nondominated(both, mask=np.stack([mask, mask]), **options)
         np.testing.assert_array_equal(found, expected)
     assert (pp.is_nondominated(points) <= pp.is_nondominated(points, strict=True)).all()
 
@@ -178,7 +178,7 @@ def test_strict_filters_of_batches_equal_their_definition(size, objectives):
     for keep_weakly in (True, False):
         options = {"keep_weakly": keep_weakly, "strict": True, "mask": mask}
         found = pp.is_nondominated(points, **options)
-        np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
+        np.testing.assert_array_equal(found, definitions.is_nondominated(points, **options))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 6])
@@ -196,7 +196,7 @@ def test_weakly_dominated_copies_of_a_long_front_stay(objectives, dtype):
     for keep_weakly in (True, False):
         options = {"keep_weakly": keep_weakly, "strict": True, "mask": mask}
         found = pp.is_nondominated(points, **options)
-        np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
+        np.testing.assert_array_equal(found, definitions.is_nondominated(points, **options))
         weakly = found & ~pp.is_nondominated(points, mask=mask)
         assert objectives < 4 or weakly.sum() > 50  # so many that ranks decide
 
@@ -210,7 +210,7 @@ def test_neighbouring_floats_are_strictly_ordered(objectives):
     for maximise in (True, False):
         options = {"maximise": maximise, "strict": True}
         found = pp.is_nondominated(points, **options)
-        np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
+        np.testing.assert_array_equal(found, definitions.is_nondominated(points, **options))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 DEVIATIONS = st.sampled_from([0.0, 0.01, 0.3, 1.0, 20.0])
 
@@ -41,7 +41,7 @@ def test_it_equals_its_definition(batch, data):
     boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
     keywords = {"maximise": maximise, "mask": mask}
     ours = pp.expected_hypervolume_improvement(boxes, means, deviations, **keywords)
-    defined = reference.expected_hypervolume_improvement(boxes, means, deviations, **keywords)
+    defined = definitions.expected_hypervolume_improvement(boxes, means, deviations, **keywords)
     np.testing.assert_allclose(ours, defined, rtol=1e-11, atol=1e-13)
 
 

@@ -83,10 +83,10 @@ MASKS_AT = {
     "plot_front": lambda x, v: drawn(x, mask=v),
     "hypervolume_gradient, wanted": lambda x, v: pp.hypervolume_gradient(x, 0.25, wanted=v),
     **{
-        name: partial(lambda name, x, v: getattr(pp, name)(POINTS, x, reference_mask=v), name)
+        name: partial(lambda name, x, v: getattr(pp, name)(POINTS, x, target_mask=v), name)
         for name in DISTANCES
     },
-    "epsilon_additive": lambda x, v: pp.epsilon_additive(POINTS, x, reference_mask=v),
+    "epsilon_additive": lambda x, v: pp.epsilon_additive(POINTS, x, target_mask=v),
 }
 NUMBERS_AT = {
     "pareto_rank": lambda x, v: pp.pareto_rank(x, violation=v),

@@ -12,7 +12,7 @@ from support.operations import CALLS, ON_GPU, shape_of_answer
 from support.strategies import LARGE_KINDS, large_set
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import _core, definitions
 
 WARP_POINTS = 64
 
@@ -175,7 +175,7 @@ def test_more_than_64_objectives_keep_their_senses(mapping):
     maximise = [m % 3 == 0 for m in range(70)]
     np.testing.assert_array_equal(
         pp.pareto_rank(on_device(values), maximise=maximise).host,
-        reference.pareto_rank(values, maximise=maximise),
+        definitions.pareto_rank(values, maximise=maximise),
     )
 
 

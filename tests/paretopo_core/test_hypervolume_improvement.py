@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 
 @given(batch=masked_batches(elements=few_values, max_points=4, max_objectives=4), data=st.data())
@@ -23,7 +23,7 @@ def test_it_equals_its_definition(batch, data):
     boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
     keywords = {"maximise": maximise, "mask": mask}
     ours = pp.hypervolume_improvement(boxes, candidates, **keywords)
-    defined = reference.hypervolume_improvement(boxes, candidates, **keywords)
+    defined = definitions.hypervolume_improvement(boxes, candidates, **keywords)
     np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
     together = np.concatenate(
         [np.broadcast_to(front, (len(candidates), *front.shape)), candidates], axis=-2
@@ -45,7 +45,7 @@ def test_many_candidates_in_any_boxes(batch, data):
     boxes = ends.min(axis=1), ends.max(axis=1)
     keywords = {"maximise": data.draw(senses(objectives)), "mask": mask}
     ours = pp.hypervolume_improvement(boxes, candidates, **keywords)
-    defined = reference.hypervolume_improvement(boxes, candidates, **keywords)
+    defined = definitions.hypervolume_improvement(boxes, candidates, **keywords)
     np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
 

@@ -12,7 +12,7 @@ import pytest
 from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 KINDS = ("sphere", "uniform", "grid", "antichain", "equal", "binary", "flat", "clustered")
 
@@ -85,7 +85,7 @@ def test_contributions_are_the_volume_lost(each_isa, kind, objectives, ignore_do
     )
     counts = np.ones(len(points), dtype=bool)
     if ignore_dominated:
-        counts = reference.is_nondominated(points)
+        counts = definitions.is_nondominated(points)
     whole = pp.hypervolume(points[counts], 0)
     for i in range(len(points)):
         others = counts & (np.arange(len(points)) != i)

@@ -1,4 +1,4 @@
-"""Distances to a reference set, R2 and ε: against their definitions, moocore, and closed forms."""
+"""Distances to a target set, R2 and ε: against their definitions, moocore, and closed forms."""
 
 import math
 
@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite, large_set, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import _core, definitions
 
 moocore = pytest.importorskip("moocore")
 
@@ -32,7 +32,7 @@ def test_the_core_and_the_package_name_the_same_indicators():
 
 @st.composite
 def compared(draw, *, positive=False):
-    """Points, reference sets that are broadcast with them, their masks, and senses."""
+    """Points, target sets that are broadcast with them, their masks, and senses."""
     elements = st.integers(1, 4).map(float) if positive else st.one_of(few_values, finite)
     points = draw(point_batches(elements=elements, max_objectives=4))
     groups, _, objectives = points.shape
@@ -55,11 +55,11 @@ def test_the_definition(name):
     )
     def agree(case, p):
         points, others, mask, kept, maximise = case
-        keywords = {"maximise": maximise, "mask": mask, "reference_mask": kept}
+        keywords = {"maximise": maximise, "mask": mask, "target_mask": kept}
         if name in MEANS:
             keywords["p"] = p
         ours = getattr(pp, name)(points, others, **keywords)
-        defined = reference.indicator(name, points, others, **keywords)
+        defined = definitions.indicator(name, points, others, **keywords)
         assert ours.shape == defined.shape
         np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
@@ -70,7 +70,7 @@ def test_the_definition(name):
 def test_large_sets_and_chunks(name):
     points, others = large_set("sphere", 1500, 3), large_set("sphere", 1300, 3, seed=1)
     ours = getattr(pp, name)(points, others, p=2)
-    assert ours == pytest.approx(reference.indicator(name, points, others, p=2.0), rel=1e-12)
+    assert ours == pytest.approx(definitions.indicator(name, points, others, p=2.0), rel=1e-12)
 
 
 def test_printed_numbers():
@@ -97,14 +97,14 @@ def test_sets_without_points():
         np.testing.assert_array_equal(empty, [expected] * 3)
         masked = getattr(pp, name)([[1.0, 2.0]], others, mask=[False])
         np.testing.assert_array_equal(masked, expected)
-        with pytest.raises(ValueError, match="reference must have at least one point"):
+        with pytest.raises(ValueError, match="target must have at least one point"):
             getattr(pp, name)(others, np.empty((0, 2)))
-        with pytest.raises(ValueError, match="reference_mask without any"):
-            getattr(pp, name)(others, others, reference_mask=[False, False])
+        with pytest.raises(ValueError, match="target_mask without any"):
+            getattr(pp, name)(others, others, target_mask=[False, False])
         assert getattr(pp, name)(np.empty((0, 3, 2)), others).shape == (0,)
 
 
-def test_threads_share_large_reference_sets(threads, each_isa):
+def test_threads_share_large_target_sets(threads, each_isa):
     points, others = large_set("sphere", 700, 5), large_set("sphere", 5000, 5, seed=1)
 
     def measure():
@@ -125,10 +125,10 @@ def test_values_that_are_refused_are_named(name, wrong):
     bad[280, 1] = wrong
     with pytest.raises(ValueError, match=rf"but points\[280, 1\] is {wrong}; .* with mask="):
         measure(bad, good)
-    with pytest.raises(ValueError, match=r"but reference\[280, 1\] is .* with reference_mask="):
+    with pytest.raises(ValueError, match=r"but target\[280, 1\] is .* with target_mask="):
         measure(good, bad)
     keep = np.arange(300) != 280
-    assert measure(bad, good, mask=keep) == measure(good, bad, reference_mask=keep)
+    assert measure(bad, good, mask=keep) == measure(good, bad, target_mask=keep)
 
 
 def test_ratios_take_positive_values():
@@ -140,15 +140,15 @@ def test_ratios_take_positive_values():
     assert pp.epsilon_multiplicative([[1e308, 2.3e-308]], [[1e308, 2.3e-308]]) == pytest.approx(
         1, rel=1e-14
     )
-    with pytest.raises(ValueError, match=r"finite and above 0.*reference\[0, 1\] is 0.0"):
+    with pytest.raises(ValueError, match=r"finite and above 0.*target\[0, 1\] is 0.0"):
         pp.epsilon_multiplicative(good, bad, maximise=False)
 
 
 def test_wrong_arguments():
     good = np.ones((3, 2))
-    with pytest.raises(ValueError, match="reference must have shape"):
+    with pytest.raises(ValueError, match="target must have shape"):
         pp.inverted_generational_distance(good, np.ones((3, 3)))
-    with pytest.raises(ValueError, match="reference must have shape"):
+    with pytest.raises(ValueError, match="target must have shape"):
         pp.inverted_generational_distance(good, [1.0, 1.0])
     with pytest.raises(ValueError, match="cannot be broadcast"):
         pp.inverted_generational_distance(np.ones((2, 3, 2)), np.ones((5, 3, 2)))
@@ -162,9 +162,9 @@ def test_many_objectives():
     maximise = [m % 3 == 0 for m in range(70)]
     for name in (*MEANS, "epsilon_additive"):
         ours = getattr(pp, name)(points, others, maximise=maximise)
-        defined = reference.indicator(name, points, others, maximise=maximise)
+        defined = definitions.indicator(name, points, others, maximise=maximise)
         assert ours == pytest.approx(float(defined), rel=1e-12)
-    expected = reference.indicator("epsilon_multiplicative", points, others)
+    expected = definitions.indicator("epsilon_multiplicative", points, others)
     assert pp.epsilon_multiplicative(points, others) == pytest.approx(float(expected), rel=1e-12)
     with pytest.raises(ValueError, match="takes up to 64 objectives where smaller is better"):
         pp.epsilon_multiplicative(points, others, maximise=maximise)
@@ -186,7 +186,7 @@ def test_r2_by_definition(points, data):
     if data.draw(st.booleans()):
         ideal = np.broadcast_to(ideal, (points.shape[0], objectives))
     ours = pp.r2_indicator(points, ideal, weights=weights, maximise=maximise, mask=keep)
-    defined = reference.r2_indicator(points, ideal, weights, maximise=maximise, mask=keep)
+    defined = definitions.r2_indicator(points, ideal, weights, maximise=maximise, mask=keep)
     np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
 
@@ -294,7 +294,7 @@ class TestTorch:
         points = torch.rand(6, 2, dtype=torch.float64, requires_grad=True)
         with pytest.raises(NotImplementedError, match="has no derivative"):
             pp.inverted_generational_distance(points.detach(), points).backward()
-        with pytest.raises(TypeError, match="reference requires a gradient"):
+        with pytest.raises(TypeError, match="target requires a gradient"):
             pp.inverted_generational_distance(np.ones((1, 2)), points)
         with pytest.raises(TypeError, match="points requires a gradient"):
             pp.attainment_surfaces(points, np.zeros(6))
@@ -314,6 +314,6 @@ def test_epsilon_of_many_in_any_order_is_the_largest(name, objectives):
         least = np.where(mask, gaps.max(axis=-1), np.inf).min(axis=1)
         for order in (np.arange(700), least.argsort(), least.argsort()[::-1]):
             found = getattr(pp, name)(
-                points, others[order], maximise=maximise, mask=mask, reference_mask=kept[order]
+                points, others[order], maximise=maximise, mask=mask, target_mask=kept[order]
             )
             assert found == pytest.approx(least[kept].max(), rel=1e-15)

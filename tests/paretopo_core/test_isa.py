@@ -11,7 +11,7 @@ from hypothesis import given
 from support.strategies import masked_batches
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 15, 16, 17, 31, 32, 33, 63, 64)
 # By objectives: values that fill a block, and where lanes, rows of bits and sorting take turns.
@@ -28,7 +28,7 @@ POINTS = {
 def agree(each_isa, name, *arguments, **keywords):
     """An operation agrees with its definition on every instruction set, bit by bit."""
     computed = each_isa(lambda: getattr(pp, name)(*arguments, **keywords))
-    np.testing.assert_array_equal(computed, getattr(reference, name)(*arguments, **keywords))
+    np.testing.assert_array_equal(computed, getattr(definitions, name)(*arguments, **keywords))
 
 
 @given(batch=masked_batches(max_points=20))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.operations import CALLS, DISTANCES
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 
 @st.composite
@@ -39,7 +39,7 @@ def of_one_width(case, other):
     return case[0][:, :width], other[0][:, :width]
 
 
-def defined(name, points, reference, p, maximise):
+def defined(name, points, target, p, maximise):
     """The definition with Python's hypot, which scales each distance by itself."""
     sign = -1.0 if maximise else 1.0
 
@@ -47,7 +47,7 @@ def defined(name, points, reference, p, maximise):
         gaps = [sign * (x - y) for x, y in zip(a, r, strict=True)]
         return math.hypot(*[max(gap, 0.0) for gap in gaps] if name.endswith("plus") else gaps)
 
-    of_pairs = np.array([[distance(a, r) for r in reference.tolist()] for a in points.tolist()])
+    of_pairs = np.array([[distance(a, r) for r in target.tolist()] for a in points.tolist()])
 
     def mean(distances):
         largest = distances.max()
@@ -70,11 +70,11 @@ def defined(name, points, reference, p, maximise):
     maximise=st.booleans(),
 )
 def test_distances_keep_their_digits(name, case, other, has_common_point, p, maximise):
-    points, reference = of_one_width(case, other)
+    points, target = of_one_width(case, other)
     if has_common_point:
-        reference[0] = points[0]
-    found = float(getattr(pp, name)(points, reference, p=p, maximise=maximise))
-    assert found == pytest.approx(defined(name, points, reference, p, maximise), rel=1e-12, abs=0)
+        target[0] = points[0]
+    found = float(getattr(pp, name)(points, target, p=p, maximise=maximise))
+    assert found == pytest.approx(defined(name, points, target, p, maximise), rel=1e-12, abs=0)
 
 
 def test_one_far_point_does_not_hide_the_others():
@@ -155,7 +155,7 @@ def test_mixed_scales_equal_the_definition(name, case):
         options["k"] = min(options["k"], len(points))
     found = getattr(pp, function)(points, maximise=maximise, **options)
     with np.errstate(over="ignore"):
-        expected = getattr(reference, function)(points, maximise=maximise, **options)
+        expected = getattr(definitions, function)(points, maximise=maximise, **options)
     if function in ("normalise", "reference_point"):
         np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
     else:
@@ -169,7 +169,7 @@ def test_mixed_scales_equal_the_definition(name, case):
 def test_crowding_of_mixed_scales_equals_the_definition(case):
     points, maximise = case
     found = pp.crowding_distance(points, maximise=maximise)
-    expected = reference.crowding_distance(points * np.where(maximise, 1.0, -1.0))
+    expected = definitions.crowding_distance(points * np.where(maximise, 1.0, -1.0))
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
 
 
@@ -177,12 +177,12 @@ def test_crowding_of_mixed_scales_equals_the_definition(case):
 def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
     points, known = of_one_width(case, other)
     found = pp.epsilon_additive(points, known, maximise=maximise)
-    expected = reference.indicator("epsilon_additive", points, known, maximise=maximise)
+    expected = definitions.indicator("epsilon_additive", points, known, maximise=maximise)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
     points, known = abs(points) + 1e-305, abs(known) + 1e-305
     found = pp.epsilon_multiplicative(points, known, maximise=maximise)
     with np.errstate(over="ignore"):
-        expected = reference.indicator("epsilon_multiplicative", points, known, maximise=maximise)
+        expected = definitions.indicator("epsilon_multiplicative", points, known, maximise=maximise)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
 
 
@@ -223,7 +223,7 @@ def test_r2_of_mixed_scales_equals_the_definition(case, other, data):
     rows = st.lists(st.floats(0, 4), min_size=points.shape[1], max_size=points.shape[1])
     weights = np.array(data.draw(st.lists(rows, min_size=1, max_size=3)))
     found = pp.r2_indicator(points, ideal, weights=weights, maximise=maximise)
-    expected = reference.r2_indicator(points, ideal, weights, maximise=maximise)
+    expected = definitions.r2_indicator(points, ideal, weights, maximise=maximise)
     np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
 
 
@@ -236,7 +236,7 @@ def test_attainment_of_mixed_scales_equals_the_definition(case, seed):
     found = pp.attainment_surfaces(points, sets, maximise=maximise)
     runs = len(np.unique(sets))
     levels = np.round(found.percentiles * runs / 100).astype(int).tolist()
-    expected = set(reference.attainment_surfaces(points, sets, maximise=maximise))
+    expected = set(definitions.attainment_surfaces(points, sets, maximise=maximise))
     assert set(zip(levels, map(tuple, found.points.tolist()), strict=True)) == expected
     assert len(levels) == len(expected)
 
@@ -248,7 +248,7 @@ def test_advantages_of_mixed_scales_equal_the_definition(centre, dtype, case, ot
     with np.errstate(over="ignore"):
         rewards = case[0].astype(dtype)  # float32 takes values to infinity or 0
     weights = np.resize(other[0], rewards.shape[1])
-    expected = reference.pareto_advantage(rewards, weights, centre=centre)
+    expected = definitions.pareto_advantage(rewards, weights, centre=centre)
     np.testing.assert_array_equal(pp.pareto_advantage(rewards, weights, centre=centre), expected)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, finite, large_set, masked_batches, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 METHODS = ("crowding", "crowding_removal", "hypervolume", "reference_directions")
 
@@ -42,7 +42,7 @@ def test_it_is_its_definition(method):
         keywords |= more(method, points.shape[-1], maximise)
         ours = pp.select(points, k, method, **keywords)
         assert ours.dtype == np.int64
-        np.testing.assert_array_equal(ours, reference.select(points, k, method, **keywords))
+        np.testing.assert_array_equal(ours, definitions.select(points, k, method, **keywords))
 
     check()
 
@@ -68,7 +68,7 @@ def test_nan_and_infinity_are_ranked(method, points, data):
     maximise = data.draw(senses(points.shape[-1]))
     ours = pp.select(points, k, method, maximise=maximise)
     with np.errstate(all="ignore"):
-        defined = reference.select(points, k, method, maximise=maximise)
+        defined = definitions.select(points, k, method, maximise=maximise)
     np.testing.assert_array_equal(ours, defined)
 
 
@@ -84,7 +84,7 @@ def test_large_sets(method, kind, objectives):
     for k in (3, len(points) // 2, len(points) - 1):
         np.testing.assert_array_equal(
             pp.select(points, k, method, **keywords),
-            reference.select(points, k, method, **keywords),
+            definitions.select(points, k, method, **keywords),
         )
 
 

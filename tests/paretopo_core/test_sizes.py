@@ -7,7 +7,7 @@ import pytest
 from support.strategies import LARGE_KINDS, large_set
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 # Words of a row of bits, and where sorting takes over.
 SIZES = (33, 51, 52, 63, 64, 65, 95, 96, 97, 127, 128, 129, 255, 256, 257)
@@ -40,20 +40,20 @@ def test_sets_around_every_bound(isa, kind, objectives, dtype):
         maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
         for mask in (None, rng.random(points) < rng.choice([0.1, 0.5, 0.9])):
             keywords = {"maximise": maximise, "mask": mask}
-            same(pp.pareto_rank(values, **keywords), reference.pareto_rank(values, **keywords))
+            same(pp.pareto_rank(values, **keywords), definitions.pareto_rank(values, **keywords))
             for keep_weakly in (True, False):
                 same(
                     pp.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
-                    reference.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
+                    definitions.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
                 )
             same(
                 pp.crowding_distance(values, mask=mask),
-                reference.crowding_distance(values, mask=mask),
+                definitions.crowding_distance(values, mask=mask),
             )
             keywords = {"centre": centre, "mask": mask}
             same(
                 pp.pareto_advantage(values, weights, **keywords),
-                reference.pareto_advantage(values, weights, **keywords),
+                definitions.pareto_advantage(values, weights, **keywords),
             )
 
 
@@ -69,7 +69,7 @@ def test_a_rank_is_one_more_than_that_of_the_last_dominator(isa, kind, objective
     for points in rng.choice(LARGER_SIZES, 2, replace=False):
         values = large_set(kind, int(points), objectives, seed=int(points)).astype(dtype)
         maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
-        dominates = reference._dominates(values, maximise)
+        dominates = definitions._dominates(values, maximise)
         ranks = pp.pareto_rank(values, maximise=maximise)
         same(ranks, np.where(dominates, ranks[:, None] + 1, 0).max(axis=0))
         same(pp.is_nondominated(values, maximise=maximise), ranks == 0)
@@ -97,13 +97,13 @@ def test_few_values_of_which_the_first_points_lack_one(isa, objectives, odd):
     maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
     for mask in (None, rng.random(400) < 0.9):
         keywords = {"maximise": maximise, "mask": mask}
-        same(pp.pareto_rank(values, **keywords), reference.pareto_rank(values, **keywords))
+        same(pp.pareto_rank(values, **keywords), definitions.pareto_rank(values, **keywords))
         for keep_weakly in (True, False):
             for strict in (True, False):
                 options = {**keywords, "keep_weakly": keep_weakly, "strict": strict}
                 same(
                     pp.is_nondominated(values, **options),
-                    reference.is_nondominated(values, **options),
+                    definitions.is_nondominated(values, **options),
                 )
 
 

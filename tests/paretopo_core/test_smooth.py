@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 sets = arrays(
     np.float64,
@@ -41,7 +41,7 @@ def test_limits_of_small_noise():
 def test_the_closed_form_is_the_probability():
     points = np.array([[1.0, 0.5], [0.4, 0.6], [0.2, 0.9]])
     draws = 40_000
-    sampled = reference.stochastic_dominance(points, 0.5, draws, seed=0)
+    sampled = definitions.stochastic_dominance(points, 0.5, draws, seed=0)
     exact = pp.stochastic_dominance(points, 0.5)
     assert (np.abs(sampled - exact) < 5 * np.sqrt(exact * (1 - exact) / draws) + 1e-12).all()
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 
 @given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=3), data=st.data())
@@ -18,7 +18,7 @@ def test_they_are_their_definition(batch, data):
     ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -1.0, 1.0)
     np.testing.assert_allclose(
         pp.uncrowded_contributions(points, ref, **keywords),
-        reference.uncrowded_contributions(points, ref, **keywords),
+        definitions.uncrowded_contributions(points, ref, **keywords),
         rtol=1e-12,
     )
 

@@ -91,7 +91,7 @@ def test_an_option_by_position_is_named():
 @pytest.mark.parametrize(
     ("function", "given", "wrong", "right"),
     [
-        (pp.inverted_generational_distance, (POINTS,), "ref", "the reference set is reference="),
+        (pp.inverted_generational_distance, (POINTS,), "ref", "the target set is target="),
         (pp.select, (POINTS,), "n_survive", "the number of points is k="),
         (pp.reference_directions, (3,), "n", "the number of parts of each axis is partitions="),
         (pp.stochastic_dominance, (POINTS,), "maximise", "larger is always better: negate an"),

@@ -36,9 +36,9 @@ CALLS = {
     "hypervolume_improvement": {"boxes": SIDES},
     "expected_hypervolume_improvement": {"boxes": SIDES, "deviations": 0.5},
     "weighted_hypervolume": {"boxes": SIDES, "weights": [1.0], "ref": 0},
-    **{name: {"reference": [[1, 1]], "p": 1.0} for name in DISTANCES},
-    "epsilon_additive": {"reference": [[1, 1]]},
-    "epsilon_multiplicative": {"reference": [[1, 1]]},
+    **{name: {"target": [[1, 1]], "p": 1.0} for name in DISTANCES},
+    "epsilon_additive": {"target": [[1, 1]]},
+    "epsilon_multiplicative": {"target": [[1, 1]]},
     "r2_indicator": {"ideal": 4, "weights": [[0.5, 0.5]]},
     "hypervolume_approx": {"ref": 0, "samples": 32, "seed": 0},
     "hypervolume_contributions_approx": {"ref": 0, "samples": 32, "seed": 0},
@@ -78,7 +78,7 @@ TYPES = {
 }
 
 _KINDS = {
-    "points": ("points", "candidates", "means", "rewards", "reference"),
+    "points": ("points", "candidates", "means", "rewards", "target"),
     "numbers": ("ref", "weights", "directions", "deviations"),
     "numbers or None": (
         "violation",
@@ -88,7 +88,7 @@ _KINDS = {
         "nadir",
         "percentiles",
     ),
-    "bools": ("mask", "wanted", "reference_mask"),
+    "bools": ("mask", "wanted", "target_mask"),
     "ranks": ("ranks",),
     "senses": ("maximise",),
     "boxes": ("boxes",),
@@ -177,7 +177,7 @@ def wrong_for(name, argument):
 def right_call(name, argument):
     given = dict(MORE.get((name, argument), CALLS[name]))
     for each in arguments_of(name):
-        if KIND_OF[each] == "points" and each != "reference":
+        if KIND_OF[each] == "points" and each != "target":
             given[each] = POINTS
     return given
 

@@ -701,13 +701,13 @@ def indicator(
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
 ) -> Array:
-    """Compare every point with every reference point, by the indicator of this name."""
+    """Compare every point with every target point, by the indicator of this name."""
     signs = np.where(maximise, -1.0, 1.0)
 
     def gaps(rows: Array, references: Array) -> Array:
-        """Compute the gap between each row (first axis) and each reference point."""
+        """Compute the gap between each row (first axis) and each target point."""
         a, r = rows[:, None].astype(np.float64), references[None].astype(np.float64)
         if name == "epsilon_multiplicative":
             return np.asarray(np.where(signs > 0, a / r, r / a).max(axis=-1))
@@ -734,7 +734,7 @@ def indicator(
 
     found = []
     for (group, keep), (other, kept) in zip(
-        sets(points, mask), sets(others, reference_mask), strict=True
+        sets(points, mask), sets(others, target_mask), strict=True
     ):
         distances = gaps(group[keep], other[kept])
         forth = mean(distances.min(axis=1))
