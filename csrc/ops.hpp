@@ -34,9 +34,9 @@ template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks);
 
 // nondominated: (groups, points), 1 for a point that no other dominates; of equal points only the
-// first, unless keep_weakly.
+// first, unless keep_duplicates.
 template <typename Scalar>
-void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated);
+void is_nondominated(Batch<Scalar> batch, bool keep_duplicates, std::uint8_t* nondominated);
 
 // ranks: (groups, points), the fronts; null: pareto_rank computes them. distances: (groups,
 // points).
@@ -124,7 +124,7 @@ template <typename Place, typename Scalar>
 void pareto_rank(Place place, Batch<Scalar> batch, std::int32_t* ranks);
 
 template <typename Place, typename Scalar>
-void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
+void is_nondominated(Place place, Batch<Scalar> batch, bool keep_duplicates,
                      std::uint8_t* nondominated);
 
 template <typename Place, typename Scalar>

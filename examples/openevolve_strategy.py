@@ -123,7 +123,7 @@ if __name__ == "__main__":
     ]:
         with TemporaryDirectory() as folder:
             points = evolve(strategy, folder, f"http://127.0.0.1:{server.server_port}/v1")
-        front = is_nondominated(points, keep_weakly=False, maximise=maximise)
+        front = is_nondominated(points, duplicates="first", maximise=maximise)
         volume = hypervolume(points, ref=[0, 80], maximise=maximise)
         print(
             f"{name}: {len(points)} prompts, {front.sum()} on the front, hypervolume {volume:.2f}"

@@ -39,7 +39,7 @@ _CALLS: dict[str, _Call] = {
     "pareto_rank_constrained": (pp.pareto_rank, lambda case: {"violation": case.violation}),
     "pareto_rank_first": (pp.pareto_rank, lambda case: {"n_below": case.first}),
     "is_nondominated": (pp.is_nondominated, lambda case: {"mask": case.mask}),
-    "is_nondominated_strict": (pp.is_nondominated, lambda _: {"strict": True}),
+    "is_nondominated_strict": (pp.is_nondominated, lambda _: {"dominance": "strict"}),
     "epsilon_boxes": (pp.is_nondominated, lambda _: {"epsilon": EPSILON}),
     "normalise": (pp.normalise, lambda _: {}),
     "knee_points": (pp.knee_points, lambda _: {}),

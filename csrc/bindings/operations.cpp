@@ -276,7 +276,7 @@ void bind_operations(py::module_& m) {
 #define PARETOPO_BOTH(operation) \
     m, #operation, operation##_operation {}
     define(PARETOPO_BOTH(pareto_rank), takes(), gives(Output<std::int32_t>{kPerPoint}));
-    define(PARETOPO_BOTH(is_nondominated), takes(Given<bool>{"keep_weakly"}),
+    define(PARETOPO_BOTH(is_nondominated), takes(Given<bool>{"keep_duplicates"}),
            gives(Output<bool>{kPerPoint}));
     define(PARETOPO_BOTH(crowding_distance), takes(Ranks{"ranks"}),
            gives(Output<double>{kPerPoint}));
@@ -355,7 +355,7 @@ void bind_operations(py::module_& m) {
                   takes(Corner{"ideal", true}, Corner{"nadir", true}),
                   gives(Output<Own>{kPerValue}));
     define_on_cpu(m, "filter_strictly", PARETOPO_ON_CPU(filter_strictly),
-                  takes(Given<bool>{"keep_weakly"}), gives(Output<bool>{kPerPoint}));
+                  takes(Given<bool>{"keep_duplicates"}), gives(Output<bool>{kPerPoint}));
 #undef PARETOPO_ON_CPU
     define_on_cpu(m, "filter_boxes", run_filter_boxes, takes(Corner{"epsilon"}),
                   gives(Output<bool>{kPerPoint}));

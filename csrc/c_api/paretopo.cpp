@@ -136,8 +136,8 @@ const char* paretopo_message(int status) {
             return "archive must not be NULL: open one with paretopo_archive_open";
         case PARETOPO_BAD_MAXIMISE:
             return "maximise must be NULL or hold 1 or 0 for each objective";
-        case PARETOPO_BAD_KEEP_WEAKLY:
-            return "keep_weakly must be 1 or 0";
+        case PARETOPO_BAD_KEEP_DUPLICATES:
+            return "keep_duplicates must be 1 or 0";
         case PARETOPO_BAD_IGNORE_DOMINATED:
             return "ignore_dominated must be 1 or 0";
         case PARETOPO_BAD_REF:
@@ -166,14 +166,14 @@ int paretopo_pareto_rank(const double* points, int64_t n_sets, int64_t n_points,
 }
 
 int paretopo_is_nondominated(const double* points, int64_t n_sets, int64_t n_points,
-                             int64_t n_objectives, const int* maximise, int keep_weakly,
+                             int64_t n_objectives, const int* maximise, int keep_duplicates,
                              uint8_t* nondominated) {
     const Input input(points, n_sets, n_points, n_objectives, maximise);
-    if (input.status == PARETOPO_OK && !is_flag(keep_weakly)) return PARETOPO_BAD_KEEP_WEAKLY;
+    if (input.status == PARETOPO_OK && !is_flag(keep_duplicates)) return PARETOPO_BAD_KEEP_DUPLICATES;
     const int status = input.with_result(nondominated);
     if (status != PARETOPO_OK) return status;
     return status_of([&] {
-        paretopo::cpu::is_nondominated(input.batch, keep_weakly == 1, nondominated);
+        paretopo::cpu::is_nondominated(input.batch, keep_duplicates == 1, nondominated);
         return PARETOPO_OK;
     });
 }

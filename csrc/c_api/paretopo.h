@@ -54,7 +54,7 @@ enum paretopo_status {
     PARETOPO_NULL_RESULT = 8,
     PARETOPO_NULL_ARCHIVE = 9,
     PARETOPO_BAD_MAXIMISE = 10,
-    PARETOPO_BAD_KEEP_WEAKLY = 11,
+    PARETOPO_BAD_KEEP_DUPLICATES = 11,
     PARETOPO_BAD_IGNORE_DOMINATED = 12,
     PARETOPO_BAD_REF = 13,
     PARETOPO_BAD_POINTS = 14,
@@ -71,12 +71,12 @@ PARETOPO_PUBLIC const char* paretopo_message(int status);
 PARETOPO_PUBLIC int paretopo_pareto_rank(const double* points, int64_t n_sets, int64_t n_points,
                                          int64_t n_objectives, const int* maximise, int32_t* ranks);
 
-/* Marks the points that no other point of the set dominates. keep_weakly: 1 keeps all of several
+/* Marks the points that no other point of the set dominates. keep_duplicates: 1 keeps all of several
  * equal points, 0 only the first. nondominated: (n_sets, n_points), bytes, 1 or 0. O(n log n) with
  * m <= 3, O(n front m) above. */
 PARETOPO_PUBLIC int paretopo_is_nondominated(const double* points, int64_t n_sets, int64_t n_points,
                                              int64_t n_objectives, const int* maximise,
-                                             int keep_weakly, uint8_t* nondominated);
+                                             int keep_duplicates, uint8_t* nondominated);
 
 /* Measures the volume between each set and the reference. volumes: (n_sets,), 0 for an empty set.
  * After PARETOPO_BAD_POINTS the volumes are undefined. O(n log n) with m <= 3, usually O(n^2) with

@@ -7,7 +7,7 @@ everything else is refused by the name of the argument. A masked array would los
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -166,6 +166,13 @@ def flag_of(given: Any, name: str) -> bool:
     if isinstance(given, (bool, np.bool_)):
         return bool(given)
     raise TypeError(f"{name} must be a bool, got {given!r}")
+
+
+def choice_of(given: Any, name: str, choices: Collection[str]) -> str:
+    """Return an option that is one of some words."""
+    if isinstance(given, str) and given in choices:
+        return given
+    raise ValueError(f"{name} must be one of {', '.join(choices)}, got {given!r}")
 
 
 def refuse_masked(given: Any, name: str) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, vector_of
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import flag_of, number_of, numbers_of
+from paretopo_core._numbers import choice_of, flag_of, number_of, numbers_of
 from paretopo_core._operation import Operation
 from paretopo_core._types import Mask, PerPoint, Points
 
@@ -92,9 +92,7 @@ def pareto_advantage(
         beta = number_of(beta, "beta")
     if not 0.0 <= beta <= 1.0:
         raise ValueError(f"beta must lie in 0..1, got {beta}")
-    if not isinstance(centre, str) or centre not in _CENTRES:
-        raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    code = _CENTRES[centre]
+    code = _CENTRES[choice_of(centre, "centre", _CENTRES)]
     wants_ranks = return_ranks is not False and flag_of(return_ranks, "return_ranks")
     return _ADVANTAGE.answer(rewards, True, mask, weights, beta, code, wants_ranks)
 

@@ -15,7 +15,7 @@ from paretopo_core import _core
 from paretopo_core._arrays import positive_vector, vector_of
 from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._dominance import Frame
-from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
+from paretopo_core._numbers import choice_of, flag_of, number_of, numbers_of, whole_number
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._tables import in_order, label_rows, names_of
 from paretopo_core._types import OneSet, Points, Vector
@@ -162,11 +162,9 @@ class ParetoArchive:
         self._capacity = capacity
         if keep is None:
             keep = "crowding" if ref is None else "contribution"
-        if not isinstance(keep, str) or keep not in _KEEPS:
-            raise ValueError(f"keep must be one of {', '.join(map(repr, _KEEPS))}, got {keep!r}")
+        self._keep = choice_of(keep, "keep", _KEEPS)
         if ref is None and keep == "contribution":
             raise ValueError("keep='contribution' measures hypervolumes: pass ref=, or 'crowding'")
-        self._keep = keep
         sides = in_order(epsilon, self._names, "epsilon")
         self._epsilon = None if sides is None else positive_vector(sides, width)
         self._core = self._new_core(flag_of(keep_history, "keep_history"))
@@ -548,7 +546,7 @@ class ParetoArchive:
             if self._names is not None and self._names != names:
                 raise ValueError(f"the state has the objectives {names}, not {self._names}")
         points = self._rows(state["points"], "the points of the state")
-        if not is_nondominated(points, maximise=self.maximise, keep_weakly=False).all():
+        if not is_nondominated(points, maximise=self.maximise, duplicates="first").all():
             raise ValueError("the points of the state must not dominate or repeat one another")
         if self._epsilon is not None and not (
             is_nondominated(points, maximise=self.maximise, epsilon=self._epsilon).all()

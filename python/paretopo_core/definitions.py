@@ -58,7 +58,7 @@ def pareto_rank(
     points: Array,
     *,
     maximise: Maximise = True,
-    strict: bool = False,
+    dominance: str = "weak",
     violation: Array | None = None,
     n_below: int | None = None,
     mask: Mask = None,
@@ -67,7 +67,7 @@ def pareto_rank(
 
     @_batched("point", np.int32, missing=-1)
     def rank(group: Array) -> Array:
-        dominates = _dominates_within(group, maximise, strict=strict)
+        dominates = _dominates_within(group, maximise, dominance=dominance)
         ranks = np.full(len(group), -1, dtype=np.int32)
         for front in range(len(group)):
             rivals = ranks == -1
@@ -83,14 +83,14 @@ def is_nondominated(
     points: Array,
     *,
     maximise: Maximise = True,
-    keep_weakly: bool = True,
-    strict: bool = False,
+    dominance: str = "weak",
+    duplicates: str = "all",
     violation: Array | None = None,
     epsilon: float | Sequence[float] | None = None,
     duplicate_tolerance: float | Sequence[float] | None = None,
     mask: Mask = None,
 ) -> Array:
-    """Keep the points that no other dominates; of equal points only the first, unless keep_weakly.
+    """Keep the points that no other dominates; of equal points all, the first, or none.
 
     With boxes, keep the best point by ``_key_in_box`` in each non-dominated box. With a tolerance,
     visit the kept points in their order, and drop each that is near one kept before.
@@ -98,7 +98,7 @@ def is_nondominated(
 
     @_batched("point", np.bool_)
     def filtered(group: Array) -> Array:
-        kept = np.asarray(~_dominates_within(group, maximise, strict=strict).any(axis=0))
+        kept = np.asarray(~_dominates_within(group, maximise, dominance=dominance).any(axis=0))
         feasible = _is_feasible(group[:, -1])
         equal = _are_equal(group[:, :-1], maximise)
         as_bad = _are_equal(group[:, -1:], False) & ~feasible[:, None] & ~feasible
@@ -114,7 +114,10 @@ def is_nondominated(
                 rivals = [j for j in np.flatnonzero(feasible) if _is_same(boxes[i], boxes[j])]
                 best = min(rivals, key=lambda j: (keys[j], j))
                 kept[i] = not beaten[i] and best == i
-        kept = np.asarray(kept if keep_weakly and epsilon is None else kept & first)
+        if duplicates == "none":
+            kept &= ~(repeats & ~np.eye(len(group), dtype=bool)).any(axis=1)
+        elif duplicates == "first" or epsilon is not None:
+            kept &= first
         if duplicate_tolerance is not None:
             for i in np.flatnonzero(kept):
                 earlier = group[:i][kept[:i]][:, :-1]
@@ -206,7 +209,7 @@ def archive(
     for i in range(len(points)):
         rivals = [*members, i]
         kept = is_nondominated(
-            points[rivals], maximise=maximise, keep_weakly=False, epsilon=epsilon
+            points[rivals], maximise=maximise, duplicates="first", epsilon=epsilon
         )
         rivals = [j for j, is_kept in zip(rivals, kept, strict=True) if is_kept]
         if capacity is not None and len(rivals) > capacity:
@@ -575,11 +578,15 @@ def _is_feasible(violation: Array) -> Array:
     return np.asarray(violation <= 0)
 
 
-def _dominates_within(group: Array, maximise: Maximise, *, strict: bool = False) -> Array:
+def _dominates_within(group: Array, maximise: Maximise, *, dominance: str = "weak") -> Array:
     """Return [a, b]: a dominates b under constraints, whose violations are the last column."""
     feasible = _is_feasible(group[:, -1])
     points = group[:, :-1]
-    better = _better(points, maximise).all(axis=-1) if strict else _dominates(points, maximise)
+    better = (
+        _better(points, maximise).all(axis=-1)
+        if dominance == "strict"
+        else _dominates(points, maximise)
+    )
     by_points = better & feasible[:, None] & feasible
     by_violation = _dominates(group[:, -1:], False) & ~feasible[:, None] & ~feasible
     return np.asarray(by_points | by_violation | (feasible[:, None] & ~feasible))

@@ -12,6 +12,7 @@ import numpy as np
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core._numbers import choice_of
 from paretopo_core._operation import Operation, check_count
 from paretopo_core._senses import Maximise
 from paretopo_core._torch_arrays import turn_towards
@@ -148,9 +149,8 @@ def hypervolume_advantage(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    if not isinstance(centre, str) or centre not in _CENTRES:
-        raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    return ADVANTAGE.answer(rewards, True, mask, ref, k, _CENTRES[centre])
+    code = _CENTRES[choice_of(centre, "centre", _CENTRES)]
+    return ADVANTAGE.answer(rewards, True, mask, ref, k, code)
 
 
 def _check_k(batch: Batch, k: Any, name: str = "points") -> int:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
+from paretopo_core._numbers import MAX_WHOLE, check_seed, choice_of, numbers_of, whole_number
 from paretopo_core._operation import Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Array, Mask, Points, Vector
@@ -106,9 +106,7 @@ def hypervolume_subset(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    if not isinstance(method, str) or method not in _SUBSET_METHODS:
-        raise ValueError(f"method must be one of {', '.join(_SUBSET_METHODS)}, got {method!r}")
-    code = _SUBSET_METHODS[method]
+    code = _SUBSET_METHODS[choice_of(method, "method", _SUBSET_METHODS)]
     return _SUBSET.answer(points, maximise, mask, ref, k, code)
 
 
@@ -187,11 +185,9 @@ def select(
     """
     if extra or wrong or k is MISSING:
         refuse_call(extra, wrong)
-    if not isinstance(method, str) or method not in _SELECTION_METHODS:
-        raise ValueError(f"method must be one of {', '.join(_SELECTION_METHODS)}, got {method!r}")
+    code = _SELECTION_METHODS[choice_of(method, "method", _SELECTION_METHODS)]
     _check_given(ref, "ref", method, "hypervolume")
     _check_given(directions, "directions", method, "reference_directions")
-    code = _SELECTION_METHODS[method]
     return _SELECT.answer(points, maximise, mask, ref, k, code, directions, seed)
 
 

@@ -140,7 +140,7 @@ static void check_reasons(void) {
     CHECK(paretopo_pareto_rank(points, INT64_MAX, 3, 2, NULL, ranks) == PARETOPO_TOO_MANY_VALUES);
     CHECK(paretopo_pareto_rank(points, 2, 3, 2, no_flag, ranks) == PARETOPO_BAD_MAXIMISE);
     CHECK(paretopo_pareto_rank(NULL, 2, 0, 2, NULL, NULL) == PARETOPO_OK);
-    CHECK(paretopo_is_nondominated(points, 2, 3, 2, NULL, 2, kept) == PARETOPO_BAD_KEEP_WEAKLY);
+    CHECK(paretopo_is_nondominated(points, 2, 3, 2, NULL, 2, kept) == PARETOPO_BAD_KEEP_DUPLICATES);
     CHECK(paretopo_is_nondominated(points, 2, 3, 2, NULL, 1, NULL) == PARETOPO_NULL_RESULT);
     CHECK(paretopo_hypervolume(points, 1, 3, 2, NULL, NULL, 2, results) == PARETOPO_NULL_REF);
     CHECK(paretopo_hypervolume(points, 1, 3, 2, NULL, ref, 1, results) == PARETOPO_BAD_N_REF);
@@ -164,7 +164,7 @@ static void check_reasons(void) {
 static void check_messages(void) {
     static const char* const named[] = {
         "no error",         "n_sets", "n_points", "n_objectives", "n_ref",    "n_objectives",
-        "points",           "ref",    "result",   "archive",      "maximise", "keep_weakly",
+        "points",           "ref",    "result",   "archive",      "maximise", "keep_duplicates",
         "ignore_dominated", "ref",    "points",   "memory",       "paretopo",
     };
     const int count = (int)(sizeof(named) / sizeof(named[0]));

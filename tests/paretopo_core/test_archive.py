@@ -43,7 +43,7 @@ def test_gains_are_differences_of_hypervolumes(points, data):
         assert archive.hypervolume == pytest.approx(after, rel=1e-12)
         assert archive.recomputed_hypervolume() == pytest.approx(after, rel=1e-12)
     np.testing.assert_array_equal(archive.history, points)
-    kept = pp.is_nondominated(points, maximise=maximise, keep_weakly=False)
+    kept = pp.is_nondominated(points, maximise=maximise, duplicates="first")
     np.testing.assert_array_equal(archive.points, points[kept])
     assert len(archive) == kept.sum()
 
@@ -181,7 +181,7 @@ def test_members_of_a_long_sequence(objectives):
     for first in range(0, len(points), 500):
         some = points[: first + 500]
         archive.extend(some[first:])
-        kept = pp.is_nondominated(some, keep_weakly=False)
+        kept = pp.is_nondominated(some, duplicates="first")
         np.testing.assert_array_equal(archive.points, some[kept])
         np.testing.assert_array_equal(archive.indices, np.flatnonzero(kept))
         assert archive.hypervolume == pytest.approx(pp.hypervolume(some, 0.0), rel=1e-12)
@@ -363,7 +363,7 @@ def test_without_a_reference_it_has_the_same_members(objectives, tmp_path):
     np.testing.assert_array_equal(archive.indices, measured.indices)
     assert archive.payloads == measured.payloads
     assert math.isnan(archive.add(points[0]))
-    kept = pp.is_nondominated(points, maximise=maximise, keep_weakly=False)
+    kept = pp.is_nondominated(points, maximise=maximise, duplicates="first")
     assert sorted(archive.points.tolist()) == sorted(points[kept].tolist()) or kept[0]
     for again in (pickle.loads(pickle.dumps(archive)), copy.deepcopy(archive)):
         assert again == archive

@@ -22,10 +22,10 @@ def test_ranks_equal_their_definition(backend, batch, data):
     assert backend.fetch(ranks).dtype == np.int32
 
 
-@given(batch=masked_batches(), keep_weakly=st.booleans(), data=st.data())
-def test_filter_equals_its_definition(backend, batch, keep_weakly, data):
+@given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first")), data=st.data())
+def test_filter_equals_its_definition(backend, batch, duplicates, data):
     points, mask = batch
-    keywords = {"maximise": data.draw(senses(points.shape[-1])), "keep_weakly": keep_weakly}
+    keywords = {"maximise": data.draw(senses(points.shape[-1])), "duplicates": duplicates}
     chosen = pp.is_nondominated(backend.send(points), mask=backend.send(mask), **keywords)
     expected = definitions.is_nondominated(points, mask=mask, **keywords)
     np.testing.assert_array_equal(backend.fetch(chosen), expected)
@@ -38,7 +38,7 @@ def test_a_large_set_and_its_filter_agree(kind, objectives):
     points = large_set(kind, 5000, objectives)
     ranks = pp.pareto_rank(points)
     np.testing.assert_array_equal(pp.is_nondominated(points), ranks == 0)
-    first = pp.is_nondominated(points, keep_weakly=False)
+    first = pp.is_nondominated(points, duplicates="first")
     comparable = points + 0.0  # one zero
     comparable[np.isnan(points)] = -np.inf if kind != "wild" else -7.0  # NaN equals NaN
     front = comparable[ranks == 0]

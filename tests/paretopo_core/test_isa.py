@@ -35,7 +35,7 @@ def agree(each_isa, name, *arguments, **keywords):
 def test_small_groups_equal_their_definitions(each_isa, batch):
     points, mask = batch
     agree(each_isa, "pareto_rank", points, mask=mask)
-    agree(each_isa, "is_nondominated", points, mask=mask, keep_weakly=False)
+    agree(each_isa, "is_nondominated", points, mask=mask, duplicates="first")
     agree(each_isa, "pareto_advantage", points, np.ones(points.shape[-1]), mask=mask)
 
 
@@ -56,8 +56,8 @@ def test_groups_of_every_shape(each_isa, dtype, objectives):
         for values, mask in ((uniform, None), (ties, None), (ties, some)):
             values, keywords = values.astype(dtype), {"mask": mask, "maximise": maximise}
             agree(each_isa, "pareto_rank", values, **keywords)
-            for keep_weakly in (True, False):
-                agree(each_isa, "is_nondominated", values, keep_weakly=keep_weakly, **keywords)
+            for duplicates in ("all", "first"):
+                agree(each_isa, "is_nondominated", values, duplicates=duplicates, **keywords)
             centre = str(rng.choice(["mean", "none", "std", "loo"]))
             agree(each_isa, "pareto_advantage", values, weights, centre=centre, mask=mask)
 

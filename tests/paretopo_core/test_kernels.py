@@ -35,7 +35,7 @@ def test_numbers_whose_differences_round_to_nothing(shape, finite):
     for of in (None, mask):
         for operation in (
             lambda x, of: pp.pareto_rank(x, maximise=maximise, mask=of),
-            lambda x, of: pp.is_nondominated(x, maximise=maximise, keep_weakly=False, mask=of),
+            lambda x, of: pp.is_nondominated(x, maximise=maximise, duplicates="first", mask=of),
             lambda x, of: pp.is_nondominated(x, maximise=maximise, mask=of),
         ):
             with emulate("thread"):

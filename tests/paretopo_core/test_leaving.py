@@ -40,7 +40,7 @@ worker.start()
 # A call of each public function and of each method of an archive that takes time.
 CALLS = {
     "pareto_rank": "pp.pareto_rank(large)",
-    "pareto_rank, strict": "pp.pareto_rank(large, strict=True)",
+    "pareto_rank, strict": "pp.pareto_rank(large, dominance='strict')",
     "is_nondominated": "pp.is_nondominated(large)",
     "is_nondominated, epsilon": "pp.is_nondominated(large, epsilon=0.01)",
     "crowding_distance": "pp.crowding_distance(large)",

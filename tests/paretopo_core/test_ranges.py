@@ -115,10 +115,10 @@ def test_strict_ranks_of_tensors_have_double_precision():
     """Places are up to the square of the number of points, which float32 does not represent."""
     torch = pytest.importorskip("torch")
     points = np.random.default_rng(0).random((6_000, 2))
-    expected = pp.is_nondominated(points, strict=True)
-    assert pp.is_nondominated(torch.from_numpy(points), strict=True).numpy().tolist() == list(
-        expected
-    )
+    expected = pp.is_nondominated(points, dominance="strict")
+    assert pp.is_nondominated(
+        torch.from_numpy(points), dominance="strict"
+    ).numpy().tolist() == list(expected)
 
 
 def test_violations_of_tensors_have_double_precision():
@@ -130,8 +130,8 @@ def test_violations_of_tensors_have_double_precision():
 # By their definitions, whose arithmetic stays in range here.
 COMPARED = {
     "pareto_rank": {},
-    "pareto_rank, strict": {"strict": True},
-    "is_nondominated": {"keep_weakly": False},
+    "pareto_rank, strict": {"dominance": "strict"},
+    "is_nondominated": {"duplicates": "first"},
     "is_nondominated, boxes": {"epsilon": 1e-200},
     "is_nondominated, wide boxes": {"epsilon": 1e250},
     "is_nondominated, near": {"duplicate_tolerance": 1e-100},

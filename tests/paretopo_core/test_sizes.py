@@ -41,10 +41,10 @@ def test_sets_around_every_bound(isa, kind, objectives, dtype):
         for mask in (None, rng.random(points) < rng.choice([0.1, 0.5, 0.9])):
             keywords = {"maximise": maximise, "mask": mask}
             same(pp.pareto_rank(values, **keywords), definitions.pareto_rank(values, **keywords))
-            for keep_weakly in (True, False):
+            for duplicates in ("all", "first"):
                 same(
-                    pp.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
-                    definitions.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
+                    pp.is_nondominated(values, duplicates=duplicates, **keywords),
+                    definitions.is_nondominated(values, duplicates=duplicates, **keywords),
                 )
             same(
                 pp.crowding_distance(values, mask=mask),
@@ -98,9 +98,9 @@ def test_few_values_of_which_the_first_points_lack_one(isa, objectives, odd):
     for mask in (None, rng.random(400) < 0.9):
         keywords = {"maximise": maximise, "mask": mask}
         same(pp.pareto_rank(values, **keywords), definitions.pareto_rank(values, **keywords))
-        for keep_weakly in (True, False):
-            for strict in (True, False):
-                options = {**keywords, "keep_weakly": keep_weakly, "strict": strict}
+        for duplicates in ("all", "first"):
+            for dominance in ("strict", "weak"):
+                options = {**keywords, "duplicates": duplicates, "dominance": dominance}
                 same(
                     pp.is_nondominated(values, **options),
                     definitions.is_nondominated(values, **options),
@@ -114,10 +114,10 @@ def test_batches_are_their_sets(isa, groups, shape):
     values = rng.integers(0, 30, (groups, *shape)) / 7
     values[rng.random(values.shape) < 0.02] = np.nan
     same(pp.pareto_rank(values), np.array([pp.pareto_rank(one) for one in values]))
-    for keep_weakly in (True, False):
+    for duplicates in ("all", "first"):
         same(
-            pp.is_nondominated(values, keep_weakly=keep_weakly),
-            np.array([pp.is_nondominated(one, keep_weakly=keep_weakly) for one in values]),
+            pp.is_nondominated(values, duplicates=duplicates),
+            np.array([pp.is_nondominated(one, duplicates=duplicates) for one in values]),
         )
     same(pp.crowding_distance(values), np.array([pp.crowding_distance(one) for one in values]))
     weights = np.ones(shape[1])
@@ -174,7 +174,7 @@ def test_numbers_of_any_spread_are_sorted(isa, points):
 def test_presorting_does_not_depend_on_the_instruction_set(each_isa, points):
     for column in columns_to_sort(points):
         values = np.stack([column, np.roll(-column, points // 3)], axis=1)
-        each_isa(partial(pp.is_nondominated, values, keep_weakly=False))
+        each_isa(partial(pp.is_nondominated, values, duplicates="first"))
         each_isa(partial(pp.crowding_distance, values, ranks=np.zeros(points, np.int32)))
         if column.max() > 1e100:
             continue  # sides are scaled then, and gradients found point by point
@@ -212,7 +212,7 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
     weights = rng.random(shape[-1])
     maximise = [m != 1 for m in range(shape[-1])]
     ranks = pp.pareto_rank(hidden, maximise=maximise, mask=mask)
-    chosen = pp.is_nondominated(hidden, maximise=maximise, keep_weakly=False, mask=mask)
+    chosen = pp.is_nondominated(hidden, maximise=maximise, duplicates="first", mask=mask)
     advantages, own_ranks = pp.pareto_advantage(hidden, weights, mask=mask, return_ranks=True)
     volumes = pp.hypervolume(hidden, 0.1, mask=mask)
     parts = pp.hypervolume_contributions(hidden, 0.1, mask=mask)
@@ -220,7 +220,7 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
         unpadded = values[g][mask[g]]
         there = mask[g]
         same(ranks[g][there], pp.pareto_rank(unpadded, maximise=maximise))
-        same(chosen[g][there], pp.is_nondominated(unpadded, maximise=maximise, keep_weakly=False))
+        same(chosen[g][there], pp.is_nondominated(unpadded, maximise=maximise, duplicates="first"))
         same(advantages[g][there], pp.pareto_advantage(unpadded, weights))
         same(own_ranks[g][there], pp.pareto_rank(unpadded))
         assert volumes[g] == pytest.approx(float(pp.hypervolume(unpadded, 0.1)), rel=1e-12)
@@ -265,7 +265,7 @@ def test_the_filter_of_large_sets_keeps_rank_0(isa, objectives, dtype):
             keywords = {"maximise": maximise, "mask": mask}
             ranks = pp.pareto_rank(values, **keywords)
             same(pp.is_nondominated(values, **keywords), ranks == 0)
-            first = pp.is_nondominated(values, keep_weakly=False, **keywords)
+            first = pp.is_nondominated(values, duplicates="first", **keywords)
             seen = set()
             for i in np.flatnonzero(ranks == 0):
                 key = tuple("nan" if np.isnan(x) else float(x) + 0.0 for x in values[i])

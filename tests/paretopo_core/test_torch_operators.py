@@ -201,18 +201,18 @@ def test_senses_are_read_when_the_graph_runs():
             compiled(x, wrong)
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_ranks_of_the_first_points_compile_once(strict):
+@pytest.mark.parametrize("dominance", ["weak", "strict"])
+def test_ranks_of_the_first_points_compile_once(dominance):
     counter = torch._dynamo.testing.CompileCounter()
     compiled = torch.compile(
-        lambda x, n: pp.pareto_rank(x, n_below=n, strict=strict),
+        lambda x, n: pp.pareto_rank(x, n_below=n, dominance=dominance),
         backend=counter,
         fullgraph=True,
         dynamic=True,
     )
     for count, n in ((9, 3), (10, 4), (11, 5), (40, 7), (12, 3)):
         x = points(shape=(4, count, 3))
-        assert compiled(x, n).equal(pp.pareto_rank(x, n_below=n, strict=strict))
+        assert compiled(x, n).equal(pp.pareto_rank(x, n_below=n, dominance=dominance))
     assert counter.frame_count <= 2  # one before, and one after the first import for tensors
 
 

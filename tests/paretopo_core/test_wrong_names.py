@@ -111,7 +111,7 @@ def test_senses_are_turned_round():
 
 
 def test_a_strange_name_gets_the_list():
-    message = "is_nondominated() has no argument 'zzz'; it has points, maximise, keep_weakly"
+    message = "is_nondominated() has no argument 'zzz'; it has points, maximise, dominance, "
     assert refuse(pp.is_nondominated, POINTS, zzz=1).startswith(message)
 
 

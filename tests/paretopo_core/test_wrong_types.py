@@ -96,10 +96,10 @@ _KINDS = {
     "whole or None": ("n_below", "capacity"),
     "number": ("beta", "p", "sigma", "margin", "scale"),
     "flag": (
-        *("strict", "keep_weakly", "ignore_dominated", "keep_history"),
+        *("ignore_dominated", "keep_history"),
         *("return_ranks", "return_gradient"),
     ),
-    "choice": ("method", "centre"),
+    "choice": ("method", "centre", "dominance", "duplicates"),
     "choice or None": ("keep",),
     "labels": ("sets",),
 }
@@ -195,6 +195,7 @@ def test_every_function_and_every_argument_of_the_core_is_here():
     assert set(CALLS) == set(pp.__all__) - NO_NUMBERS - TYPES
     # Names of the core that no public function uses.
     other_names = {"boxes.lower", "boxes.upper", "which", "divisions", "shortest_side"}
+    other_names.add("keep_duplicates")
     hidden = {"internal", "wanted"}
     described = [each for each in vars(_core).values() if isinstance(each, _core.Operation)]
     assert len(described) > 20

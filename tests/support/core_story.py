@@ -72,7 +72,7 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
     for given in (values, broken):
         for kept in (None, mask):
             yield "pareto_rank", pp.pareto_rank(given, mask=kept)
-            yield "is_nondominated", pp.is_nondominated(given, mask=kept, keep_weakly=False)
+            yield "is_nondominated", pp.is_nondominated(given, mask=kept, duplicates="first")
             for centre in ("mean", "none", "std", "loo"):
                 advantages = pp.pareto_advantage(given, weights, centre=centre, mask=kept)
                 yield "pareto_advantage", advantages

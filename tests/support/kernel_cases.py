@@ -14,7 +14,7 @@ import paretopo_core as pp
 
 _RANKS: dict[str, Callable[..., Any]] = {
     "pareto_rank": pp.pareto_rank,
-    "is_nondominated": lambda x, **kw: pp.is_nondominated(x, keep_weakly=False, **kw),
+    "is_nondominated": lambda x, **kw: pp.is_nondominated(x, duplicates="first", **kw),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda x, **kw: pp.pareto_advantage(
         x, np.linspace(0.1, 1, x.shape[-1]), centre="std", return_ranks=True, **kw

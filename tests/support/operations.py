@@ -76,14 +76,14 @@ def _choose(function: Callable[..., Any], *arguments: Any, **fixed: Any) -> Call
 
 CALLS: dict[str, Call] = {
     "pareto_rank": Call(_without_ref(pp.pareto_rank), "point", on_gpu=True),
-    "pareto_rank, strict": Call(_without_ref(pp.pareto_rank, strict=True), "point"),
+    "pareto_rank, strict": Call(_without_ref(pp.pareto_rank, dominance="strict"), "point"),
     "pareto_rank, first": Call(_without_ref(pp.pareto_rank, n_below=2), "point"),
     "is_nondominated": Call(_without_ref(pp.is_nondominated), "point", on_gpu=True),
     "is_nondominated, one of equals": Call(
-        _without_ref(pp.is_nondominated, keep_weakly=False), "point", on_gpu=True
+        _without_ref(pp.is_nondominated, duplicates="first"), "point", on_gpu=True
     ),
     "is_nondominated, strict": Call(
-        _without_ref(pp.is_nondominated, strict=True, keep_weakly=False), "point"
+        _without_ref(pp.is_nondominated, dominance="strict", duplicates="first"), "point"
     ),
     "is_nondominated, boxes": Call(_without_ref(pp.is_nondominated, epsilon=0.75), "point"),
     "ideal_point": Call(_without_ref(pp.ideal_point), "objective"),

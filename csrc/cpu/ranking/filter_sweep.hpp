@@ -17,7 +17,7 @@ namespace paretopo::cpu {
 
 // Which points a filter keeps.
 struct Filter {
-    bool keep_weakly;  // all of several equal points; otherwise the first
+    bool keep_duplicates;  // all of several equal points; otherwise the first
     bool is_strict;    // unless another one is better in every objective
 };
 

@@ -133,7 +133,7 @@ def _divide_together(waiting: list[_Waiting]) -> None:
     points = torch.nn.utils.rnn.pad_sequence(samples, batch_first=True)
     counts = torch.tensor([len(sample) for sample in samples])
     is_given = torch.arange(points.shape[1]) < counts[:, None]
-    kept = pp.is_nondominated(points, mask=is_given, keep_weakly=False)
+    kept = pp.is_nondominated(points, mask=is_given, duplicates="first")
     kept &= (points > ref).all(dim=-1)
     boxes = pp.nondominated_boxes(points, ref=ref, mask=kept)
     bounds = torch.stack([boxes.lower, boxes.upper], dim=1).to(points)

@@ -70,7 +70,7 @@ def rank(loss_values: np.ndarray, *, n_below: int | None = None) -> np.ndarray:
 
 def is_first_nondominated(unique_lexsorted_loss_values: np.ndarray) -> np.ndarray:
     """Mark the trials that no other dominates; of equal ones the first."""
-    return pp.is_nondominated(unique_lexsorted_loss_values, maximise=False, keep_weakly=False)
+    return pp.is_nondominated(unique_lexsorted_loss_values, maximise=False, duplicates="first")
 
 
 def measure(sorted_loss_vals: np.ndarray, reference_point: np.ndarray) -> float:

@@ -113,7 +113,7 @@ def is_nondominated(
     """
     rows = rows_of(points)
     senses = senses_of(maximise, rows.shape[1])
-    return pp.is_nondominated(rows, maximise=senses, keep_weakly=bool(keep_weakly))
+    return pp.is_nondominated(rows, maximise=senses, duplicates="all" if keep_weakly else "first")
 
 
 def any_dominated(
@@ -254,7 +254,7 @@ def whv_hype(
         raise ValueError(
             f"ideal must be better than ref in each objective, got {ideal!r} and {ref!r}"
         )
-    front = rows[pp.is_nondominated(rows * signs, maximise=False, keep_weakly=False)] * signs
+    front = rows[pp.is_nondominated(rows * signs, maximise=False, duplicates="first")] * signs
     front = (front[front[:, 0].argsort()] - best) / span
     if dist == "point":
         centre = (signs * corner_of(mu, rows, "mu") - best) / span
