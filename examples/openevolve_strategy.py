@@ -32,7 +32,7 @@ def pareto_strategy(**maximise):
 
     def worst(programs, count):
         points = np.array([[one.metrics[name] for name in maximise] for one in programs])
-        kept = select(points, len(programs) - count, maximise=[*maximise.values()])
+        kept = select(points, k=len(programs) - count, maximise=[*maximise.values()])
         return np.delete([one.id for one in programs], kept).tolist()
 
     def admit(_, candidate, __):

@@ -107,14 +107,15 @@ class Paretopo:
         points = self._place(case)
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         candidates = points[case.points :, None]
-        return partial(pp.hypervolume_improvement, boxes, candidates, maximise=False)
+        return partial(pp.hypervolume_improvement, candidates, boxes=boxes, maximise=False)
 
     def expected_hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
         """Take the points after the front as means of independent Gaussian objectives."""
         points = self._place(case)
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         means = points[case.points :]
-        return partial(pp.expected_hypervolume_improvement, boxes, means, DEVIATION, maximise=False)
+        measure = partial(pp.expected_hypervolume_improvement, means, DEVIATION)
+        return partial(measure, boxes=boxes, maximise=False)
 
     def hypervolume_approx(self, case: Case) -> Callable[[], Any]:
         """Estimate with a standard error, which no peer returns."""
@@ -134,8 +135,8 @@ class Paretopo:
     def weighted_hypervolume(self, case: Case) -> Callable[[], Any]:
         """One front, and a grid of boxes."""
         low, high, weights = np.split(case.rectangles, [2, 4], axis=1)
-        measure = partial(pp.weighted_hypervolume, self._place(case), (low, high), maximise=False)
-        return partial(measure, weights=weights[:, 0], ref=case.ref)
+        measure = partial(pp.weighted_hypervolume, self._place(case), case.ref, maximise=False)
+        return partial(measure, boxes=(low, high), weights=weights[:, 0])
 
     def crowding_distance(self, case: Case) -> Callable[[], Any]:
         """Finds the fronts first; they are those of maximisation: the data with the sign turned."""
@@ -143,7 +144,9 @@ class Paretopo:
 
     def pareto_advantage(self, case: Case) -> Callable[[], Any]:
         """Rewards are maximised: the data with the sign turned."""
-        return partial(pp.pareto_advantage, self._place(case, sign=-1), case.weights, beta=BETA)
+        return partial(
+            pp.pareto_advantage, self._place(case, sign=-1), weights=case.weights, beta=BETA
+        )
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any]:
         """Rewards are maximised: the data with the sign turned."""

@@ -46,16 +46,13 @@ def explain_calls(function: _Function) -> _Function:
     """Let a function report a wrong name before a missing argument; there is no wrapper."""
     signature = inspect.signature(function)
     own = [each for each in signature.parameters.values() if each.kind not in _VARIADIC]
-    required = [
-        each
-        for each in own
-        if each.default is each.empty
-        and each.kind is each.POSITIONAL_OR_KEYWORD
-        and each.name != "self"
-    ]
+    required = [each for each in own if each.default is each.empty and each.name != "self"]
+    named = {each.name: MISSING for each in required if each.kind is each.KEYWORD_ONLY}
     described: Any = function
     described.__signature__ = signature.replace(parameters=own)
-    described.__defaults__ = (MISSING,) * len(required) + (described.__defaults__ or ())
+    leading = (MISSING,) * (len(required) - len(named))
+    described.__defaults__ = leading + (described.__defaults__ or ())
+    described.__kwdefaults__ = named | (described.__kwdefaults__ or {})
     return function
 
 

@@ -23,8 +23,8 @@ _CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # cod
 @explain_calls
 def pareto_advantage(
     rewards: Points,
-    weights: ArrayLike,
     *extra: Never,
+    weights: ArrayLike,
     beta: float = 0.5,
     centre: Centre = "mean",
     mask: Mask = None,
@@ -78,11 +78,11 @@ def pareto_advantage(
 
     >>> import numpy as np
     >>> rewards = np.array([[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]])
-    >>> pareto_advantage(rewards, [0.6, 0.4], centre="none")
+    >>> pareto_advantage(rewards, weights=[0.6, 0.4], centre="none")
     array([3.  , 2.25, 1.75, 1.  ])
-    >>> pareto_advantage(rewards, [0.6, 0.4])
+    >>> pareto_advantage(rewards, weights=[0.6, 0.4])
     array([ 1.  ,  0.25, -0.25, -1.  ])
-    >>> pareto_advantage([rewards, rewards], [[0.6, 0.4], [0.2, 0.8]])  # a preference to each group
+    >>> pareto_advantage([rewards, rewards], weights=[[0.6, 0.4], [0.2, 0.8]])  # one for each
     array([[ 1.  ,  0.25, -0.25, -1.  ],
            [ 1.  , -0.25,  0.25, -1.  ]])
     """

@@ -324,7 +324,7 @@ def dominated_boxes(
 
 
 def hypervolume_improvement(
-    boxes: tuple[Array, ...], candidates: Array, *, maximise: Maximise = True, mask: Mask = None
+    candidates: Array, *, boxes: tuple[Array, ...], maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Add up the hypervolumes of the candidates in each box, cut off at its better corner."""
     leading = np.broadcast_shapes(boxes[0].shape[:-2], candidates.shape[:-2])
@@ -342,10 +342,10 @@ def hypervolume_improvement(
 
 
 def expected_hypervolume_improvement(
-    boxes: tuple[Array, ...],
     means: Array,
     deviations: Array,
     *,
+    boxes: tuple[Array, ...],
     maximise: Maximise = True,
     mask: Mask = None,
 ) -> Array:
@@ -394,9 +394,9 @@ def uncrowded_contributions(group: Array, ref: Array, *, maximise: Maximise = Tr
 
 def hypervolume_subset(
     points: Array,
-    k: int,
     ref: Array,
     *,
+    k: int,
     method: str = "greedy",
     maximise: Maximise = True,
     mask: Mask = None,
@@ -429,9 +429,9 @@ def hypervolume_subset(
 
 def select(
     points: Array,
+    *,
     k: int,
     method: str = "crowding",
-    *,
     ref: Array | float = 0.0,
     directions: Array | None = None,
     seed: int = 0,
@@ -462,7 +462,7 @@ def select(
                 rows.pop(min(range(len(rows)), key=lambda place: (crowds[place], -place)))
         elif method == "hypervolume":
             chosen = hypervolume_subset(
-                group[last], wanted, corner, method="greedy_removal", maximise=maximise
+                group[last], corner, k=wanted, method="greedy_removal", maximise=maximise
             )
             rows = chosen.tolist()
         else:
@@ -785,10 +785,10 @@ def attainment_surfaces(
 
 def weighted_hypervolume(
     points: Array,
-    boxes: tuple[Array, Array],
-    weights: Array,
     ref: Array,
     *,
+    boxes: tuple[Array, Array],
+    weights: Array,
     maximise: Maximise = True,
     mask: Mask = None,
 ) -> Array:

@@ -27,8 +27,8 @@ _MAX_CELLS = 10**9
 def expected_hypervolume(
     points: Points,
     ref: Vector,
-    k: int,
     *extra: Never,
+    k: int,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -75,7 +75,7 @@ def expected_hypervolume(
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
     """
-    if extra or wrong or k is MISSING:
+    if extra or wrong or ref is MISSING or k is MISSING:
         refuse_call(extra, wrong)
     return EXPECTED.answer(points, maximise, mask, ref, k)
 

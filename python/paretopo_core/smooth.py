@@ -22,7 +22,7 @@ from paretopo_core._types import Array, PerPoint, Points
 
 @explain_calls
 def stochastic_dominance(
-    points: Points, sigma: float, margin: float = 0.0, *extra: Never, **wrong: Never
+    points: Points, *extra: Never, sigma: float, margin: float = 0.0, **wrong: Never
 ) -> Array[np.float64]:
     """Give the probability that each point dominates every other point under noise.
 
@@ -66,7 +66,7 @@ def stochastic_dominance(
 
 @explain_calls
 def stochastic_pareto_rank(
-    points: Points, sigma: float, margin: float = 0.0, *extra: Never, **wrong: Never
+    points: Points, *extra: Never, sigma: float, margin: float = 0.0, **wrong: Never
 ) -> PerPoint[np.float64]:
     """Give each point one plus the expected number of points that dominate it under noise.
 

@@ -44,9 +44,9 @@ _MAX_DIRECTIONS = 1_000_000
 @explain_calls
 def hypervolume_subset(
     points: Points,
-    k: int,
     ref: Vector,
     *extra: Never,
+    k: int,
     method: SubsetMethod = "greedy",
     maximise: Maximise = True,
     mask: Mask = None,
@@ -58,9 +58,9 @@ def hypervolume_subset(
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
             tensor on the CPU. A point that is dominated, or not better than the reference in
             *every* objective, adds nothing, and is chosen only if no other point is left.
-        k: how many points to choose, from 1 to ``points``.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one per set.
+        k: how many points to choose, from 1 to ``points``.
         method: the algorithm.
 
             - ``"greedy"``: adds one point after another, always the one with the largest gain. The
@@ -99,12 +99,12 @@ def hypervolume_subset(
     hypervolume and epsilon-indicator", GECCO.
 
     >>> points = [[1, 9], [4, 7], [5, 5], [7, 4], [9, 1]]
-    >>> hypervolume_subset(points, 3, ref=0)
+    >>> hypervolume_subset(points, ref=0, k=3)
     array([1, 3, 0])
-    >>> hypervolume_subset(points, 2, ref=0, method="exact")
+    >>> hypervolume_subset(points, ref=0, k=2, method="exact")
     array([1, 3])
     """
-    if extra or wrong or ref is MISSING:
+    if extra or wrong or ref is MISSING or k is MISSING:
         refuse_call(extra, wrong)
     code = _SUBSET_METHODS[choice_of(method, "method", _SUBSET_METHODS)]
     return _SUBSET.answer(points, maximise, mask, ref, k, code)
@@ -113,9 +113,9 @@ def hypervolume_subset(
 @explain_calls
 def select(
     points: Points,
+    *extra: Never,
     k: int,
     method: SelectionMethod = "crowding",
-    *extra: Never,
     ref: Vector | None = None,
     directions: ArrayLike | None = None,
     seed: int = 0,
@@ -178,9 +178,10 @@ def select(
     normalised as in Blank, Deb and Roy (2019), EMO, within one generation.
 
     >>> points = [[0, 9], [1, 8], [2, 7], [9, 0], [0, 0]]
-    >>> select(points, 3)
+    >>> select(points, k=3)
     array([0, 2, 3])
-    >>> select(points, 3, "reference_directions", directions=reference_directions(2, 2), seed=1)
+    >>> directions = reference_directions(2, 2)
+    >>> select(points, k=3, method="reference_directions", directions=directions, seed=1)
     array([0, 2, 3])
     """
     if extra or wrong or k is MISSING:

@@ -49,8 +49,8 @@ def _of_points_or_sets(name, call):
 OPERATIONS = {
     name: _of_points_or_sets(name, call) for name, call in calls(NAMES, ref=-3.0).items()
 } | {  # one point, of empty sets, too
-    "hypervolume_subset": lambda x, **more: pp.hypervolume_subset(x, 1, -3.0, **more)[..., 0],
-    "select": lambda x, **more: pp.select(x, 1, **more)[..., 0],
+    "hypervolume_subset": lambda x, **more: pp.hypervolume_subset(x, -3.0, k=1, **more)[..., 0],
+    "select": lambda x, **more: pp.select(x, k=1, **more)[..., 0],
 }
 
 

@@ -107,7 +107,9 @@ def test_weighted_hypervolumes_are_moocores():
         # moocore miscounts after a dominated point, and writes into the rectangles.
         front = np.asarray(points)[pp.is_nondominated(points, maximise=False)]
         expected = moocore.whv_rect(front, RECTANGLES.copy(), ref=6)
-        ours = pp.weighted_hypervolume(points, boxes, RECTANGLES[:, 4], 6, maximise=False)
+        ours = pp.weighted_hypervolume(
+            points, 6, boxes=boxes, weights=RECTANGLES[:, 4], maximise=False
+        )
         assert ours == pytest.approx(expected, rel=1e-12)
 
 
@@ -119,8 +121,10 @@ def test_weighted_hypervolumes_by_definition(points, data):
     boxes = corners.min(axis=0), corners.max(axis=0) + 1
     weights = data.draw(arrays(np.float64, 3, elements=few_values))
     ref = np.where(np.broadcast_to(maximise, objectives), -1.5, 1.5)
-    ours = pp.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
-    defined = definitions.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
+    ours = pp.weighted_hypervolume(points, ref, boxes=boxes, weights=weights, maximise=maximise)
+    defined = definitions.weighted_hypervolume(
+        points, ref, boxes=boxes, weights=weights, maximise=maximise
+    )
     np.testing.assert_allclose(ours, defined, rtol=1e-9, atol=1e-9)
 
 
@@ -129,21 +133,25 @@ def test_weighted_hypervolumes_have_slopes():
     points = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
     boxes = np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([[0.5, 1.0], [1.0, 1.0]])
     assert torch.autograd.gradcheck(
-        lambda x: pp.weighted_hypervolume(x, boxes, [1.0, 3.0], 0.0), points, atol=1e-4
+        lambda x: pp.weighted_hypervolume(x, 0.0, boxes=boxes, weights=[1.0, 3.0]),
+        points,
+        atol=1e-4,
     )
 
 
 def test_wrong_boxes_and_weights():
     points, boxes = np.ones((3, 2)), (np.zeros((2, 2)), np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"weights must have shape \(..., 2\)"):
-        pp.weighted_hypervolume(points, boxes, [1.0], 0)
+        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0])
     with pytest.raises(ValueError, match="weights must be finite"):
-        pp.weighted_hypervolume(points, boxes, [1.0, np.inf], 0)
+        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0, np.inf])
     with pytest.raises(ValueError, match="boxes must have lower and upper corners"):
-        pp.weighted_hypervolume(points, (boxes[0], boxes[1][:1]), [1.0, 1.0], 0)
+        pp.weighted_hypervolume(points, 0, boxes=(boxes[0], boxes[1][:1]), weights=[1.0, 1.0])
     with pytest.raises(TypeError, match="boxes must be a result of nondominated_boxes"):
-        pp.weighted_hypervolume(points, boxes[0], [1.0, 1.0], 0)
+        pp.weighted_hypervolume(points, 0, boxes=boxes[0], weights=[1.0, 1.0])
     with pytest.raises(ValueError, match=r"weights of shape .* cannot be broadcast"):
-        pp.weighted_hypervolume(points, np.zeros((2, 3, 4, 2)).tolist(), np.ones((2, 4)), 0)
+        pp.weighted_hypervolume(
+            points, 0, boxes=np.zeros((2, 3, 4, 2)).tolist(), weights=np.ones((2, 4))
+        )
     with pytest.raises(ValueError, match="with as many objectives"):
-        pp.weighted_hypervolume(np.ones((3, 3)), boxes, [1.0, 1.0], 0)
+        pp.weighted_hypervolume(np.ones((3, 3)), 0, boxes=boxes, weights=[1.0, 1.0])

@@ -106,5 +106,5 @@ def test_current_device_is_restored():
 
 def test_a_million_groups():
     x = points((1_000_000, 8, 2))
-    ours = pp.pareto_advantage(torch.from_numpy(x).cuda(), [0.6, 0.4])
-    np.testing.assert_array_equal(ours.cpu().numpy(), pp.pareto_advantage(x, [0.6, 0.4]))
+    ours = pp.pareto_advantage(torch.from_numpy(x).cuda(), weights=[0.6, 0.4])
+    np.testing.assert_array_equal(ours.cpu().numpy(), pp.pareto_advantage(x, weights=[0.6, 0.4]))

@@ -47,12 +47,14 @@ VECTORS_AT = {
         x, v, samples=32
     ),
     "hypervolume_hessian": pp.hypervolume_hessian,
-    "pareto_advantage": pp.pareto_advantage,
+    "pareto_advantage": lambda x, row: pp.pareto_advantage(x, weights=row),
     "r2_indicator": pp.r2_indicator,
     "normalise, ideal": lambda x, v: pp.normalise(x, ideal=v),
     "is_nondominated, epsilon": lambda x, v: pp.is_nondominated(x, epsilon=v),
     "is_nondominated, tolerance": lambda x, v: pp.is_nondominated(x, duplicate_tolerance=v),
-    "expected_hypervolume_improvement": lambda x, v: pp.expected_hypervolume_improvement(BOX, x, v),
+    "expected_hypervolume_improvement": lambda x, v: pp.expected_hypervolume_improvement(
+        x, v, boxes=BOX
+    ),
     "plot_front": lambda x, v: drawn(x, ref=v),
 }
 # Doors for rows of one value per objective.
@@ -60,13 +62,13 @@ ROWS_AT = {
     "inverted_generational_distance": pp.inverted_generational_distance,
     "r2_indicator, weights": lambda x, rows: pp.r2_indicator(x, 9, weights=rows),
     "select, directions": lambda x, rows: pp.select(
-        x, 2, "reference_directions", directions=rows, seed=1
+        x, k=2, method="reference_directions", directions=rows, seed=1
     ),
     "hypervolume_improvement, lower": lambda x, rows: pp.hypervolume_improvement(
-        (rows, np.full((2, 2), 9.0)), x
+        x, boxes=(rows, np.full((2, 2), 9.0))
     ),
     "weighted_hypervolume, upper": lambda x, rows: pp.weighted_hypervolume(
-        x, (np.zeros((2, 2)), rows), [1.0, 2.0], 0
+        x, 0, boxes=(np.zeros((2, 2)), rows), weights=[1.0, 2.0]
     ),
 }
 # Doors for one value per row.
@@ -94,7 +96,7 @@ NUMBERS_AT = {
     "crowding_distance": lambda x, v: pp.crowding_distance(x, ranks=v),
     "attainment_surfaces": pp.attainment_surfaces,
     "weighted_hypervolume": lambda x, v: pp.weighted_hypervolume(
-        POINTS, (x, np.asarray(x) + 1), v, 0
+        POINTS, 0, boxes=(x, np.asarray(x) + 1), weights=v
     ),
 }
 
@@ -162,7 +164,7 @@ def test_a_value_for_each_cell_keeps_index_and_columns(name, pandas, polars):
 def test_all_results_of_a_call_are_labelled(pandas):
     frame = pandas.DataFrame(VALUES, index=ROWS)
     estimates = pp.hypervolume_contributions_approx(frame, 0, samples=32)
-    for one in (*pp.pareto_advantage(frame, [0.5, 0.5], return_ranks=True), *estimates):
+    for one in (*pp.pareto_advantage(frame, weights=[0.5, 0.5], return_ranks=True), *estimates):
         assert one.index.tolist() == ROWS
 
 
@@ -171,11 +173,11 @@ def test_deviations_go_by_row_and_column(pandas):
     deviations = np.arange(1.0, POINTS.size + 1).reshape(POINTS.shape)
     boxes = pp.nondominated_boxes(POINTS[:1], [0, 9], maximise=LIST)
     expected = pp.expected_hypervolume_improvement(
-        boxes, POINTS, deviations, maximise=LIST, return_gradient=True
+        POINTS, deviations, boxes=boxes, maximise=LIST, return_gradient=True
     )
     shuffled = pandas.DataFrame(deviations, index=ROWS, columns=list(VALUES)).iloc[::-1, ::-1]
     found = pp.expected_hypervolume_improvement(
-        boxes, frame, shuffled, maximise=SENSES, return_gradient=True
+        frame, shuffled, boxes=boxes, maximise=SENSES, return_gradient=True
     )
     assert found[0].index.tolist() == ROWS
     for ours, theirs in zip(found, expected, strict=True):
@@ -187,8 +189,8 @@ def test_other_results_are_those_of_an_array(pandas):
     volume = pp.hypervolume(frame, [0, 6], maximise=SENSES)
     assert type(volume) is np.float64
     assert volume == pp.hypervolume(POINTS, [0, 6], maximise=LIST)
-    kept = pp.select(frame, 2, maximise=SENSES)
-    np.testing.assert_array_equal(kept, pp.select(POINTS, 2, maximise=LIST))
+    kept = pp.select(frame, k=2, maximise=SENSES)
+    np.testing.assert_array_equal(kept, pp.select(POINTS, k=2, maximise=LIST))
     np.testing.assert_array_equal(
         pp.ideal_point(frame, maximise=SENSES), pp.ideal_point(POINTS, maximise=LIST)
     )

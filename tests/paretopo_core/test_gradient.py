@@ -52,8 +52,8 @@ def test_no_slope_is_minus_0(objectives):
     boxes = np.zeros((1, objectives)), np.ones((1, objectives))
     for measure in (
         lambda x: pp.hypervolume(x, 3.0, maximise=False),
-        lambda x: pp.expected_hypervolume(x, 3.0, 3, maximise=False),
-        lambda x: pp.hypervolume_improvement(boxes, x, maximise=False).sum(),
+        lambda x: pp.expected_hypervolume(x, 3.0, k=3, maximise=False),
+        lambda x: pp.hypervolume_improvement(x, boxes=boxes, maximise=False).sum(),
     ):
         moving = torch.tensor(points, requires_grad=True)
         measure(moving).backward()

@@ -206,7 +206,9 @@ def test_a_distance_that_overflows_is_never_cut(backend, objectives, count):
         ).all()
         return
     whole = backend.fetch(pp.hypervolume(backend.send(points), ref))
-    drawn = backend.fetch(pp.expected_hypervolume(backend.send(points[:, -3:]), ref, min(count, 3)))
+    drawn = backend.fetch(
+        pp.expected_hypervolume(backend.send(points[:, -3:]), ref, k=min(count, 3))
+    )
     np.testing.assert_allclose(drawn, whole, rtol=1e-12)
     for g, other in ((0, 2.0**-10), (1, 0.5)):
         volume = np.inf if objectives == 1 else np.ldexp(1.7e308 * other, 1)

@@ -36,7 +36,7 @@ def test_small_groups_equal_their_definitions(each_isa, batch):
     points, mask = batch
     agree(each_isa, "pareto_rank", points, mask=mask)
     agree(each_isa, "is_nondominated", points, mask=mask, duplicates="first")
-    agree(each_isa, "pareto_advantage", points, np.ones(points.shape[-1]), mask=mask)
+    agree(each_isa, "pareto_advantage", points, weights=np.ones(points.shape[-1]), mask=mask)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -59,7 +59,7 @@ def test_groups_of_every_shape(each_isa, dtype, objectives):
             for duplicates in ("all", "first"):
                 agree(each_isa, "is_nondominated", values, duplicates=duplicates, **keywords)
             centre = str(rng.choice(["mean", "none", "std", "loo"]))
-            agree(each_isa, "pareto_advantage", values, weights, centre=centre, mask=mask)
+            agree(each_isa, "pareto_advantage", values, weights=weights, centre=centre, mask=mask)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_uncrowded_distances_keep_their_digits(scale):
 def test_gradient_of_expected_hypervolume_has_double_precision():
     torch = pytest.importorskip("torch")
     points = torch.tensor([[0.0], [0.125], [-0.125]], dtype=torch.float64, requires_grad=True)
-    pp.expected_hypervolume(points, 0.25, 1, maximise=False).backward()
+    pp.expected_hypervolume(points, 0.25, k=1, maximise=False).backward()
     np.testing.assert_allclose(points.grad.numpy(), np.full((3, 1), -1 / 3), rtol=1e-15)
 
 
@@ -248,8 +248,10 @@ def test_advantages_of_mixed_scales_equal_the_definition(centre, dtype, case, ot
     with np.errstate(over="ignore"):
         rewards = case[0].astype(dtype)  # float32 takes values to infinity or 0
     weights = np.resize(other[0], rewards.shape[1])
-    expected = definitions.pareto_advantage(rewards, weights, centre=centre)
-    np.testing.assert_array_equal(pp.pareto_advantage(rewards, weights, centre=centre), expected)
+    expected = definitions.pareto_advantage(rewards, weights=weights, centre=centre)
+    np.testing.assert_array_equal(
+        pp.pareto_advantage(rewards, weights=weights, centre=centre), expected
+    )
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -269,10 +271,10 @@ def test_smooth_ranks_of_mixed_scales_equal_the_definition(library, case, sigma,
     wins = np.array([[math.prod(map(win, a, b)) for b in rows] for a in rows])
     expected = (wins * (1 - wins.T) if margin else wins) * (1 - np.eye(len(rows)))
     given_points = pytest.importorskip("torch").from_numpy(points) if library == "torch" else points
-    found = np.asarray(pp.stochastic_dominance(given_points, sigma, margin))
+    found = np.asarray(pp.stochastic_dominance(given_points, sigma=sigma, margin=margin))
     # A probability next to 1 has an absolute error, and so has its complement.
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15 if margin else 1e-300)
-    ranks = np.asarray(pp.stochastic_pareto_rank(given_points, sigma, margin))
+    ranks = np.asarray(pp.stochastic_pareto_rank(given_points, sigma=sigma, margin=margin))
     np.testing.assert_allclose(ranks, 1 + expected.sum(axis=0), rtol=1e-14)
 
 
@@ -291,11 +293,11 @@ VOLUMES = {
     )
 } | {
     "hypervolume_improvement": lambda x, r: pp.hypervolume_improvement(
-        pp.nondominated_boxes(x[1:], r), x[:1]
+        x[:1], boxes=pp.nondominated_boxes(x[1:], r)
     ),
     # Boxes that scale with the points: from the reference, and from the first point.
     "weighted_hypervolume": lambda x, r: pp.weighted_hypervolume(
-        x, [[r, x[0]], [-2 * r, x[0] - 4 * r]], [0.75, -3], r
+        x, r, boxes=[[r, x[0]], [-2 * r, x[0] - 4 * r]], weights=[0.75, -3]
     ),
     "dominated_boxes": lambda x, r: pp.dominated_boxes(x, r).lower - r,
     "gain of an archive": lambda x, r: pp.ParetoArchive(r).extend(x).gains,

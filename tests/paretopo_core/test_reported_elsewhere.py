@@ -134,5 +134,5 @@ def test_truncation_keeps_the_ends():  # Evolutionary.jl PR 141, operon PR 68
     front = np.stack([x, 10 - x], axis=1)
     for order in islice(permutations(range(6)), 0, 720, 37):
         rows = list(order)
-        kept = front[rows][pp.select(front[rows], 3)][:, 0]
+        kept = front[rows][pp.select(front[rows], k=3)][:, 0]
         assert sorted(kept) == [0, 5, 10]

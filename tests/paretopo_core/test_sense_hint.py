@@ -34,7 +34,7 @@ OPERATIONS = {
     "hypervolume_contributions_approx": pp.hypervolume_contributions_approx,
     "hypervolume_hessian": pp.hypervolume_hessian,
     "weighted_hypervolume, boxes per set": lambda x, ref, **more: pp.weighted_hypervolume(
-        x, (np.zeros((1, 1, 3)), np.ones((1, 1, 3))), [1.0], ref, **more
+        x, ref, boxes=(np.zeros((1, 1, 3)), np.ones((1, 1, 3))), weights=[1.0], **more
     ),
 }
 

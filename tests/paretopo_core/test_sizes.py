@@ -52,8 +52,8 @@ def test_sets_around_every_bound(isa, kind, objectives, dtype):
             )
             keywords = {"centre": centre, "mask": mask}
             same(
-                pp.pareto_advantage(values, weights, **keywords),
-                definitions.pareto_advantage(values, weights, **keywords),
+                pp.pareto_advantage(values, weights=weights, **keywords),
+                definitions.pareto_advantage(values, weights=weights, **keywords),
             )
 
 
@@ -122,8 +122,8 @@ def test_batches_are_their_sets(isa, groups, shape):
     same(pp.crowding_distance(values), np.array([pp.crowding_distance(one) for one in values]))
     weights = np.ones(shape[1])
     same(
-        pp.pareto_advantage(values, weights),
-        np.array([pp.pareto_advantage(one, weights) for one in values]),
+        pp.pareto_advantage(values, weights=weights),
+        np.array([pp.pareto_advantage(one, weights=weights) for one in values]),
     )
 
 
@@ -213,7 +213,9 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
     maximise = [m != 1 for m in range(shape[-1])]
     ranks = pp.pareto_rank(hidden, maximise=maximise, mask=mask)
     chosen = pp.is_nondominated(hidden, maximise=maximise, duplicates="first", mask=mask)
-    advantages, own_ranks = pp.pareto_advantage(hidden, weights, mask=mask, return_ranks=True)
+    advantages, own_ranks = pp.pareto_advantage(
+        hidden, weights=weights, mask=mask, return_ranks=True
+    )
     volumes = pp.hypervolume(hidden, 0.1, mask=mask)
     parts = pp.hypervolume_contributions(hidden, 0.1, mask=mask)
     for g in range(shape[0]):
@@ -221,7 +223,7 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
         there = mask[g]
         same(ranks[g][there], pp.pareto_rank(unpadded, maximise=maximise))
         same(chosen[g][there], pp.is_nondominated(unpadded, maximise=maximise, duplicates="first"))
-        same(advantages[g][there], pp.pareto_advantage(unpadded, weights))
+        same(advantages[g][there], pp.pareto_advantage(unpadded, weights=weights))
         same(own_ranks[g][there], pp.pareto_rank(unpadded))
         assert volumes[g] == pytest.approx(float(pp.hypervolume(unpadded, 0.1)), rel=1e-12)
         np.testing.assert_allclose(

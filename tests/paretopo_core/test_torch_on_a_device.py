@@ -20,7 +20,9 @@ from paretopo_core import _torch_calls
 
 STREAM = 0x5EED
 OPERATIONS = calls(set(ON_GPU) - {"pareto_advantage"}) | {
-    "pareto_advantage": lambda x: pp.pareto_advantage(x, [0.3, 0.3, 0.4], return_ranks=True),
+    "pareto_advantage": lambda x: pp.pareto_advantage(
+        x, weights=[0.3, 0.3, 0.4], return_ranks=True
+    ),
 }
 # Neither looks at the numbers of a tensor nor moves them.
 HARMLESS = {

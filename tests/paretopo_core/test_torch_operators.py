@@ -36,12 +36,14 @@ OPERATIONS = calls(
         x, maximise=[True, False, True], mask=mask
     ),
     "pareto_advantage": lambda x, mask: pp.pareto_advantage(
-        x, [0.5, 0.3, 0.2], centre="std", mask=mask
+        x, weights=[0.5, 0.3, 0.2], centre="std", mask=mask
     ),
     "hypervolume, point": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
-    "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(BOXES, x, mask=mask),
+    "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(
+        x, boxes=BOXES, mask=mask
+    ),
     "expected_hypervolume_improvement": lambda x, mask: pp.expected_hypervolume_improvement(
-        BOXES, x, [0.5, 0.1, 0.3], mask=mask
+        x, [0.5, 0.1, 0.3], boxes=BOXES, mask=mask
     ),
 }
 SENSES = {
@@ -60,14 +62,18 @@ TABLE = {name: CALLS[name].run for name in CALLS if name != "crowding_distance, 
     "is_nondominated, violation": lambda x, ref, maximise: pp.is_nondominated(
         x, violation=x[..., 0] - 0.5, maximise=maximise
     ),
-    "pareto_advantage": lambda x, ref, maximise: pp.pareto_advantage(x, np.array([0.5, 0.2])),
-    "stochastic_dominance": lambda x, ref, maximise: pp.stochastic_dominance(x, 0.1, 0.2),
+    "pareto_advantage": lambda x, ref, maximise: pp.pareto_advantage(
+        x, weights=np.array([0.5, 0.2])
+    ),
+    "stochastic_dominance": lambda x, ref, maximise: pp.stochastic_dominance(
+        x, sigma=0.1, margin=0.2
+    ),
     "hypervolume_improvement, arrays": lambda x, ref, maximise: pp.hypervolume_improvement(
-        (np.zeros((1, 2)), np.ones((1, 2))), x, maximise=maximise
+        x, boxes=(np.zeros((1, 2)), np.ones((1, 2))), maximise=maximise
     ),
     "expected_hypervolume_improvement, arrays": lambda x, ref, maximise: (
         pp.expected_hypervolume_improvement(
-            (np.zeros((1, 2)), np.ones((1, 2))), x, np.array([0.5, 0.1]), maximise=maximise
+            x, np.array([0.5, 0.1]), boxes=(np.zeros((1, 2)), np.ones((1, 2))), maximise=maximise
         )
     ),
 }
@@ -258,7 +264,7 @@ def test_composed_functions_compute_in_the_dtype_of_the_core(dtype, form):
 @pytest.mark.parametrize("name", [*COMPOSED, "stochastic_pareto_rank", "violation", "ideal"])
 def test_traced_integers_that_float64_cannot_hold_are_refused(name, form):
     run = COMPOSED | {
-        "stochastic_pareto_rank": lambda x: pp.stochastic_pareto_rank(x, 0.3),
+        "stochastic_pareto_rank": lambda x: pp.stochastic_pareto_rank(x, sigma=0.3),
         "violation": lambda x: pp.is_nondominated(x * 0.0, violation=x),
         "ideal": lambda x: pp.normalise(x * 0.0, ideal=x[0]),
     }
@@ -269,7 +275,7 @@ def test_traced_integers_that_float64_cannot_hold_are_refused(name, form):
 
 def test_advantages_and_ranks_come_together():
     def step(x):
-        return pp.pareto_advantage(x, torch.tensor([0.5, 0.3, 0.2]), return_ranks=True)
+        return pp.pareto_advantage(x, weights=torch.tensor([0.5, 0.3, 0.2]), return_ranks=True)
 
     compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
     for ours, theirs in zip(compiled(points()), step(points()), strict=True):
@@ -351,8 +357,8 @@ def test_compiled_forward_derivatives_are_not_lost():
 
 def test_smooth_ranks_compile():
     compiled = torch.compile(
-        lambda x: pp.stochastic_pareto_rank(x, 0.3), backend="aot_eager", fullgraph=True
+        lambda x: pp.stochastic_pareto_rank(x, sigma=0.3), backend="aot_eager", fullgraph=True
     )
     x = points("float64")
-    torch.testing.assert_close(compiled(x), pp.stochastic_pareto_rank(x, 0.3))
-    np.testing.assert_allclose(compiled(x).numpy(), pp.stochastic_pareto_rank(x.numpy(), 0.3))
+    torch.testing.assert_close(compiled(x), pp.stochastic_pareto_rank(x, sigma=0.3))
+    np.testing.assert_allclose(compiled(x).numpy(), pp.stochastic_pareto_rank(x.numpy(), sigma=0.3))

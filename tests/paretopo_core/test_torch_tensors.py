@@ -21,9 +21,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning") 
 BOXES = pp.nondominated_boxes(np.eye(3) / 2 + 0.2, 0.1)
 TWICE = ("hypervolume", "hypervolume_gradient", "hypervolume_contributions")
 MEASURES = calls((*TWICE, "expected_hypervolume", "uncrowded_contributions"), ref=0.1) | {
-    "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(BOXES, x, **more),
+    "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(x, boxes=BOXES, **more),
     "expected_hypervolume_improvement": lambda x, **more: pp.expected_hypervolume_improvement(
-        BOXES, x, 0.5, **more
+        x, 0.5, boxes=BOXES, **more
     ),
 }
 ONCE = [name for name in MEASURES if name not in TWICE]
@@ -128,8 +128,8 @@ class TestClasses:
             for call in (
                 lambda x: pp.hypervolume(x, gone),
                 lambda x: pp.hypervolume_contributions(x, gone),
-                lambda x: pp.expected_hypervolume(x, freed(torch.zeros(4, 3)), 2),
-                lambda x: pp.pareto_advantage(x, gone),
+                lambda x: pp.expected_hypervolume(x, freed(torch.zeros(4, 3)), k=2),
+                lambda x: pp.pareto_advantage(x, weights=gone),
             ):
                 with pytest.raises(
                     TypeError, match=r"(ref|weights|maximise) (is a Tensor|must be)"
@@ -201,8 +201,10 @@ class TestTransformations:
             torch.testing.assert_close(
                 numbers, torch.stack([measure(x[0], float(r)) for r in refs[:, 0]])
             )
-        expected = torch.stack([pp.pareto_advantage(x[i], refs[i]) for i in range(3)])
-        torch.testing.assert_close(torch.vmap(pp.pareto_advantage)(x, refs), expected)
+        expected = torch.stack([pp.pareto_advantage(x[i], weights=refs[i]) for i in range(3)])
+        torch.testing.assert_close(
+            torch.vmap(lambda y, w: pp.pareto_advantage(y, weights=w))(x, refs), expected
+        )
 
     def test_traces_record_the_operation(self, operation):
         from torch.fx.experimental.proxy_tensor import make_fx
@@ -294,9 +296,9 @@ class TestTransformations:
     def test_weights_that_require_grad_are_refused(self):
         weights = torch.ones(3, requires_grad=True)
         with pytest.raises(NotImplementedError, match="pareto_advantage has no derivative"):
-            pp.pareto_advantage(points(), weights).sum().backward()
+            pp.pareto_advantage(points(), weights=weights).sum().backward()
         with pytest.raises(TypeError, match=r"weights requires a gradient.*weights\.detach\(\)"):
-            pp.pareto_advantage(points().numpy(), weights)
+            pp.pareto_advantage(points().numpy(), weights=weights)
         with pytest.raises(TypeError, match=r"ref requires a gradient"):
             pp.hypervolume(points().numpy(), weights)
         with pytest.raises(TypeError, match=r"point requires a gradient"):
@@ -306,8 +308,8 @@ class TestTransformations:
     def test_smooth_ranks(self, transformed):
         x = points()
         torch.testing.assert_close(
-            transformed(lambda y: pp.stochastic_pareto_rank(y, 0.3))(x),
-            pp.stochastic_pareto_rank(x, 0.3),
+            transformed(lambda y: pp.stochastic_pareto_rank(y, sigma=0.3))(x),
+            pp.stochastic_pareto_rank(x, sigma=0.3),
         )
 
 
@@ -327,7 +329,7 @@ class TestSlopesInTheReference:
         measure = {
             "hypervolume": pp.hypervolume,
             "hypervolume_contributions": pp.hypervolume_contributions,
-            "expected_hypervolume": lambda y, r, **more: pp.expected_hypervolume(y, r, 3, **more),
+            "expected_hypervolume": lambda y, r, **more: pp.expected_hypervolume(y, r, k=3, **more),
         }[name]
 
         def measured(y, r):

@@ -74,7 +74,7 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
             yield "pareto_rank", pp.pareto_rank(given, mask=kept)
             yield "is_nondominated", pp.is_nondominated(given, mask=kept, duplicates="first")
             for centre in ("mean", "none", "std", "loo"):
-                advantages = pp.pareto_advantage(given, weights, centre=centre, mask=kept)
+                advantages = pp.pareto_advantage(given, weights=weights, centre=centre, mask=kept)
                 yield "pareto_advantage", advantages
     violation = np.maximum(values[..., 0] - 0.5, 0)
     yield "pareto_rank violation", pp.pareto_rank(values, violation=violation, n_below=2)
@@ -91,7 +91,7 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
         yield "hypervolume_gradient", pp.hypervolume_gradient(values, _REF, mask=mask)
     if points <= 16 and objectives <= 3:
         for k in {1, min(4, points)}:
-            yield "expected_hypervolume", pp.expected_hypervolume(values, _REF, k, mask=mask)
+            yield "expected_hypervolume", pp.expected_hypervolume(values, _REF, k=k, mask=mask)
             yield "hypervolume_advantage", pp.hypervolume_advantage(values, _REF, k=k, mask=mask)
 
 
@@ -109,10 +109,10 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
         yield "hypervolume_hessian", tuple(pp.hypervolume_hessian(values, _REF, mask=mask))
     yield "uncrowded_contributions", pp.uncrowded_contributions(values, _REF, mask=mask)
     for method in ("greedy", "greedy_removal", *(["exact"] if objectives == 2 else [])):
-        subset = pp.hypervolume_subset(values, k, _REF, method=method)
+        subset = pp.hypervolume_subset(values, _REF, k=k, method=method)
         yield f"hypervolume_subset {method}", subset
-    yield "select crowding", pp.select(values, k)
-    yield "select hypervolume", pp.select(values, k, "hypervolume", ref=_REF)
+    yield "select crowding", pp.select(values, k=k)
+    yield "select hypervolume", pp.select(values, k=k, method="hypervolume", ref=_REF)
     if objectives == 2:
         yield "r2_indicator", pp.r2_indicator(values, 1.5, mask=mask)
     if points <= 16 and objectives <= 4:
@@ -120,7 +120,7 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
         yield "nondominated_boxes", tuple(boxes)
         yield "dominated_boxes", tuple(pp.dominated_boxes(values, _REF, mask=mask))
         candidates = values[:, :2] + 0.25
-        yield "hypervolume_improvement", pp.hypervolume_improvement(boxes, candidates)
+        yield "hypervolume_improvement", pp.hypervolume_improvement(candidates, boxes=boxes)
 
 
 def _of_single_sets() -> Iterator[Any]:
@@ -138,7 +138,7 @@ def _of_single_sets() -> Iterator[Any]:
     crowd = rng.random((80, 3))
     yield (
         "select reference_directions",
-        pp.select(crowd, 30, "reference_directions", directions=directions, seed=3),
+        pp.select(crowd, k=30, method="reference_directions", directions=directions, seed=3),
     )
     for objectives in (2, 3):
         runs = rng.integers(0, 12, (60, objectives)).astype(float)

@@ -17,7 +17,7 @@ _RANKS: dict[str, Callable[..., Any]] = {
     "is_nondominated": lambda x, **kw: pp.is_nondominated(x, duplicates="first", **kw),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda x, **kw: pp.pareto_advantage(
-        x, np.linspace(0.1, 1, x.shape[-1]), centre="std", return_ranks=True, **kw
+        x, weights=np.linspace(0.1, 1, x.shape[-1]), centre="std", return_ranks=True, **kw
     ),
 }
 _VOLUMES: dict[str, Callable[..., Any]] = {
@@ -29,7 +29,7 @@ _VOLUMES: dict[str, Callable[..., Any]] = {
     ),
 }
 _GRIDS: dict[str, Callable[..., Any]] = {
-    "expected_hypervolume": lambda x, **kw: pp.expected_hypervolume(x, -0.5, 3, **kw),
+    "expected_hypervolume": lambda x, **kw: pp.expected_hypervolume(x, -0.5, k=3, **kw),
     "hypervolume_advantage": lambda x, **kw: pp.hypervolume_advantage(x, -0.5, k=3, **kw),
 }
 

@@ -70,8 +70,8 @@ def _without_sense(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, ref, maximise=True, mask=None: function(x, ref, mask=mask)
 
 
-def _choose(function: Callable[..., Any], *arguments: Any, **fixed: Any) -> Callable[..., Any]:
-    return lambda x, ref, **more: function(x, 2, *arguments, ref=ref, **fixed, **more)
+def _choose(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
+    return lambda x, ref, **more: function(x, k=2, ref=ref, **fixed, **more)
 
 
 CALLS: dict[str, Call] = {
@@ -103,14 +103,14 @@ CALLS: dict[str, Call] = {
     "hypervolume_contributions": Call(pp.hypervolume_contributions, "point", on_gpu=True),
     "uncrowded_contributions": Call(pp.uncrowded_contributions, "point"),
     "expected_hypervolume": Call(
-        lambda x, ref, **more: pp.expected_hypervolume(x, ref, 2, **more), "set", on_gpu=True
+        lambda x, ref, **more: pp.expected_hypervolume(x, ref, k=2, **more), "set", on_gpu=True
     ),
     "hypervolume_approx": Call(
         lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, **more).volume, "set"
     ),
     "weighted_hypervolume": Call(
         lambda x, ref, **more: pp.weighted_hypervolume(
-            x, _boxes_and_points(x), [0.5, -2.0, 1.0], ref, **more
+            x, ref, boxes=_boxes_and_points(x), weights=[0.5, -2.0, 1.0], **more
         ),
         "set",
     ),
@@ -121,10 +121,10 @@ CALLS: dict[str, Call] = {
         lambda x, ref, **more: pp.dominated_boxes(x, ref, **more).counts, "set"
     ),
     "hypervolume_improvement": Call(
-        lambda x, ref, **more: pp.hypervolume_improvement(_box(x), x, **more), "set"
+        lambda x, ref, **more: pp.hypervolume_improvement(x, boxes=_box(x), **more), "set"
     ),
     "expected_hypervolume_improvement": Call(
-        lambda x, ref, **more: pp.expected_hypervolume_improvement(_box(x), x, 0.5, **more),
+        lambda x, ref, **more: pp.expected_hypervolume_improvement(x, 0.5, boxes=_box(x), **more),
         "point",
     ),
     **{
@@ -139,19 +139,19 @@ CALLS: dict[str, Call] = {
         _choose(pp.hypervolume_subset, method="greedy_removal"), "chosen"
     ),
     "hypervolume_subset, exact": Call(_choose(pp.hypervolume_subset, method="exact"), "chosen"),
-    "select": Call(lambda x, ref, **more: pp.select(x, 2, **more), "chosen"),
+    "select": Call(lambda x, ref, **more: pp.select(x, k=2, **more), "chosen"),
     "select, crowding_removal": Call(
-        lambda x, ref, **more: pp.select(x, 2, "crowding_removal", **more), "chosen"
+        lambda x, ref, **more: pp.select(x, k=2, method="crowding_removal", **more), "chosen"
     ),
-    "select, hypervolume": Call(_choose(pp.select, "hypervolume"), "chosen"),
+    "select, hypervolume": Call(_choose(pp.select, method="hypervolume"), "chosen"),
     "select, directions": Call(
         lambda x, ref, **more: pp.select(
-            x, 2, "reference_directions", directions=np.eye(len(weights(x))), **more
+            x, k=2, method="reference_directions", directions=np.eye(len(weights(x))), **more
         ),
         "chosen",
     ),
     "pareto_advantage": Call(
-        _without_sense(lambda x, ref, mask: pp.pareto_advantage(x, weights(x), mask=mask)),
+        _without_sense(lambda x, ref, mask: pp.pareto_advantage(x, weights=weights(x), mask=mask)),
         "point",
         on_gpu=True,
     ),
@@ -161,7 +161,7 @@ CALLS: dict[str, Call] = {
         on_gpu=True,
     ),
     "stochastic_pareto_rank": Call(
-        _without_sense(lambda x, ref, mask: pp.stochastic_pareto_rank(x, 0.3)), "point"
+        _without_sense(lambda x, ref, mask: pp.stochastic_pareto_rank(x, sigma=0.3)), "point"
     ),
 }
 ON_GPU = [name for name, call in CALLS.items() if call.on_gpu]

@@ -94,7 +94,7 @@ def select(
     ):
         return _select_any(rank_i_loss_vals, rank_i_indices, subset_size, reference_point)
     chosen = pp.hypervolume_subset(
-        rank_i_loss_vals, subset_size, ref=reference_point, maximise=False
+        rank_i_loss_vals, ref=reference_point, k=subset_size, maximise=False
     )
     return rank_i_indices[chosen]
 

@@ -197,9 +197,9 @@ def whv_rect(
     return float(
         pp.weighted_hypervolume(
             rows,
-            (np.minimum(*corners), np.maximum(*corners)),
-            boxes[:, -1],
             corner_of(ref, rows),
+            boxes=(np.minimum(*corners), np.maximum(*corners)),
+            weights=boxes[:, -1],
             maximise=senses_of(maximise, objectives),
         )
     )
