@@ -80,9 +80,7 @@ def refuse_call(extra: tuple[Never, ...], wrong: Mapping[str, Any]) -> NoReturn:
 
 
 def _suggest(name: str, value: Any, known: list[str]) -> str:
-    if name.lower() in {*_SENSES, "maximise"} and "maximise" not in known:
-        return "larger is always better: negate an objective that should be small"
-    if name.lower() in _SENSES:
+    if name.lower() in _SENSES and "maximise" in known:
         turned = _turn(value) if _SENSES[name.lower()] else value
         return "pass maximise=" + ("" if turned is None else repr(turned))
     for right, (meaning, synonyms) in _SYNONYMS.items():

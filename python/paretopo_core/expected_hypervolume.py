@@ -87,6 +87,7 @@ def hypervolume_advantage(
     *extra: Never,
     k: int = 1,
     centre: Centre = "exact",
+    maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.floating[Any]]:
@@ -108,8 +109,8 @@ def hypervolume_advantage(
     rollouts gain by covering the front, and equal rollouts share their contribution.
 
     Args:
-        rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy array, a
-            list, a torch tensor on CPU or CUDA, or another array on a GPU.
+        rewards: shape (..., points, objectives), any real dtype; a NumPy array, a list,
+            a torch tensor on CPU or CUDA, or another array on a GPU.
         ref: the reference point, as for :func:`expected_hypervolume`.
         k: from 1 to ``points``. If a group has fewer present rollouts, k is their number.
         centre: the baseline subtracted from m_i:
@@ -122,6 +123,7 @@ def hypervolume_advantage(
             - ``"loo"``: the mean of m of the *other* rollouts; the same as "exact" for k = 1.
             - ``"std"``: as "exact", then (A - mean(A)) / (std(A) + 1e-6), std with n - 1, as in
               GRPO.
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
@@ -150,7 +152,7 @@ def hypervolume_advantage(
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
     code = _CENTRES[choice_of(centre, "centre", _CENTRES)]
-    return ADVANTAGE.answer(rewards, True, mask, ref, k, code)
+    return ADVANTAGE.answer(rewards, maximise, mask, ref, k, code)
 
 
 def _check_k(batch: Batch, k: Any, name: str = "points") -> int:

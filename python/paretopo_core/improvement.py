@@ -284,7 +284,8 @@ def weighted_hypervolume(
 
     Args:
         points: shape (..., points, objectives), as for :func:`paretopo_core.hypervolume`.
-        ref: the reference point, a number or shape (objectives,), finite.
+        ref: the reference point, finite: a number, shape (objectives,), or (..., objectives) for
+            one per set.
         boxes: as (lower, upper), shape (..., boxes, objectives) each, in the objectives' units; an
             end may be infinite. A :class:`paretopo_core.Boxes` also works. Leading dimensions of
             boxes and points are broadcast.
@@ -337,11 +338,16 @@ def _compose_weighted(
     objectives = lower.shape[-1]
     if is_tensor(lower):
         library, is_more = frame.library, frame.signs(lower.dtype) > 0
-        corner = frame.doubles(ref, "ref").expand(objectives)
+        corner = frame.doubles(ref, "ref")
     else:
         _finite_weights(numbers)  # the core takes plain arrays unchecked
         library, is_more = np, senses_of(maximise, objectives)
-        corner = vector_of(ref, objectives, "ref", scalar=True)
+        corner = numbers_of(ref, "ref")
+        if corner.ndim < 2:
+            corner = vector_of(corner, objectives, "ref", scalar=True)
+        else:
+            Batch.of(frame.points).check_per_group(corner, "ref")
+    corner = corner[..., None, :] if corner.ndim > 1 else corner
     lower, upper = (  # clipped at the corner
         library.where(is_more, library.maximum(ends, corner), library.minimum(ends, corner))
         for ends in (lower, upper)

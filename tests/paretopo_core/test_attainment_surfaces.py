@@ -52,6 +52,8 @@ def test_percentiles_are_levels():
         assert surfaces.percentiles.tolist() == [percentile]
     both = pp.attainment_surfaces(points, [0, 1, 2], percentiles=[1, 2])
     assert both.points.tolist() == [[3, 3], [3, 3]]
+    masked = pp.attainment_surfaces([*points, [9, np.nan]], [0, 1, 2, 3], mask=[True] * 3 + [False])
+    np.testing.assert_array_equal(masked.points, pp.attainment_surfaces(points, [0, 1, 2]).points)
     empty = pp.attainment_surfaces(np.empty((0, 2)), [])
     assert empty.points.shape == (0, 2)
     assert pp.attainment_surfaces(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)

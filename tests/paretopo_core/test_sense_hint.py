@@ -28,7 +28,7 @@ OPERATIONS = {
             "weighted_hypervolume",
         ),
         *("hypervolume_approx", "expected_hypervolume", "nondominated_boxes", "dominated_boxes"),
-        *("hypervolume_subset", "select, hypervolume"),
+        *("hypervolume_subset", "select, hypervolume", "hypervolume_advantage"),
     )
 } | {
     "hypervolume_contributions_approx": pp.hypervolume_contributions_approx,
@@ -62,12 +62,6 @@ def test_masked_points_do_not_count(name):
     mask = np.arange(7) < 6
     assert len(heard(OPERATIONS[name], points, 1.1, mask=mask)) == 1
     assert heard(OPERATIONS[name], points, 1.1) == []
-
-
-def test_advantages_without_maximise_ask_for_other_signs():
-    (text,) = heard(pp.hypervolume_advantage, POINTS, 1.1)
-    assert "with all numbers negated every one would be" in text
-    assert heard(pp.hypervolume_advantage, -POINTS, -1.1) == []
 
 
 def test_uncrowded_contributions_are_meant_for_points_beyond_the_reference():

@@ -66,10 +66,6 @@ def _without_ref(function: Callable[..., Any], **fixed: Any) -> Callable[..., An
     return lambda x, ref, **more: function(x, **fixed, **more)
 
 
-def _without_sense(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, ref, maximise=True, mask=None: function(x, ref, mask=mask)
-
-
 def _choose(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
     return lambda x, ref, **more: function(x, k=2, ref=ref, **fixed, **more)
 
@@ -151,18 +147,16 @@ CALLS: dict[str, Call] = {
         "chosen",
     ),
     "pareto_advantage": Call(
-        _without_sense(lambda x, ref, mask: pp.pareto_advantage(x, weights=weights(x), mask=mask)),
+        lambda x, ref, **more: pp.pareto_advantage(x, weights=weights(x), **more),
         "point",
         on_gpu=True,
     ),
     "hypervolume_advantage": Call(
-        _without_sense(lambda x, ref, mask: pp.hypervolume_advantage(x, ref, k=2, mask=mask)),
+        lambda x, ref, **more: pp.hypervolume_advantage(x, ref, k=2, **more),
         "point",
         on_gpu=True,
     ),
-    "stochastic_pareto_rank": Call(
-        _without_sense(lambda x, ref, mask: pp.stochastic_pareto_rank(x, sigma=0.3)), "point"
-    ),
+    "stochastic_pareto_rank": Call(_without_ref(pp.stochastic_pareto_rank, sigma=0.3), "point"),
 }
 ON_GPU = [name for name, call in CALLS.items() if call.on_gpu]
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core as pp
+from paretopo_core import minimise
 from paretopo_core.compat import moocore
 
 Bools = NDArray[np.bool_]
@@ -54,6 +55,7 @@ gain = pp.hypervolume(points, 0) - pp.hypervolume(points, 1)
 print(float(gain), gain > 0, gain.round(3), number)
 
 # Two arguments whose leading dimensions are broadcast.
+assert_type(minimise.hypervolume(points, 3, maximise=[True, False]), Volume)
 assert_type(pp.inverted_generational_distance(points, rows), Volume)
 assert_type(pp.inverted_generational_distance_plus(points, rows, p=2.0), Volume)
 assert_type(pp.generational_distance(points, rows), Volume)
