@@ -181,6 +181,7 @@ def make_stub() -> str:
         "PandasFrame",
         "Points",
         "PolarsFrame",
+        "Rng",
         "TensorLike",
         "Vector",
     )

@@ -155,7 +155,7 @@ class Paretopo:
 
     def archive_add(self, case: Case) -> Work:
         """The archive with its members is restored before every run."""
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         full = pp.ParetoArchive(case.ref, maximise=False)
         for point in case.doubles[: case.points]:
             full.add(point)
@@ -169,7 +169,7 @@ class Paretopo:
 
     def archive_bounded(self, case: Case) -> Work:
         """A full archive; every newcomer, or a member, leaves."""
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         archive = pp.ParetoArchive(case.ref, maximise=False, capacity=case.points)
         archive.extend(case.doubles[: case.points])
         state = archive.state_dict()
@@ -199,7 +199,7 @@ class Paretopo:
         """Put the data, or their negative, where they are to be used."""
         if case.is_on_gpu:
             return sign * to_tensor(case)
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         return case.data if sign == 1 else sign * case.data
 
 
@@ -233,7 +233,7 @@ class ParetopoTensor(Paretopo):
     """The public functions, called with tensors on the CPU."""
 
     def _place(self, case: Case, sign: int = 1) -> Any:
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         return sign * to_tensor(case)
 
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "cpu/quality/normalise.hpp"
 #include "cpu/ranking/epsilon_boxes.hpp"
 #include "cpu/ranking/fronts.hpp"
+#include "cpu/runtime/memory_limit.hpp"
 #include "cpu/subsets/subsets.hpp"
 #include "ops.hpp"
 
@@ -163,17 +163,16 @@ const auto run_filter_boxes = [](auto batch, const double* sides, std::uint8_t* 
 };
 
 // Returns boxes: lower and upper corners, (..., padded, objectives), and counts, (...). Their
-// number depends on the points, so that the result is allocated after the search. `most_bytes`
-// None: the core's limit.
+// number depends on the points, so that the result is allocated after the search.
 py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximise, py::handle mask,
-                        py::handle ref, std::optional<std::int64_t> most_bytes) {
+                        py::handle ref) {
     Call call;
     Corners::Taken taken;
     if (!call.take(values.ptr(), maximise.ptr(), mask.ptr())) return py::none();
     if (!Corners{}.take(ref.ptr(), call, taken)) return py::none();
     const auto [at, per_group] = Corners::pass(taken);
     const References from{at, per_group};
-    const std::int64_t most = most_bytes.value_or(cpu::kMaxBoxBytes);
+    const std::int64_t most = cpu::most_bytes();
     std::vector<cpu::Boxes> boxes;
     std::int64_t padded = 0;
     Refusal refusal;
@@ -206,11 +205,11 @@ py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximi
 
 Operation boxes_operation(const char* name, cpu::Region region) {
     const auto call = [region](py::handle values, py::handle maximise, py::handle mask,
-                               py::handle ref, std::optional<std::int64_t> most_bytes) {
-        return answer_boxes(region, values, maximise, mask, ref, most_bytes);
+                               py::handle ref) {
+        return answer_boxes(region, values, maximise, mask, ref);
     };
     const auto corners = py::make_tuple("boxes", "float64");
-    return {name, describe(takes(Corners{"ref"}, Places{"most_bytes"})),
+    return {name, describe(takes(Corners{"ref"})),
             py::make_tuple(corners, corners, py::make_tuple("set", "int64")), false,
             py::cpp_function(call, py::name(name))};
 }
@@ -265,8 +264,6 @@ void bind_operations(py::module_& m) {
     m.attr("INDICATORS") = names(cpu::kIndicatorNames);
     m.attr("SUBSET_METHODS") = names(cpu::kSubsetMethodNames);
     m.attr("CUTS") = names(cpu::kCutNames);
-    m.attr("MOST_BOX_BYTES") = cpu::kMaxBoxBytes;
-    m.attr("MOST_CHOICE_BYTES") = cpu::kMaxChoiceBytes;
 
     using Array = Rows<Doubles>;
     using Code = Given<Centre>;

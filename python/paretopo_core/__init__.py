@@ -14,6 +14,7 @@ np.float64(3.0)
 from paretopo_core import _interpreter  # noqa: F401
 from paretopo_core._core import __version__
 from paretopo_core._sense_hint import SenseWarning
+from paretopo_core._settings import Setting
 from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
@@ -46,7 +47,8 @@ from paretopo_core.indicators import (
     inverted_generational_distance_plus,
     r2_indicator,
 )
-from paretopo_core.isa import get_isa, set_isa
+from paretopo_core.isa import get_isa, isa
+from paretopo_core.memory import memory_limit
 from paretopo_core.normalise import (
     ideal_point,
     knee_points,
@@ -57,7 +59,7 @@ from paretopo_core.normalise import (
 from paretopo_core.plotting import plot_front
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.subsets import hypervolume_subset, reference_directions, select
-from paretopo_core.threads import get_num_threads, set_num_threads
+from paretopo_core.threads import get_threads, threads
 from paretopo_core.uncrowded import uncrowded_contributions
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "HypervolumeEstimate",
     "ParetoArchive",
     "SenseWarning",
+    "Setting",
     "SparseHessian",
     "__version__",
     "accelerate",
@@ -81,7 +84,7 @@ __all__ = [
     "generational_distance",
     "generational_distance_plus",
     "get_isa",
-    "get_num_threads",
+    "get_threads",
     "hypervolume",
     "hypervolume_advantage",
     "hypervolume_approx",
@@ -95,7 +98,9 @@ __all__ = [
     "inverted_generational_distance",
     "inverted_generational_distance_plus",
     "is_nondominated",
+    "isa",
     "knee_points",
+    "memory_limit",
     "nadir_point",
     "nondominated_boxes",
     "normalise",
@@ -107,10 +112,9 @@ __all__ = [
     "reference_directions",
     "reference_point",
     "select",
-    "set_isa",
-    "set_num_threads",
     "stochastic_dominance",
     "stochastic_pareto_rank",
+    "threads",
     "uncrowded_contributions",
     "weighted_hypervolume",
 ]

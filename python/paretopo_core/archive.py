@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Never, overload
 
@@ -29,7 +27,7 @@ _MAX_OBJECTIVES = 2**31 - 1
 
 
 class Additions(NamedTuple):
-    """The result of :meth:`~paretopo_core.ParetoArchive.extend`, in the order of the points."""
+    """The result of ``extend`` and ``merge``, in the order of the points."""
 
     gains: NDArray[np.float64]  # (points,)
     joined: NDArray[np.bool_]  # (points,): became a member, even if a later point dominates it
@@ -147,13 +145,11 @@ class ParetoArchive:
             if width == 0:
                 raise ValueError("ref must have one number per objective, got none")
             if numbers.ndim == 0:
-                warnings.warn(
-                    f"ParetoArchive({numbers:g}) has one objective, with the reference point "
-                    f"[{numbers:g}]: pass one number per objective, such as [0, 0], or that list",
-                    UserWarning,
-                    stacklevel=2,
+                raise ValueError(
+                    f"ref must have one number per objective, got {numbers:g}: pass ref="
+                    f"[{numbers:g}] for one objective, or objectives= for no reference point"
                 )
-            self._ref = vector_of(numbers, width, "ref", scalar=width == 1)
+            self._ref = vector_of(numbers, width, "ref", scalar=False)
         self._width = width
         senses = in_order(maximise, self._names, "maximise")
         self._sign = signs_of(minimised_bits(senses, width), width)
@@ -168,6 +164,7 @@ class ParetoArchive:
         sides = in_order(epsilon, self._names, "epsilon")
         self._epsilon = None if sides is None else positive_vector(sides, width)
         self._core = self._new_core(flag_of(keep_history, "keep_history"))
+        self._snapshot: tuple[Any, NDArray[np.float64]] = (None, np.empty((0, width)))
 
     def _new_core(self, keeps_history: bool) -> _core.Archive:
         return _core.Archive(
@@ -221,8 +218,20 @@ class ParetoArchive:
 
     @property
     def points(self) -> NDArray[np.float64]:
-        """The members in the order of their arrival, shape (members, objectives), copied."""
-        return self._core.members().reshape(-1, self._width)
+        """The members in the order of their arrival, shape (members, objectives), read-only.
+
+        It is a snapshot, and the same array until the archive changes.
+        """
+        core = self._core
+        # Additions only grow, and between two of them the members only become fewer.
+        state = core, core.additions(), core.size()
+        known, points = self._snapshot
+        if known != state:
+            points = core.members().reshape(-1, self._width)
+            points.flags.writeable = False
+            if state == (core, core.additions(), len(points)):  # no other thread came between
+                self._snapshot = state, points
+        return points
 
     @property
     def indices(self) -> NDArray[np.int64]:
@@ -349,7 +358,10 @@ class ParetoArchive:
         return f"<code>{escape(repr(self))}</code><table>{''.join(lines)}</table>{more}"
 
     def add(self, point: Vector, payload: Any = None) -> float:
-        """Add a point; return by how much it raises the hypervolume.
+        """Add a point; return its gain: by how much it raises the hypervolume.
+
+        A float, because a result as of :meth:`extend`, which adds one point too, costs a fifth of
+        the call.
 
         The result is 0.0 or more. It can be negative for a bounded archive, in which another member
         may leave for the point. Without ``ref`` it is NaN. A member beyond the reference also gains
@@ -462,8 +474,8 @@ class ParetoArchive:
         if not self._core.remove(row):
             raise ValueError(f"point is no member: {row.tolist()}")
 
-    def merge(self, other: ParetoArchive) -> float:
-        """Add the members of another archive, with their payloads; return the sum of their gains.
+    def merge(self, other: ParetoArchive) -> Additions:
+        """Add the members of another archive with their payloads, as :meth:`extend` does.
 
         Args:
             other: an archive of the same objectives and senses, names in any order; its reference
@@ -486,9 +498,9 @@ class ParetoArchive:
                 f"other has objectives of the senses maximise={senses}, this archive has "
                 f"{self.maximise}"
             )
-        volume = math.fsum(self.extend(points, payloads).gains.tolist())
+        additions = self.extend(points, payloads)
         self._names = self._names or other._names
-        return volume
+        return additions
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that is needed to continue: plain JSON values, and the payloads unchanged."""
@@ -697,7 +709,7 @@ class ParetoArchive:
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_core": self._core.state()}
+        return {**self.__dict__, "_core": self._core.state(), "_snapshot": (None, None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -434,7 +434,7 @@ def select(
     method: str = "crowding",
     ref: Array | float = 0.0,
     directions: Array | None = None,
-    seed: int = 0,
+    rng: int = 0,
     maximise: Maximise = True,
     mask: Mask = None,
 ) -> Array:
@@ -469,7 +469,7 @@ def select(
             by_front = kept[np.argsort(ranks[kept], kind="stable")]
             together = -values[np.concatenate([by_front, last])]
             leading = int((ranks == 0).sum())
-            rows = _niche(together, len(kept), leading, wanted, np.asarray(directions), seed)
+            rows = _niche(together, len(kept), leading, wanted, np.asarray(directions), rng)
         return sorted([*kept.tolist(), *last[rows].tolist()])
 
     return _each_choice(survivors, points, k, mask, _corners(points, np.asarray(ref)))

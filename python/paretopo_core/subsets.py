@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import MAX_WHOLE, check_seed, choice_of, numbers_of, whole_number
+from paretopo_core._numbers import MAX_WHOLE, choice_of, numbers_of, seed_of, whole_number
 from paretopo_core._operation import Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise
-from paretopo_core._types import Array, Mask, Points, Vector
+from paretopo_core._types import Array, Mask, Points, Rng, Vector
+from paretopo_core.memory import name_limit
 
 SubsetMethod = Literal["greedy", "greedy_removal", "exact"]
 SelectionMethod = Literal[
@@ -86,7 +87,8 @@ def hypervolume_subset(
         ValueError: as :func:`paretopo_core.hypervolume`; ``k`` out of range; an unknown
             ``method``, or "exact" for more than 2 objectives; points on a GPU.
         TypeError: as there; ``k`` no integer.
-        MemoryError: "exact" would need more than 4 GiB: 4 bytes for each of k · (n - k) choices.
+        MemoryError: "exact" would need more than :func:`memory_limit` allows: 4 bytes for each of
+            k · (n - k) choices.
 
     Cost: the gain of a point is measured again only if it could be the next one. With 2 objectives,
     each greedy method usually costs O(n log n), and "exact" O(n · k). With more objectives, each
@@ -118,7 +120,7 @@ def select(
     method: SelectionMethod = "crowding",
     ref: Vector | None = None,
     directions: ArrayLike | None = None,
-    seed: int = 0,
+    rng: Rng = None,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -150,8 +152,9 @@ def select(
         directions: for "reference_directions", shape (directions, objectives): none negative, none
             all zero; of any length. All sets share them. They are distances from the ideal point in
             the worse direction, for either sense. See :func:`reference_directions`.
-        seed: of the random numbers, from 0 to 2⁶³ - 1. Each set uses the same seed, so a set has
-            the same survivors in a batch and in a call of its own.
+        rng: of the random choices of "reference_directions": a seed from 0 to 2⁶³ - 1, a
+            ``numpy.random.Generator``, or None for other choices each time. Each set uses the same
+            seed, so a set has the same survivors in a batch and in a call of its own.
         maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which never survives.
 
@@ -161,12 +164,12 @@ def select(
         points, and among points with equal contributions, the earlier ones survive.
 
     Raises:
-        ValueError: wrong shape of an argument; ``k`` or ``seed`` out of range; an unknown
+        ValueError: wrong shape of an argument; ``k`` or ``rng`` out of range; an unknown
             ``method``; ``ref`` or ``directions`` missing although the method needs them, or given
             although it does not; a point that is NaN, or infinite on the better side, with
             "hypervolume", or not finite with "reference_directions"; points on a GPU.
-        TypeError: ``points`` are not real numbers, ``k`` or ``seed`` no integer, ``mask`` or
-            ``maximise`` not bool.
+        TypeError: ``points`` are not real numbers, ``k`` no integer, ``rng`` neither one nor a
+            Generator, ``mask`` or ``maximise`` not bool.
 
     Cost: that of the ranks, and of the one front that is cut: O(objectives · n log n) for
     crowding; for volumes see :func:`hypervolume_subset`; O(n · directions · objectives) for
@@ -181,7 +184,7 @@ def select(
     >>> select(points, k=3)
     array([0, 2, 3])
     >>> directions = reference_directions(2, 2)
-    >>> select(points, k=3, method="reference_directions", directions=directions, seed=1)
+    >>> select(points, k=3, method="reference_directions", directions=directions, rng=1)
     array([0, 2, 3])
     """
     if extra or wrong or k is MISSING:
@@ -189,6 +192,7 @@ def select(
     code = _SELECTION_METHODS[choice_of(method, "method", _SELECTION_METHODS)]
     _check_given(ref, "ref", method, "hypervolume")
     _check_given(directions, "directions", method, "reference_directions")
+    seed = 0 if rng is None and directions is None else seed_of(rng)
     return _SELECT.answer(points, maximise, mask, ref, k, code, directions, seed)
 
 
@@ -300,7 +304,7 @@ def _refuse_choices(refused: Refused) -> None:
         refuse_value(refused)
     raise MemoryError(
         f"the best {refused.arguments[1]} of {refused.batch.points} points would take more than "
-        f"{_core.MOST_CHOICE_BYTES / 2**30:.3g} GiB to find: take fewer points, or method='greedy'"
+        f"{name_limit()} to find: take fewer points, method='greedy', or raise memory_limit()"
     )
 
 
@@ -322,6 +326,6 @@ _SUBSET = Operation(
 _SELECT = Operation(
     _core.select,
     cpu_only="subsets",
-    checks={"directions": _check_directions, "seed": check_seed},
+    checks={"directions": _check_directions},
     refuse=_refuse_point,
 )

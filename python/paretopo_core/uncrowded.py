@@ -95,7 +95,7 @@ def _nearest_undominated(
         numbers = numbers * batch.signs
     if numbers.size == 0:
         return numbers, np.zeros(batch.per_point)
-    boxes = NONDOMINATED_BOXES.compute(points, maximise, mask, ref, None)
+    boxes = NONDOMINATED_BOXES.compute(points, maximise, mask, ref)
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
 

@@ -295,8 +295,8 @@ class TestErrors:
             pp.pareto_rank(points, maximise=[True])
 
     def test_threads(self):
-        with pytest.raises(ValueError, match="threads must be from 1 to 4096, got 0"):
-            pp.set_num_threads(0)
+        with pytest.raises(ValueError, match="count must be from 1 to 4096, got 0"):
+            pp.threads(0)
 
 
 def test_too_many_points_are_refused_before_allocation():
@@ -307,7 +307,7 @@ def test_too_many_points_are_refused_before_allocation():
 
 def test_environment_sets_the_threads():
     def run(value):
-        code = "import paretopo_core as pp; print(pp.get_num_threads())"
+        code = "import paretopo_core as pp; print(pp.get_threads())"
         return subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PARETOPO_NUM_THREADS": value},

@@ -14,7 +14,7 @@ from support.strategies import (
 )
 
 import paretopo_core as pp
-from paretopo_core import _core, definitions
+from paretopo_core import definitions
 
 DIVIDED = [(pp.nondominated_boxes, False), (pp.dominated_boxes, True)]
 
@@ -227,15 +227,13 @@ def test_objectives_beyond_reason_are_refused():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_boxes_beyond_reason_are_refused_on_the_way(count, threads, monkeypatch):
-    from paretopo_core import boxes
-
+def test_boxes_beyond_reason_are_refused_on_the_way(count, threads):
     threads(count)
     points = large_set("sphere", 400, 12)[::-1]  # far more than could be finished
-    monkeypatch.setattr(boxes, "_MAX_BYTES", 2**24)
     for call, _ in DIVIDED:
         for several in (points, np.stack([points[:9], points[9:18]] * 300)[::-1]):
-            with pytest.raises(MemoryError, match=r"more than 0.0156 GiB: take fewer points, obj"):
+            wording = r"more than 0.0156 GiB: take fewer points, obj"
+            with pp.memory_limit(2**24), pytest.raises(MemoryError, match=wording):
                 call(several, -0.1)
 
 
@@ -250,7 +248,3 @@ def test_boxes_of_any_layout_hold_the_same_improvement():
     listed = [each.tolist() for each in boxes[:2]]
     for given_boxes in (frozen, turned, listed):
         assert pp.hypervolume_improvement(points + 0.1, boxes=given_boxes) == gain
-
-
-def test_the_limit_of_the_core_is_the_one_in_words():
-    assert _core.MOST_BOX_BYTES == 4 * 2**30

@@ -54,7 +54,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     ),
     "estimates": (
         ("sphere", 2_000, 8),
-        lambda x: pp.hypervolume_approx(x, -0.1, samples=1 << 22),
+        lambda x: pp.hypervolume_approx(x, -0.1, samples=1 << 22, rng=0),
     ),
     "attainment": (
         ("sphere", 200_000, 3),
@@ -81,7 +81,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     ),
     "estimates of contributions": (
         ("sphere", 500, 8),
-        lambda x: pp.hypervolume_contributions_approx(x, -0.1),
+        lambda x: pp.hypervolume_contributions_approx(x, -0.1, rng=0),
     ),
     "distances from contributing": (
         ("sphere", 3_000, 3),

@@ -91,4 +91,4 @@ def test_the_environment_forces_one():
 
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"the instruction set must be one of portable"):
-        pp.set_isa("neon")
+        pp.isa("neon")

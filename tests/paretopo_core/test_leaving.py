@@ -54,8 +54,8 @@ CALLS = {
     "uncrowded_contributions": "pp.uncrowded_contributions(some, 0)",
     "expected_hypervolume": "pp.expected_hypervolume(few, 0, k=3)",
     "hypervolume_advantage": "pp.hypervolume_advantage(few, 0, k=3)",
-    "hypervolume_approx": "pp.hypervolume_approx(some, 0)",
-    "hypervolume_contributions_approx": "pp.hypervolume_contributions_approx(some, 0)",
+    "hypervolume_approx": "pp.hypervolume_approx(some, 0, rng=0)",
+    "hypervolume_contributions_approx": "pp.hypervolume_contributions_approx(some, 0, rng=0)",
     "nondominated_boxes": "pp.nondominated_boxes(some, 0)",
     "dominated_boxes": "pp.dominated_boxes(some, 0)",
     "hypervolume_improvement": "pp.hypervolume_improvement(large.reshape(-1, 4, 4), boxes=boxes)",
@@ -85,7 +85,7 @@ NO_WORK = {  # settings and types
     *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
     *("SenseWarning", "SparseHessian", "__version__", "accelerate"),
     *("plot_front", "read_fronts"),
-    *("get_isa", "set_isa", "get_num_threads", "set_num_threads"),
+    *("get_isa", "isa", "get_threads", "threads", "memory_limit", "Setting"),
 }
 
 

@@ -20,7 +20,7 @@ def more(method, objectives, better=True):
     if method == "hypervolume":
         return {"ref": np.where(better, -2.0, 2.0) * np.ones(objectives)}
     if method == "reference_directions":
-        return {"directions": pp.reference_directions(objectives, 3), "seed": 7}
+        return {"directions": pp.reference_directions(objectives, 3), "rng": 7}
     return {}
 
 
@@ -123,7 +123,7 @@ def test_seeds_and_lengths_of_directions():
 
     def survivors(seed, scale=1.0):
         return pp.select(
-            points, k=50, method="reference_directions", directions=directions * scale, seed=seed
+            points, k=50, method="reference_directions", directions=directions * scale, rng=seed
         ).tolist()
 
     assert survivors(0) == survivors(0)
@@ -197,9 +197,9 @@ class TestErrors:
 
     @pytest.mark.parametrize("seed", [-1, 2**63])
     def test_seeds(self, seed):
-        with pytest.raises(ValueError, match="seed must"):
+        with pytest.raises(ValueError, match="rng must"):
             pp.select(
-                np.ones((2, 2)), k=1, method="reference_directions", directions=[[1, 1]], seed=seed
+                np.ones((2, 2)), k=1, method="reference_directions", directions=[[1, 1]], rng=seed
             )
 
     @pytest.mark.parametrize("k", [0, 4])

@@ -16,10 +16,8 @@ SIZES = (33, 51, 52, 63, 64, 65, 95, 96, 97, 127, 128, 129, 255, 256, 257)
 @pytest.fixture(params=pp._core.ISAS)
 def isa(request):
     """One instruction set of this machine after the other."""
-    before = pp.get_isa()
-    pp.set_isa(request.param)
-    yield request.param
-    pp.set_isa(before)
+    with pp.isa(request.param):
+        yield request.param
 
 
 def same(ours, theirs):

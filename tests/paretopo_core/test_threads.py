@@ -92,7 +92,7 @@ def blocked():
         found[task.name] = int((task / "status").read_text().split("SigBlk:")[1].split()[0], 16)
     return found
 
-pp.set_num_threads(4)
+pp.threads(4)
 before = blocked()
 pp.hypervolume(np.random.default_rng(0).random((5000, 24, 3)), 0)
 started = [mask for name, mask in blocked().items() if name not in before]

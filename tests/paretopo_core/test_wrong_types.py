@@ -40,8 +40,8 @@ CALLS = {
     "epsilon_additive": {"target": [[1, 1]]},
     "epsilon_multiplicative": {"target": [[1, 1]]},
     "r2_indicator": {"ideal": 4, "weights": [[0.5, 0.5]]},
-    "hypervolume_approx": {"ref": 0, "samples": 32, "seed": 0},
-    "hypervolume_contributions_approx": {"ref": 0, "samples": 32, "seed": 0},
+    "hypervolume_approx": {"ref": 0, "samples": 32, "rng": 0},
+    "hypervolume_contributions_approx": {"ref": 0, "samples": 32, "rng": 0},
     "hypervolume_subset": {"k": 2, "ref": 0},
     "select": {"k": 2},
     "ideal_point": {},
@@ -54,27 +54,28 @@ CALLS = {
     "attainment_surfaces": {"sets": [0, 0, 1], "percentiles": [50]},
     "reference_directions": {"objectives": 2, "partitions": 3},
     "ParetoArchive": {"ref": [0, 0], "capacity": 3, "epsilon": 0.5},
-    "set_num_threads": {"threads": 1},
+    "threads": {"count": 1},
+    "memory_limit": {"size": 2**32},
 }
 # Other methods take other arguments.
 MORE = {
     ("select", "ref"): {"k": 2, "method": "hypervolume", "ref": 0},
     ("select", "directions"): {"k": 2, "method": "reference_directions", "directions": np.eye(2)},
     ("ParetoArchive", "objectives"): {"objectives": 2},
-    ("select", "seed"): {"k": 2, "seed": 0},
+    ("select", "rng"): {"k": 2, "rng": 0},
 }
 NO_NUMBERS = {
     "plot_front",
     "read_fronts",
     "accelerate",
-    "set_isa",
+    "isa",
     "get_isa",
-    "get_num_threads",
+    "get_threads",
     "__version__",
 }
 TYPES = {
     *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
-    *("SenseWarning", "SparseHessian"),
+    *("SenseWarning", "Setting", "SparseHessian"),
 }
 
 _KINDS = {
@@ -92,8 +93,8 @@ _KINDS = {
     "ranks": ("ranks",),
     "senses": ("maximise",),
     "boxes": ("boxes",),
-    "whole": ("k", "samples", "seed", "objectives", "partitions", "threads"),
-    "whole or None": ("n_below", "capacity"),
+    "whole": ("k", "samples", "objectives", "partitions", "count", "size"),
+    "whole or None": ("n_below", "capacity", "rng"),
     "number": ("beta", "p", "sigma", "margin", "scale"),
     "flag": (
         *("ignore_dominated", "keep_history"),
@@ -195,7 +196,7 @@ def test_every_function_and_every_argument_of_the_core_is_here():
     assert set(CALLS) == set(pp.__all__) - NO_NUMBERS - TYPES
     # Names of the core that no public function uses.
     other_names = {"boxes.lower", "boxes.upper", "which", "divisions", "shortest_side"}
-    other_names.add("keep_duplicates")
+    other_names |= {"keep_duplicates", "seed"}
     hidden = {"internal", "wanted"}
     described = [each for each in vars(_core).values() if isinstance(each, _core.Operation)]
     assert len(described) > 20

@@ -104,7 +104,7 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
             yield name, getattr(pp, name)(values + 1.0, reference + 1.0, p=p, mask=mask)
     for name in ("epsilon_additive", "epsilon_multiplicative"):
         yield name, getattr(pp, name)(values + 1.0, reference + 1.0, mask=mask)
-    yield "hypervolume_approx", pp.hypervolume_approx(values, _REF, samples=256, mask=mask)
+    yield "hypervolume_approx", pp.hypervolume_approx(values, _REF, samples=256, mask=mask, rng=0)
     if objectives in (2, 3):
         yield "hypervolume_hessian", tuple(pp.hypervolume_hessian(values, _REF, mask=mask))
     yield "uncrowded_contributions", pp.uncrowded_contributions(values, _REF, mask=mask)
@@ -138,7 +138,7 @@ def _of_single_sets() -> Iterator[Any]:
     crowd = rng.random((80, 3))
     yield (
         "select reference_directions",
-        pp.select(crowd, k=30, method="reference_directions", directions=directions, seed=3),
+        pp.select(crowd, k=30, method="reference_directions", directions=directions, rng=3),
     )
     for objectives in (2, 3):
         runs = rng.integers(0, 12, (60, objectives)).astype(float)

@@ -102,7 +102,8 @@ CALLS: dict[str, Call] = {
         lambda x, ref, **more: pp.expected_hypervolume(x, ref, k=2, **more), "set", on_gpu=True
     ),
     "hypervolume_approx": Call(
-        lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, **more).volume, "set"
+        lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, rng=0, **more).volume,
+        "set",
     ),
     "weighted_hypervolume": Call(
         lambda x, ref, **more: pp.weighted_hypervolume(

@@ -212,7 +212,7 @@ def hv_approx(
         number = int(np.random.default_rng(seed).integers(2**63))
     senses = senses_of(maximise, rows.shape[1])
     samples = whole(nsamples, "nsamples", most=2**31)
-    found = pp.hypervolume_approx(rows, corner, samples=samples, seed=number, maximise=senses)
+    found = pp.hypervolume_approx(rows, corner, samples=samples, rng=number, maximise=senses)
     return float(found.volume)
 
 

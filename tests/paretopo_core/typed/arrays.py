@@ -104,11 +104,11 @@ assert_type(pp.expected_hypervolume_improvement(points, 0.1, boxes=boxes), Doubl
 gains = pp.expected_hypervolume_improvement([[3.0, 3.0]], 0.1, boxes=boxes, return_gradient=True)
 assert_type(gains, tuple[Doubles, Doubles, Doubles])
 assert_type(pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0, 1.0, 1.0]), Volume)
-estimate = pp.hypervolume_approx(rows, 0, samples=64, seed=1)
+estimate = pp.hypervolume_approx(rows, 0, samples=64, rng=1)
 assert_type(estimate.volume, np.float64)
 assert_type(estimate.error, np.float64)
-assert_type(pp.hypervolume_approx(points, 0).volume, Volume)
-parts = pp.hypervolume_contributions_approx(points, 0, samples=64)
+assert_type(pp.hypervolume_approx(points, 0, rng=0).volume, Volume)
+parts = pp.hypervolume_contributions_approx(points, 0, samples=64, rng=0)
 assert_type(parts, pp.ContributionsEstimate[Doubles])
 assert_type(parts.contributions, Doubles)
 sparse = pp.hypervolume_hessian(rows, 0, mask=mask)
@@ -139,10 +139,11 @@ assert_type(archive == pp.ParetoArchive([0.0]), bool)
 
 # The machine.
 assert_type(pp.get_isa(), str)
-assert_type(pp.get_num_threads(), int)
-pp.set_isa(pp.get_isa())
-pp.set_num_threads(pp.get_num_threads())
-pp.set_num_threads(threads=1)
+assert_type(pp.get_threads(), int)
+pp.isa(pp.get_isa())
+pp.threads(pp.get_threads())
+with pp.threads(count=1) as setting:
+    assert_type(setting.value, int)
 
 # moocore's names.
 assert_type(moocore.is_nondominated(points, maximise=senses), Bools)
