@@ -14,15 +14,15 @@
 namespace paretopo {
 
 // The operations of cpu:: and of gpu::, declared below.
-#define PARETOPO_OPERATIONS(OPERATION) \
-    OPERATION(pareto_rank)             \
-    OPERATION(is_nondominated)         \
-    OPERATION(crowding_distance)       \
-    OPERATION(pareto_advantage)        \
-    OPERATION(hypervolume)             \
-    OPERATION(hypervolume_gradient)    \
-    OPERATION(hypervolume_contributions)        \
-    OPERATION(expected_hypervolume)    \
+#define PARETOPO_OPERATIONS(OPERATION)   \
+    OPERATION(pareto_rank)               \
+    OPERATION(is_nondominated)           \
+    OPERATION(crowding_distance)         \
+    OPERATION(pareto_advantage)          \
+    OPERATION(hypervolume)               \
+    OPERATION(hypervolume_gradient)      \
+    OPERATION(hypervolume_contributions) \
+    OPERATION(expected_hypervolume)      \
     OPERATION(hypervolume_advantage)
 
 // ---- On the CPU ----
@@ -63,8 +63,8 @@ std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref,
                                   const std::uint8_t* wanted, double* gradient);
 
 template <typename Scalar>
-std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                              double* contributions);
+std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref,
+                                       bool ignore_dominated, double* contributions);
 
 // gains: (groups,); the hypervolume that the last point of each group adds to the others.
 template <typename Scalar>
@@ -147,8 +147,8 @@ void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
                           const std::uint8_t* wanted, double* gradient);
 
 template <typename Place, typename Scalar>
-void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                      double* contributions);
+void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* ref,
+                               bool ignore_dominated, double* contributions);
 
 // A single reference is in host memory, references per group are on the device.
 template <typename Place, typename Scalar>

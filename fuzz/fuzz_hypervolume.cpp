@@ -1,5 +1,5 @@
-// hypervolume, hypervolume_gradient, hypervolume_contributions (both meanings) and hypervolume_gain against
-// their definitions, on the CPU and on the emulated GPU. Wild values only test for crashes.
+// hypervolume, hypervolume_gradient, hypervolume_contributions (both meanings) and hypervolume_gain
+// against their definitions, on the CPU and on the emulated GPU. Wild values only test for crashes.
 #include <algorithm>
 
 #include "definitions.hpp"
@@ -103,10 +103,10 @@ void run(Bytes& bytes) {
         OnGpu<Scalar> device(in.batch, bytes);
         gpu::hypervolume(device.place(gpu::hypervolume_scratch), in.batch, ref.data(),
                          gpu_volumes.data());
-        gpu::hypervolume_contributions(device.place(gpu::hypervolume_contributions_scratch), in.batch, ref.data(),
-                              true, gpu_parts.data());
-        gpu::hypervolume_contributions(device.place(gpu::hypervolume_contributions_scratch), in.batch, ref.data(),
-                              false, gpu_shadowed.data());
+        gpu::hypervolume_contributions(device.place(gpu::hypervolume_contributions_scratch),
+                                       in.batch, ref.data(), true, gpu_parts.data());
+        gpu::hypervolume_contributions(device.place(gpu::hypervolume_contributions_scratch),
+                                       in.batch, ref.data(), false, gpu_shadowed.data());
         gpu::hypervolume_gradient(device.place(gpu::hypervolume_gradient_scratch), in.batch,
                                   ref.data(), wanted, gpu_slopes.data());
     }

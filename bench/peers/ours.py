@@ -121,7 +121,7 @@ class Paretopo:
         """Estimate with a standard error, which no peer returns."""
         points, ref = self._place(case), case.ref
         estimate = partial(pp.hypervolume_approx, points, ref, samples=SAMPLES, maximise=False)
-        return lambda: estimate().volume
+        return lambda: estimate().value
 
     def eaf(self, case: Case) -> Callable[[], Any]:
         """All surfaces; as one array, as others return them."""

@@ -53,9 +53,8 @@ const auto run_indicator = [](auto batch, const Call& target, cpu::Indicator whi
                               const std::int64_t* target_of_group, double* values) -> Refusal {
     if (!(p > 0.0)) return kUnfit;
     const auto others = target.with_batch([](auto sets) { return cpu::AnyBatch(sets); });
-    const auto refused =
-        cpu::indicator({cpu::AnyBatch(batch), nullptr}, {others, target_of_group}, batch.groups,
-                       which, p, values);
+    const auto refused = cpu::indicator({cpu::AnyBatch(batch), nullptr}, {others, target_of_group},
+                                        batch.groups, which, p, values);
     if (refused.point != kNoneRefused) return {0, refused.point};
     return {refused.target == kNoneRefused ? -1 : 1, refused.target};
 };

@@ -112,6 +112,8 @@ bool takes(const paretopo_archive& archive, const double* points, std::int64_t n
 
 }  // namespace
 
+int paretopo_version(void) { return PARETOPO_VERSION_NUMBER; }
+
 const char* paretopo_message(int status) {
     switch (status) {
         case PARETOPO_OK:
@@ -169,7 +171,8 @@ int paretopo_is_nondominated(const double* points, int64_t n_sets, int64_t n_poi
                              int64_t n_objectives, const int* maximise, int keep_duplicates,
                              uint8_t* nondominated) {
     const Input input(points, n_sets, n_points, n_objectives, maximise);
-    if (input.status == PARETOPO_OK && !is_flag(keep_duplicates)) return PARETOPO_BAD_KEEP_DUPLICATES;
+    if (input.status == PARETOPO_OK && !is_flag(keep_duplicates))
+        return PARETOPO_BAD_KEEP_DUPLICATES;
     const int status = input.with_result(nondominated);
     if (status != PARETOPO_OK) return status;
     return status_of([&] {
@@ -190,8 +193,8 @@ int paretopo_hypervolume(const double* points, int64_t n_sets, int64_t n_points,
 }
 
 int paretopo_hypervolume_contributions(const double* points, int64_t n_sets, int64_t n_points,
-                              int64_t n_objectives, const int* maximise, const double* ref,
-                              int64_t n_ref, int ignore_dominated, double* contributions) {
+                                       int64_t n_objectives, const int* maximise, const double* ref,
+                                       int64_t n_ref, int ignore_dominated, double* contributions) {
     Input input(points, n_sets, n_points, n_objectives, maximise);
     if (input.status == PARETOPO_OK) input.status = check_ref(ref, n_ref, n_objectives);
     if (input.status == PARETOPO_OK && !is_flag(ignore_dominated)) {
@@ -247,6 +250,15 @@ int paretopo_archive_add(paretopo_archive* archive, const double* points, int64_
             if (gains) gains[i] = added.gain;
             if (joined) joined[i] = added.has_joined;
         }
+        return PARETOPO_OK;
+    });
+}
+
+int paretopo_archive_additions(paretopo_archive* archive, int64_t* additions) {
+    if (!archive) return PARETOPO_NULL_ARCHIVE;
+    if (!additions) return PARETOPO_NULL_RESULT;
+    return status_of([&] {
+        *additions = archive->core.additions();
         return PARETOPO_OK;
     });
 }

@@ -198,8 +198,8 @@ void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
 }
 
 template <typename Place, typename Scalar>
-void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                      double* contributions) {
+void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* ref,
+                               bool ignore_dominated, double* contributions) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "hypervolume_contributions");
     const Contribution<Scalar> job{batch, reference_of(ref, batch.objectives), contributions,

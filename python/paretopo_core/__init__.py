@@ -27,8 +27,7 @@ from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hessian import SparseHessian, hypervolume_hessian
 from paretopo_core.hypervolume import hypervolume, hypervolume_contributions, hypervolume_gradient
 from paretopo_core.hypervolume_approx import (
-    ContributionsEstimate,
-    HypervolumeEstimate,
+    Estimate,
     hypervolume_approx,
     hypervolume_contributions_approx,
 )
@@ -65,8 +64,7 @@ from paretopo_core.uncrowded import uncrowded_contributions
 __all__ = [
     "AttainmentSurfaces",
     "Boxes",
-    "ContributionsEstimate",
-    "HypervolumeEstimate",
+    "Estimate",
     "ParetoArchive",
     "SenseWarning",
     "Setting",

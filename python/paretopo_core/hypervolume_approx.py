@@ -17,26 +17,27 @@ from paretopo_core._shapes import parts_of
 from paretopo_core._types import Mask, PerPoint, PerSet, Points, Rng, Vector
 from paretopo_core.hypervolume import hypervolume
 
-VolumeT = TypeVar("VolumeT")
+ValueT = TypeVar("ValueT")
 
 
-class HypervolumeEstimate(NamedTuple, Generic[VolumeT]):
-    """An estimated hypervolume and its standard error.
+class Estimate(NamedTuple, Generic[ValueT]):
+    """An estimated volume or contribution, and its standard error.
 
     Attributes:
-        volume: shape (...), float64; its mean, over seeds, is the hypervolume.
-        error: shape (...), float64, the standard error of ``volume``, estimated from 32 replicates
-            and accurate to about an eighth of it; at least a bound of the rounding. The hypervolume
-            is within two errors for 19 of 20 seeds. Where the volume is too large for float64, both
-            are infinite.
+        value: shape (...) or (..., points), float64; its mean, over seeds, is exact. An estimate of
+            a very small contribution can be negative.
+        error: of the same shape, float64, the standard error of ``value``, estimated from 32
+            replicates and accurate to about an eighth of it; at least a bound of the rounding. The
+            exact value is within two errors for 19 of 20 seeds. Where the value is too large for
+            float64, both are infinite.
 
     >>> estimate = hypervolume_approx([[1, 3], [2, 2], [3, 1]], ref=0, rng=0)
-    >>> abs(estimate.volume - 6) < 4 * estimate.error
+    >>> abs(estimate.value - 6) < 4 * estimate.error
     np.True_
     """
 
-    volume: VolumeT
-    error: VolumeT
+    value: ValueT
+    error: ValueT
 
 
 @explain_calls
@@ -49,7 +50,7 @@ def hypervolume_approx(
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
-) -> HypervolumeEstimate[PerSet[np.float64]]:
+) -> Estimate[PerSet[np.float64]]:
     """Estimate the hypervolume from random directions, with its standard error.
 
     Use it for 8 objectives and more, for which :func:`paretopo_core.hypervolume` may take minutes.
@@ -78,7 +79,7 @@ def hypervolume_approx(
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
-        ``volume`` and ``error``, shape (...) each, float64; NumPy scalars for one set. Same library
+        ``value`` and ``error``, shape (...) each, float64; NumPy scalars for one set. Same library
         as ``points``.
 
     Raises:
@@ -104,9 +105,7 @@ def hypervolume_approx(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    return HypervolumeEstimate(
-        *_ESTIMATE.answer(points, maximise, mask, ref, samples, seed_of(rng))
-    )
+    return Estimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed_of(rng)))
 
 
 _ESTIMATE = Operation(
@@ -116,24 +115,6 @@ _ESTIMATE = Operation(
         "samples": lambda _, samples: whole_number(samples, "samples", 1, MAX_WHOLE),
     },
 )
-
-
-class ContributionsEstimate(NamedTuple, Generic[VolumeT]):
-    """Contributions to a hypervolume that were estimated, and how far off they may be.
-
-    Attributes:
-        contributions: shape (..., points), float64. The mean over seeds is the contribution. An
-            estimate of a very small contribution can be negative.
-        error: shape (..., points), float64, the standard error of each, as in
-            :class:`HypervolumeEstimate`.
-
-    >>> estimate = hypervolume_contributions_approx([[1, 3], [2, 2], [3, 1]], ref=0, rng=0)
-    >>> bool((abs(estimate.contributions - 1) <= 4 * estimate.error + 1e-12).all())
-    True
-    """
-
-    contributions: VolumeT
-    error: VolumeT
 
 
 @explain_calls
@@ -146,7 +127,7 @@ def hypervolume_contributions_approx(
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
-) -> ContributionsEstimate[PerPoint[np.float64]]:
+) -> Estimate[PerPoint[np.float64]]:
     """Estimate the contribution of each point to the hypervolume, with its standard error.
 
     Use it for 8 objectives and more, for which :func:`hypervolume_contributions` may take minutes.
@@ -165,7 +146,7 @@ def hypervolume_contributions_approx(
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
-        ``contributions`` and ``error``, shape (..., points) each, float64; same library as
+        ``value`` and ``error``, shape (..., points) each, float64; same library as
         ``points``. Both are 0.0 for padding, for dominated and duplicate points, and for points
         that are not better than the reference in every objective.
 
@@ -186,9 +167,7 @@ def hypervolume_contributions_approx(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    return ContributionsEstimate(
-        *_CONTRIBUTIONS.answer(points, maximise, mask, ref, samples, seed_of(rng))
-    )
+    return Estimate(*_CONTRIBUTIONS.answer(points, maximise, mask, ref, samples, seed_of(rng)))
 
 
 def _compute_contributions(
@@ -230,7 +209,7 @@ def _of_one_set(
             box = hypervolume(np.ldexp(some, -power), 0.0)
             doubt = np.maximum(own.error, len(unit) * np.finfo(np.float64).eps * box)
             back = (power + (unit < 1)).sum(axis=-1)[:, 0]
-            found[here], error[here] = np.ldexp([box - own.volume, doubt], back)
+            found[here], error[here] = np.ldexp([box - own.value, doubt], back)
     return found, np.where(np.isinf(found), np.inf, error)
 
 

@@ -91,6 +91,7 @@ static void check_archive(void) {
     paretopo_archive* archive = NULL;
     double gains[4];
     uint8_t joined[4];
+    int64_t additions = -1;
     CHECK(paretopo_archive_open(2, mixed, ref, 2, &archive) == PARETOPO_OK);
     CHECK(paretopo_archive_add(archive, bad, 2, gains, joined) == PARETOPO_BAD_POINTS);
     CHECK(paretopo_archive_add(archive, NULL, 1, gains, joined) == PARETOPO_NULL_POINTS);
@@ -99,7 +100,10 @@ static void check_archive(void) {
     CHECK(paretopo_archive_add(archive, added + 6, 1, gains + 3, joined + 3) == PARETOPO_OK);
     CHECK_EQUAL(gains, expected_gains); /* no point of a refused call was added */
     CHECK_EQUAL(joined, expected_joined);
+    CHECK(paretopo_archive_additions(archive, &additions) == PARETOPO_OK && additions == 4);
     CHECK(paretopo_archive_add(archive, added, 4, NULL, NULL) == PARETOPO_OK);
+    CHECK(paretopo_archive_additions(archive, NULL) == PARETOPO_NULL_RESULT);
+    CHECK(paretopo_archive_additions(NULL, &additions) == PARETOPO_NULL_ARCHIVE);
     CHECK(paretopo_archive_close(archive) == PARETOPO_OK);
 
     CHECK(paretopo_archive_open(2, NULL, NULL, 0, &archive) == PARETOPO_OK);
@@ -170,6 +174,7 @@ static void check_messages(void) {
     const int count = (int)(sizeof(named) / sizeof(named[0]));
     int status;
     CHECK(count == PARETOPO_FAILED + 1);
+    CHECK(paretopo_version() == PARETOPO_VERSION_NUMBER);
     for (status = 0; status < count; ++status) {
         CHECK(strstr(paretopo_message(status), named[status]) != NULL);
     }

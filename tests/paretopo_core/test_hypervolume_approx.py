@@ -13,7 +13,7 @@ def test_estimate_is_unbiased_and_its_error_is_the_spread(kind, objectives):
     points = large_set(kind, 40, objectives)
     exact = float(pp.hypervolume(points, -0.1))
     draws = [pp.hypervolume_approx(points, -0.1, samples=256, rng=seed) for seed in range(60)]
-    volumes = np.array([draw.volume for draw in draws])
+    volumes = np.array([draw.value for draw in draws])
     errors = np.array([draw.error for draw in draws])
     if volumes.std() < 1e-9 * exact:  # one box holds the others
         np.testing.assert_allclose(volumes, exact, rtol=1e-9)
@@ -57,9 +57,9 @@ def test_the_same_seed_gives_the_same_bits():
     found = pp.hypervolume_approx(batch, 0.0, samples=1000, rng=7)
     for g, points in enumerate(batch):
         of_one_set = pp.hypervolume_approx(points, 0.0, samples=1000, rng=7)
-        assert of_one_set == (found.volume[g], found.error[g])
+        assert of_one_set == (found.value[g], found.error[g])
     other = pp.hypervolume_approx(batch, 0.0, samples=1000, rng=8)
-    assert (other.volume != found.volume).all()
+    assert (other.value != found.value).all()
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
@@ -67,7 +67,7 @@ def test_products_stay_in_range(scale):
     points = large_set("sphere", 20, 5)
     expected = pp.hypervolume_approx(points, 0.0, samples=320, rng=0)
     scaled = pp.hypervolume_approx(points * scale, 0.0, samples=320, rng=0)
-    assert scaled.volume == pytest.approx(expected.volume * scale**5, rel=1e-12)
+    assert scaled.value == pytest.approx(expected.value * scale**5, rel=1e-12)
     assert scaled.error == pytest.approx(expected.error * scale**5, rel=1e-6)
 
 
@@ -134,7 +134,7 @@ def test_contributions_are_unbiased_and_their_errors_are_the_spread(objectives):
     draws = [
         pp.hypervolume_contributions_approx(points, -0.1, samples=256, rng=s) for s in range(60)
     ]
-    found = np.array([draw.contributions for draw in draws])
+    found = np.array([draw.value for draw in draws])
     errors = np.array([draw.error for draw in draws])
     spread = found.std(axis=0)
     random = spread > 1e-9 * np.prod(points + 0.1, axis=1)  # not one box that holds the others
@@ -159,7 +159,7 @@ def test_contributions_follow_senses_masks_references_and_libraries():
     found = pp.hypervolume_contributions_approx(
         points * signs, ref * signs, samples=64, rng=3, maximise=(signs > 0).tolist(), mask=mask
     )
-    for part in ("contributions", "error"):
+    for part in ("value", "error"):
         together = np.stack([getattr(each, part) for each in expected])
         np.testing.assert_array_equal(getattr(found, part)[:, :7], together)
         assert (getattr(found, part)[:, 7:] == 0).all()
@@ -185,8 +185,8 @@ def test_contributions_have_no_derivative_and_a_rule_for_batches():
     with pytest.raises(
         NotImplementedError, match="hypervolume_contributions_approx has no derivative"
     ):
-        estimate.contributions.sum().backward()
-    together = torch.vmap(
-        lambda one: pp.hypervolume_contributions_approx(one, 0.0, rng=0).contributions
-    )(points)
-    assert together.equal(estimate.contributions)
+        estimate.value.sum().backward()
+    together = torch.vmap(lambda one: pp.hypervolume_contributions_approx(one, 0.0, rng=0).value)(
+        points
+    )
+    assert together.equal(estimate.value)

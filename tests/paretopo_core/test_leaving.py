@@ -82,7 +82,7 @@ CALLS = {
     "ParetoArchive, bounded": "pp.ParetoArchive([0.0] * 4, capacity=20).extend(some, [*some])",
 }
 NO_WORK = {  # settings and types
-    *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
+    *("AttainmentSurfaces", "Boxes", "Estimate"),
     *("SenseWarning", "SparseHessian", "__version__", "accelerate"),
     *("plot_front", "read_fronts"),
     *("get_isa", "isa", "get_threads", "threads", "memory_limit", "Setting"),

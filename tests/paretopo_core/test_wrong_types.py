@@ -74,7 +74,7 @@ NO_NUMBERS = {
     "__version__",
 }
 TYPES = {
-    *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
+    *("AttainmentSurfaces", "Boxes", "Estimate"),
     *("SenseWarning", "Setting", "SparseHessian"),
 }
 

@@ -102,7 +102,7 @@ CALLS: dict[str, Call] = {
         lambda x, ref, **more: pp.expected_hypervolume(x, ref, k=2, **more), "set", on_gpu=True
     ),
     "hypervolume_approx": Call(
-        lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, rng=0, **more).volume,
+        lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, rng=0, **more).value,
         "set",
     ),
     "weighted_hypervolume": Call(

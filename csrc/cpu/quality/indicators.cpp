@@ -544,8 +544,8 @@ Gap gap_of(Indicator which) {
 
 }  // namespace
 
-PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& target,
-                        std::int64_t groups, Indicator which, double p, double* values) {
+PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& target, std::int64_t groups,
+                        Indicator which, double p, double* values) {
     FirstRefused refused_point;
     FirstRefused refused_target;
     const Gap gap = gap_of(which);

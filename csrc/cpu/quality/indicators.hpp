@@ -25,7 +25,10 @@ enum class Indicator : std::int32_t {
     kEpsilonMult
 };
 inline constexpr const char* kIndicatorNames[] = {
-    "generational_distance", "generational_distance_plus", "inverted_generational_distance", "inverted_generational_distance_plus", "average_hausdorff_distance", "epsilon_additive", "epsilon_multiplicative"};
+    "generational_distance",          "generational_distance_plus",
+    "inverted_generational_distance", "inverted_generational_distance_plus",
+    "average_hausdorff_distance",     "epsilon_additive",
+    "epsilon_multiplicative"};
 
 // Sets of points, and the set of each group; null: group g has set g, or all share a single one.
 struct SetsOfGroups {
@@ -42,8 +45,8 @@ struct PairedRefusal {
 // values: (groups,). p: exponent of the power mean over distances, positive; infinite for the
 // maximum. The epsilon indicators take no mean. Without points a mean over them is NaN, and every
 // row of the target is infinitely far.
-PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& target,
-                        std::int64_t groups, Indicator which, double p, double* values);
+PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& target, std::int64_t groups,
+                        Indicator which, double p, double* values);
 
 // values: (groups,). ideal: the ideal point of each group. weights: (count, objectives), not
 // negative; none: all weights of two objectives. Returns the flat index of a value that is refused.

@@ -175,8 +175,8 @@ void sweep_each(const Batch<Scalar>& batch, Filter filter, std::uint8_t* nondomi
 }
 
 template <typename Scalar>
-void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end, bool keep_duplicates,
-                 std::uint8_t* nondominated) {
+void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                 bool keep_duplicates, std::uint8_t* nondominated) {
     if (Compacted<Scalar> few; few.take(batch, first, end)) {
         std::vector<std::uint8_t> own(few.size());
         filter_part(few.batch(), 0, few.groups(), keep_duplicates, own.data());
@@ -185,8 +185,8 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
     const Kernels& kernel = kernels();
     const bool uses_lanes = are_for_lanes(batch, end - first, kernel.tuning.most_filtered_in_lanes);
     (uses_lanes ? kernel.groups.of<Scalar>().find_nondominated
-                : kernel.sets.of<Scalar>().find_nondominated_of_each)(batch, first, end,
-                                                                      keep_duplicates, nondominated);
+                : kernel.sets.of<Scalar>().find_nondominated_of_each)(
+        batch, first, end, keep_duplicates, nondominated);
 }
 
 // Adds the points of one group that no point of its front is better than in every objective. The
@@ -354,7 +354,8 @@ void is_nondominated(Batch<Scalar> batch, bool keep_duplicates, std::uint8_t* no
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
                        own = std::move(own)](std::int64_t g) mutable {
         set.take(batch, g);
-        ranker.find_nondominated(set, batch.objectives, batch.minimised, keep_duplicates, own.data());
+        ranker.find_nondominated(set, batch.objectives, batch.minimised, keep_duplicates,
+                                 own.data());
         std::uint8_t* out = nondominated + g * batch.points;
         std::fill_n(out, batch.points, std::uint8_t{0});
         for (std::int32_t k = 0; k < set.count; ++k) {

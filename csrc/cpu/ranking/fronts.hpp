@@ -71,7 +71,8 @@ class Ranker {
     // first, unless keep_duplicates.
     template <typename Scalar>
     void find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
-                           std::uint64_t minimised, bool keep_duplicates, std::uint8_t* nondominated);
+                           std::uint64_t minimised, bool keep_duplicates,
+                           std::uint8_t* nondominated);
 
   private:
     // survivors_: the points that may be non-dominated; all of them if thinning does not pay off.

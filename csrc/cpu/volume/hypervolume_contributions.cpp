@@ -194,8 +194,8 @@ class GroupContributions {
 }  // namespace
 
 template <typename Scalar>
-std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                              double* contributions) {
+std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref,
+                                       bool ignore_dominated, double* contributions) {
     if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
     for_each_group(

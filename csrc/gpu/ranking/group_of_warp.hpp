@@ -78,7 +78,8 @@ struct GroupOfWarp {
         return front;
     }
 
-    // True if point i is present and non-dominated and, unless keep_duplicates, the first among equals.
+    // True if point i is present and non-dominated and, unless keep_duplicates, the first among
+    // equals.
     PARETOPO_HD bool is_nondominated(std::int64_t i, bool keep_duplicates) const {
         if (!is_present(i)) return false;
         for (std::int32_t j = 0; j < points; ++j) {

@@ -213,7 +213,7 @@ def hv_approx(
     senses = senses_of(maximise, rows.shape[1])
     samples = whole(nsamples, "nsamples", most=2**31)
     found = pp.hypervolume_approx(rows, corner, samples=samples, rng=number, maximise=senses)
-    return float(found.volume)
+    return float(found.value)
 
 
 def whv_hype(

@@ -105,12 +105,12 @@ gains = pp.expected_hypervolume_improvement([[3.0, 3.0]], 0.1, boxes=boxes, retu
 assert_type(gains, tuple[Doubles, Doubles, Doubles])
 assert_type(pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0, 1.0, 1.0]), Volume)
 estimate = pp.hypervolume_approx(rows, 0, samples=64, rng=1)
-assert_type(estimate.volume, np.float64)
+assert_type(estimate.value, np.float64)
 assert_type(estimate.error, np.float64)
-assert_type(pp.hypervolume_approx(points, 0, rng=0).volume, Volume)
+assert_type(pp.hypervolume_approx(points, 0, rng=0).value, Volume)
 parts = pp.hypervolume_contributions_approx(points, 0, samples=64, rng=0)
-assert_type(parts, pp.ContributionsEstimate[Doubles])
-assert_type(parts.contributions, Doubles)
+assert_type(parts, pp.Estimate[Doubles])
+assert_type(parts.value, Doubles)
 sparse = pp.hypervolume_hessian(rows, 0, mask=mask)
 assert_type(sparse, pp.SparseHessian[Places, Doubles])
 assert_type(sparse.indices, Places)
@@ -144,6 +144,9 @@ pp.isa(pp.get_isa())
 pp.threads(pp.get_threads())
 with pp.threads(count=1) as setting:
     assert_type(setting.value, int)
+with pp.memory_limit(2**32) as limit:
+    held: pp.Setting[int] = limit
+assert_type(held.value, int)
 
 # moocore's names.
 assert_type(moocore.is_nondominated(points, maximise=senses), Bools)

@@ -367,7 +367,8 @@ void find_nondominated_of_sets(Batch<Scalar> batch, std::int64_t first, std::int
             rows.compare(batch.group(g), places, batch.objectives, batch.minimised);
             std::uint8_t* out = nondominated + g * batch.points;
             for (int i = 0; i < batch.points; ++i) out[i] = 0;
-            for (int k = 0; k < places.count; ++k) out[places[k]] = rows.is_kept(k, keep_duplicates);
+            for (int k = 0; k < places.count; ++k)
+                out[places[k]] = rows.is_kept(k, keep_duplicates);
         }
     });
 }
