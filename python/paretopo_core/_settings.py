@@ -20,6 +20,12 @@ class Setting(Generic[_ValueT]):
 
     Attributes:
         value: the value that the call has set.
+
+    >>> from paretopo_core import threads
+    >>> setting = threads(2)
+    >>> setting
+    <threads of a call: 2 for all threads of this process>
+    >>> setting.undo()
     """
 
     def __init__(self, users: Users[_ValueT], value: _ValueT) -> None:

@@ -314,7 +314,7 @@ def test_bad_bounds_are_named():
     for wrong, message in (
         ({"capacity": 0}, "capacity must be at least 1"),
         ({"capacity": 2**31}, r"capacity must be at most 2\*\*31 - 1"),
-        ({"keep": "best"}, "keep must be one of 'contribution', 'crowding', got 'best"),
+        ({"keep": "best"}, "keep must be one of contribution, crowding, got 'best"),
         ({"epsilon": 0}, "epsilon must be larger than 0, got"),
         ({"epsilon": [1, -1]}, "epsilon must be larger than 0, got"),
         ({"epsilon": np.nan}, "epsilon must be finite"),

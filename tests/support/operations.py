@@ -143,7 +143,7 @@ CALLS: dict[str, Call] = {
     "select, hypervolume": Call(_choose(pp.select, method="hypervolume"), "chosen"),
     "select, directions": Call(
         lambda x, ref, **more: pp.select(
-            x, k=2, method="reference_directions", directions=np.eye(len(weights(x))), **more
+            x, k=2, method="reference_directions", directions=np.eye(len(weights(x))), rng=0, **more
         ),
         "chosen",
     ),
