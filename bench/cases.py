@@ -33,15 +33,15 @@ CELLS = 8  # of a grid over each of two objectives, whose boxes a volume counts 
 EPSILON = 0.1  # the sides of the boxes that a filter keeps one point in
 BETA = 0.5  # weight of the weighted sums relative to the ranks, in pareto_advantage
 BOXED = ("nondominated_boxes", "dominated_boxes")  # tasks whose answers are boxes
-REFERENCE_INDICATORS = (  # tasks that compare a front with a reference set
-    "igd",
-    "igd_plus",
-    "gd",
-    "gd_plus",
-    "avg_hausdorff_dist",
-    "epsilon_additive",
-    "epsilon_mult",
-)
+REFERENCE_INDICATORS = {  # tasks that compare a front with a reference set, and our functions
+    "igd": "inverted_generational_distance",
+    "igd_plus": "inverted_generational_distance_plus",
+    "gd": "generational_distance",
+    "gd_plus": "generational_distance_plus",
+    "avg_hausdorff_dist": "average_hausdorff_distance",
+    "epsilon_additive": "epsilon_additive",
+    "epsilon_mult": "epsilon_multiplicative",
+}
 SUBSETS = ("greedy_subset", "removal_subset", "exact_subset")  # tasks whose volume is judged
 SELECTIONS = ("select_crowding", "select_crowding_removal", "select_hypervolume")
 TASKS = (

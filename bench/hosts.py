@@ -283,7 +283,7 @@ def main() -> None:
     if "torch" in sys.modules or os.environ.get("OMP_NUM_THREADS") != "1":
         os.environ["OMP_NUM_THREADS"] = "1"
         os.execv(sys.executable, [sys.executable, "-m", "bench.hosts", *sys.argv[1:]])
-    pp.set_num_threads(1)
+    pp.threads(1)
     lines = [
         f"`python -m bench.hosts {' '.join(asked.hosts)}`".replace(" `", "`")
         + f", {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, "

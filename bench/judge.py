@@ -33,7 +33,7 @@ from bench.cases import (
     Case,
 )
 from bench.workloads import FRONTS, Array
-from paretopo_core import reference
+from paretopo_core import definitions
 
 _SMALL = 300  # points whose pairs the definition may compare
 _CHUNK = 20_000  # groups compared at a time
@@ -202,7 +202,7 @@ def _solve_ranks(case: Case) -> Any:
     if case.groups and case.mask is None:
         return rank_groups(case.doubles)
     if not case.groups and case.points <= _SMALL:
-        return reference.pareto_rank(case.doubles, maximise=False)
+        return definitions.pareto_rank(case.doubles, maximise=False)
     found = _solve_each(case, _import_first("moocore").pareto_rank)
     if case.mask is None:
         return found
@@ -229,7 +229,7 @@ def _solve_filter(case: Case) -> Any:
     if case.groups and case.mask is None:
         return rank_groups(case.doubles) == 0
     if not case.groups and case.points <= _SMALL:
-        return reference.is_nondominated(case.doubles, maximise=False)
+        return definitions.is_nondominated(case.doubles, maximise=False)
     moocore = _import_first("moocore")
     return _solve_each(case, lambda points: moocore.is_nondominated(points, keep_weakly=True))
 
@@ -340,7 +340,9 @@ def _solve_expected_improvement(case: Case) -> Any:
 
 
 def _solve_indicator(case: Case) -> Any:
-    return reference.indicator(case.task, case.front, case.reference_set, maximise=False)
+    return definitions.indicator(
+        REFERENCE_INDICATORS[case.task], case.front, case.reference_set, maximise=False
+    )
 
 
 def _solve_r2(case: Case) -> Any:
@@ -349,7 +351,9 @@ def _solve_r2(case: Case) -> Any:
     steps = range(DIVISIONS + 1)
     lattice = [row for row in product(steps, repeat=case.objectives) if sum(row) == DIVISIONS]
     weights = np.array(lattice) / DIVISIONS
-    return reference.r2(case.doubles, np.zeros(case.objectives), weights, maximise=False)
+    return definitions.r2_indicator(
+        case.doubles, np.zeros(case.objectives), weights, maximise=False
+    )
 
 
 def _solve_attainment(case: Case) -> Any:

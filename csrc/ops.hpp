@@ -14,15 +14,15 @@
 namespace paretopo {
 
 // The operations of cpu:: and of gpu::, declared below.
-#define PARETOPO_OPERATIONS(OPERATION) \
-    OPERATION(pareto_rank)             \
-    OPERATION(is_nondominated)         \
-    OPERATION(crowding_distance)       \
-    OPERATION(pareto_advantage)        \
-    OPERATION(hypervolume)             \
-    OPERATION(hypervolume_gradient)    \
-    OPERATION(hv_contributions)        \
-    OPERATION(expected_hypervolume)    \
+#define PARETOPO_OPERATIONS(OPERATION)   \
+    OPERATION(pareto_rank)               \
+    OPERATION(is_nondominated)           \
+    OPERATION(crowding_distance)         \
+    OPERATION(pareto_advantage)          \
+    OPERATION(hypervolume)               \
+    OPERATION(hypervolume_gradient)      \
+    OPERATION(hypervolume_contributions) \
+    OPERATION(expected_hypervolume)      \
     OPERATION(hypervolume_advantage)
 
 // ---- On the CPU ----
@@ -34,9 +34,9 @@ template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks);
 
 // nondominated: (groups, points), 1 for a point that no other dominates; of equal points only the
-// first, unless keep_weakly.
+// first, unless keep_duplicates.
 template <typename Scalar>
-void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated);
+void is_nondominated(Batch<Scalar> batch, bool keep_duplicates, std::uint8_t* nondominated);
 
 // ranks: (groups, points), the fronts; null: pareto_rank computes them. distances: (groups,
 // points).
@@ -63,8 +63,8 @@ std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref,
                                   const std::uint8_t* wanted, double* gradient);
 
 template <typename Scalar>
-std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                              double* contributions);
+std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref,
+                                       bool ignore_dominated, double* contributions);
 
 // gains: (groups,); the hypervolume that the last point of each group adds to the others.
 template <typename Scalar>
@@ -124,7 +124,7 @@ template <typename Place, typename Scalar>
 void pareto_rank(Place place, Batch<Scalar> batch, std::int32_t* ranks);
 
 template <typename Place, typename Scalar>
-void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
+void is_nondominated(Place place, Batch<Scalar> batch, bool keep_duplicates,
                      std::uint8_t* nondominated);
 
 template <typename Place, typename Scalar>
@@ -147,8 +147,8 @@ void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
                           const std::uint8_t* wanted, double* gradient);
 
 template <typename Place, typename Scalar>
-void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                      double* contributions);
+void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* ref,
+                               bool ignore_dominated, double* contributions);
 
 // A single reference is in host memory, references per group are on the device.
 template <typename Place, typename Scalar>

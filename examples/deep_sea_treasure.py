@@ -45,7 +45,7 @@ def learn(steps):
                 if after in best:
                     values[before][action] = reward + GAMMA * best[after]
                     returns = np.concatenate([*values[before].values()])
-                    best[before] = returns[is_nondominated(returns, keep_weakly=False)]
+                    best[before] = returns[is_nondominated(returns, duplicates="first")]
             episode, state = [], start()
 
 
@@ -99,7 +99,7 @@ if args.morl_baselines:
 header = f"after {args.steps} steps"
 print(f"\n{header:22} policies  hypervolume  expected utility  seconds")
 for name, (points, seconds) in fronts.items():
-    kept = points[is_nondominated(points, keep_weakly=False)]
+    kept = points[is_nondominated(points, duplicates="first")]
     volume, utility = hypervolume(kept, REF), expected_utility(kept)
     print(f"{name:22} {len(kept):8} {volume:12.4f} {utility:17.4f} {seconds:8.2f}")
     if args.morl_baselines:

@@ -33,7 +33,7 @@ class NewTradeOff:
     def should_accept(self, proposal, _):
         evaluations = proposal.eval_before, proposal.eval_after
         means = [points_of(one.objective_scores).mean(axis=0) for one in evaluations]
-        return bool(is_nondominated(means, keep_weakly=False)[1])
+        return bool(is_nondominated(means, duplicates="first")[1])
 
 
 def points_of(scores):
@@ -93,7 +93,7 @@ if __name__ == "__main__":
         ("ParetoSelector", (ParetoSelector(), NewTradeOff())),
     ]:
         prompts, points = evolve(*choices)
-        front = is_nondominated(points, keep_weakly=False, maximise=maximise)
+        front = is_nondominated(points, duplicates="first", maximise=maximise)
         volume = hypervolume(points, ref=[0, 80], maximise=maximise)
         print(
             f"{name}: {len(prompts)} prompts, {front.sum()} on the front, hypervolume {volume:.2f}"

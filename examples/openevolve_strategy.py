@@ -32,7 +32,7 @@ def pareto_strategy(**maximise):
 
     def worst(programs, count):
         points = np.array([[one.metrics[name] for name in maximise] for one in programs])
-        kept = select(points, len(programs) - count, maximise=[*maximise.values()])
+        kept = select(points, k=len(programs) - count, maximise=[*maximise.values()])
         return np.delete([one.id for one in programs], kept).tolist()
 
     def admit(_, candidate, __):
@@ -123,7 +123,7 @@ if __name__ == "__main__":
     ]:
         with TemporaryDirectory() as folder:
             points = evolve(strategy, folder, f"http://127.0.0.1:{server.server_port}/v1")
-        front = is_nondominated(points, keep_weakly=False, maximise=maximise)
+        front = is_nondominated(points, duplicates="first", maximise=maximise)
         volume = hypervolume(points, ref=[0, 80], maximise=maximise)
         print(
             f"{name}: {len(points)} prompts, {front.sum()} on the front, hypervolume {volume:.2f}"

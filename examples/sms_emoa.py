@@ -5,7 +5,7 @@ One child a step; who adds least to the hypervolume of the worst front leaves.
 
 import numpy as np
 
-from paretopo_core import hv_contributions, hypervolume, pareto_rank
+from paretopo_core import hypervolume, hypervolume_contributions, pareto_rank
 
 rng = np.random.default_rng(0)
 POINTS, VARIABLES, STEPS = 60, 7, 3000
@@ -35,6 +35,6 @@ for step in range(STEPS + 1):
     x, f = np.append(x, [child], axis=0), np.append(f, [evaluate(child)], axis=0)
     ranks = pareto_rank(f, maximise=False)
     worst = np.flatnonzero(ranks == ranks.max())
-    shares = hv_contributions(f[worst], ref=f.max(axis=0) + 1, maximise=False)
+    shares = hypervolume_contributions(f[worst], ref=f.max(axis=0) + 1, maximise=False)
     leaves = worst[shares.argmin()]
     x, f = np.delete(x, leaves, axis=0), np.delete(f, leaves, axis=0)

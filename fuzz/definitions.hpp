@@ -1,4 +1,4 @@
-// The definitions of python/paretopo_core/reference.py in plain C++, for the fuzzers.
+// The definitions of python/paretopo_core/definitions.py in plain C++, for the fuzzers.
 #pragma once
 
 #include <algorithm>

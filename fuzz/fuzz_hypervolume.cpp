@@ -1,5 +1,5 @@
-// hypervolume, hypervolume_gradient, hv_contributions (both meanings) and hypervolume_gain against
-// their definitions, on the CPU and on the emulated GPU. Wild values only test for crashes.
+// hypervolume, hypervolume_gradient, hypervolume_contributions (both meanings) and hypervolume_gain
+// against their definitions, on the CPU and on the emulated GPU. Wild values only test for crashes.
 #include <algorithm>
 
 #include "definitions.hpp"
@@ -92,8 +92,8 @@ void run(Bytes& bytes) {
     std::vector<double> volumes(groups), gains(groups), parts(groups * points),
         shadowed(groups * points), slopes(groups * points * objectives);
     const std::int64_t refused = cpu::hypervolume(in.batch, ref.data(), volumes.data());
-    cpu::hv_contributions(in.batch, ref.data(), true, parts.data());
-    cpu::hv_contributions(in.batch, ref.data(), false, shadowed.data());
+    cpu::hypervolume_contributions(in.batch, ref.data(), true, parts.data());
+    cpu::hypervolume_contributions(in.batch, ref.data(), false, shadowed.data());
     cpu::hypervolume_gain(in.batch, ref.data(), gains.data());
     cpu::hypervolume_gradient(in.batch, ref.data(), wanted, slopes.data());
     const bool fits_gpu = in.batch.points <= kMaxOnGpu;
@@ -103,10 +103,10 @@ void run(Bytes& bytes) {
         OnGpu<Scalar> device(in.batch, bytes);
         gpu::hypervolume(device.place(gpu::hypervolume_scratch), in.batch, ref.data(),
                          gpu_volumes.data());
-        gpu::hv_contributions(device.place(gpu::hv_contributions_scratch), in.batch, ref.data(),
-                              true, gpu_parts.data());
-        gpu::hv_contributions(device.place(gpu::hv_contributions_scratch), in.batch, ref.data(),
-                              false, gpu_shadowed.data());
+        gpu::hypervolume_contributions(device.place(gpu::hypervolume_contributions_scratch),
+                                       in.batch, ref.data(), true, gpu_parts.data());
+        gpu::hypervolume_contributions(device.place(gpu::hypervolume_contributions_scratch),
+                                       in.batch, ref.data(), false, gpu_shadowed.data());
         gpu::hypervolume_gradient(device.place(gpu::hypervolume_gradient_scratch), in.batch,
                                   ref.data(), wanted, gpu_slopes.data());
     }

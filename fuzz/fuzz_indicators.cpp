@@ -72,7 +72,7 @@ void run(Bytes& bytes) {
     if (width == 2) cpu::r2(in.batch, {ref.data(), false}, nullptr, 0, utilities.data());
     if (is_wild) return;
 
-    const bool is_refused = refused.point != kNoneRefused || refused.reference != kNoneRefused;
+    const bool is_refused = refused.point != kNoneRefused || refused.target != kNoneRefused;
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         std::vector<double> forth, back(static_cast<std::size_t>(count), kNone);
         double largest = 0.0;

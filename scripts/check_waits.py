@@ -129,7 +129,7 @@ def check_compiled(pattern: str) -> int:
 def main() -> int:
     """Return 0 if every wait is needed."""
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
-    pp.set_num_threads(1)  # other threads do not survive a fork
+    pp.threads(1)  # other threads do not survive a fork
     if ptx_machine.IS_HERE:
         return 1 if check_compiled(pattern) else 0
     if not hasattr(ctypes.CDLL(_core.__file__), "paretopo_wait"):

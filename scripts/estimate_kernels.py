@@ -88,7 +88,7 @@ def units_of(opcode: str) -> dict[str, int]:
 
 
 def _pareto_advantage(points: DeviceArray) -> Any:
-    return pp.pareto_advantage(points, np.ones(points.shape[-1]))
+    return pp.pareto_advantage(points, weights=np.ones(points.shape[-1]))
 
 
 def _hypervolume_advantage(points: DeviceArray) -> Any:

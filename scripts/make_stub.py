@@ -1,8 +1,9 @@
-"""Write ``__init__.pyi`` of paretopo_core: the types of the public functions, as overloads.
+"""Write the types of paretopo_core's public functions, as overloads.
 
-Usage: make_stub.py [FILE]
+Usage: make_stub.py [FOLDER]
 
-A build runs this for the wheel. Without FILE the stub goes into the checkout, where git ignores it.
+The stubs are ``__init__.pyi`` and, with the other default of ``maximise``, ``minimise.pyi``. A
+build runs this for the wheel. Without FOLDER they go into the checkout, where git ignores them.
 
 The annotations of the functions are the source. The type of a result depends on the points, as
 python/paretopo_core/_types.py says, so that each function gets one signature for each case.
@@ -18,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python" / "paretopo_core"
-STUB = PACKAGE / "__init__.pyi"
 HEADER = '''"""Written by scripts/make_stub.py."""
 
 # An array whose dtype is Any fits several signatures: its result is Any.
@@ -181,6 +181,7 @@ def make_stub() -> str:
         "PandasFrame",
         "Points",
         "PolarsFrame",
+        "Rng",
         "TensorLike",
         "Vector",
     )
@@ -193,9 +194,12 @@ def make_stub() -> str:
 
 
 def main() -> None:
-    """Write the stub."""
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else STUB
-    file.write_text(make_stub(), encoding="utf-8")
+    """Write the stubs."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGE
+    text = make_stub()
+    for name, default in (("__init__", True), ("minimise", False)):
+        turned = text.replace("maximise: Maximise=True", f"maximise: Maximise={default}")
+        (folder / f"{name}.pyi").write_text(turned, encoding="utf-8")
 
 
 if __name__ == "__main__":

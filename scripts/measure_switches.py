@@ -92,8 +92,8 @@ def main() -> None:
     parser.add_argument("isa", nargs="?", choices=names, help="default: the best of this processor")
     isa = parser.parse_args().isa
     if isa:
-        pp.set_isa(isa)
-    pp.set_num_threads(1)
+        pp.isa(isa)
+    pp.threads(1)
     print(f"| {pp.get_isa()} | points x objectives | ns | ns, one point more | ratio |")
     for name, call, points, objectives, groups, dtype in _rows(names.index(pp.get_isa())):
         at, beyond = (

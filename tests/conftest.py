@@ -213,14 +213,10 @@ def each_isa() -> Callable[[Callable[[], Any]], Any]:
     """Call a function on every instruction set of this machine; all give the same bits."""
 
     def compute_on_each(compute: Callable[[], Any]) -> Any:
-        before = pp.get_isa()
         results = []
-        try:
-            for name in pp._core.ISAS:
-                pp.set_isa(name)
+        for name in pp._core.ISAS:
+            with pp.isa(name):
                 results.append(compute())
-        finally:
-            pp.set_isa(before)
         for result in results[1:]:
             np.testing.assert_array_equal(result, results[0])
         return results[0]
@@ -231,6 +227,5 @@ def each_isa() -> Callable[[Callable[[], Any]], Any]:
 @pytest.fixture
 def threads() -> Iterator[Callable[[int], None]]:
     """Set the number of threads for one test."""
-    before = pp.get_num_threads()
-    yield pp.set_num_threads
-    pp.set_num_threads(before)
+    with pp.threads(pp.get_threads()):
+        yield pp.threads

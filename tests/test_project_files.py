@@ -49,6 +49,13 @@ def test_jobs_call_scripts_that_are_there(path):
         assert (ROOT / script).is_file(), script
 
 
+def test_the_c_header_has_this_version():
+    header = (ROOT / "csrc" / "c_api" / "paretopo.h").read_text(encoding="utf-8")
+    major, minor, patch = map(int, PROJECT["version"].split("."))
+    number = 10_000 * major + 100 * minor + patch
+    assert f"#define PARETOPO_VERSION_NUMBER {number}\n" in header
+
+
 def test_citation_names_this_version():
     citation = load("CITATION.cff")
     assert citation["title"] == PROJECT["name"]

@@ -39,12 +39,15 @@ _CALLS: dict[str, _Call] = {
     "pareto_rank_constrained": (pp.pareto_rank, lambda case: {"violation": case.violation}),
     "pareto_rank_first": (pp.pareto_rank, lambda case: {"n_below": case.first}),
     "is_nondominated": (pp.is_nondominated, lambda case: {"mask": case.mask}),
-    "is_nondominated_strict": (pp.is_nondominated, lambda _: {"strict": True}),
+    "is_nondominated_strict": (pp.is_nondominated, lambda _: {"dominance": "strict"}),
     "epsilon_boxes": (pp.is_nondominated, lambda _: {"epsilon": EPSILON}),
     "normalise": (pp.normalise, lambda _: {}),
     "knee_points": (pp.knee_points, lambda _: {}),
     "hypervolume": (pp.hypervolume, lambda case: {"ref": case.ref, "mask": case.mask}),
-    "hv_contributions": (pp.hv_contributions, lambda case: {"ref": case.ref, "mask": case.mask}),
+    "hv_contributions": (
+        pp.hypervolume_contributions,
+        lambda case: {"ref": case.ref, "mask": case.mask},
+    ),
     "hypervolume_gradient": (
         pp.hypervolume_gradient,
         lambda case: {"ref": case.ref, "mask": case.mask},
@@ -54,7 +57,7 @@ _CALLS: dict[str, _Call] = {
         lambda case: {"ref": case.ref, "wanted": case.wanted},
     ),
     "r2": (
-        pp.r2,
+        pp.r2_indicator,
         lambda case: {"ideal": 0, "weights": None if case.objectives == 2 else DIVISIONS},
     ),
     "greedy_subset": _subset("greedy"),
@@ -78,7 +81,7 @@ class Paretopo:
     def __getattr__(self, task: str) -> Callable[[Case], Callable[[], Any]]:
         """Offer the tasks that are one call: on points, or on a front and a reference set."""
         if task in REFERENCE_INDICATORS:
-            return partial(self._compare, getattr(pp, task))
+            return partial(self._compare, getattr(pp, REFERENCE_INDICATORS[task]))
         if task not in _CALLS:
             raise AttributeError(task)
         function, keywords = _CALLS[task]
@@ -104,25 +107,26 @@ class Paretopo:
         points = self._place(case)
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         candidates = points[case.points :, None]
-        return partial(pp.hypervolume_improvement, boxes, candidates, maximise=False)
+        return partial(pp.hypervolume_improvement, candidates, boxes=boxes, maximise=False)
 
     def expected_hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
         """Take the points after the front as means of independent Gaussian objectives."""
         points = self._place(case)
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         means = points[case.points :]
-        return partial(pp.expected_hypervolume_improvement, boxes, means, DEVIATION, maximise=False)
+        measure = partial(pp.expected_hypervolume_improvement, means, DEVIATION)
+        return partial(measure, boxes=boxes, maximise=False)
 
     def hypervolume_approx(self, case: Case) -> Callable[[], Any]:
         """Estimate with a standard error, which no peer returns."""
         points, ref = self._place(case), case.ref
         estimate = partial(pp.hypervolume_approx, points, ref, samples=SAMPLES, maximise=False)
-        return lambda: estimate().volume
+        return lambda: estimate().value
 
     def eaf(self, case: Case) -> Callable[[], Any]:
         """All surfaces; as one array, as others return them."""
         points, runs = self._place(case), case.runs
-        return lambda: np.column_stack(pp.eaf(points, runs, maximise=False))
+        return lambda: np.column_stack(pp.attainment_surfaces(points, runs, maximise=False))
 
     def eafdiff(self, case: Case) -> Callable[[], Any]:
         """By moocore's name."""
@@ -131,8 +135,8 @@ class Paretopo:
     def weighted_hypervolume(self, case: Case) -> Callable[[], Any]:
         """One front, and a grid of boxes."""
         low, high, weights = np.split(case.rectangles, [2, 4], axis=1)
-        measure = partial(pp.weighted_hypervolume, self._place(case), (low, high), maximise=False)
-        return partial(measure, weights=weights[:, 0], ref=case.ref)
+        measure = partial(pp.weighted_hypervolume, self._place(case), case.ref, maximise=False)
+        return partial(measure, boxes=(low, high), weights=weights[:, 0])
 
     def crowding_distance(self, case: Case) -> Callable[[], Any]:
         """Finds the fronts first; they are those of maximisation: the data with the sign turned."""
@@ -140,7 +144,9 @@ class Paretopo:
 
     def pareto_advantage(self, case: Case) -> Callable[[], Any]:
         """Rewards are maximised: the data with the sign turned."""
-        return partial(pp.pareto_advantage, self._place(case, sign=-1), case.weights, beta=BETA)
+        return partial(
+            pp.pareto_advantage, self._place(case, sign=-1), weights=case.weights, beta=BETA
+        )
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any]:
         """Rewards are maximised: the data with the sign turned."""
@@ -149,7 +155,7 @@ class Paretopo:
 
     def archive_add(self, case: Case) -> Work:
         """The archive with its members is restored before every run."""
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         full = pp.ParetoArchive(case.ref, maximise=False)
         for point in case.doubles[: case.points]:
             full.add(point)
@@ -163,7 +169,7 @@ class Paretopo:
 
     def archive_bounded(self, case: Case) -> Work:
         """A full archive; every newcomer, or a member, leaves."""
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         archive = pp.ParetoArchive(case.ref, maximise=False, capacity=case.points)
         archive.extend(case.doubles[: case.points])
         state = archive.state_dict()
@@ -193,7 +199,7 @@ class Paretopo:
         """Put the data, or their negative, where they are to be used."""
         if case.is_on_gpu:
             return sign * to_tensor(case)
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         return case.data if sign == 1 else sign * case.data
 
 
@@ -227,7 +233,7 @@ class ParetopoTensor(Paretopo):
     """The public functions, called with tensors on the CPU."""
 
     def _place(self, case: Case, sign: int = 1) -> Any:
-        pp.set_num_threads(case.threads)
+        pp.threads(case.threads)
         return sign * to_tensor(case)
 
 

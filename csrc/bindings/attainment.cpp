@@ -57,7 +57,7 @@ Numbers count_attaining(const Values& values, const Numbers& runs, std::size_t r
 }  // namespace
 
 void bind_attainment(py::module_& m) {
-    m.def("eaf", &eaf, "values"_a, "runs"_a, "run_count"_a, "highest"_a);
+    m.def("attainment_surfaces", &eaf, "values"_a, "runs"_a, "run_count"_a, "highest"_a);
     m.def("count_attaining", &count_attaining, "values"_a, "runs"_a, "run_count"_a, "first_runs"_a,
           "corners"_a);
 }

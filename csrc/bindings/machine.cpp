@@ -6,6 +6,7 @@
 #include "bindings/bind.hpp"
 #include "cpu/lanes/isa.hpp"
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/memory_limit.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;
@@ -20,6 +21,8 @@ void bind_machine(py::module_& m) {
         "cuda_device_of", [](std::uintptr_t address) { return cuda::device_of(at<void>(address)); },
         "address"_a);
     m.def("cuda_driver_needed", &cuda::driver_needed);
+    m.def("most_bytes", [] { return cpu::most_bytes().load(); });
+    m.def("set_most_bytes", [](std::int64_t size) { cpu::most_bytes() = size; }, "size"_a);
     m.def("set_threads", &cpu::set_threads, "threads"_a);
     m.def("threads", &cpu::threads);
     py::list isas;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "cpu/quality/normalise.hpp"
 #include "cpu/ranking/epsilon_boxes.hpp"
 #include "cpu/ranking/fronts.hpp"
+#include "cpu/runtime/memory_limit.hpp"
 #include "cpu/subsets/subsets.hpp"
 #include "ops.hpp"
 
@@ -48,16 +48,15 @@ PARETOPO_OPERATIONS(PARETOPO_DEFINE)
 
 // ---- CPU-only operations; lambdas adapt their parameters ----
 
-// Returns the index of a refused point, or of a refused reference point.
-const auto run_indicator = [](auto batch, const Call& reference, cpu::Indicator which, double p,
-                              const std::int64_t* reference_of_group, double* values) -> Refusal {
+// Returns the index of a refused point, or of a refused target point.
+const auto run_indicator = [](auto batch, const Call& target, cpu::Indicator which, double p,
+                              const std::int64_t* target_of_group, double* values) -> Refusal {
     if (!(p > 0.0)) return kUnfit;
-    const auto others = reference.with_batch([](auto sets) { return cpu::AnyBatch(sets); });
-    const auto refused =
-        cpu::indicator({cpu::AnyBatch(batch), nullptr}, {others, reference_of_group}, batch.groups,
-                       which, p, values);
+    const auto others = target.with_batch([](auto sets) { return cpu::AnyBatch(sets); });
+    const auto refused = cpu::indicator({cpu::AnyBatch(batch), nullptr}, {others, target_of_group},
+                                        batch.groups, which, p, values);
     if (refused.point != kNoneRefused) return {0, refused.point};
-    return {refused.reference == kNoneRefused ? -1 : 1, refused.reference};
+    return {refused.target == kNoneRefused ? -1 : 1, refused.target};
 };
 
 // No vectors mean all weights of two objectives.
@@ -163,17 +162,16 @@ const auto run_filter_boxes = [](auto batch, const double* sides, std::uint8_t* 
 };
 
 // Returns boxes: lower and upper corners, (..., padded, objectives), and counts, (...). Their
-// number depends on the points, so that the result is allocated after the search. `most_bytes`
-// None: the core's limit.
+// number depends on the points, so that the result is allocated after the search.
 py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximise, py::handle mask,
-                        py::handle ref, std::optional<std::int64_t> most_bytes) {
+                        py::handle ref) {
     Call call;
     Corners::Taken taken;
     if (!call.take(values.ptr(), maximise.ptr(), mask.ptr())) return py::none();
     if (!Corners{}.take(ref.ptr(), call, taken)) return py::none();
     const auto [at, per_group] = Corners::pass(taken);
     const References from{at, per_group};
-    const std::int64_t most = most_bytes.value_or(cpu::kMaxBoxBytes);
+    const std::int64_t most = cpu::most_bytes();
     std::vector<cpu::Boxes> boxes;
     std::int64_t padded = 0;
     Refusal refusal;
@@ -206,11 +204,11 @@ py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximi
 
 Operation boxes_operation(const char* name, cpu::Region region) {
     const auto call = [region](py::handle values, py::handle maximise, py::handle mask,
-                               py::handle ref, std::optional<std::int64_t> most_bytes) {
-        return answer_boxes(region, values, maximise, mask, ref, most_bytes);
+                               py::handle ref) {
+        return answer_boxes(region, values, maximise, mask, ref);
     };
     const auto corners = py::make_tuple("boxes", "float64");
-    return {name, describe(takes(Corners{"ref"}, Places{"most_bytes"})),
+    return {name, describe(takes(Corners{"ref"})),
             py::make_tuple(corners, corners, py::make_tuple("set", "int64")), false,
             py::cpp_function(call, py::name(name))};
 }
@@ -265,8 +263,6 @@ void bind_operations(py::module_& m) {
     m.attr("INDICATORS") = names(cpu::kIndicatorNames);
     m.attr("SUBSET_METHODS") = names(cpu::kSubsetMethodNames);
     m.attr("CUTS") = names(cpu::kCutNames);
-    m.attr("MOST_BOX_BYTES") = cpu::kMaxBoxBytes;
-    m.attr("MOST_CHOICE_BYTES") = cpu::kMaxChoiceBytes;
 
     using Array = Rows<Doubles>;
     using Code = Given<Centre>;
@@ -276,7 +272,7 @@ void bind_operations(py::module_& m) {
 #define PARETOPO_BOTH(operation) \
     m, #operation, operation##_operation {}
     define(PARETOPO_BOTH(pareto_rank), takes(), gives(Output<std::int32_t>{kPerPoint}));
-    define(PARETOPO_BOTH(is_nondominated), takes(Given<bool>{"keep_weakly"}),
+    define(PARETOPO_BOTH(is_nondominated), takes(Given<bool>{"keep_duplicates"}),
            gives(Output<bool>{kPerPoint}));
     define(PARETOPO_BOTH(crowding_distance), takes(Ranks{"ranks"}),
            gives(Output<double>{kPerPoint}));
@@ -287,7 +283,7 @@ void bind_operations(py::module_& m) {
     define(PARETOPO_BOTH(hypervolume), takes(corner), gives(Output<double>{kPerSet}));
     define(PARETOPO_BOTH(hypervolume_gradient), takes(corner, Bools{"wanted"}),
            gives(Output<double>{kPerValue}));
-    define(PARETOPO_BOTH(hv_contributions), takes(corner, Given<bool>{"ignore_dominated"}),
+    define(PARETOPO_BOTH(hypervolume_contributions), takes(corner, Given<bool>{"ignore_dominated"}),
            gives(Output<double>{kPerPoint}));
     define(PARETOPO_BOTH(expected_hypervolume), takes(corners, Count{"k", true}),
            gives(Output<double>{kPerSet}));
@@ -320,10 +316,10 @@ void bind_operations(py::module_& m) {
                   gives(Output<double>{kPerSet}));
 
     define_on_cpu(m, "indicator", run_indicator,
-                  takes(Others{"reference"}, Given<cpu::Indicator>{"which"}, Given<double>{"p"},
-                        Absent{"reference_mask", "bools"}, Places{"reference_of_group"}),
+                  takes(Others{"target"}, Given<cpu::Indicator>{"which"}, Given<double>{"p"},
+                        Absent{"target_mask", "bools"}, Places{"target_of_group"}),
                   gives(Output<double>{kPerSet}));
-    define_on_cpu(m, "r2", run_r2,
+    define_on_cpu(m, "r2_indicator", run_r2,
                   takes(Corners{"ideal"}, Array{"weights", "vectors", 2, true, true},
                         Absent{"divisions", "int?"}),
                   gives(Output<double>{kPerSet}));
@@ -355,7 +351,7 @@ void bind_operations(py::module_& m) {
                   takes(Corner{"ideal", true}, Corner{"nadir", true}),
                   gives(Output<Own>{kPerValue}));
     define_on_cpu(m, "filter_strictly", PARETOPO_ON_CPU(filter_strictly),
-                  takes(Given<bool>{"keep_weakly"}), gives(Output<bool>{kPerPoint}));
+                  takes(Given<bool>{"keep_duplicates"}), gives(Output<bool>{kPerPoint}));
 #undef PARETOPO_ON_CPU
     define_on_cpu(m, "filter_boxes", run_filter_boxes, takes(Corner{"epsilon"}),
                   gives(Output<bool>{kPerPoint}));

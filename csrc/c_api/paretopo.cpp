@@ -112,6 +112,8 @@ bool takes(const paretopo_archive& archive, const double* points, std::int64_t n
 
 }  // namespace
 
+int paretopo_version(void) { return PARETOPO_VERSION_NUMBER; }
+
 const char* paretopo_message(int status) {
     switch (status) {
         case PARETOPO_OK:
@@ -136,8 +138,8 @@ const char* paretopo_message(int status) {
             return "archive must not be NULL: open one with paretopo_archive_open";
         case PARETOPO_BAD_MAXIMISE:
             return "maximise must be NULL or hold 1 or 0 for each objective";
-        case PARETOPO_BAD_KEEP_WEAKLY:
-            return "keep_weakly must be 1 or 0";
+        case PARETOPO_BAD_KEEP_DUPLICATES:
+            return "keep_duplicates must be 1 or 0";
         case PARETOPO_BAD_IGNORE_DOMINATED:
             return "ignore_dominated must be 1 or 0";
         case PARETOPO_BAD_REF:
@@ -166,14 +168,15 @@ int paretopo_pareto_rank(const double* points, int64_t n_sets, int64_t n_points,
 }
 
 int paretopo_is_nondominated(const double* points, int64_t n_sets, int64_t n_points,
-                             int64_t n_objectives, const int* maximise, int keep_weakly,
+                             int64_t n_objectives, const int* maximise, int keep_duplicates,
                              uint8_t* nondominated) {
     const Input input(points, n_sets, n_points, n_objectives, maximise);
-    if (input.status == PARETOPO_OK && !is_flag(keep_weakly)) return PARETOPO_BAD_KEEP_WEAKLY;
+    if (input.status == PARETOPO_OK && !is_flag(keep_duplicates))
+        return PARETOPO_BAD_KEEP_DUPLICATES;
     const int status = input.with_result(nondominated);
     if (status != PARETOPO_OK) return status;
     return status_of([&] {
-        paretopo::cpu::is_nondominated(input.batch, keep_weakly == 1, nondominated);
+        paretopo::cpu::is_nondominated(input.batch, keep_duplicates == 1, nondominated);
         return PARETOPO_OK;
     });
 }
@@ -189,9 +192,9 @@ int paretopo_hypervolume(const double* points, int64_t n_sets, int64_t n_points,
         [&] { return status_of_refused(paretopo::cpu::hypervolume(input.batch, ref, volumes)); });
 }
 
-int paretopo_hv_contributions(const double* points, int64_t n_sets, int64_t n_points,
-                              int64_t n_objectives, const int* maximise, const double* ref,
-                              int64_t n_ref, int ignore_dominated, double* contributions) {
+int paretopo_hypervolume_contributions(const double* points, int64_t n_sets, int64_t n_points,
+                                       int64_t n_objectives, const int* maximise, const double* ref,
+                                       int64_t n_ref, int ignore_dominated, double* contributions) {
     Input input(points, n_sets, n_points, n_objectives, maximise);
     if (input.status == PARETOPO_OK) input.status = check_ref(ref, n_ref, n_objectives);
     if (input.status == PARETOPO_OK && !is_flag(ignore_dominated)) {
@@ -200,7 +203,7 @@ int paretopo_hv_contributions(const double* points, int64_t n_sets, int64_t n_po
     const int status = input.with_result(contributions);
     if (status != PARETOPO_OK) return status;
     return status_of([&] {
-        return status_of_refused(paretopo::cpu::hv_contributions(
+        return status_of_refused(paretopo::cpu::hypervolume_contributions(
             input.batch, ref, ignore_dominated == 1, contributions));
     });
 }
@@ -247,6 +250,15 @@ int paretopo_archive_add(paretopo_archive* archive, const double* points, int64_
             if (gains) gains[i] = added.gain;
             if (joined) joined[i] = added.has_joined;
         }
+        return PARETOPO_OK;
+    });
+}
+
+int paretopo_archive_additions(paretopo_archive* archive, int64_t* additions) {
+    if (!archive) return PARETOPO_NULL_ARCHIVE;
+    if (!additions) return PARETOPO_NULL_RESULT;
+    return status_of([&] {
+        *additions = archive->core.additions();
         return PARETOPO_OK;
     });
 }

@@ -69,12 +69,12 @@ void pareto_rank(Place place, Batch<Scalar> batch, std::int32_t* ranks) {
 template <int kPoints, int kObjectives>
 struct NondominatedInRegisters {
     Batch<float> batch;
-    bool keep_weakly;
+    bool keep_duplicates;
     std::uint8_t* nondominated;
     PARETOPO_HD void operator()(std::int64_t g) const {
         const GroupInRegisters<kPoints, kObjectives> group(batch, g);
         std::uint32_t dominators[kPoints];
-        group.find_dominators(batch.minimised, keep_weakly ? 0 : ~std::uint32_t{0}, dominators);
+        group.find_dominators(batch.minimised, keep_duplicates ? 0 : ~std::uint32_t{0}, dominators);
         const std::uint32_t present = group.present();
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
@@ -88,7 +88,7 @@ template <typename Scalar, int kObjectives>
 struct NondominatedByWarp {
     Batch<Scalar> batch;
     char* scratch;
-    bool keep_weakly;
+    bool keep_duplicates;
     std::uint8_t* nondominated;
 
     std::int64_t shared_bytes() const { return group_bytes<Scalar, kObjectives>(batch); }
@@ -98,7 +98,7 @@ struct NondominatedByWarp {
         GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         for_each_unsynced(warp, batch.points, [&](std::int64_t i) {
-            nondominated[g * batch.points + i] = group.is_nondominated(i, keep_weakly);
+            nondominated[g * batch.points + i] = group.is_nondominated(i, keep_duplicates);
         });
         group.leave(warp);
     }
@@ -110,7 +110,7 @@ template <typename Scalar, int kObjectives>
 struct ExcludePoints {
     Chains<Scalar> chains;
     Splits splits;
-    bool keep_weakly;
+    bool keep_duplicates;
     template <typename Block>
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
@@ -134,7 +134,7 @@ struct ExcludePoints {
             const auto found = compare_one_way<kObjectives>(other, own, objectives);
             if (found.a_dominates()) return true;
             const bool is_earlier = j < i && (!mask || mask[j] != 0);
-            if (!keep_weakly && is_earlier && found.are_equal()) return true;
+            if (!keep_duplicates && is_earlier && found.are_equal()) return true;
         }
         return false;
     }
@@ -160,7 +160,7 @@ struct WriteNondominated {
 };
 
 template <typename Place, typename Scalar>
-void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
+void is_nondominated(Place place, Batch<Scalar> batch, bool keep_duplicates,
                      std::uint8_t* nondominated) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "is_nondominated");
@@ -169,13 +169,13 @@ void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
         if (fits_thread(batch, limits)) {
             return with_registers(batch.points, batch.objectives, [&](auto points, auto m) {
                 launcher.threads(batch.groups, NondominatedInRegisters<points.value, m.value>{
-                                                   batch, keep_weakly, nondominated});
+                                                   batch, keep_duplicates, nondominated});
             });
         }
     }
     with_objectives(batch.objectives, [&](auto m) {
         if (fits_warp(batch, limits)) {
-            const NondominatedByWarp<Scalar, m.value> job{batch, place.scratch, keep_weakly,
+            const NondominatedByWarp<Scalar, m.value> job{batch, place.scratch, keep_duplicates,
                                                           nondominated};
             return launcher.warps(batch.groups, job.shared_bytes(), job);
         }
@@ -184,7 +184,7 @@ void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
         const Splits splits = splits_of(parts, batch.groups, batch.points, limits);
         launcher.blocks(parts, batch.groups, ReadSet<Scalar>{chains});
         launcher.blocks(parts * splits.splits, batch.groups,
-                        ExcludePoints<Scalar, m.value>{chains, splits, keep_weakly});
+                        ExcludePoints<Scalar, m.value>{chains, splits, keep_duplicates});
         launcher.blocks(parts, batch.groups, WriteNondominated<Scalar>{chains, nondominated});
     });
 }

@@ -1,4 +1,4 @@
-// Launches of hypervolume, its gradient and hv_contributions.
+// Launches of hypervolume, its gradient and hypervolume_contributions.
 #pragma once
 
 #include <cstdint>
@@ -198,13 +198,13 @@ void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
 }
 
 template <typename Place, typename Scalar>
-void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                      double* contributions) {
+void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* ref,
+                               bool ignore_dominated, double* contributions) {
     if (batch.groups == 0 || batch.points == 0) return;
-    auto launcher = launcher_of(place, "hv_contributions");
+    auto launcher = launcher_of(place, "hypervolume_contributions");
     const Contribution<Scalar> job{batch, reference_of(ref, batch.objectives), contributions,
                                    ignore_dominated};
-    check_shared_bytes(job, "hv_contributions");
+    check_shared_bytes(job, "hypervolume_contributions");
     launcher.warps(batch.groups * batch.points, job.shared_bytes(), job);
 }
 
@@ -223,7 +223,7 @@ std::int64_t hypervolume_gradient_scratch(Place, Batch<Scalar>) {
 }
 
 template <typename Place, typename Scalar>
-std::int64_t hv_contributions_scratch(Place, Batch<Scalar>) {
+std::int64_t hypervolume_contributions_scratch(Place, Batch<Scalar>) {
     return 0;
 }
 
@@ -231,7 +231,7 @@ PARETOPO_INSTANTIATE_HERE(hypervolume)
 PARETOPO_INSTANTIATE_HERE(hypervolume_scratch)
 PARETOPO_INSTANTIATE_HERE(hypervolume_gradient)
 PARETOPO_INSTANTIATE_HERE(hypervolume_gradient_scratch)
-PARETOPO_INSTANTIATE_HERE(hv_contributions)
-PARETOPO_INSTANTIATE_HERE(hv_contributions_scratch)
+PARETOPO_INSTANTIATE_HERE(hypervolume_contributions)
+PARETOPO_INSTANTIATE_HERE(hypervolume_contributions_scratch)
 
 }  // namespace paretopo::gpu

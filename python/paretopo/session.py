@@ -535,7 +535,7 @@ class Session:
         if self.preferences is None or len(rows) != len(self.preferences.grid):
             return
         points = [[row["outcome"][name] for name in self.objectives] for row in rows]
-        alone = paretopo_core.hv_contributions(points, self.controller.reference)
+        alone = paretopo_core.hypervolume_contributions(points, self.controller.reference)
         self._thinness = np.asarray(alone).tolist()
 
     def _fill_for_evaluation(self) -> NDArray[np.float64]:

@@ -14,22 +14,22 @@ np.float64(3.0)
 from paretopo_core import _interpreter  # noqa: F401
 from paretopo_core._core import __version__
 from paretopo_core._sense_hint import SenseWarning
+from paretopo_core._settings import Setting
 from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
+from paretopo_core.attainment import AttainmentSurfaces, attainment_surfaces
 from paretopo_core.boxes import Boxes, dominated_boxes, nondominated_boxes
 from paretopo_core.crowding import crowding_distance
-from paretopo_core.eaf import AttainmentSurfaces, eaf
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
 from paretopo_core.front_files import read_fronts
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hessian import SparseHessian, hypervolume_hessian
-from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
+from paretopo_core.hypervolume import hypervolume, hypervolume_contributions, hypervolume_gradient
 from paretopo_core.hypervolume_approx import (
-    ContributionsEstimate,
-    HypervolumeEstimate,
-    hv_contributions_approx,
+    Estimate,
     hypervolume_approx,
+    hypervolume_contributions_approx,
 )
 from paretopo_core.improvement import (
     expected_hypervolume_improvement,
@@ -37,16 +37,17 @@ from paretopo_core.improvement import (
     weighted_hypervolume,
 )
 from paretopo_core.indicators import (
-    avg_hausdorff_dist,
+    average_hausdorff_distance,
     epsilon_additive,
-    epsilon_mult,
-    gd,
-    gd_plus,
-    igd,
-    igd_plus,
-    r2,
+    epsilon_multiplicative,
+    generational_distance,
+    generational_distance_plus,
+    inverted_generational_distance,
+    inverted_generational_distance_plus,
+    r2_indicator,
 )
-from paretopo_core.isa import get_isa, set_isa
+from paretopo_core.isa import get_isa, isa
+from paretopo_core.memory import memory_limit
 from paretopo_core.normalise import (
     ideal_point,
     knee_points,
@@ -57,60 +58,61 @@ from paretopo_core.normalise import (
 from paretopo_core.plotting import plot_front
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.subsets import hypervolume_subset, reference_directions, select
-from paretopo_core.threads import get_num_threads, set_num_threads
+from paretopo_core.threads import get_threads, threads
 from paretopo_core.uncrowded import uncrowded_contributions
 
 __all__ = [
     "AttainmentSurfaces",
     "Boxes",
-    "ContributionsEstimate",
-    "HypervolumeEstimate",
+    "Estimate",
     "ParetoArchive",
     "SenseWarning",
+    "Setting",
     "SparseHessian",
     "__version__",
     "accelerate",
-    "avg_hausdorff_dist",
+    "attainment_surfaces",
+    "average_hausdorff_distance",
     "crowding_distance",
     "dominated_boxes",
-    "eaf",
     "epsilon_additive",
-    "epsilon_mult",
+    "epsilon_multiplicative",
     "expected_hypervolume",
     "expected_hypervolume_improvement",
-    "gd",
-    "gd_plus",
+    "generational_distance",
+    "generational_distance_plus",
     "get_isa",
-    "get_num_threads",
-    "hv_contributions",
-    "hv_contributions_approx",
+    "get_threads",
     "hypervolume",
     "hypervolume_advantage",
     "hypervolume_approx",
+    "hypervolume_contributions",
+    "hypervolume_contributions_approx",
     "hypervolume_gradient",
     "hypervolume_hessian",
     "hypervolume_improvement",
     "hypervolume_subset",
     "ideal_point",
-    "igd",
-    "igd_plus",
+    "inverted_generational_distance",
+    "inverted_generational_distance_plus",
     "is_nondominated",
+    "isa",
     "knee_points",
+    "memory_limit",
     "nadir_point",
     "nondominated_boxes",
     "normalise",
     "pareto_advantage",
     "pareto_rank",
     "plot_front",
-    "r2",
+    "r2_indicator",
     "read_fronts",
     "reference_directions",
     "reference_point",
     "select",
-    "set_isa",
-    "set_num_threads",
     "stochastic_dominance",
     "stochastic_pareto_rank",
+    "threads",
     "uncrowded_contributions",
     "weighted_hypervolume",
 ]

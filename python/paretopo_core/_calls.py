@@ -20,13 +20,13 @@ _SENSES = {"minimise": True, "minimize": True, "maximize": False}
 # For each argument: its meaning, and the names that other libraries give it.
 _SYNONYMS = {
     "ref": ("the reference point", {"ref_point", "reference_point", "refpoint", "reference", "r"}),
-    "reference": ("the reference set", {"ref", "pf", "z", "reference_set", "pareto_front"}),
+    "target": ("the target set", {"ref", "reference", "pf", "z", "reference_set", "pareto_front"}),
     "k": ("the number of points", {"n", "size", "n_survive", "n_select", "n_points"}),
     "partitions": ("the number of parts of each axis", {"n", "p", "n_partitions", "n_points"}),
 }
 _HINTS = {
     "ref": ", the reference point: a number, or one per objective; reference_point() suggests one",
-    "reference": ", the reference set: shape (points, objectives)",
+    "target": ", the target set: shape (points, objectives)",
 }
 
 
@@ -46,16 +46,13 @@ def explain_calls(function: _Function) -> _Function:
     """Let a function report a wrong name before a missing argument; there is no wrapper."""
     signature = inspect.signature(function)
     own = [each for each in signature.parameters.values() if each.kind not in _VARIADIC]
-    required = [
-        each
-        for each in own
-        if each.default is each.empty
-        and each.kind is each.POSITIONAL_OR_KEYWORD
-        and each.name != "self"
-    ]
+    required = [each for each in own if each.default is each.empty and each.name != "self"]
+    named = {each.name: MISSING for each in required if each.kind is each.KEYWORD_ONLY}
     described: Any = function
     described.__signature__ = signature.replace(parameters=own)
-    described.__defaults__ = (MISSING,) * len(required) + (described.__defaults__ or ())
+    leading = (MISSING,) * (len(required) - len(named))
+    described.__defaults__ = leading + (described.__defaults__ or ())
+    described.__kwdefaults__ = named | (described.__kwdefaults__ or {})
     return function
 
 
@@ -83,9 +80,7 @@ def refuse_call(extra: tuple[Never, ...], wrong: Mapping[str, Any]) -> NoReturn:
 
 
 def _suggest(name: str, value: Any, known: list[str]) -> str:
-    if name.lower() in {*_SENSES, "maximise"} and "maximise" not in known:
-        return "larger is always better: negate an objective that should be small"
-    if name.lower() in _SENSES:
+    if name.lower() in _SENSES and "maximise" in known:
         turned = _turn(value) if _SENSES[name.lower()] else value
         return "pass maximise=" + ("" if turned is None else repr(turned))
     for right, (meaning, synonyms) in _SYNONYMS.items():

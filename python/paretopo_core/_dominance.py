@@ -17,7 +17,7 @@ from paretopo_core._arrays import Batch, host_doubles, positive_vector, toleranc
 from paretopo_core._cuda_arrays import ask_for_tensor
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._near_duplicates import drop_near_duplicates
-from paretopo_core._numbers import MAX_WHOLE, flag_of, numbers_of, whole_number
+from paretopo_core._numbers import MAX_WHOLE, numbers_of, whole_number
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._sense_hint import warn_of_senses
 from paretopo_core._senses import Maximise, minimised_bits, senses_of, signs_of
@@ -160,13 +160,12 @@ class Frame:
 
 
 def _compose_ranks(
-    points: Any, maximise: Maximise, mask: Any, strict: bool, violation: Any, n_below: Any
+    points: Any, maximise: Maximise, mask: Any, dominance: str, violation: Any, n_below: Any
 ) -> Any:
-    strict = flag_of(strict, "strict")
     if n_below is not None:
         n_below = whole_number(n_below, "n_below", 1, MAX_WHOLE)
     frame = Frame(points, maximise, mask)
-    if strict:
+    if dominance == "strict":
         frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
         return _first_ranks(frame, frame.mask, n_below)
@@ -187,21 +186,30 @@ def _compose_filter(
     points: Any,
     maximise: Maximise,
     mask: Any,
-    keep_weakly: bool,
-    strict: bool,
+    dominance: str,
+    duplicates: str,
     violation: Any,
     epsilon: Any,
     duplicate_tolerance: Any,
 ) -> Any:
-    strict = flag_of(strict, "strict")
+    if duplicates == "none":
+        if epsilon is not None or duplicate_tolerance is not None:
+            raise ValueError(
+                "duplicates='none' drops equal points, but epsilon= and duplicate_tolerance= keep "
+                "one of several near ones: pass one of them"
+            )
+        return _keep_single(Frame(points, maximise, mask), dominance, violation)
     if duplicate_tolerance is not None:
         kept = _compose_filter(
-            points, maximise, mask, keep_weakly, strict, violation, epsilon, None
+            points, maximise, mask, dominance, duplicates, violation, epsilon, None
         )
         return _without_near(Frame(points, maximise, mask), kept, duplicate_tolerance)
-    if strict and epsilon is not None:
-        raise ValueError("strict is about points and epsilon= about boxes: pass one of them")
-    filtered, option = _STRICT if strict else NONDOMINATED, keep_weakly
+    if dominance == "strict" and epsilon is not None:
+        raise ValueError(
+            "dominance='strict' is about points and epsilon= about boxes: pass one of them"
+        )
+    keep_all = duplicates == "all"
+    filtered, option = _STRICT if dominance == "strict" else NONDOMINATED, keep_all
     if epsilon is not None:
         filtered, option = _BOXES, epsilon
     if violation is None:
@@ -211,8 +219,21 @@ def _compose_filter(
     feasible = frame.among(numbers <= 0)
     chosen = filtered.answer(frame.points, frame.maximise, feasible, option)
     others = frame.among(~feasible & ~feasible.any(-1)[..., None])
-    one_of_each = keep_weakly and epsilon is None
+    one_of_each = keep_all and epsilon is None
     return chosen | NONDOMINATED.answer(_in_a_column(numbers), False, others, one_of_each)
+
+
+def _keep_single(frame: Frame, dominance: str, violation: Any) -> Any:
+    """Mark the non-dominated points without an equal one: each is the first, in either order."""
+    flip = frame.library.flip
+    numbers = None if violation is None else frame.violations(violation)
+    given = (frame.points, -2), (frame.mask, -1), (numbers, -1)
+    turned = [None if part is None else flip(part, (axis,)) for part, axis in given]
+    forth, back = (
+        _compose_filter(x, frame.maximise, mask, dominance, "first", lacking, None, None)
+        for x, mask, lacking in ((frame.points, frame.mask, numbers), turned)
+    )
+    return forth & flip(back, (-1,))
 
 
 def _without_ties(frame: Frame) -> Any:
@@ -310,19 +331,19 @@ def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
 _BOXES = Operation(_core.filter_boxes, compose=_compose_boxes)
 
 
-def _compose_strict(points: Any, maximise: Maximise, mask: Any, keep_weakly: bool) -> Any:
+def _compose_strict(points: Any, maximise: Maximise, mask: Any, keep_duplicates: bool) -> Any:
     frame = Frame(points, maximise, mask)
     if frame.is_tensor:
-        return NONDOMINATED.answer(_without_ties(frame), False, frame.mask, keep_weakly)
+        return NONDOMINATED.answer(_without_ties(frame), False, frame.mask, keep_duplicates)
     batch = Batch.of(frame.points, maximise=maximise, mask=frame.mask)
-    return _STRICT.call(batch.view(), True, None, keep_weakly)
+    return _STRICT.call(batch.view(), True, None, keep_duplicates)
 
 
 _STRICT = Operation(_core.filter_strictly, compose=_compose_strict)
 CONSTRAINED_RANKS = Operation(
     Composed(
         "pareto_rank",
-        (("strict", "bool"), ("violation", "numbers"), ("n_below", "int?")),
+        (("dominance", "word"), ("violation", "numbers"), ("n_below", "int?")),
         (("point", "int32"),),
     ),
     compose=_compose_ranks,
@@ -331,8 +352,8 @@ CONSTRAINED_FILTER = Operation(
     Composed(
         "is_nondominated",
         (
-            ("keep_weakly", "bool"),
-            ("strict", "bool"),
+            ("dominance", "word"),
+            ("duplicates", "word"),
             ("violation", "numbers"),
             ("epsilon", "corner"),
             ("duplicate_tolerance", "corner"),

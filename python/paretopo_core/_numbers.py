@@ -7,7 +7,8 @@ everything else is refused by the name of the argument. A masked array would los
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Set
+import secrets
+from collections.abc import Collection, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -156,9 +157,16 @@ def whole_number(given: Any, name: str, lowest: int, highest: int, why: str = ""
     return int(given)
 
 
-def check_seed(_: Any, seed: Any) -> int:
-    """Return the seed of the random numbers."""
-    return whole_number(seed, "seed", 0, MAX_WHOLE)
+def seed_of(rng: Any) -> int:
+    """Return the seed that a source of random numbers stands for; None: a new one each time."""
+    if rng is None:
+        return secrets.randbits(63)
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(MAX_WHOLE, endpoint=True))
+    try:
+        return whole_number(rng, "rng", 0, MAX_WHOLE)
+    except TypeError as error:
+        raise TypeError(f"{error}, nor a numpy.random.Generator or None") from None
 
 
 def flag_of(given: Any, name: str) -> bool:
@@ -166,6 +174,13 @@ def flag_of(given: Any, name: str) -> bool:
     if isinstance(given, (bool, np.bool_)):
         return bool(given)
     raise TypeError(f"{name} must be a bool, got {given!r}")
+
+
+def choice_of(given: Any, name: str, choices: Collection[str]) -> str:
+    """Return an option that is one of some words."""
+    if isinstance(given, str) and given in choices:
+        return given
+    raise ValueError(f"{name} must be one of {', '.join(choices)}, got {given!r}")
 
 
 def refuse_masked(given: Any, name: str) -> None:

@@ -15,7 +15,6 @@ from paretopo_core import _core
 _OURS = ("paretopo", "paretopo_core", "torch")
 _FOR_POINTS_BEYOND_REF = "paretopo_core.uncrowded"
 _OF_DERIVATIVES = "operate"  # of Operation; the call itself has warned
-_WITHOUT_MAXIMISE = "hypervolume_advantage"
 
 
 class SenseWarning(UserWarning):
@@ -40,23 +39,20 @@ def hint(objectives: int, minimised: int) -> None:
 
 def warn_of_senses(senses: Sequence[bool]) -> None:
     """Warn the first caller outside this package that every point is worse than the reference."""
-    door = frame = sys._getframe(1)
+    frame = sys._getframe(1)
     level = 2
     while frame.f_back and _is_inside(module := frame.f_globals.get("__name__", "")):
         if module == _FOR_POINTS_BEYOND_REF or frame.f_code.co_name == _OF_DERIVATIVES:
             return
-        door, frame, level = frame, frame.f_back, level + 1
+        frame, level = frame.f_back, level + 1
     if _package(frame.f_globals.get("__name__", "")) in _OURS:
         return
     others = [not sense for sense in senses]
     meant = others if len(set(others)) > 1 else others[0]
-    change = f"maximise={meant}"
-    if door.f_code.co_name == _WITHOUT_MAXIMISE:
-        change = "all numbers negated"
     default = " (larger is better by default)" if all(senses) else ""
     message = (
         "no point is better than ref in any objective; "
-        f"with {change} every one would be{default}; if the senses are right, pass a ref "
+        f"with maximise={meant} every one would be{default}; if the senses are right, pass a ref "
         "that is worse than the points, such as reference_point(points)"
     )
     warnings.warn(message, SenseWarning, stacklevel=level)

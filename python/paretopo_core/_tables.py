@@ -27,7 +27,7 @@ def align(
     Args:
         points: a frame, or anything else.
         described: the name and the kind of each argument. One of kind "sets" is a further set of
-            points, such as a reference set. The first frame names the objectives. Values per row
+            points, such as a target set. The first frame names the objectives. Values per row
             belong to the set before them, and values of kind "values" to the cells of ``points``.
         values: the arguments. A mapping names its values by its keys, a series by its index and a
             frame by its columns; all others go by position, and a RangeIndex of columns, too.

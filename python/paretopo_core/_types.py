@@ -67,6 +67,7 @@ ManySets: TypeAlias = Sequence[Sequence[Sequence[float]]]
 Points: TypeAlias = ArrayLike | TensorLike[Any] | PandasFrame[Any] | PolarsFrame[Any]
 Vector: TypeAlias = ArrayLike | Mapping[Any, float]  # of a frame: a number for each column
 Mask: TypeAlias = ArrayLike | None  # a bool for each point
+Rng: TypeAlias = int | np.random.Generator | None  # None: other numbers each time
 
 # Results, by their extent. ``np.floating[Any]`` is float32 for points of at most 32 bits, and
 # float64 otherwise. One set of points gives a NumPy scalar for PerSet; PerPair is the same for two

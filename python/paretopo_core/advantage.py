@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, vector_of
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import flag_of, number_of, numbers_of
-from paretopo_core._operation import Operation
+from paretopo_core._dominance import Frame
+from paretopo_core._numbers import choice_of, flag_of, number_of, numbers_of
+from paretopo_core._operation import Composed, Operation
+from paretopo_core._senses import Maximise
 from paretopo_core._types import Mask, PerPoint, Points
 
 Centre = Literal["mean", "none", "std", "loo"]
@@ -23,10 +25,11 @@ _CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # cod
 @explain_calls
 def pareto_advantage(
     rewards: Points,
-    weights: ArrayLike,
     *extra: Never,
+    weights: ArrayLike,
     beta: float = 0.5,
     centre: Centre = "mean",
+    maximise: Maximise = True,
     mask: Mask = None,
     return_ranks: bool = False,
     **wrong: Never,
@@ -46,7 +49,7 @@ def pareto_advantage(
     - ``"loo"``: A minus the mean of the *other* rollouts.
 
     Args:
-        rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy
+        rewards: shape (..., points, objectives), any real dtype; a NumPy
             array, a list, a torch tensor on CPU or CUDA, or another array on a GPU, such as
             CuPy's. NaN counts as below every number.
         weights: shape (objectives,), or (..., objectives) with a row for each group, finite; only
@@ -56,6 +59,8 @@ def pareto_advantage(
         beta: from 0 to 1, the influence of the weights relative to the ranks. At 1, neighbouring
             fronts can tie.
         centre: see above.
+        maximise: whether larger is better; one bool, or one per objective. The numbers of an
+            objective to minimise count with the other sign, also in the weighted reward.
         mask: shape (..., points), bool; False marks padding, which gets 0.0 and rank -1.
         return_ranks: also return the ranks, int32.
 
@@ -67,9 +72,9 @@ def pareto_advantage(
     Raises:
         ValueError: wrong shape of an argument, ``weights`` not finite, ``beta`` outside 0..1,
             or an unknown ``centre``.
-        TypeError: ``rewards``, ``weights`` or ``beta`` are not real numbers, or ``mask`` is not
-            bool. A derivative of this result raises NotImplementedError: advantages are
-            constants of the gradient that they weigh.
+        TypeError: ``rewards``, ``weights`` or ``beta`` are not real numbers, or ``mask`` or
+            ``maximise`` not bool. A derivative of this result raises NotImplementedError:
+            advantages are constants of the gradient that they weigh.
 
     Cost: that of :func:`paretopo_core.pareto_rank`, and one pass over the rewards.
 
@@ -78,11 +83,11 @@ def pareto_advantage(
 
     >>> import numpy as np
     >>> rewards = np.array([[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]])
-    >>> pareto_advantage(rewards, [0.6, 0.4], centre="none")
+    >>> pareto_advantage(rewards, weights=[0.6, 0.4], centre="none")
     array([3.  , 2.25, 1.75, 1.  ])
-    >>> pareto_advantage(rewards, [0.6, 0.4])
+    >>> pareto_advantage(rewards, weights=[0.6, 0.4])
     array([ 1.  ,  0.25, -0.25, -1.  ])
-    >>> pareto_advantage([rewards, rewards], [[0.6, 0.4], [0.2, 0.8]])  # a preference to each group
+    >>> pareto_advantage([rewards, rewards], weights=[[0.6, 0.4], [0.2, 0.8]])  # one for each
     array([[ 1.  ,  0.25, -0.25, -1.  ],
            [ 1.  , -0.25,  0.25, -1.  ]])
     """
@@ -92,11 +97,10 @@ def pareto_advantage(
         beta = number_of(beta, "beta")
     if not 0.0 <= beta <= 1.0:
         raise ValueError(f"beta must lie in 0..1, got {beta}")
-    if not isinstance(centre, str) or centre not in _CENTRES:
-        raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    code = _CENTRES[centre]
+    code = _CENTRES[choice_of(centre, "centre", _CENTRES)]
     wants_ranks = return_ranks is not False and flag_of(return_ranks, "return_ranks")
-    return _ADVANTAGE.answer(rewards, True, mask, weights, beta, code, wants_ranks)
+    called = _ADVANTAGE if maximise is True else _TURNED
+    return called.answer(rewards, maximise, mask, weights, beta, code, wants_ranks)
 
 
 def _rows_of(batch: Batch, weights: Any) -> Any:
@@ -129,4 +133,16 @@ def bound_weights(weights: np.ndarray, dtype: str) -> np.ndarray:
     return rows
 
 
+def _compose_turned(rewards: Any, maximise: Maximise, mask: Any, *others: Any) -> Any:
+    """Negate the objectives to minimise: the core's weighted sums are of numbers to maximise."""
+    frame = Frame(rewards, maximise, mask, name="rewards")
+    turned = frame.points * frame.signs(frame.points.dtype)
+    return _ADVANTAGE.answer(turned, True, frame.mask, *others)
+
+
 _ADVANTAGE = Operation(_core.pareto_advantage, points="rewards", checks={"weights": _rows_of})
+_TURNED = Operation(
+    Composed("pareto_advantage", _core.pareto_advantage.arguments, _core.pareto_advantage.results),
+    points="rewards",
+    compose=_compose_turned,
+)

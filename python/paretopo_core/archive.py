@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Never, overload
 
@@ -15,7 +13,7 @@ from paretopo_core import _core
 from paretopo_core._arrays import positive_vector, vector_of
 from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._dominance import Frame
-from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
+from paretopo_core._numbers import choice_of, flag_of, number_of, numbers_of, whole_number
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._tables import in_order, label_rows, names_of
 from paretopo_core._types import OneSet, Points, Vector
@@ -29,7 +27,7 @@ _MAX_OBJECTIVES = 2**31 - 1
 
 
 class Additions(NamedTuple):
-    """The result of :meth:`~paretopo_core.ParetoArchive.extend`, in the order of the points."""
+    """The result of ``extend`` and ``merge``, in the order of the points."""
 
     gains: NDArray[np.float64]  # (points,)
     joined: NDArray[np.bool_]  # (points,): became a member, even if a later point dominates it
@@ -59,7 +57,7 @@ class ParetoArchive:
 
     ``capacity`` and ``epsilon`` bound an archive. The hypervolume is then that of only the members,
     and :meth:`add` returns its change. The change can be negative, except with
-    ``keep="contribution"`` and no ``epsilon``. ``reference.archive`` in this package is the
+    ``keep="contribution"`` and no ``epsilon``. ``definitions.archive`` in this package is the
     definition in plain NumPy.
 
     Args:
@@ -70,9 +68,9 @@ class ParetoArchive:
         capacity: the largest number of members; None for any number. An addition beyond it drops
             one member.
         keep: the member that a full archive drops: with "contribution" the one with the smallest
-            hypervolume contribution (:func:`hv_contributions`), so that the hypervolume never
-            falls; with "crowding" the one with the smallest :func:`crowding_distance`, so that the
-            members are evenly spaced. Among equal members, the last to arrive leaves. If that is
+            of its :func:`hypervolume_contributions`, so that the hypervolume never falls; with
+            "crowding" the one with the smallest :func:`crowding_distance`, so that the members are
+            evenly spaced. Among equal members, the last to arrive leaves. If that is
             the new point, it does not join. The default is "contribution", or "crowding" without
             ``ref``.
         epsilon: the sides of boxes in objective space, with one member per box, in the units of the
@@ -147,13 +145,11 @@ class ParetoArchive:
             if width == 0:
                 raise ValueError("ref must have one number per objective, got none")
             if numbers.ndim == 0:
-                warnings.warn(
-                    f"ParetoArchive({numbers:g}) has one objective, with the reference point "
-                    f"[{numbers:g}]: pass one number per objective, such as [0, 0], or that list",
-                    UserWarning,
-                    stacklevel=2,
+                raise ValueError(
+                    f"ref must have one number per objective, got {numbers:g}: pass ref="
+                    f"[{numbers:g}] for one objective, or objectives= for no reference point"
                 )
-            self._ref = vector_of(numbers, width, "ref", scalar=width == 1)
+            self._ref = vector_of(numbers, width, "ref", scalar=False)
         self._width = width
         senses = in_order(maximise, self._names, "maximise")
         self._sign = signs_of(minimised_bits(senses, width), width)
@@ -162,14 +158,13 @@ class ParetoArchive:
         self._capacity = capacity
         if keep is None:
             keep = "crowding" if ref is None else "contribution"
-        if not isinstance(keep, str) or keep not in _KEEPS:
-            raise ValueError(f"keep must be one of {', '.join(map(repr, _KEEPS))}, got {keep!r}")
+        self._keep = choice_of(keep, "keep", _KEEPS)
         if ref is None and keep == "contribution":
             raise ValueError("keep='contribution' measures hypervolumes: pass ref=, or 'crowding'")
-        self._keep = keep
         sides = in_order(epsilon, self._names, "epsilon")
         self._epsilon = None if sides is None else positive_vector(sides, width)
         self._core = self._new_core(flag_of(keep_history, "keep_history"))
+        self._snapshot: tuple[Any, NDArray[np.float64]] = (None, np.empty((0, width)))
 
     def _new_core(self, keeps_history: bool) -> _core.Archive:
         return _core.Archive(
@@ -223,8 +218,20 @@ class ParetoArchive:
 
     @property
     def points(self) -> NDArray[np.float64]:
-        """The members in the order of their arrival, shape (members, objectives), copied."""
-        return self._core.members().reshape(-1, self._width)
+        """The members in the order of their arrival, shape (members, objectives), read-only.
+
+        It is a snapshot, and the same array until the archive changes.
+        """
+        core = self._core
+        # Additions only grow, and between two of them the members only become fewer.
+        state = core, core.additions(), core.size()
+        known, points = self._snapshot
+        if known != state:
+            points = core.members().reshape(-1, self._width)
+            points.flags.writeable = False
+            if state == (core, core.additions(), len(points)):  # no other thread came between
+                self._snapshot = state, points
+        return points
 
     @property
     def indices(self) -> NDArray[np.int64]:
@@ -351,7 +358,10 @@ class ParetoArchive:
         return f"<code>{escape(repr(self))}</code><table>{''.join(lines)}</table>{more}"
 
     def add(self, point: Vector, payload: Any = None) -> float:
-        """Add a point; return by how much it raises the hypervolume.
+        """Add a point; return its gain: by how much it raises the hypervolume.
+
+        A float, because a result as of :meth:`extend`, which adds one point too, costs a fifth of
+        the call.
 
         The result is 0.0 or more. It can be negative for a bounded archive, in which another member
         may leave for the point. Without ``ref`` it is NaN. A member beyond the reference also gains
@@ -464,8 +474,8 @@ class ParetoArchive:
         if not self._core.remove(row):
             raise ValueError(f"point is no member: {row.tolist()}")
 
-    def merge(self, other: ParetoArchive) -> float:
-        """Add the members of another archive, with their payloads; return the sum of their gains.
+    def merge(self, other: ParetoArchive) -> Additions:
+        """Add the members of another archive with their payloads, as :meth:`extend` does.
 
         Args:
             other: an archive of the same objectives and senses, names in any order; its reference
@@ -488,9 +498,9 @@ class ParetoArchive:
                 f"other has objectives of the senses maximise={senses}, this archive has "
                 f"{self.maximise}"
             )
-        volume = math.fsum(self.extend(points, payloads).gains.tolist())
+        additions = self.extend(points, payloads)
         self._names = self._names or other._names
-        return volume
+        return additions
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that is needed to continue: plain JSON values, and the payloads unchanged."""
@@ -548,7 +558,7 @@ class ParetoArchive:
             if self._names is not None and self._names != names:
                 raise ValueError(f"the state has the objectives {names}, not {self._names}")
         points = self._rows(state["points"], "the points of the state")
-        if not is_nondominated(points, maximise=self.maximise, keep_weakly=False).all():
+        if not is_nondominated(points, maximise=self.maximise, duplicates="first").all():
             raise ValueError("the points of the state must not dominate or repeat one another")
         if self._epsilon is not None and not (
             is_nondominated(points, maximise=self.maximise, epsilon=self._epsilon).all()
@@ -699,7 +709,7 @@ class ParetoArchive:
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_core": self._core.state()}
+        return {**self.__dict__, "_core": self._core.state(), "_snapshot": (None, None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -12,10 +12,10 @@ from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._operation import Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise
 from paretopo_core._types import Array, Mask, Points, Vector
+from paretopo_core.memory import name_limit
 
 CornersT = TypeVar("CornersT")
 CountsT = TypeVar("CountsT")
-_MAX_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
 
 
 class Boxes(NamedTuple, Generic[CornersT, CountsT]):
@@ -97,7 +97,7 @@ def nondominated_boxes(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    return Boxes(*NONDOMINATED_BOXES.answer(points, maximise, mask, ref, _MAX_BYTES))
+    return Boxes(*NONDOMINATED_BOXES.answer(points, maximise, mask, ref))
 
 
 @explain_calls
@@ -125,7 +125,7 @@ def dominated_boxes(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    return Boxes(*_DOMINATED_BOXES.answer(points, maximise, mask, ref, _MAX_BYTES))
+    return Boxes(*_DOMINATED_BOXES.answer(points, maximise, mask, ref))
 
 
 def turn_corners(lower: np.ndarray, upper: np.ndarray, signs: np.ndarray) -> tuple[Any, Any]:
@@ -139,8 +139,8 @@ def _refuse_point(refused: Refused) -> None:
         refuse_value(refused)
     raise MemoryError(
         f"the boxes of points of shape {tuple(refused.batch.values.shape)}, padded to the set with "
-        f"the most boxes, would take more than {_MAX_BYTES / 2**30:.3g} GiB: take fewer points, "
-        "objectives or sets at once, or use hypervolume, which needs no boxes"
+        f"the most boxes, would take more than {name_limit()}: take fewer points, objectives or "
+        "sets at once, use hypervolume, which needs no boxes, or raise memory_limit()"
     )
 
 
@@ -155,7 +155,6 @@ NONDOMINATED_BOXES, _DOMINATED_BOXES = (
     Operation(
         core,
         cpu_only="boxes",
-        checks={"most_bytes": lambda *_: _MAX_BYTES},
         refuse=_refuse_point,
         finish=_turn_boxes,
     )

@@ -12,6 +12,7 @@ import numpy as np
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core._numbers import choice_of
 from paretopo_core._operation import Operation, check_count
 from paretopo_core._senses import Maximise
 from paretopo_core._torch_arrays import turn_towards
@@ -26,8 +27,8 @@ _MAX_CELLS = 10**9
 def expected_hypervolume(
     points: Points,
     ref: Vector,
-    k: int,
     *extra: Never,
+    k: int,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -74,7 +75,7 @@ def expected_hypervolume(
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
     """
-    if extra or wrong or k is MISSING:
+    if extra or wrong or ref is MISSING or k is MISSING:
         refuse_call(extra, wrong)
     return EXPECTED.answer(points, maximise, mask, ref, k)
 
@@ -86,6 +87,7 @@ def hypervolume_advantage(
     *extra: Never,
     k: int = 1,
     centre: Centre = "exact",
+    maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
 ) -> PerPoint[np.floating[Any]]:
@@ -107,8 +109,8 @@ def hypervolume_advantage(
     rollouts gain by covering the front, and equal rollouts share their contribution.
 
     Args:
-        rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy array, a
-            list, a torch tensor on CPU or CUDA, or another array on a GPU.
+        rewards: shape (..., points, objectives), any real dtype; a NumPy array, a list,
+            a torch tensor on CPU or CUDA, or another array on a GPU.
         ref: the reference point, as for :func:`expected_hypervolume`.
         k: from 1 to ``points``. If a group has fewer present rollouts, k is their number.
         centre: the baseline subtracted from m_i:
@@ -121,6 +123,7 @@ def hypervolume_advantage(
             - ``"loo"``: the mean of m of the *other* rollouts; the same as "exact" for k = 1.
             - ``"std"``: as "exact", then (A - mean(A)) / (std(A) + 1e-6), std with n - 1, as in
               GRPO.
+        maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
@@ -148,9 +151,8 @@ def hypervolume_advantage(
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    if not isinstance(centre, str) or centre not in _CENTRES:
-        raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    return ADVANTAGE.answer(rewards, True, mask, ref, k, _CENTRES[centre])
+    code = _CENTRES[choice_of(centre, "centre", _CENTRES)]
+    return ADVANTAGE.answer(rewards, maximise, mask, ref, k, code)
 
 
 def _check_k(batch: Batch, k: Any, name: str = "points") -> int:

@@ -135,7 +135,7 @@ def hypervolume_gradient(
 
 
 @explain_calls
-def hv_contributions(
+def hypervolume_contributions(
     points: Points,
     ref: Vector,
     *extra: Never,
@@ -172,7 +172,7 @@ def hv_contributions(
     Source: Emmerich and Fonseca (2011), "Computing hypervolume contributions in low
     dimensions", EMO; While, Bradstreet and Barone (2012).
 
-    >>> hv_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
+    >>> hypervolume_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
     array([1., 1., 1.])
     """
     if extra or wrong or ref is MISSING:
@@ -321,5 +321,5 @@ HYPERVOLUME = Operation(
     slopes=lambda points, senses, mask, ref: GRADIENT.operate(points, senses, mask, ref, None),
 )
 CONTRIBUTIONS = Operation(
-    _core.hv_contributions, prepare=_leave_out_dominated, slopes=slopes_of_contributions
+    _core.hypervolume_contributions, prepare=_leave_out_dominated, slopes=slopes_of_contributions
 )

@@ -10,33 +10,34 @@ from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
-from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
+from paretopo_core._numbers import MAX_WHOLE, numbers_of, seed_of, whole_number
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._shapes import parts_of
-from paretopo_core._types import Mask, PerPoint, PerSet, Points, Vector
+from paretopo_core._types import Mask, PerPoint, PerSet, Points, Rng, Vector
 from paretopo_core.hypervolume import hypervolume
 
-VolumeT = TypeVar("VolumeT")
+ValueT = TypeVar("ValueT")
 
 
-class HypervolumeEstimate(NamedTuple, Generic[VolumeT]):
-    """An estimated hypervolume and its standard error.
+class Estimate(NamedTuple, Generic[ValueT]):
+    """An estimated volume or contribution, and its standard error.
 
     Attributes:
-        volume: shape (...), float64; its mean, over seeds, is the hypervolume.
-        error: shape (...), float64, the standard error of ``volume``, estimated from 32 replicates
-            and accurate to about an eighth of it; at least a bound of the rounding. The hypervolume
-            is within two errors for 19 of 20 seeds. Where the volume is too large for float64, both
-            are infinite.
+        value: shape (...) or (..., points), float64; its mean, over seeds, is exact. An estimate of
+            a very small contribution can be negative.
+        error: of the same shape, float64, the standard error of ``value``, estimated from 32
+            replicates and accurate to about an eighth of it; at least a bound of the rounding. The
+            exact value is within two errors for 19 of 20 seeds. Where the value is too large for
+            float64, both are infinite.
 
-    >>> estimate = hypervolume_approx([[1, 3], [2, 2], [3, 1]], ref=0)
-    >>> abs(estimate.volume - 6) < 4 * estimate.error
+    >>> estimate = hypervolume_approx([[1, 3], [2, 2], [3, 1]], ref=0, rng=0)
+    >>> abs(estimate.value - 6) < 4 * estimate.error
     np.True_
     """
 
-    volume: VolumeT
-    error: VolumeT
+    value: ValueT
+    error: ValueT
 
 
 @explain_calls
@@ -45,11 +46,11 @@ def hypervolume_approx(
     ref: Vector,
     *extra: Never,
     samples: int = 65536,
-    seed: int = 0,
+    rng: Rng = None,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
-) -> HypervolumeEstimate[PerSet[np.float64]]:
+) -> Estimate[PerSet[np.float64]]:
     """Estimate the hypervolume from random directions, with its standard error.
 
     Use it for 8 objectives and more, for which :func:`paretopo_core.hypervolume` may take minutes.
@@ -69,22 +70,23 @@ def hypervolume_approx(
         ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
         samples: how many directions, at least 1; rounded up to a multiple of 32. The error falls at
             least as fast as 1 / sqrt(samples).
-        seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers on any number of threads. A
-            set has the same estimate in a batch and by itself, so that two similar sets are
-            compared more precisely than either is measured. (A mean over many sets therefore does
-            not average errors away, unless they use different seeds.)
+        rng: the source of the random shifts of the lattices: a seed from 0 to 2⁶³ - 1, which gives
+            the same numbers on any number of threads; a ``numpy.random.Generator``, which gives one
+            such seed to the call; or None, for other numbers each time. All sets of a call share
+            the seed, so that two similar sets are compared more precisely than either is measured.
+            (A mean over many sets of one call therefore does not average errors away.)
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
-        ``volume`` and ``error``, shape (...) each, float64; NumPy scalars for one set. Same library
+        ``value`` and ``error``, shape (...) each, float64; NumPy scalars for one set. Same library
         as ``points``.
 
     Raises:
-        ValueError: as :func:`paretopo_core.hypervolume`; ``samples`` below 1; ``seed`` out of
+        ValueError: as :func:`paretopo_core.hypervolume`; ``samples`` below 1; ``rng`` out of
             range; points on a GPU.
-        TypeError: as there; ``samples`` or ``seed`` not a whole number. A derivative of this result
-            raises NotImplementedError.
+        TypeError: as there; ``samples`` not a whole number, ``rng`` neither one nor a Generator. A
+            derivative of this result raises NotImplementedError.
 
     Cost: O(samples · n · objectives) for n undominated points, about 0.3 ns for each on AVX-512,
     plus the cost of finding these points; threads share the replicates.
@@ -96,14 +98,14 @@ def hypervolume_approx(
 
     >>> import numpy as np
     >>> points = 0.5 + np.eye(10) / 2
-    >>> volume, error = hypervolume_approx(points, ref=0, samples=4096)
+    >>> volume, error = hypervolume_approx(points, ref=0, samples=4096, rng=0)
     >>> exact = 11 * 0.5**10  # a cube that all have, and as much for each point
     >>> bool(abs(volume - exact) < 4 * error), bool(error < exact / 100)
     (True, True)
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    return HypervolumeEstimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed))
+    return Estimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed_of(rng)))
 
 
 _ESTIMATE = Operation(
@@ -111,59 +113,40 @@ _ESTIMATE = Operation(
     cpu_only="estimates",
     checks={
         "samples": lambda _, samples: whole_number(samples, "samples", 1, MAX_WHOLE),
-        "seed": check_seed,
     },
 )
 
 
-class ContributionsEstimate(NamedTuple, Generic[VolumeT]):
-    """Contributions to a hypervolume that were estimated, and how far off they may be.
-
-    Attributes:
-        contributions: shape (..., points), float64. The mean over seeds is the contribution. An
-            estimate of a very small contribution can be negative.
-        error: shape (..., points), float64, the standard error of each, as in
-            :class:`HypervolumeEstimate`.
-
-    >>> estimate = hv_contributions_approx([[1, 3], [2, 2], [3, 1]], ref=0)
-    >>> bool((abs(estimate.contributions - 1) <= 4 * estimate.error + 1e-12).all())
-    True
-    """
-
-    contributions: VolumeT
-    error: VolumeT
-
-
 @explain_calls
-def hv_contributions_approx(
+def hypervolume_contributions_approx(
     points: Points,
     ref: Vector,
     *extra: Never,
     samples: int = 4096,
-    seed: int = 0,
+    rng: Rng = None,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
-) -> ContributionsEstimate[PerPoint[np.float64]]:
+) -> Estimate[PerPoint[np.float64]]:
     """Estimate the contribution of each point to the hypervolume, with its standard error.
 
-    Use it for 8 objectives and more, for which :func:`paretopo_core.hv_contributions` may take
-    minutes. The contribution is the exact volume of the point's own box minus the part of the box
-    that other points dominate; :func:`hypervolume_approx` estimates that part. The error is
-    proportional to the box, so a contribution much smaller than its box needs more samples.
+    Use it for 8 objectives and more, for which :func:`hypervolume_contributions` may take minutes.
+    The contribution is the exact volume of the point's own box minus the part of the box that other
+    points dominate; :func:`hypervolume_approx` estimates that part. The error is proportional to
+    the box, so a contribution much smaller than its box needs more samples.
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume_approx`. Dominated points
-            are left out first, as in :func:`paretopo_core.hv_contributions`.
+            are left out first, as in :func:`paretopo_core.hypervolume_contributions`.
         ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
         samples: the number of directions for each point, at least 1; rounded up to a multiple of
             32.
-        seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers.
+        rng: as for :func:`hypervolume_approx`.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
-        ``contributions`` and ``error``, shape (..., points) each, float64; same library as
+        ``value`` and ``error``, shape (..., points) each, float64; same library as
         ``points``. Both are 0.0 for padding, for dominated and duplicate points, and for points
         that are not better than the reference in every objective.
 
@@ -178,13 +161,13 @@ def hv_contributions_approx(
 
     >>> import numpy as np
     >>> points = 0.5 + np.eye(10) / 2  # each point has a cube of its own
-    >>> contributions, error = hv_contributions_approx(points, ref=0)
+    >>> contributions, error = hypervolume_contributions_approx(points, ref=0, rng=0)
     >>> np.allclose(contributions, 0.5**10), bool((error < 1e-9).all())  # others: one cube, exact
     (True, True)
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)
-    return ContributionsEstimate(*_CONTRIBUTIONS.answer(points, maximise, mask, ref, samples, seed))
+    return Estimate(*_CONTRIBUTIONS.answer(points, maximise, mask, ref, samples, seed_of(rng)))
 
 
 def _compute_contributions(
@@ -222,17 +205,17 @@ def _of_one_set(
             # Powers of two bring the own box near 1, so that no volume within it overflows.
             power = np.frexp(some)[1]
             limited = np.ldexp(np.minimum(inside, some), -power)
-            own = hypervolume_approx(limited, 0.0, samples=samples, seed=seed, mask=others)
+            own = hypervolume_approx(limited, 0.0, samples=samples, rng=seed, mask=others)
             box = hypervolume(np.ldexp(some, -power), 0.0)
             doubt = np.maximum(own.error, len(unit) * np.finfo(np.float64).eps * box)
             back = (power + (unit < 1)).sum(axis=-1)[:, 0]
-            found[here], error[here] = np.ldexp([box - own.volume, doubt], back)
+            found[here], error[here] = np.ldexp([box - own.value, doubt], back)
     return found, np.where(np.isinf(found), np.inf, error)
 
 
 _CONTRIBUTIONS = Operation(
     Composed(
-        "hv_contributions_approx",
+        "hypervolume_contributions_approx",
         (("ref", "corner"), ("samples", "int"), ("seed", "int")),
         (("point", "float64"), ("point", "float64")),
     ),

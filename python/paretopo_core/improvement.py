@@ -25,9 +25,9 @@ from paretopo_core.hypervolume import turn_slopes
 
 @explain_calls
 def hypervolume_improvement(
-    boxes: tuple[ArrayLike, ...],
     candidates: Points,
     *extra: Never,
+    boxes: tuple[ArrayLike, ...],
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -41,14 +41,14 @@ def hypervolume_improvement(
     ``candidates[:, None]``.
 
     Args:
-        boxes: from :func:`nondominated_boxes`, or any boxes that do not overlap, as (lower, upper):
-            shape (..., boxes, objectives) each. (With :func:`dominated_boxes`, the result is the
-            volume that the candidates dominate within that region.)
         candidates: shape (..., q, objectives), any real dtype; a NumPy array, a list, or a torch
             tensor on the CPU. The leading dimensions of boxes and candidates are broadcast. For
             tensors the result has a first derivative in the candidates. At ties, it is the left
             derivative; among equal candidates the first receives the whole gradient, as in
             :func:`paretopo_core.hypervolume_gradient`.
+        boxes: from :func:`nondominated_boxes`, or any boxes that do not overlap, as (lower, upper):
+            shape (..., boxes, objectives) each. (With :func:`dominated_boxes`, the result is the
+            volume that the candidates dominate within that region.)
         maximise: whether larger is better, as the boxes were made with.
         mask: shape (..., q), bool; False marks padding.
 
@@ -72,12 +72,12 @@ def hypervolume_improvement(
 
     >>> from paretopo_core import nondominated_boxes
     >>> boxes = nondominated_boxes([[1, 2], [2, 1]], ref=0)
-    >>> hypervolume_improvement(boxes, [[2, 2], [3, 1]])
+    >>> hypervolume_improvement([[2, 2], [3, 1]], boxes=boxes)
     np.float64(2.0)
-    >>> hypervolume_improvement(boxes, [[[2, 2]], [[3, 1]]])
+    >>> hypervolume_improvement([[[2, 2]], [[3, 1]]], boxes=boxes)
     array([1., 1.])
     """
-    if extra or wrong or candidates is MISSING:
+    if extra or wrong or boxes is MISSING:
         refuse_call(extra, wrong)
     lower, upper = _corners_of(boxes)
     return _IMPROVEMENT.answer(candidates, maximise, mask, lower, upper, None, None, 0.0)
@@ -94,10 +94,10 @@ def positive_improvement(boxes: tuple[Any, Any], candidates: Any, shortest_side:
 
 @explain_calls
 def expected_hypervolume_improvement(
-    boxes: tuple[ArrayLike, ...],
     means: Points,
     deviations: ArrayLike,
     *extra: Never,
+    boxes: tuple[ArrayLike, ...],
     maximise: Maximise = True,
     mask: Mask = None,
     return_gradient: bool = False,
@@ -113,11 +113,11 @@ def expected_hypervolume_improvement(
     a set.)
 
     Args:
-        boxes: as for :func:`hypervolume_improvement`.
         means: shape (..., candidates, objectives), any real dtype; a NumPy array, a list, or a
             torch tensor on the CPU. The leading dimensions of boxes and means are broadcast.
         deviations: the standard deviations, 0 or more, in the objectives' units: a number, or any
             shape that broadcasts to that of ``means``. With 0, an objective is certain.
+        boxes: as for :func:`hypervolume_improvement`.
         maximise: whether larger is better, as the boxes were made with.
         mask: shape (..., candidates), bool; False marks padding, which gets 0.0.
         return_gradient: also return the derivatives, for optimisers without torch.
@@ -146,12 +146,12 @@ def expected_hypervolume_improvement(
 
     >>> from paretopo_core import nondominated_boxes
     >>> boxes = nondominated_boxes([[1, 2], [2, 1]], ref=0)
-    >>> expected_hypervolume_improvement(boxes, [[2, 2], [1, 1]], 0.5).round(6)
+    >>> expected_hypervolume_improvement([[2, 2], [1, 1]], 0.5, boxes=boxes).round(6)
     array([1.405759, 0.046622])
-    >>> expected_hypervolume_improvement(boxes, [[2, 2]], 0)  # as hypervolume_improvement
+    >>> expected_hypervolume_improvement([[2, 2]], 0, boxes=boxes)  # as hypervolume_improvement
     array([1.])
     """
-    if extra or wrong or deviations is MISSING:
+    if extra or wrong or deviations is MISSING or boxes is MISSING:
         refuse_call(extra, wrong)
     corners = _corners_of(boxes)
     wants_gradient = return_gradient is not False and flag_of(return_gradient, "return_gradient")
@@ -267,10 +267,10 @@ def _refuse_pair(refused: Refused) -> None:
 @explain_calls
 def weighted_hypervolume(
     points: Points,
-    boxes: tuple[ArrayLike, ...],
-    weights: ArrayLike,
     ref: Vector,
     *extra: Never,
+    boxes: tuple[ArrayLike, ...],
+    weights: ArrayLike,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -284,11 +284,12 @@ def weighted_hypervolume(
 
     Args:
         points: shape (..., points, objectives), as for :func:`paretopo_core.hypervolume`.
+        ref: the reference point, finite: a number, shape (objectives,), or (..., objectives) for
+            one per set.
         boxes: as (lower, upper), shape (..., boxes, objectives) each, in the objectives' units; an
             end may be infinite. A :class:`paretopo_core.Boxes` also works. Leading dimensions of
             boxes and points are broadcast.
         weights: shape (..., boxes), finite; a negative one counts against a set.
-        ref: the reference point, a number or shape (objectives,), finite.
         maximise: whether larger is better; one bool, or one per objective; ``lower`` holds the
             smaller numbers of a box in either case.
         mask: shape (..., points), bool; False marks padding.
@@ -308,10 +309,10 @@ def weighted_hypervolume(
     Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
 
     >>> boxes = [[1, 3], [2, 3.5], [2, 3]], [[2, np.inf], [2.5, np.inf], [3, 3.5]]
-    >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
+    >>> weighted_hypervolume([[1, 2]], ref=6, boxes=boxes, weights=[1, 2, 3], maximise=False)
     np.float64(7.0)
     """
-    if extra or wrong or ref is MISSING:
+    if extra or wrong or ref is MISSING or boxes is MISSING or weights is MISSING:
         refuse_call(extra, wrong)
     return _WEIGHTED.answer(points, maximise, mask, *_corners_of(boxes), weights, ref)
 
@@ -337,11 +338,16 @@ def _compose_weighted(
     objectives = lower.shape[-1]
     if is_tensor(lower):
         library, is_more = frame.library, frame.signs(lower.dtype) > 0
-        corner = frame.doubles(ref, "ref").expand(objectives)
+        corner = frame.doubles(ref, "ref")
     else:
         _finite_weights(numbers)  # the core takes plain arrays unchecked
         library, is_more = np, senses_of(maximise, objectives)
-        corner = vector_of(ref, objectives, "ref", scalar=True)
+        corner = numbers_of(ref, "ref")
+        if corner.ndim < 2:
+            corner = vector_of(corner, objectives, "ref", scalar=True)
+        else:
+            Batch.of(frame.points).check_per_group(corner, "ref")
+    corner = corner[..., None, :] if corner.ndim > 1 else corner
     lower, upper = (  # clipped at the corner
         library.where(is_more, library.maximum(ends, corner), library.minimum(ends, corner))
         for ends in (lower, upper)

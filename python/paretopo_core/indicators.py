@@ -1,4 +1,4 @@
-"""Quality indicators of a set of points: distances to a reference set, and R2.
+"""Quality indicators of a set of points: distances to a target set, and R2.
 
 Names and definitions are those of moocore, if it has the indicator. moocore minimises by default,
 so pass ``maximise=False`` to do the same.
@@ -27,194 +27,204 @@ _MAX_WEIGHTS = 10**7  # vectors that a lattice may have
 
 
 @explain_calls
-def igd(
+def inverted_generational_distance(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Inverted generational distance: mean distance from reference points to the nearest point.
+    """Inverted generational distance: mean distance from target points to the nearest point.
 
-    This is the mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power
+    This is the mean over the target set R of d(r) = min over points a of ‖a - r‖₂, or the power
     mean ``(Σ d(r)^p / |R|)^(1/p)``. It does not depend on the senses of the objectives, and a
-    better set may have a larger value: see :func:`igd_plus`.
+    better set may have a larger value: see :func:`inverted_generational_distance_plus`.
 
     Args:
         points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
             torch tensor on the CPU. Scale the objectives to comparable units first, because a
             distance adds them up.
-        reference: shape (reference points, objectives) for all sets, or (..., reference points,
+        target: shape (target points, objectives) for all sets, or (..., target points,
             objectives), finite, at least one point each. Leading dimensions are broadcast.
         p: the exponent of the power mean, positive; ``math.inf`` gives the largest distance.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding.
-        reference_mask: shape (..., reference points), bool; False marks padding.
+        target_mask: shape (..., target points), bool; False marks padding.
 
     Returns:
         shape (...), float64; a NumPy scalar for one set; smaller is better. Without points it is
         infinite. Same library as ``points``.
 
     Raises:
-        ValueError: wrong shape of an argument; a value that is NaN or infinite; a reference set
+        ValueError: wrong shape of an argument; a value that is NaN or infinite; a target set
             without points; ``p`` not positive; points on a GPU.
-        TypeError: ``points`` or ``reference`` are not real numbers, masks or ``maximise`` not bool.
+        TypeError: ``points`` or ``target`` are not real numbers, masks or ``maximise`` not bool.
             A derivative of this result raises NotImplementedError.
 
-    Cost: O(points · reference points · objectives), about 0.1 ns for each on AVX-512; chunks of
-    one large reference set are shared between threads. Distances are computed in float64,
+    Cost: O(points · target points · objectives), about 0.1 ns for each on AVX-512; chunks of
+    one large target set are shared between threads. Distances are computed in float64,
     each at its own scale.
 
     Source: Coello Coello and Reyes Sierra (2004), MICAI; the power mean: Schütze, Esquivel, Lara
     and Coello Coello (2012), IEEE Trans. Evol. Comput. 16(4), IGD_p.
 
     >>> points = [[3.5, 5.5], [3.6, 4.1], [4.1, 3.2], [5.5, 1.5]]
-    >>> reference = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
-    >>> igd(points, reference, maximise=False).round(9)
+    >>> target = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
+    >>> inverted_generational_distance(points, target, maximise=False).round(9)
     np.float64(1.062790867)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("igd", points, reference, p, maximise, mask, reference_mask)
+    return _indicator(
+        "inverted_generational_distance", points, target, p, maximise, mask, target_mask
+    )
 
 
 @explain_calls
-def igd_plus(
+def inverted_generational_distance_plus(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Compute IGD+, the mean amount by which the nearest point falls short of a reference point.
+    """Compute IGD+, the mean amount by which the nearest point falls short of a target point.
 
-    As :func:`igd`, with a distance that counts only the objectives in which a point is worse than
-    the reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ if larger is better, max(a - r, 0) if smaller
+    As :func:`inverted_generational_distance`, with a distance that counts only the
+    objectives in which a point is worse than
+    the target point: d⁺(r, a) = ‖max(r - a, 0)‖₂ if larger is better, max(a - r, 0) if smaller
     is. It never grows when the set gets better.
 
-    Arguments, result, errors and cost are those of :func:`igd`.
+    Arguments, result, errors and cost are those of :func:`inverted_generational_distance`.
 
     Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), "Modified distance calculation in
     generational distance and inverted generational distance", EMO.
 
-    >>> igd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4]])
+    >>> inverted_generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(0.5)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("igd_plus", points, reference, p, maximise, mask, reference_mask)
+    return _indicator(
+        "inverted_generational_distance_plus", points, target, p, maximise, mask, target_mask
+    )
 
 
 @explain_calls
-def gd(
+def generational_distance(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Generational distance: the mean distance from a point to the nearest reference point.
+    """Generational distance: the mean distance from a point to the nearest target point.
 
-    This is the mean over the points of min over the reference set of ‖a - r‖₂, or the power mean:
-    :func:`igd` with the two sets exchanged. A set of one good point has the best value, so use
+    This is the mean over the points of min over the target set of ‖a - r‖₂, or the power mean:
+    :func:`inverted_generational_distance` with the two sets exchanged. A set of one good point
+    has the best value, so use
     another indicator as well.
 
-    Arguments, result, errors and cost are those of :func:`igd`, but without points the result is
+    Arguments, result, errors and cost are those of :func:`inverted_generational_distance`,
+    but without points the result is
     NaN, because there is nothing to average.
 
     Source: Schütze, Esquivel, Lara and Coello Coello (2012), GD_p. The first definition, by Van
     Veldhuizen and Lamont (1998), is that with p = 2, divided by the square root of the number of
     points.
 
-    >>> gd([[1, 2], [4, 4]], [[1, 1], [4, 0]])
+    >>> generational_distance([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("gd", points, reference, p, maximise, mask, reference_mask)
+    return _indicator("generational_distance", points, target, p, maximise, mask, target_mask)
 
 
 @explain_calls
-def gd_plus(
+def generational_distance_plus(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Compute GD+, the mean amount by which a point falls short of the nearest reference point.
+    """Compute GD+, the mean amount by which a point falls short of the nearest target point.
 
-    As :func:`gd`, with the distance d⁺ of :func:`igd_plus`.
+    As :func:`generational_distance`, with the distance d⁺ of
+    :func:`inverted_generational_distance_plus`.
 
-    Arguments, result, errors and cost are those of :func:`gd`.
+    Arguments, result, errors and cost are those of :func:`generational_distance`.
 
-    Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), as :func:`igd_plus`.
+    Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), as
+    :func:`inverted_generational_distance_plus`.
 
-    >>> gd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])  # the second is better than [2, 2]
+    >>> generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])
     np.float64(0.5)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("gd_plus", points, reference, p, maximise, mask, reference_mask)
+    return _indicator("generational_distance_plus", points, target, p, maximise, mask, target_mask)
 
 
 @explain_calls
-def avg_hausdorff_dist(
+def average_hausdorff_distance(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
 
-    Arguments, result and errors are those of :func:`igd`. ``p`` applies to both power means;
-    ``math.inf`` gives the Hausdorff distance. The cost is twice that of :func:`igd`.
+    Arguments, result and errors are those of :func:`inverted_generational_distance`. ``p``
+    applies to both power means; ``math.inf`` gives the Hausdorff distance. The cost is twice that
+    of the other function.
 
     Source: Schütze, Esquivel, Lara and Coello Coello (2012), "Using the averaged Hausdorff
     distance as a performance measure", IEEE Trans. Evol. Comput. 16(4).
 
-    >>> avg_hausdorff_dist([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
+    >>> average_hausdorff_distance([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
     np.float64(3.0)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("avg_hausdorff_dist", points, reference, p, maximise, mask, reference_mask)
+    return _indicator("average_hausdorff_distance", points, target, p, maximise, mask, target_mask)
 
 
 @explain_calls
 def epsilon_additive(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Additive ε: by how much the points have to be raised to reach every reference point.
+    """Additive ε: by how much the points have to be raised to reach every target point.
 
     This is max over r of min over a of max over objectives of r - a, or of a - r if smaller is
-    better. It is negative for a set that is better than the entire reference set.
+    better. It is negative for a set that is better than the entire target set.
 
-    Arguments but ``p``, result and errors are those of :func:`igd`.
+    Arguments but ``p``, result and errors are those of :func:`inverted_generational_distance`.
 
-    Cost: O(points · reference points · objectives) at worst. A reference point is finished as soon
+    Cost: O(points · target points · objectives) at worst. A target point is finished as soon
     as it cannot raise the maximum.
 
     Source: Zitzler, Thiele, Laumanns, Fonseca and Grunert da Fonseca (2003), "Performance
@@ -223,28 +233,29 @@ def epsilon_additive(
     >>> epsilon_additive([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.0)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("epsilon_additive", points, reference, 1.0, maximise, mask, reference_mask)
+    return _indicator("epsilon_additive", points, target, 1.0, maximise, mask, target_mask)
 
 
 @explain_calls
-def epsilon_mult(
+def epsilon_multiplicative(
     points: Points,
-    reference: ArrayLike,
+    target: ArrayLike,
     *extra: Never,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
     **wrong: Never,
 ) -> PerPair[np.float64]:
-    """Multiplicative ε: the factor by which the points have to be better to reach the reference.
+    """Multiplicative ε: the factor by which the points have to be better to reach the target.
 
     This is max over r of min over a of max over objectives of r / a, or of a / r if smaller is
-    better. It is below 1 for a set that is better than the entire reference set.
+    better. It is below 1 for a set that is better than the entire target set.
 
-    Arguments but ``p``, result and errors are those of :func:`igd`. Every value of points and
-    reference must be above 0 and not subnormal; the result has no unit.
+    Arguments but ``p``, result and errors are those of :func:`inverted_generational_distance`.
+    Every value of points and
+    target must be above 0 and not subnormal; the result has no unit.
 
     Raises:
         ValueError: a value that is not above 0; more than 64 objectives, if one of them is
@@ -254,90 +265,90 @@ def epsilon_mult(
 
     Source: Zitzler et al. (2003), as :func:`epsilon_additive`.
 
-    >>> epsilon_mult([[1, 2], [4, 4]], [[2, 2], [5, 4]])
+    >>> epsilon_multiplicative([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.25)
     """
-    if extra or wrong or reference is MISSING:
+    if extra or wrong or target is MISSING:
         refuse_call(extra, wrong)
-    return _indicator("epsilon_mult", points, reference, 1.0, maximise, mask, reference_mask)
+    return _indicator("epsilon_multiplicative", points, target, 1.0, maximise, mask, target_mask)
 
 
 def _indicator(
     name: str,
     points: Any,
-    reference: Any,
+    target: Any,
     p: float,
     maximise: Maximise,
     mask: Any,
-    reference_mask: Any,
+    target_mask: Any,
 ) -> Any:
     if type(p) is not float:
         p = number_of(p, "p")
     code = _CODES[name]
-    return _INDICATOR.answer(points, maximise, mask, reference, code, p, reference_mask, None)
+    return _INDICATOR.answer(points, maximise, mask, target, code, p, target_mask, None)
 
 
 _CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
 
 
-def _check_reference(batch: Batch, reference: Any) -> Batch:
-    if is_tensor(reference) and not is_tensor(batch.values):
-        reference = _torch_arrays.host_array(reference, "reference")
-    checked = Batch.of(reference, name="reference")
-    checked.refuse_gpu("reference", "indicators")
+def _check_target(batch: Batch, target: Any) -> Batch:
+    if is_tensor(target) and not is_tensor(batch.values):
+        target = _torch_arrays.host_array(target, "target")
+    checked = Batch.of(target, name="target")
+    checked.refuse_gpu("target", "indicators")
     return checked
 
 
-def _prepare_reference(
-    _: Batch, given: Batch, reference: Batch, which: int, p: float, reference_mask: Any, __: None
+def _prepare_target(
+    _: Batch, given: Batch, target: Batch, which: int, p: float, target_mask: Any, __: None
 ) -> tuple[Batch, tuple[Any, ...]]:
-    reference.mask = reference.bools(reference_mask, "reference_mask")
-    _refuse_empty(reference)
+    target.mask = target.bools(target_mask, "target_mask")
+    _refuse_empty(target)
     if not p > 0:
         raise ValueError(f"p must be above 0 (math.inf: the largest distance), got {p}")
-    if _core.INDICATORS[which] == "epsilon_mult" and given.signs is not None:
+    if _core.INDICATORS[which] == "epsilon_multiplicative" and given.signs is not None:
         raise ValueError(
-            f"epsilon_mult takes up to 64 objectives where smaller is better, got "
+            f"epsilon_multiplicative takes up to 64 objectives where smaller is better, got "
             f"{given.objectives}: pass the reciprocals of those values, and maximise=True"
         )
     if given.signs is not None:
-        reference.signs = given.signs
-        reference.values = reference.library.apply_signs(reference.values, given.signs)
-    reference.minimised = given.minimised
-    places = places_of(reference.leading, given.leading)
-    return given, (reference.view(), which, p, None, places)
+        target.signs = given.signs
+        target.values = target.library.apply_signs(target.values, given.signs)
+    target.minimised = given.minimised
+    places = places_of(target.leading, given.leading)
+    return given, (target.view(), which, p, None, places)
 
 
-def _broadcast(points: tuple[int, ...], reference: tuple[int, ...]) -> tuple[int, ...]:
-    if len(reference) < 2 or reference[-1] != points[-1]:
+def _broadcast(points: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
+    if len(target) < 2 or target[-1] != points[-1]:
         raise ValueError(
-            f"reference must have shape (..., reference points, {points[-1]}), with as many "
-            f"objectives as the points, got {tuple(reference)}"
+            f"target must have shape (..., target points, {points[-1]}), with as many "
+            f"objectives as the points, got {tuple(target)}"
         )
-    return broadcast_sets(reference, points, "reference points", "points")
+    return broadcast_sets(target, points, "target points", "points")
 
 
-def _refuse_empty(reference: Batch) -> None:
-    is_empty = reference.points == 0
-    if reference.mask is not None and not is_empty:
-        counts = np.asarray(reference.mask).any(-1)
+def _refuse_empty(target: Batch) -> None:
+    is_empty = target.points == 0
+    if target.mask is not None and not is_empty:
+        counts = np.asarray(target.mask).any(-1)
         is_empty = not bool(counts.all())
-    if is_empty and 0 not in reference.leading:
+    if is_empty and 0 not in target.leading:
         raise ValueError(
-            "reference must have at least one point in each set, got shape "
-            f"{tuple(reference.values.shape)}"
-            + ("" if reference.mask is None else " and a reference_mask without any")
+            "target must have at least one point in each set, got shape "
+            f"{tuple(target.values.shape)}"
+            + ("" if target.mask is None else " and a target_mask without any")
         )
 
 
 def _refuse_row(refused: Refused) -> None:
     _, which = refused.arguments[:2]
-    is_ratio = _core.INDICATORS[which] == "epsilon_mult"
+    is_ratio = _core.INDICATORS[which] == "epsilon_multiplicative"
     if refused.refusal.argument == 0:
         refuse_place(refused.place, refused.value, "points", "mask", is_ratio=is_ratio)
-    reference = refused.arguments[0]
-    other = refused._replace(batch=reference, given=reference)
-    refuse_place(other.place, other.value, "reference", "reference_mask", is_ratio=is_ratio)
+    target = refused.arguments[0]
+    other = refused._replace(batch=target, given=target)
+    refuse_place(other.place, other.value, "target", "target_mask", is_ratio=is_ratio)
 
 
 def refuse_place(
@@ -354,7 +365,7 @@ def refuse_place(
 
 
 @explain_calls
-def r2(
+def r2_indicator(
     points: Points,
     ideal: Vector,
     *extra: Never,
@@ -393,7 +404,7 @@ def r2(
         TypeError: an argument does not hold real numbers, ``mask`` or ``maximise`` not bool. A
             derivative of this result raises NotImplementedError.
 
-    Cost: O(n log n) without weights; else O(points · vectors · objectives), as :func:`igd`.
+    Cost: O(n log n) without weights; else O(points · vectors · objectives).
 
     Source: Hansen and Jaszkiewicz (1998), IMM-REP-1998-7, R2; unary with an ideal point: Brockhoff,
     Wagner and Trautmann (2012), "On the properties of the R2 indicator", GECCO; exact:
@@ -401,9 +412,9 @@ def r2(
     benchmarking in bi-objective optimization".
 
     >>> points = [[5, 5], [4, 6], [2, 7], [7, 4]]
-    >>> r2(points, 0, maximise=False).round(12)
+    >>> r2_indicator(points, 0, maximise=False).round(12)
     np.float64(2.594191919192)
-    >>> r2(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
+    >>> r2_indicator(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
     np.float64(2.833333333333)
     """
     if extra or wrong or ideal is MISSING:
@@ -461,13 +472,13 @@ def _lattice(divisions: int, objectives: int) -> np.ndarray:
 _INDICATOR = Operation(
     _core.indicator,
     cpu_only="indicators",
-    checks={"reference": _check_reference, "reference_mask": lambda _, mask: mask},
-    prepare=_prepare_reference,
+    checks={"target": _check_target, "target_mask": lambda _, mask: mask},
+    prepare=_prepare_target,
     refuse=_refuse_row,
     broadcast=_broadcast,
 )
 _R2 = Operation(
-    _core.r2,
+    _core.r2_indicator,
     cpu_only="indicators",
     prepare=_prepare_weights,
     refuse=lambda refused: refuse_place(refused.place, refused.value, "points", "mask"),

@@ -12,17 +12,24 @@ import numpy as np
 
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._cuda_arrays import ask_for_tensor
-from paretopo_core._dominance import can_read, widen
+from paretopo_core._dominance import Frame, can_read, widen
 from paretopo_core._numbers import number_of, real_array
 from paretopo_core._operation import Composed, Operation
+from paretopo_core._senses import Maximise
 from paretopo_core._shapes import parts_of
 from paretopo_core._torch_arrays import check_dense
-from paretopo_core._types import Array, PerPoint, Points
+from paretopo_core._types import Array, Mask, PerPoint, Points
 
 
 @explain_calls
 def stochastic_dominance(
-    points: Points, sigma: float, margin: float = 0.0, *extra: Never, **wrong: Never
+    points: Points,
+    *extra: Never,
+    sigma: float,
+    margin: float = 0.0,
+    maximise: Maximise = True,
+    mask: Mask = None,
+    **wrong: Never,
 ) -> Array[np.float64]:
     """Give the probability that each point dominates every other point under noise.
 
@@ -37,10 +44,13 @@ def stochastic_dominance(
     tied objective contributes a factor of 1/2, even in the limit.
 
     Args:
-        points: shape (..., points, objectives), larger is better; a NumPy array or list (computed
+        points: shape (..., points, objectives); a NumPy array or list (computed
             in float64), or a torch tensor (computed in its dtype, on its device, differentiable).
         sigma: the scale of the noise, in the objectives' units; positive.
         margin: in the objectives' units; 0 or more.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding, which dominates nothing and is not
+            dominated: probability 0.
 
     Returns:
         shape (..., points, points); entry [i, j] belongs to "i dominates j"; the diagonal is 0.
@@ -61,12 +71,18 @@ def stochastic_dominance(
     """
     if extra or wrong or sigma is MISSING:
         refuse_call(extra, wrong)
-    return _DOMINANCE.answer(points, True, None, sigma, margin)
+    return _DOMINANCE.answer(points, maximise, mask, sigma, margin)
 
 
 @explain_calls
 def stochastic_pareto_rank(
-    points: Points, sigma: float, margin: float = 0.0, *extra: Never, **wrong: Never
+    points: Points,
+    *extra: Never,
+    sigma: float,
+    margin: float = 0.0,
+    maximise: Maximise = True,
+    mask: Mask = None,
+    **wrong: Never,
 ) -> PerPoint[np.float64]:
     """Give each point one plus the expected number of points that dominate it under noise.
 
@@ -78,7 +94,8 @@ def stochastic_pareto_rank(
     Arguments, errors and cost are those of :func:`stochastic_dominance`.
 
     Returns:
-        shape (..., points), 1 = best; same library, device and gradient as ``points``.
+        shape (..., points), 1 = best, -1 for padding; same library, device and gradient as
+        ``points``.
 
     Source: the ParetoPO paper, section 3.3.
 
@@ -87,11 +104,23 @@ def stochastic_pareto_rank(
     """
     if extra or wrong or sigma is MISSING:
         refuse_call(extra, wrong)
-    return _RANKS.answer(points, True, None, sigma, margin)
+    return _RANKS.answer(points, maximise, mask, sigma, margin)
 
 
-def _compose_dominance(points: Any, _: bool, __: None, sigma: float, margin: float) -> Any:
+def _compose_dominance(
+    points: Any, maximise: Maximise, mask: Any, sigma: float, margin: float
+) -> Any:
     values, library = _values(points)
+    is_there = None
+    if maximise is not True or mask is not None:
+        frame = Frame(points, maximise, mask)
+        values = values * frame.signs(values.dtype)
+        if mask is not None:
+            is_there = library.broadcast_to(frame.mask, values.shape[:-1])
+            values = library.where(is_there[..., None], values, library.zeros_like(values))
+    # Two equal infinities have no difference.
+    if can_read(values) and not bool(library.isfinite(values).all()):
+        raise ValueError("points must be finite, got NaN or infinity")
     sigma, margin = number_of(sigma, "sigma"), number_of(margin, "margin")
     for name, number, bound in (("sigma", sigma, sigma > 0), ("margin", margin, margin >= 0)):
         if not (bound and number < math.inf):
@@ -113,7 +142,10 @@ def _compose_dominance(points: Any, _: bool, __: None, sigma: float, margin: flo
     # To infinity, where the probability is 0 or 1.
     with np.errstate(over="ignore") if library is np else nullcontext():
         wins = _in_parts(compare, values, library)
-        return _in_parts(compare_strictly, values, library) if margin > 0 else wins
+        found = _in_parts(compare_strictly, values, library) if margin > 0 else wins
+    if is_there is None:
+        return found
+    return found * (is_there[..., None] & is_there[..., None, :])
 
 
 def _values(points: Any) -> tuple[Any, Any]:
@@ -130,9 +162,6 @@ def _values(points: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"
         )
-    # Two equal infinities have no difference.
-    if can_read(values) and not bool(library.isfinite(values).all()):
-        raise ValueError("points must be finite, got NaN or infinity")
     return values, library
 
 
@@ -151,11 +180,19 @@ def _sigmoid(x: Any, library: Any) -> Any:
     return np.where(x >= 0, 1.0, small) / (1.0 + small)
 
 
+def _compose_ranks(points: Any, maximise: Maximise, mask: Any, *scales: Any) -> Any:
+    ranks = 1 + _compose_dominance(points, maximise, mask, *scales).sum(-2)
+    if mask is None:
+        return ranks
+    frame = Frame(points, maximise, mask)
+    return frame.library.where(frame.mask, ranks, -frame.library.ones_like(ranks))
+
+
 _SCALES = (("sigma", "float"), ("margin", "float"))
 _DOMINANCE = Operation(
     Composed("stochastic_dominance", _SCALES, (("array", "float64"),)), compose=_compose_dominance
 )
 _RANKS = Operation(
     Composed("stochastic_pareto_rank", _SCALES, (("point", "float64"),)),
-    compose=lambda *given: 1 + _compose_dominance(*given).sum(-2),
+    compose=_compose_ranks,
 )

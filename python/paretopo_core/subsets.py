@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import MAX_WHOLE, check_seed, numbers_of, whole_number
+from paretopo_core._numbers import MAX_WHOLE, choice_of, numbers_of, seed_of, whole_number
 from paretopo_core._operation import Operation, Refused, refuse_value
 from paretopo_core._senses import Maximise
-from paretopo_core._types import Array, Mask, Points, Vector
+from paretopo_core._types import Array, Mask, Points, Rng, Vector
+from paretopo_core.memory import name_limit
 
 SubsetMethod = Literal["greedy", "greedy_removal", "exact"]
 SelectionMethod = Literal[
@@ -44,9 +45,9 @@ _MAX_DIRECTIONS = 1_000_000
 @explain_calls
 def hypervolume_subset(
     points: Points,
-    k: int,
     ref: Vector,
     *extra: Never,
+    k: int,
     method: SubsetMethod = "greedy",
     maximise: Maximise = True,
     mask: Mask = None,
@@ -58,9 +59,9 @@ def hypervolume_subset(
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
             tensor on the CPU. A point that is dominated, or not better than the reference in
             *every* objective, adds nothing, and is chosen only if no other point is left.
-        k: how many points to choose, from 1 to ``points``.
         ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
             or (..., objectives) for one per set.
+        k: how many points to choose, from 1 to ``points``.
         method: the algorithm.
 
             - ``"greedy"``: adds one point after another, always the one with the largest gain. The
@@ -86,11 +87,12 @@ def hypervolume_subset(
         ValueError: as :func:`paretopo_core.hypervolume`; ``k`` out of range; an unknown
             ``method``, or "exact" for more than 2 objectives; points on a GPU.
         TypeError: as there; ``k`` no integer.
-        MemoryError: "exact" would need more than 4 GiB: 4 bytes for each of k · (n - k) choices.
+        MemoryError: "exact" would need more than :func:`memory_limit` allows: 4 bytes for each of
+            k · (n - k) choices.
 
     Cost: the gain of a point is measured again only if it could be the next one. With 2 objectives,
     each greedy method usually costs O(n log n), and "exact" O(n · k). With more objectives, each
-    measurement costs a contribution, see :func:`paretopo_core.hv_contributions`.
+    measurement costs a contribution, see :func:`paretopo_core.hypervolume_contributions`.
 
     Source: greedy subsets after Guerreiro, Fonseca and Paquete (2016), "Greedy hypervolume subset
     selection in low dimensions", Evol. Comput. 24(3), and lazily after Chen, Ishibuchi and Shang
@@ -99,28 +101,26 @@ def hypervolume_subset(
     hypervolume and epsilon-indicator", GECCO.
 
     >>> points = [[1, 9], [4, 7], [5, 5], [7, 4], [9, 1]]
-    >>> hypervolume_subset(points, 3, ref=0)
+    >>> hypervolume_subset(points, ref=0, k=3)
     array([1, 3, 0])
-    >>> hypervolume_subset(points, 2, ref=0, method="exact")
+    >>> hypervolume_subset(points, ref=0, k=2, method="exact")
     array([1, 3])
     """
-    if extra or wrong or ref is MISSING:
+    if extra or wrong or ref is MISSING or k is MISSING:
         refuse_call(extra, wrong)
-    if not isinstance(method, str) or method not in _SUBSET_METHODS:
-        raise ValueError(f"method must be one of {', '.join(_SUBSET_METHODS)}, got {method!r}")
-    code = _SUBSET_METHODS[method]
+    code = _SUBSET_METHODS[choice_of(method, "method", _SUBSET_METHODS)]
     return _SUBSET.answer(points, maximise, mask, ref, k, code)
 
 
 @explain_calls
 def select(
     points: Points,
+    *extra: Never,
     k: int,
     method: SelectionMethod = "crowding",
-    *extra: Never,
     ref: Vector | None = None,
     directions: ArrayLike | None = None,
-    seed: int = 0,
+    rng: Rng = None,
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
@@ -152,8 +152,9 @@ def select(
         directions: for "reference_directions", shape (directions, objectives): none negative, none
             all zero; of any length. All sets share them. They are distances from the ideal point in
             the worse direction, for either sense. See :func:`reference_directions`.
-        seed: of the random numbers, from 0 to 2⁶³ - 1. Each set uses the same seed, so a set has
-            the same survivors in a batch and in a call of its own.
+        rng: of the random choices of "reference_directions": a seed from 0 to 2⁶³ - 1, a
+            ``numpy.random.Generator``, or None for other choices each time. Each set uses the same
+            seed, so a set has the same survivors in a batch and in a call of its own.
         maximise: whether larger is better, also for ``ref``; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which never survives.
 
@@ -163,12 +164,12 @@ def select(
         points, and among points with equal contributions, the earlier ones survive.
 
     Raises:
-        ValueError: wrong shape of an argument; ``k`` or ``seed`` out of range; an unknown
+        ValueError: wrong shape of an argument; ``k`` or ``rng`` out of range; an unknown
             ``method``; ``ref`` or ``directions`` missing although the method needs them, or given
             although it does not; a point that is NaN, or infinite on the better side, with
             "hypervolume", or not finite with "reference_directions"; points on a GPU.
-        TypeError: ``points`` are not real numbers, ``k`` or ``seed`` no integer, ``mask`` or
-            ``maximise`` not bool.
+        TypeError: ``points`` are not real numbers, ``k`` no integer, ``rng`` neither one nor a
+            Generator, ``mask`` or ``maximise`` not bool.
 
     Cost: that of the ranks, and of the one front that is cut: O(objectives · n log n) for
     crowding; for volumes see :func:`hypervolume_subset`; O(n · directions · objectives) for
@@ -180,18 +181,18 @@ def select(
     normalised as in Blank, Deb and Roy (2019), EMO, within one generation.
 
     >>> points = [[0, 9], [1, 8], [2, 7], [9, 0], [0, 0]]
-    >>> select(points, 3)
+    >>> select(points, k=3)
     array([0, 2, 3])
-    >>> select(points, 3, "reference_directions", directions=reference_directions(2, 2), seed=1)
+    >>> directions = reference_directions(2, 2)
+    >>> select(points, k=3, method="reference_directions", directions=directions, rng=1)
     array([0, 2, 3])
     """
     if extra or wrong or k is MISSING:
         refuse_call(extra, wrong)
-    if not isinstance(method, str) or method not in _SELECTION_METHODS:
-        raise ValueError(f"method must be one of {', '.join(_SELECTION_METHODS)}, got {method!r}")
+    code = _SELECTION_METHODS[choice_of(method, "method", _SELECTION_METHODS)]
     _check_given(ref, "ref", method, "hypervolume")
     _check_given(directions, "directions", method, "reference_directions")
-    code = _SELECTION_METHODS[method]
+    seed = 0 if rng is None and directions is None else seed_of(rng)
     return _SELECT.answer(points, maximise, mask, ref, k, code, directions, seed)
 
 
@@ -303,7 +304,7 @@ def _refuse_choices(refused: Refused) -> None:
         refuse_value(refused)
     raise MemoryError(
         f"the best {refused.arguments[1]} of {refused.batch.points} points would take more than "
-        f"{_core.MOST_CHOICE_BYTES / 2**30:.3g} GiB to find: take fewer points, or method='greedy'"
+        f"{name_limit()} to find: take fewer points, method='greedy', or raise memory_limit()"
     )
 
 
@@ -325,6 +326,6 @@ _SUBSET = Operation(
 _SELECT = Operation(
     _core.select,
     cpu_only="subsets",
-    checks={"directions": _check_directions, "seed": check_seed},
+    checks={"directions": _check_directions},
     refuse=_refuse_point,
 )

@@ -6,37 +6,41 @@ import os
 
 from paretopo_core import _core
 from paretopo_core._numbers import whole_number
+from paretopo_core._settings import Setting, Users
 
 
-def get_num_threads() -> int:
+def get_threads() -> int:
     """Return how many threads one call may use on the CPU.
 
     The default is the environment variable ``PARETOPO_NUM_THREADS``, or else the number of CPUs
     that this process may use.
 
-    >>> get_num_threads() >= 1
+    >>> get_threads() >= 1
     True
     """
     return _core.threads()
 
 
-def set_num_threads(threads: int) -> None:
-    """Let one call use at most ``threads`` threads on the CPU; results do not depend on it.
+def threads(count: int) -> Setting[int]:
+    """Let one call use at most ``count`` threads on the CPU; results do not depend on it.
+
+    It holds for calls of all threads of this process, from now on, or in a ``with`` statement.
 
     Args:
-        threads: at least 1.
+        count: at least 1.
+
+    Returns:
+        the :class:`~paretopo_core.Setting`, a context manager with ``undo()``.
 
     Raises:
         TypeError: not an integer.
         ValueError: below 1.
 
-    >>> before = get_num_threads()
-    >>> set_num_threads(1)
-    >>> get_num_threads()
+    >>> with threads(1):
+    ...     get_threads()
     1
-    >>> set_num_threads(before)
     """
-    _core.set_threads(whole_number(threads, "threads", 1, _MAX))
+    return _USERS.add(whole_number(count, "count", 1, _MAX))
 
 
 _MAX = 4096
@@ -56,4 +60,4 @@ def _choose_initial() -> int:
     return int(wanted)
 
 
-set_num_threads(_choose_initial())
+_USERS = Users("threads of a call", _core.set_threads, _choose_initial())

@@ -50,13 +50,13 @@ def uncrowded_contributions(
         where it is negative; same library as ``points``. Points on the border of the region that
         others dominate, and equal points, get 0.0; a point that is infinite on the worse side gets
         minus infinity. For tensors it has a first derivative in ``points`` and ``ref``. For a
-        contribution it is that of :func:`paretopo_core.hv_contributions`. For a distance it is a
+        contribution it is that of :func:`hypervolume_contributions`. For a distance it is a
         unit vector towards the gap, and the opposite for the points that bound the gap there.
 
     Raises:
         ValueError, TypeError, MemoryError: as :func:`nondominated_boxes`.
 
-    Cost: that of :func:`paretopo_core.hv_contributions` and of :func:`nondominated_boxes`, and
+    Cost: that of :func:`hypervolume_contributions` and of :func:`nondominated_boxes`, and
     O(points · boxes · objectives) time for the distances. The derivative: that of the
     contributions, and O(points² · objectives).
 
@@ -95,7 +95,7 @@ def _nearest_undominated(
         numbers = numbers * batch.signs
     if numbers.size == 0:
         return numbers, np.zeros(batch.per_point)
-    boxes = NONDOMINATED_BOXES.compute(points, maximise, mask, ref, None)
+    boxes = NONDOMINATED_BOXES.compute(points, maximise, mask, ref)
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
 

@@ -8,7 +8,7 @@ import pytest
 from bench import defects, judge, peers
 from bench.cases import DRAWN, NEWCOMERS, TASKS, VALID, Case
 from bench.defects import Defect
-from paretopo_core import reference
+from paretopo_core import definitions
 
 PLANAR = ("exact_subset", "eafdiff", "weighted_hypervolume")
 
@@ -32,21 +32,21 @@ def test_every_task_knows_right_from_wrong(task):
 @pytest.mark.parametrize("points", [3, 4, 6])
 def test_the_judge_of_advantages_agrees_with_their_definition(points):
     case = Case("any", "hypervolume_advantage", "uniform", points, 2, groups=3)
-    expected = reference.hypervolume_advantage(-case.doubles, -case.ref, k=min(DRAWN, points))
+    expected = definitions.hypervolume_advantage(-case.doubles, -case.ref, k=min(DRAWN, points))
     np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_the_judge_of_gradients_agrees_with_their_definition(objectives):
     case = Case("any", "hypervolume_gradient", "uniform", 9, objectives)
-    expected = reference.hypervolume_gradient(case.doubles, case.ref, maximise=False)
+    expected = definitions.hypervolume_gradient(case.doubles, case.ref, maximise=False)
     np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("workload", ["uniform", "concave"])
 def test_the_judge_of_crowding_agrees_with_its_definition(workload):
     case = Case("any", "crowding_distance", workload, 20, 3)
-    np.testing.assert_allclose(judge.solve(case), reference.crowding_distance(-case.doubles))
+    np.testing.assert_allclose(judge.solve(case), definitions.crowding_distance(-case.doubles))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])

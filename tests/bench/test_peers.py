@@ -58,7 +58,7 @@ def test_an_nd_tree_keeps_the_members_of_an_archive(objectives):
     front = rng.random((1_000, objectives))
     front /= np.linalg.norm(front, axis=1, keepdims=True) * np.linspace(1, 1.1, 1_000)[:, None]
     for points in (rng.random((1_000, objectives)), rng.integers(0, 9, front.shape) * 1.0, front):
-        kept = pp.is_nondominated(points, maximise=False, keep_weakly=False)
+        kept = pp.is_nondominated(points, maximise=False, duplicates="first")
         np.testing.assert_array_equal(fill(points), kept)
 
 

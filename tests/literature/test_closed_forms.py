@@ -47,7 +47,7 @@ def test_the_best_points_on_a_linear_front(count, backend):
     front = np.stack([x, 1 - x], axis=-1)
     best = volume(front, 1.0, backend)
     assert best == pytest.approx(count / (2 * (count + 1)), rel=1e-12)
-    shares = pp.hv_contributions(backend.send(front), 1.0, maximise=False)
+    shares = pp.hypervolume_contributions(backend.send(front), 1.0, maximise=False)
     np.testing.assert_allclose(backend.fetch(shares), (count + 1) ** -2, rtol=1e-9)
     rng = np.random.default_rng(count)
     for _ in range(10):

@@ -67,7 +67,9 @@ def test_an_archive_adds_up_to_the_hypervolume(case):
 def test_contributions(case, backend):
     points, maximise = given(case, backend)
     ignore = case.get("ignore_dominated", False)
-    seen = pp.hv_contributions(points, case["ref"], maximise=maximise, ignore_dominated=ignore)
+    seen = pp.hypervolume_contributions(
+        points, case["ref"], maximise=maximise, ignore_dominated=ignore
+    )
     assert_printed(backend.fetch(seen), case, "contributions")
 
 

@@ -65,10 +65,10 @@ static void check_volumes(void) {
     CHECK(volumes[0] == 10);
     CHECK(paretopo_hypervolume(NULL, 2, 0, 2, NULL, zero, 2, volumes) == PARETOPO_OK);
     CHECK(volumes[0] == 0 && volumes[1] == 0);
-    CHECK(paretopo_hv_contributions(fronts, 2, 3, 2, NULL, zero, 2, 1, contributions) ==
+    CHECK(paretopo_hypervolume_contributions(fronts, 2, 3, 2, NULL, zero, 2, 1, contributions) ==
           PARETOPO_OK);
     CHECK_EQUAL(contributions, without_dominated);
-    CHECK(paretopo_hv_contributions(fronts, 2, 3, 2, NULL, zero, 2, 0, contributions) ==
+    CHECK(paretopo_hypervolume_contributions(fronts, 2, 3, 2, NULL, zero, 2, 0, contributions) ==
           PARETOPO_OK);
     CHECK_EQUAL(contributions, with_dominated);
 }
@@ -91,6 +91,7 @@ static void check_archive(void) {
     paretopo_archive* archive = NULL;
     double gains[4];
     uint8_t joined[4];
+    int64_t additions = -1;
     CHECK(paretopo_archive_open(2, mixed, ref, 2, &archive) == PARETOPO_OK);
     CHECK(paretopo_archive_add(archive, bad, 2, gains, joined) == PARETOPO_BAD_POINTS);
     CHECK(paretopo_archive_add(archive, NULL, 1, gains, joined) == PARETOPO_NULL_POINTS);
@@ -99,7 +100,10 @@ static void check_archive(void) {
     CHECK(paretopo_archive_add(archive, added + 6, 1, gains + 3, joined + 3) == PARETOPO_OK);
     CHECK_EQUAL(gains, expected_gains); /* no point of a refused call was added */
     CHECK_EQUAL(joined, expected_joined);
+    CHECK(paretopo_archive_additions(archive, &additions) == PARETOPO_OK && additions == 4);
     CHECK(paretopo_archive_add(archive, added, 4, NULL, NULL) == PARETOPO_OK);
+    CHECK(paretopo_archive_additions(archive, NULL) == PARETOPO_NULL_RESULT);
+    CHECK(paretopo_archive_additions(NULL, &additions) == PARETOPO_NULL_ARCHIVE);
     CHECK(paretopo_archive_close(archive) == PARETOPO_OK);
 
     CHECK(paretopo_archive_open(2, NULL, NULL, 0, &archive) == PARETOPO_OK);
@@ -140,7 +144,7 @@ static void check_reasons(void) {
     CHECK(paretopo_pareto_rank(points, INT64_MAX, 3, 2, NULL, ranks) == PARETOPO_TOO_MANY_VALUES);
     CHECK(paretopo_pareto_rank(points, 2, 3, 2, no_flag, ranks) == PARETOPO_BAD_MAXIMISE);
     CHECK(paretopo_pareto_rank(NULL, 2, 0, 2, NULL, NULL) == PARETOPO_OK);
-    CHECK(paretopo_is_nondominated(points, 2, 3, 2, NULL, 2, kept) == PARETOPO_BAD_KEEP_WEAKLY);
+    CHECK(paretopo_is_nondominated(points, 2, 3, 2, NULL, 2, kept) == PARETOPO_BAD_KEEP_DUPLICATES);
     CHECK(paretopo_is_nondominated(points, 2, 3, 2, NULL, 1, NULL) == PARETOPO_NULL_RESULT);
     CHECK(paretopo_hypervolume(points, 1, 3, 2, NULL, NULL, 2, results) == PARETOPO_NULL_REF);
     CHECK(paretopo_hypervolume(points, 1, 3, 2, NULL, ref, 1, results) == PARETOPO_BAD_N_REF);
@@ -152,11 +156,11 @@ static void check_reasons(void) {
     CHECK(paretopo_hypervolume(infinite, 1, 2, 2, NULL, ref, 2, results) == PARETOPO_BAD_POINTS);
     CHECK(paretopo_hypervolume(worst, 1, 2, 2, NULL, ref, 2, results) == PARETOPO_OK);
     CHECK(results[0] == 1);
-    CHECK(paretopo_hv_contributions(points, 1, 3, 2, NULL, ref, 2, -1, results) ==
+    CHECK(paretopo_hypervolume_contributions(points, 1, 3, 2, NULL, ref, 2, -1, results) ==
           PARETOPO_BAD_IGNORE_DOMINATED);
-    CHECK(paretopo_hv_contributions(points, 2, 3, 2, NULL, ref, 2, 1, results) ==
+    CHECK(paretopo_hypervolume_contributions(points, 2, 3, 2, NULL, ref, 2, 1, results) ==
           PARETOPO_BAD_POINTS);
-    CHECK(paretopo_hv_contributions(points, 2, 3, 2, NULL, ref, 3, 1, results) ==
+    CHECK(paretopo_hypervolume_contributions(points, 2, 3, 2, NULL, ref, 3, 1, results) ==
           PARETOPO_BAD_N_REF);
     CHECK(paretopo_crowding_distance(points, 2, 3, 2, NULL, NULL) == PARETOPO_NULL_RESULT);
 }
@@ -164,12 +168,13 @@ static void check_reasons(void) {
 static void check_messages(void) {
     static const char* const named[] = {
         "no error",         "n_sets", "n_points", "n_objectives", "n_ref",    "n_objectives",
-        "points",           "ref",    "result",   "archive",      "maximise", "keep_weakly",
+        "points",           "ref",    "result",   "archive",      "maximise", "keep_duplicates",
         "ignore_dominated", "ref",    "points",   "memory",       "paretopo",
     };
     const int count = (int)(sizeof(named) / sizeof(named[0]));
     int status;
     CHECK(count == PARETOPO_FAILED + 1);
+    CHECK(paretopo_version() == PARETOPO_VERSION_NUMBER);
     for (status = 0; status < count; ++status) {
         CHECK(strstr(paretopo_message(status), named[status]) != NULL);
     }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.strategies import masked_batches, point_batches
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 CENTRES = ("mean", "none", "std", "loo")
 weight_values = st.floats(0, 1, width=32)
@@ -29,16 +29,18 @@ def test_it_equals_its_definition_bit_for_bit(backend, case):
     rewards, mask, weights, beta, centre = case
     advantages, ranks = pp.pareto_advantage(
         backend.send(rewards),
-        weights,
+        weights=weights,
         beta=beta,
         centre=centre,
         mask=backend.send(mask),
         return_ranks=True,
     )
-    expected = reference.pareto_advantage(rewards, weights, beta=beta, centre=centre, mask=mask)
+    expected = definitions.pareto_advantage(
+        rewards, weights=weights, beta=beta, centre=centre, mask=mask
+    )
     np.testing.assert_array_equal(backend.fetch(advantages), expected)
     assert backend.fetch(advantages).dtype == rewards.dtype
-    np.testing.assert_array_equal(backend.fetch(ranks), reference.pareto_rank(rewards, mask=mask))
+    np.testing.assert_array_equal(backend.fetch(ranks), definitions.pareto_rank(rewards, mask=mask))
     assert np.isfinite(expected).all()  # whatever the rewards are
 
 
@@ -48,8 +50,10 @@ def test_each_group_has_the_weights_that_are_given_to_it(backend, case, seed):
     drawn = np.random.default_rng(seed).normal(size=(len(rewards), len(weights))) ** 5
     drawn[::3] = weights
     keywords = {"beta": beta, "centre": centre}
-    ours = pp.pareto_advantage(backend.send(rewards), drawn, mask=backend.send(mask), **keywords)
-    expected = reference.pareto_advantage(rewards, drawn, mask=mask, **keywords)
+    ours = pp.pareto_advantage(
+        backend.send(rewards), weights=drawn, mask=backend.send(mask), **keywords
+    )
+    expected = definitions.pareto_advantage(rewards, weights=drawn, mask=mask, **keywords)
     np.testing.assert_array_equal(backend.fetch(ours), expected)
 
 
@@ -61,8 +65,8 @@ def test_many_groups_have_weights_of_their_own(each_isa, dtype, points, objectiv
     weights = rng.normal(size=(301, objectives)) * 10.0 ** rng.integers(-40, 40, (301, 1))
     for mask in (None, rng.random(rewards.shape[:-1]) < 0.8, rng.random(rewards.shape[:-1]) < 0.1):
         np.testing.assert_array_equal(
-            each_isa(partial(pp.pareto_advantage, rewards, weights, mask=mask)),
-            reference.pareto_advantage(rewards, weights, mask=mask),
+            each_isa(partial(pp.pareto_advantage, rewards, weights=weights, mask=mask)),
+            definitions.pareto_advantage(rewards, weights=weights, mask=mask),
         )
 
 
@@ -72,13 +76,22 @@ def economy(calls, fewest, alpha=0.7):
 
 def test_golden_group_a():
     rewards = np.column_stack([[1, 1, 1, 0, 0, 0], economy([1, 2, 3, 1, 2, 3], 1)])
-    advantages, ranks = pp.pareto_advantage(rewards, [0.6, 0.4], centre="none", return_ranks=True)
+    advantages, ranks = pp.pareto_advantage(
+        rewards, weights=[0.6, 0.4], centre="none", return_ranks=True
+    )
     assert (ranks + 1).tolist() == [1, 2, 3, 2, 3, 4]
     np.testing.assert_allclose(advantages, [4, 3.25, 2.25, 2.75, 1.75, 1], rtol=1e-15)
-    centred = pp.pareto_advantage(rewards, [0.6, 0.4])
+    centred = pp.pareto_advantage(rewards, weights=[0.6, 0.4])
     np.testing.assert_allclose(centred, [1.5, 0.75, -0.25, 0.25, -0.75, -1.5], rtol=1e-15)
     gated = rewards * rewards[:, :1]
-    assert pp.pareto_advantage(gated, [0.6, 0.4], centre="none").tolist() == [4, 3, 2, 1, 1, 1]
+    assert pp.pareto_advantage(gated, weights=[0.6, 0.4], centre="none").tolist() == [
+        4,
+        3,
+        2,
+        1,
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +103,7 @@ def test_golden_group_a():
 )
 def test_golden_groups_b_and_c(fewest, success, calls, expected):
     rewards = np.column_stack([success, economy(calls, fewest)])
-    advantages = pp.pareto_advantage(rewards, [0.6, 0.4], centre="none")
+    advantages = pp.pareto_advantage(rewards, weights=[0.6, 0.4], centre="none")
     np.testing.assert_allclose(advantages, expected, rtol=1e-15)
 
 
@@ -98,7 +111,7 @@ def test_golden_group_d():
     alike = np.full((8, 2), 0.25)
     expected = {"none": 1.0, "mean": 0.0, "std": 0.0, "loo": 0.0}
     for centre, value in expected.items():
-        assert pp.pareto_advantage(alike, [0.6, 0.4], centre=centre).tolist() == [value] * 8
+        assert pp.pareto_advantage(alike, weights=[0.6, 0.4], centre=centre).tolist() == [value] * 8
 
 
 @given(rewards=point_batches(min_points=1), beta=st.floats(0, 1))
@@ -106,7 +119,7 @@ def test_bounds_and_separation_of_ranks(rewards, beta):
     rewards = rewards.astype(np.float64)
     weights = np.ones(rewards.shape[-1]) / rewards.shape[-1]
     advantages, ranks = pp.pareto_advantage(
-        rewards, weights, beta=beta, centre="none", return_ranks=True
+        rewards, weights=weights, beta=beta, centre="none", return_ranks=True
     )
     for values, rank in zip(advantages, ranks, strict=True):
         assert (values >= 1 - beta / 2).all()
@@ -120,18 +133,18 @@ def test_bounds_and_separation_of_ranks(rewards, beta):
 def test_centring_modes_match_their_definitions(rewards, seed):
     rewards = rewards.astype(np.float64)
     weights = np.random.default_rng(seed).dirichlet(np.ones(rewards.shape[-1]))
-    raw = pp.pareto_advantage(rewards, weights, centre="none")
+    raw = pp.pareto_advantage(rewards, weights=weights, centre="none")
     count = raw.shape[1]
     np.testing.assert_allclose(
-        pp.pareto_advantage(rewards, weights), raw - raw.mean(1, keepdims=True), atol=1e-12
+        pp.pareto_advantage(rewards, weights=weights), raw - raw.mean(1, keepdims=True), atol=1e-12
     )
     others = (raw.sum(1, keepdims=True) - raw) / (count - 1)
     np.testing.assert_allclose(
-        pp.pareto_advantage(rewards, weights, centre="loo"), raw - others, atol=1e-12
+        pp.pareto_advantage(rewards, weights=weights, centre="loo"), raw - others, atol=1e-12
     )
     deviation = raw.std(1, ddof=1, keepdims=True) + 1e-6
     np.testing.assert_allclose(
-        pp.pareto_advantage(rewards, weights, centre="std"),
+        pp.pareto_advantage(rewards, weights=weights, centre="std"),
         (raw - raw.mean(1, keepdims=True)) / deviation,
         atol=1e-9,
     )
@@ -148,8 +161,8 @@ def test_a_better_reward_never_lowers_the_own_rank_advantage(rewards, data):
     better = rewards.copy()
     better[:, i] += data.draw(st.sampled_from([0.0, 0.5, 1.0, 7.0]))
     weights = np.ones(rewards.shape[-1])
-    before = pp.pareto_advantage(rewards, weights, beta=0.0, centre="none")[:, i]
-    after = pp.pareto_advantage(better, weights, beta=0.0, centre="none")[:, i]
+    before = pp.pareto_advantage(rewards, weights=weights, beta=0.0, centre="none")[:, i]
+    after = pp.pareto_advantage(better, weights=weights, beta=0.0, centre="none")[:, i]
     assert (after >= before).all()
 
 
@@ -159,10 +172,12 @@ def test_only_the_proportions_of_the_weights_matter(dtype, power):
     weights = np.array([1.0, 3.0, -0.5])
     for points in (8, 100):
         rewards = np.random.default_rng(0).random((4, points, 3)).astype(dtype)
-        expected = pp.pareto_advantage(rewards, weights)
+        expected = pp.pareto_advantage(rewards, weights=weights)
         scaled = np.ldexp(weights, power)
-        np.testing.assert_array_equal(pp.pareto_advantage(rewards, scaled), expected)
-        np.testing.assert_array_equal(reference.pareto_advantage(rewards, scaled), expected)
+        np.testing.assert_array_equal(pp.pareto_advantage(rewards, weights=scaled), expected)
+        np.testing.assert_array_equal(
+            definitions.pareto_advantage(rewards, weights=scaled), expected
+        )
 
 
 def test_bad_arguments_are_named():

@@ -69,7 +69,7 @@ def test_attainment_surfaces_of_anything(batch, data):
     answers = []
     for given_points in (points, torch.from_numpy(points)):
         try:
-            surfaces = pp.eaf(given_points, np.array(sets, dtype=int), **keywords)
+            surfaces = pp.attainment_surfaces(given_points, np.array(sets, dtype=int), **keywords)
         except REFUSALS as error:
             answers.append(type(error))
         else:
@@ -125,17 +125,17 @@ def test_archives_of_anything(bounds, batch, data):
     [
         lambda x: pp.pareto_rank(x, n_below=2**70),
         lambda x: pp.is_nondominated(x, epsilon=5e-324),
-        lambda x: pp.hypervolume_subset(x, 2**70, 0),
-        lambda x: pp.select(x, 2**70),
-        lambda x: pp.hypervolume_subset(x, 2**45, 0),
-        lambda x: pp.select(x, 2**45),
-        lambda x: pp.r2(x, 1, weights=2**45),
-        lambda x: pp.hypervolume_approx(x, 0, samples=2**70),
-        lambda x: pp.hypervolume_approx(x, 0, seed=-1),
+        lambda x: pp.hypervolume_subset(x, 0, k=2**70),
+        lambda x: pp.select(x, k=2**70),
+        lambda x: pp.hypervolume_subset(x, 0, k=2**45),
+        lambda x: pp.select(x, k=2**45),
+        lambda x: pp.r2_indicator(x, 1, weights=2**45),
+        lambda x: pp.hypervolume_approx(x, 0, samples=2**70, rng=0),
+        lambda x: pp.hypervolume_approx(x, 0, rng=-1),
         lambda x: pp.reference_directions(2**20, 2**20),
         lambda x: pp.reference_directions(3, 2**45),
-        lambda x: pp.expected_hypervolume(x, 0, 2**45),
-        lambda x: pp.igd(x, x, p=1e300),
+        lambda x: pp.expected_hypervolume(x, 0, k=2**45),
+        lambda x: pp.inverted_generational_distance(x, x, p=1e300),
         lambda x: pp.ParetoArchive(ref=[0, 0], capacity=2**70),
     ],
 )

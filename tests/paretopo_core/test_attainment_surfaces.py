@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite, senses, volume_batches
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 moocore = pytest.importorskip("moocore")
 
@@ -28,12 +28,12 @@ def test_the_definition(points, data):
         data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
     )
     maximise = data.draw(senses(points.shape[1]))
-    ours = pp.eaf(points, sets, maximise=maximise)
+    ours = pp.attainment_surfaces(points, sets, maximise=maximise)
     runs = len(np.unique(sets))
     levels = np.round(ours.percentiles * runs / 100).astype(int).tolist()
     found = list(zip(levels, map(tuple, ours.points.tolist()), strict=True))
     assert len(found) == len(set(found))
-    assert set(found) == set(reference.eaf(points, sets, maximise=maximise))
+    assert set(found) == set(definitions.attainment_surfaces(points, sets, maximise=maximise))
 
 
 def test_percentiles_are_levels():
@@ -47,14 +47,16 @@ def test_percentiles_are_levels():
         (67, 1),
         (100, 1),
     ):
-        surfaces = pp.eaf(points, [0, 1, 2], percentiles=[percentile])
+        surfaces = pp.attainment_surfaces(points, [0, 1, 2], percentiles=[percentile])
         assert surfaces.points.tolist() == [[goal, goal]]
         assert surfaces.percentiles.tolist() == [percentile]
-    both = pp.eaf(points, [0, 1, 2], percentiles=[1, 2])
+    both = pp.attainment_surfaces(points, [0, 1, 2], percentiles=[1, 2])
     assert both.points.tolist() == [[3, 3], [3, 3]]
-    empty = pp.eaf(np.empty((0, 2)), [])
+    masked = pp.attainment_surfaces([*points, [9, np.nan]], [0, 1, 2, 3], mask=[True] * 3 + [False])
+    np.testing.assert_array_equal(masked.points, pp.attainment_surfaces(points, [0, 1, 2]).points)
+    empty = pp.attainment_surfaces(np.empty((0, 2)), [])
     assert empty.points.shape == (0, 2)
-    assert pp.eaf(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)
+    assert pp.attainment_surfaces(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)
 
 
 def test_wrong_arguments():
@@ -69,26 +71,28 @@ def test_wrong_arguments():
         (([[1.0, np.nan]], [0]), {}, r"points\[0, 1\] is nan"),
     ):
         with pytest.raises(ValueError, match=match):
-            pp.eaf(*arguments, **keywords)
+            pp.attainment_surfaces(*arguments, **keywords)
 
 
 def test_names_may_be_pythons_strings_and_a_column_of_a_frame():
     points, names = [[1, 3], [3, 1], [2, 2]], ["b", "b", "a"]
-    expected = pp.eaf(points, [1, 1, 0])
+    expected = pp.attainment_surfaces(points, [1, 1, 0])
     pandas = pytest.importorskip("pandas")
     columns = pandas.Series(names), pandas.Categorical(names)
     for each in (names, np.array(names), np.array(names, dtype=object), *columns):
-        np.testing.assert_array_equal(pp.eaf(points, each).points, expected.points)
+        np.testing.assert_array_equal(pp.attainment_surfaces(points, each).points, expected.points)
     with pytest.raises(TypeError, match="sets must be numbers or names, got dtype object"):
-        pp.eaf(points, np.array(["b", None, "a"], dtype=object))
+        pp.attainment_surfaces(points, np.array(["b", None, "a"], dtype=object))
 
 
 def test_tensors():
     torch = pytest.importorskip("torch")
     points, sets = torch.rand(20, 2), torch.arange(20) % 3
-    ours = pp.eaf(points, sets)
+    ours = pp.attainment_surfaces(points, sets)
     assert isinstance(ours.points, torch.Tensor)
-    np.testing.assert_array_equal(ours.points, pp.eaf(points.numpy(), sets.numpy()).points)
+    np.testing.assert_array_equal(
+        ours.points, pp.attainment_surfaces(points.numpy(), sets.numpy()).points
+    )
 
 
 # ---- Weighted hypervolumes ----
@@ -105,7 +109,9 @@ def test_weighted_hypervolumes_are_moocores():
         # moocore miscounts after a dominated point, and writes into the rectangles.
         front = np.asarray(points)[pp.is_nondominated(points, maximise=False)]
         expected = moocore.whv_rect(front, RECTANGLES.copy(), ref=6)
-        ours = pp.weighted_hypervolume(points, boxes, RECTANGLES[:, 4], 6, maximise=False)
+        ours = pp.weighted_hypervolume(
+            points, 6, boxes=boxes, weights=RECTANGLES[:, 4], maximise=False
+        )
         assert ours == pytest.approx(expected, rel=1e-12)
 
 
@@ -117,8 +123,10 @@ def test_weighted_hypervolumes_by_definition(points, data):
     boxes = corners.min(axis=0), corners.max(axis=0) + 1
     weights = data.draw(arrays(np.float64, 3, elements=few_values))
     ref = np.where(np.broadcast_to(maximise, objectives), -1.5, 1.5)
-    ours = pp.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
-    defined = reference.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
+    ours = pp.weighted_hypervolume(points, ref, boxes=boxes, weights=weights, maximise=maximise)
+    defined = definitions.weighted_hypervolume(
+        points, ref, boxes=boxes, weights=weights, maximise=maximise
+    )
     np.testing.assert_allclose(ours, defined, rtol=1e-9, atol=1e-9)
 
 
@@ -127,21 +135,25 @@ def test_weighted_hypervolumes_have_slopes():
     points = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
     boxes = np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([[0.5, 1.0], [1.0, 1.0]])
     assert torch.autograd.gradcheck(
-        lambda x: pp.weighted_hypervolume(x, boxes, [1.0, 3.0], 0.0), points, atol=1e-4
+        lambda x: pp.weighted_hypervolume(x, 0.0, boxes=boxes, weights=[1.0, 3.0]),
+        points,
+        atol=1e-4,
     )
 
 
 def test_wrong_boxes_and_weights():
     points, boxes = np.ones((3, 2)), (np.zeros((2, 2)), np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"weights must have shape \(..., 2\)"):
-        pp.weighted_hypervolume(points, boxes, [1.0], 0)
+        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0])
     with pytest.raises(ValueError, match="weights must be finite"):
-        pp.weighted_hypervolume(points, boxes, [1.0, np.inf], 0)
+        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0, np.inf])
     with pytest.raises(ValueError, match="boxes must have lower and upper corners"):
-        pp.weighted_hypervolume(points, (boxes[0], boxes[1][:1]), [1.0, 1.0], 0)
+        pp.weighted_hypervolume(points, 0, boxes=(boxes[0], boxes[1][:1]), weights=[1.0, 1.0])
     with pytest.raises(TypeError, match="boxes must be a result of nondominated_boxes"):
-        pp.weighted_hypervolume(points, boxes[0], [1.0, 1.0], 0)
+        pp.weighted_hypervolume(points, 0, boxes=boxes[0], weights=[1.0, 1.0])
     with pytest.raises(ValueError, match=r"weights of shape .* cannot be broadcast"):
-        pp.weighted_hypervolume(points, np.zeros((2, 3, 4, 2)).tolist(), np.ones((2, 4)), 0)
+        pp.weighted_hypervolume(
+            points, 0, boxes=np.zeros((2, 3, 4, 2)).tolist(), weights=np.ones((2, 4))
+        )
     with pytest.raises(ValueError, match="with as many objectives"):
-        pp.weighted_hypervolume(np.ones((3, 3)), boxes, [1.0, 1.0], 0)
+        pp.weighted_hypervolume(np.ones((3, 3)), 0, boxes=boxes, weights=[1.0, 1.0])

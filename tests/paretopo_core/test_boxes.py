@@ -14,7 +14,7 @@ from support.strategies import (
 )
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import definitions
 
 DIVIDED = [(pp.nondominated_boxes, False), (pp.dominated_boxes, True)]
 
@@ -73,7 +73,7 @@ def test_boxes_partition_the_defined_region(batch, data):
     keywords = {"maximise": maximise, "mask": mask}
     for call, _ in DIVIDED:
         ours = call(points, 0.0, **keywords)
-        defined = getattr(reference, call.__name__)(points, 0.0, **keywords)
+        defined = getattr(definitions, call.__name__)(points, 0.0, **keywords)
         for g in range(len(points)):
             middle = [np.clip(each[g], -9, 9) for each in defined[:2]]
             places = (middle[0] + middle[1])[: defined[2][g]] / 2
@@ -184,23 +184,23 @@ def test_more_objectives_than_one_word_has_bits():
     boxes = pp.nondominated_boxes(points, ref, maximise=maximise)
     assert boxes.counts == 70
     better = np.where(maximise, 2.5, 1.5)
-    gain = pp.hypervolume_improvement(boxes, better[None], maximise=maximise)
+    gain = pp.hypervolume_improvement(better[None], boxes=boxes, maximise=maximise)
     assert gain == pytest.approx(1.5**70 - 1)
 
 
 def test_errors():
     boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
     with pytest.raises(ValueError, match=r"candidates\[0, 1\] is inf, an infinite volume"):
-        pp.hypervolume_improvement(boxes, [[1.0, np.inf]])
+        pp.hypervolume_improvement([[1.0, np.inf]], boxes=boxes)
     with pytest.raises(ValueError, match="pass the maximise= that they were made with"):
-        pp.hypervolume_improvement(boxes, [[1.0, 1.0]], maximise=False)
+        pp.hypervolume_improvement([[1.0, 1.0]], boxes=boxes, maximise=False)
     with pytest.raises(ValueError, match=r"one shape \(..., boxes, 3\)"):
-        pp.hypervolume_improvement(boxes, [[1.0, 1.0, 1.0]])
+        pp.hypervolume_improvement([[1.0, 1.0, 1.0]], boxes=boxes)
     with pytest.raises(ValueError, match=r"one shape \(..., boxes, 2\)"):
-        pp.hypervolume_improvement((boxes.lower, boxes.upper[:-1]), [[1.0, 1.0]])
+        pp.hypervolume_improvement([[1.0, 1.0]], boxes=(boxes.lower, boxes.upper[:-1]))
     several = pp.nondominated_boxes(np.ones((3, 1, 2)), 0)
     with pytest.raises(ValueError, match="leading dimensions that cannot be broadcast"):
-        pp.hypervolume_improvement(several, np.ones((2, 1, 2)))
+        pp.hypervolume_improvement(np.ones((2, 1, 2)), boxes=several)
 
 
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])
@@ -227,30 +227,24 @@ def test_objectives_beyond_reason_are_refused():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_boxes_beyond_reason_are_refused_on_the_way(count, threads, monkeypatch):
-    from paretopo_core import boxes
-
+def test_boxes_beyond_reason_are_refused_on_the_way(count, threads):
     threads(count)
     points = large_set("sphere", 400, 12)[::-1]  # far more than could be finished
-    monkeypatch.setattr(boxes, "_MAX_BYTES", 2**24)
     for call, _ in DIVIDED:
         for several in (points, np.stack([points[:9], points[9:18]] * 300)[::-1]):
-            with pytest.raises(MemoryError, match=r"more than 0.0156 GiB: take fewer points, obj"):
+            wording = r"more than 0.0156 GiB: take fewer points, obj"
+            with pp.memory_limit(2**24), pytest.raises(MemoryError, match=wording):
                 call(several, -0.1)
 
 
 def test_boxes_of_any_layout_hold_the_same_improvement():
     points = large_set("sphere", 30, 3)
     boxes = pp.nondominated_boxes(points, -0.1)
-    gain = pp.hypervolume_improvement(boxes, points + 0.1)
+    gain = pp.hypervolume_improvement(points + 0.1, boxes=boxes)
     frozen = [each.copy() for each in boxes]
     for each in frozen:
         each.flags.writeable = False
     turned = [np.asfortranarray(each) for each in boxes[:2]]
     listed = [each.tolist() for each in boxes[:2]]
     for given_boxes in (frozen, turned, listed):
-        assert pp.hypervolume_improvement(given_boxes, points + 0.1) == gain
-
-
-def test_the_limit_of_the_core_is_the_one_in_words():
-    assert _core.MOST_BOX_BYTES == 4 * 2**30
+        assert pp.hypervolume_improvement(points + 0.1, boxes=given_boxes) == gain

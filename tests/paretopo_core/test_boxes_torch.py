@@ -20,12 +20,12 @@ def test_tensors_come_out_of_tensors():
             assert isinstance(ours, torch.Tensor)
             np.testing.assert_array_equal(ours.numpy(), theirs)
     candidates = torch.rand(5, 2, 3, dtype=torch.float64)
-    gains = pp.hypervolume_improvement(boxes, candidates)
+    gains = pp.hypervolume_improvement(candidates, boxes=boxes)
     assert gains.dtype == torch.float64
     np.testing.assert_array_equal(
-        gains.numpy(), pp.hypervolume_improvement(expected, candidates.numpy())
+        gains.numpy(), pp.hypervolume_improvement(candidates.numpy(), boxes=expected)
     )
-    mixed = pp.hypervolume_improvement(expected, candidates)
+    mixed = pp.hypervolume_improvement(candidates, boxes=expected)
     torch.testing.assert_close(mixed, gains, rtol=0, atol=0)
 
 
@@ -41,7 +41,7 @@ def test_gradcheck(objectives, q):
     candidates = torch.from_numpy((rng.random((3, q, objectives)) + 0.2) * signs)
     mask = torch.from_numpy(rng.random((3, q)) < 0.8)
     assert torch.autograd.gradcheck(
-        lambda x: pp.hypervolume_improvement(boxes, x, maximise=maximise, mask=mask),
+        lambda x: pp.hypervolume_improvement(x, boxes=boxes, maximise=maximise, mask=mask),
         (candidates.requires_grad_(),),
         check_forward_ad=True,
     )
@@ -53,7 +53,7 @@ def test_its_slopes_are_those_of_the_hypervolume(points):
     points = torch.from_numpy(points.astype(np.float64))
     front, candidates = points[:, :-q], points[:, -q:].clone().requires_grad_()
     boxes = pp.nondominated_boxes(front, -1.5)
-    pp.hypervolume_improvement(boxes, candidates).sum().backward()
+    pp.hypervolume_improvement(candidates, boxes=boxes).sum().backward()
     slopes = pp.hypervolume_gradient(points, -1.5)[:, -q:]
     torch.testing.assert_close(candidates.grad, slopes, rtol=1e-12, atol=1e-12)
 
@@ -61,7 +61,7 @@ def test_its_slopes_are_those_of_the_hypervolume(points):
 def test_the_gradient_has_the_shape_and_dtype_of_the_candidates():
     boxes = pp.nondominated_boxes(torch.rand(5, 6, 2), 0.0)
     candidates = (torch.rand(2, 2) + 0.5).requires_grad_()
-    gains = pp.hypervolume_improvement(boxes, candidates)
+    gains = pp.hypervolume_improvement(candidates, boxes=boxes)
     assert gains.shape == (5,)
     gains.sum().backward()
     assert candidates.grad.shape == (2, 2)
@@ -76,11 +76,13 @@ def test_missing_derivatives_raise():
         boxes.lower.sum().backward()
     candidates = torch.rand(2, 3) + 1
     with pytest.raises(NotImplementedError, match="derivative in its first argument only"):
-        pp.hypervolume_improvement(boxes, candidates).backward()
+        pp.hypervolume_improvement(candidates, boxes=boxes).backward()
     lower, upper = (each.detach() for each in boxes[:2])
     with pytest.raises(NotImplementedError, match="derivative in its first argument only"):
         torch.func.jvp(
-            lambda low: pp.hypervolume_improvement((low, upper), candidates), (lower,), (lower,)
+            lambda low: pp.hypervolume_improvement(candidates, boxes=(low, upper)),
+            (lower,),
+            (lower,),
         )
 
 
@@ -91,16 +93,16 @@ def test_vmap():
     mapped = torch.func.vmap(lambda x: tuple(pp.nondominated_boxes(x, 0.1)))(points)
     for ours, theirs in zip(mapped, boxes, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
-    expected = pp.hypervolume_improvement([each[:, None] for each in boxes], candidates)
-    both = torch.func.vmap(lambda lower, upper, x: pp.hypervolume_improvement((lower, upper), x))(
-        boxes.lower, boxes.upper, candidates
-    )
+    expected = pp.hypervolume_improvement(candidates, boxes=[each[:, None] for each in boxes])
+    both = torch.func.vmap(
+        lambda lower, upper, x: pp.hypervolume_improvement(x, boxes=(lower, upper))
+    )(boxes.lower, boxes.upper, candidates)
     torch.testing.assert_close(both, expected, rtol=0, atol=0)
     torch.testing.assert_close(
         torch.func.vmap(
-            lambda lower, upper: pp.hypervolume_improvement((lower, upper), candidates[0, 0])
+            lambda lower, upper: pp.hypervolume_improvement(candidates[0, 0], boxes=(lower, upper))
         )(boxes.lower, boxes.upper),
-        pp.hypervolume_improvement(boxes, candidates[0, 0]),
+        pp.hypervolume_improvement(candidates[0, 0], boxes=boxes),
         rtol=0,
         atol=0,
     )
@@ -120,7 +122,7 @@ def test_expected_improvements_pass_gradcheck(objectives):
     mask = torch.from_numpy(rng.random((3, 4)) < 0.8)
     assert torch.autograd.gradcheck(
         lambda mean, deviation: pp.expected_hypervolume_improvement(
-            boxes, mean, deviation, maximise=maximise, mask=mask
+            mean, deviation, boxes=boxes, maximise=maximise, mask=mask
         ),
         (means, deviations),
         check_forward_ad=True,
@@ -130,20 +132,22 @@ def test_expected_improvements_pass_gradcheck(objectives):
 def test_expected_improvements_of_tensors():
     boxes = pp.nondominated_boxes(torch.from_numpy(large_set("sphere", 9, 3)), 0.0)
     means, deviations = torch.rand(2, 5, 7, 3)  # float32
-    found = pp.expected_hypervolume_improvement(boxes, means, deviations, return_gradient=True)
+    found = pp.expected_hypervolume_improvement(
+        means, deviations, boxes=boxes, return_gradient=True
+    )
     expected = pp.expected_hypervolume_improvement(
-        boxes, means.numpy(), deviations.numpy(), return_gradient=True
+        means.numpy(), deviations.numpy(), boxes=boxes, return_gradient=True
     )
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs)
     leaves = means.requires_grad_(), deviations.requires_grad_()
-    pp.expected_hypervolume_improvement(boxes, *leaves).sum().backward()
+    pp.expected_hypervolume_improvement(*leaves, boxes=boxes).sum().backward()
     for leaf, slopes in zip(leaves, expected[1:], strict=True):
         assert leaf.grad.dtype == torch.float32
         np.testing.assert_allclose(leaf.grad.numpy(), slopes, rtol=1e-6, atol=1e-30)
     with pytest.raises(NotImplementedError, match="first derivatives only"):
         torch.autograd.functional.hessian(
-            lambda mean: pp.expected_hypervolume_improvement(boxes, mean, 0.5).sum(),
+            lambda mean: pp.expected_hypervolume_improvement(mean, 0.5, boxes=boxes).sum(),
             means.detach().double(),
         )
 
@@ -152,16 +156,20 @@ def test_expected_improvements_under_transformations():
     points = torch.rand(3, 6, 3, dtype=torch.float64)
     means, deviations = torch.rand(2, 3, 4, 3, dtype=torch.float64)
     boxes = pp.nondominated_boxes(points, 0.1)
-    expected = pp.expected_hypervolume_improvement(boxes, means, deviations)
+    expected = pp.expected_hypervolume_improvement(means, deviations, boxes=boxes)
     mapped = torch.func.vmap(
         lambda lower, upper, mean, deviation: pp.expected_hypervolume_improvement(
-            (lower, upper), mean, deviation
+            mean, deviation, boxes=(lower, upper)
         )
     )(boxes.lower, boxes.upper, means, deviations)
     torch.testing.assert_close(mapped, expected, rtol=0, atol=0)
-    _, *slopes = pp.expected_hypervolume_improvement(boxes, means, deviations, return_gradient=True)
+    _, *slopes = pp.expected_hypervolume_improvement(
+        means, deviations, boxes=boxes, return_gradient=True
+    )
     found = torch.func.grad(
-        lambda mean, deviation: pp.expected_hypervolume_improvement(boxes, mean, deviation).sum(),
+        lambda mean, deviation: pp.expected_hypervolume_improvement(
+            mean, deviation, boxes=boxes
+        ).sum(),
         argnums=(0, 1),
     )(means, deviations)
     torch.testing.assert_close(found, tuple(slopes), rtol=0, atol=0)

@@ -88,8 +88,8 @@ def test_batches_get_the_answers_of_the_functions_of_the_same_name():
     }
     for flag in (False, True):
         chosen = ctypes.c_int(flag)
-        calls[partial(pp.is_nondominated, keep_weakly=flag)] = ([chosen], {})
-        calls[partial(pp.hv_contributions, ignore_dominated=flag)] = (
+        calls[partial(pp.is_nondominated, duplicates="all" if flag else "first")] = ([chosen], {})
+        calls[partial(pp.hypervolume_contributions, ignore_dominated=flag)] = (
             [*corner, chosen],
             {"ref": ref},
         )

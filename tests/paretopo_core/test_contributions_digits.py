@@ -39,7 +39,7 @@ def test_contributions_of_narrow_fronts(each_isa, points, objectives, spread):
     for seed in range(2):
         values = front(points, objectives, spread, seed)
         expected = exact_contributions(values)
-        np.testing.assert_allclose(pp.hv_contributions(values, 0), expected, rtol=1e-9)
+        np.testing.assert_allclose(pp.hypervolume_contributions(values, 0), expected, rtol=1e-9)
 
 
 def test_a_grid_of_ulps():
@@ -47,7 +47,7 @@ def test_a_grid_of_ulps():
     ulp = 2.0**-52
     values = np.array([[1 + i * ulp, 1 + (7 - i) * ulp, 1 + 3 * i % 8 * ulp, 1] for i in range(8)])
     expected = exact_contributions(values)
-    np.testing.assert_allclose(pp.hv_contributions(values, 0), expected, rtol=1e-9)
+    np.testing.assert_allclose(pp.hypervolume_contributions(values, 0), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5])
@@ -61,4 +61,4 @@ def test_gains_of_an_archive_keep_their_digits(each_isa, objectives):
         gain = archive.add(values[last])
         if objectives <= 4:
             assert gain == pytest.approx(exact_contributions(values)[last], rel=1e-9)
-        assert gain == pytest.approx(pp.hv_contributions(values, 0)[last], rel=1e-9)
+        assert gain == pytest.approx(pp.hypervolume_contributions(values, 0)[last], rel=1e-9)

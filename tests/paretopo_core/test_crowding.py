@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import masked_batches, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 
 @given(batch=masked_batches(max_points=14, max_objectives=3), data=st.data())
@@ -19,7 +19,7 @@ def test_it_equals_its_definition(backend, batch, data):
     keep = None if mask is None else backend.send(mask)
     distances = pp.crowding_distance(backend.send(points), maximise=maximise, mask=keep)
     turned = np.where(maximise, points, -points)
-    expected = reference.crowding_distance(turned, mask=mask)
+    expected = definitions.crowding_distance(turned, mask=mask)
     np.testing.assert_allclose(backend.fetch(distances), expected, rtol=1e-13)
 
 
@@ -37,12 +37,12 @@ def test_lines_equal_the_definition(points, maximise):
     for values in (line, bent, broken, line.round(1), np.repeat(line[:1], points, axis=0)):
         mixed = values[rng.permutation(points)]
         found = pp.crowding_distance(mixed, maximise=maximise)
-        np.testing.assert_allclose(found, reference.crowding_distance(mixed * senses), rtol=1e-12)
+        np.testing.assert_allclose(found, definitions.crowding_distance(mixed * senses), rtol=1e-12)
     for halves in (np.zeros(points, int), np.arange(points) % 2):
         found = pp.crowding_distance(line, maximise=maximise, ranks=halves)
         for half in np.unique(halves):
             own = halves == half
-            expected = reference.crowding_distance((line * senses)[own])
+            expected = definitions.crowding_distance((line * senses)[own])
             np.testing.assert_allclose(found[own], expected, rtol=1e-12)
 
 

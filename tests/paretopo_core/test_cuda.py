@@ -12,7 +12,12 @@ pytestmark = pytest.mark.cuda
 OPERATIONS = calls(
     (
         *("pareto_rank", "is_nondominated", "crowding_distance", "pareto_advantage"),
-        *("hypervolume", "hypervolume_gradient", "hv_contributions", "stochastic_pareto_rank"),
+        *(
+            "hypervolume",
+            "hypervolume_gradient",
+            "hypervolume_contributions",
+            "stochastic_pareto_rank",
+        ),
     )
 )
 SHAPES = ((20_000, 8, 2), (20_000, 13, 3), (300, 64, 4), (3, 200, 3), (7, 20, 5))
@@ -101,5 +106,5 @@ def test_current_device_is_restored():
 
 def test_a_million_groups():
     x = points((1_000_000, 8, 2))
-    ours = pp.pareto_advantage(torch.from_numpy(x).cuda(), [0.6, 0.4])
-    np.testing.assert_array_equal(ours.cpu().numpy(), pp.pareto_advantage(x, [0.6, 0.4]))
+    ours = pp.pareto_advantage(torch.from_numpy(x).cuda(), weights=[0.6, 0.4])
+    np.testing.assert_array_equal(ours.cpu().numpy(), pp.pareto_advantage(x, weights=[0.6, 0.4]))

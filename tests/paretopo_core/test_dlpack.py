@@ -64,7 +64,7 @@ def test_results_of_a_library_without_namespace_are_of_numpy():
         pp.normalise,
         pp.knee_points,
         lambda points: pp.hypervolume(points, ref=0),
-        lambda points: pp.hypervolume_subset(points, 2, ref=0),
+        lambda points: pp.hypervolume_subset(points, ref=0, k=2),
         lambda points: pp.pareto_advantage(points, weights=[0.5, 0.5]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Options of ranks and filters: strict=, violation=, n_below= and epsilon=."""
+"""Options of ranks and filters: dominance=, duplicates=, violation=, n_below= and epsilon=."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import LARGE_KINDS, anything64, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _dominance, reference
+from paretopo_core import _dominance, definitions
 
 violations = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan, np.inf]), anything64)
 
@@ -30,28 +30,28 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
     points, mask = batch
     keywords = {
         "maximise": data.draw(senses(points.shape[-1])),
-        "strict": data.draw(st.booleans()),
+        "dominance": data.draw(st.sampled_from(("weak", "strict"))),
         "n_below": data.draw(st.one_of(st.none(), st.integers(1, 8))),
     }
     violation = violations_of(data.draw, points.shape)
     mask = data.draw(st.sampled_from([mask, None]))
     sent = send(points)
     ranks = pp.pareto_rank(sent, mask=send(mask), violation=send(violation), **keywords)
-    expected = reference.pareto_rank(points, mask=mask, violation=violation, **keywords)
+    expected = definitions.pareto_rank(points, mask=mask, violation=violation, **keywords)
     np.testing.assert_array_equal(np.asarray(ranks), expected)
     check_kind(ranks, sent, "int32")
 
 
-@given(batch=masked_batches(), keep_weakly=st.booleans(), data=st.data())
-def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, data):
+@given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first", "none")), data=st.data())
+def test_constrained_filters_equal_their_definition(send, batch, duplicates, data):
     points, mask = batch
-    keywords = {"maximise": data.draw(senses(points.shape[-1])), "keep_weakly": keep_weakly}
+    keywords = {"maximise": data.draw(senses(points.shape[-1])), "duplicates": duplicates}
     violation = violations_of(data.draw, points.shape)
     sides = st.sampled_from([0.4, 1.0, 3.0, 1e-300, 5e-324, 1e300])
-    keywords["strict"] = data.draw(st.booleans())
+    keywords["dominance"] = data.draw(st.sampled_from(("weak", "strict")))
     epsilon = (
         None
-        if keywords["strict"]
+        if keywords["dominance"] == "strict" or duplicates == "none"
         else data.draw(
             st.none()
             | sides
@@ -63,7 +63,7 @@ def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, da
     chosen = pp.is_nondominated(
         sent, mask=send(mask), violation=send(violation), epsilon=epsilon, **keywords
     )
-    expected = reference.is_nondominated(
+    expected = definitions.is_nondominated(
         points, mask=mask, violation=violation, epsilon=epsilon, **keywords
     )
     np.testing.assert_array_equal(np.asarray(chosen), expected)
@@ -100,21 +100,21 @@ def test_boxes_divide_at_zero_however_small_the_value(send):
     assert archive.points.tolist() == [[-1e-300]]
 
 
-@given(batch=masked_batches(), keep_weakly=st.booleans(), data=st.data())
-def test_filters_without_near_duplicates_equal_their_definition(send, batch, keep_weakly, data):
+@given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first")), data=st.data())
+def test_filters_without_near_duplicates_equal_their_definition(send, batch, duplicates, data):
     points, mask = batch
     one = st.sampled_from([0.0, 0.5, 1.0, 2.5, 1e-300, 1e300])
     width = points.shape[-1]
     keywords = {
         "maximise": data.draw(senses(width)),
-        "keep_weakly": keep_weakly,
+        "duplicates": duplicates,
         "duplicate_tolerance": data.draw(one | st.lists(one, min_size=width, max_size=width)),
-        "strict": data.draw(st.booleans()),
+        "dominance": data.draw(st.sampled_from(("weak", "strict"))),
     }
     violation = violations_of(data.draw, points.shape)
     sent = send(points)
     chosen = pp.is_nondominated(sent, mask=send(mask), violation=send(violation), **keywords)
-    expected = reference.is_nondominated(points, mask=mask, violation=violation, **keywords)
+    expected = definitions.is_nondominated(points, mask=mask, violation=violation, **keywords)
     np.testing.assert_array_equal(np.asarray(chosen), expected)
     check_kind(chosen, sent, "bool")
 
@@ -142,11 +142,13 @@ def test_large_fronts_without_near_duplicates():
 
 def test_strict_filter_needs_improvement_everywhere(send):
     points = send(np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 0.0], [2.0, 1.0], [np.nan, 0.5]]))
-    weak = pp.is_nondominated(points, strict=True)
+    weak = pp.is_nondominated(points, dominance="strict")
     assert weak.tolist() == [True, True, False, True, False]
-    assert pp.pareto_rank(points, strict=True).tolist() == [0, 0, 1, 0, 1]
-    first = pp.is_nondominated(points, strict=True, keep_weakly=False)
+    assert pp.pareto_rank(points, dominance="strict").tolist() == [0, 0, 1, 0, 1]
+    first = pp.is_nondominated(points, dominance="strict", duplicates="first")
     assert first.tolist() == [True, True, False, False, False]
+    none = pp.is_nondominated(points, dominance="strict", duplicates="none")
+    assert none.tolist() == [False, True, False, False, False]
     assert pp.is_nondominated(points).tolist() == [True, False, False, True, False]
 
 
@@ -157,15 +159,15 @@ def test_strict_filters_of_large_sets_equal_their_definition(kind, objectives, d
     points = large_set(kind, 600, objectives).astype(dtype)
     points[::29, -1] = -np.inf
     points[7::31, 1] = np.nan
-    options = {"maximise": [m % 2 == 0 for m in range(objectives)], "strict": True}
+    options = {"maximise": [m % 2 == 0 for m in range(objectives)], "dominance": "strict"}
     mask = np.arange(len(points)) % 7 > 0
     both = np.stack([points, points[::-1]])
-    for keep_weakly in (True, False):
-        options["keep_weakly"] = keep_weakly
+    for duplicates in ("all", "first", "none"):
+        options["duplicates"] = duplicates
         found = pp.is_nondominated(both, mask=mask, **options)
-        expected = reference.is_nondominated(both, mask=np.stack([mask, mask]), **options)
+        expected = definitions.is_nondominated(both, mask=np.stack([mask, mask]), **options)
         np.testing.assert_array_equal(found, expected)
-    assert (pp.is_nondominated(points) <= pp.is_nondominated(points, strict=True)).all()
+    assert (pp.is_nondominated(points) <= pp.is_nondominated(points, dominance="strict")).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 17, 64, 100])
@@ -175,10 +177,10 @@ def test_strict_filters_of_batches_equal_their_definition(size, objectives):
     points = rng.integers(0, 5, (40, size, objectives)).astype(float)
     points[rng.random(points.shape) < 0.1] = np.nan
     mask = rng.random(points.shape[:-1]) < 0.8
-    for keep_weakly in (True, False):
-        options = {"keep_weakly": keep_weakly, "strict": True, "mask": mask}
+    for duplicates in ("all", "first", "none"):
+        options = {"duplicates": duplicates, "dominance": "strict", "mask": mask}
         found = pp.is_nondominated(points, **options)
-        np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
+        np.testing.assert_array_equal(found, definitions.is_nondominated(points, **options))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 6])
@@ -193,10 +195,10 @@ def test_weakly_dominated_copies_of_a_long_front_stay(objectives, dtype):
         np.concatenate([front, worse, front[:50], front[:100] - 1, worse[:50]])
     )
     mask = rng.random(len(points)) < 0.9
-    for keep_weakly in (True, False):
-        options = {"keep_weakly": keep_weakly, "strict": True, "mask": mask}
+    for duplicates in ("all", "first", "none"):
+        options = {"duplicates": duplicates, "dominance": "strict", "mask": mask}
         found = pp.is_nondominated(points, **options)
-        np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
+        np.testing.assert_array_equal(found, definitions.is_nondominated(points, **options))
         weakly = found & ~pp.is_nondominated(points, mask=mask)
         assert objectives < 4 or weakly.sum() > 50  # so many that ranks decide
 
@@ -208,24 +210,30 @@ def test_neighbouring_floats_are_strictly_ordered(objectives):
     points = rng.integers(-4, 5, (500, objectives)) * tiny
     points[100:200] = 1.0 + rng.integers(-4, 5, (100, objectives)) * 2.0**-52
     for maximise in (True, False):
-        options = {"maximise": maximise, "strict": True}
+        options = {"maximise": maximise, "dominance": "strict"}
         found = pp.is_nondominated(points, **options)
-        np.testing.assert_array_equal(found, reference.is_nondominated(points, **options))
+        np.testing.assert_array_equal(found, definitions.is_nondominated(points, **options))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])
 def test_strict_ranks_of_more_points_than_a_double_squares(monkeypatch, objectives):
     points = np.random.default_rng(2).integers(0, 4, (300, objectives)).astype(float)
     points[::7, 0] = np.nan
-    expected = pp.pareto_rank(points, strict=True)
-    np.testing.assert_array_equal(expected == 0, pp.is_nondominated(points, strict=True))
+    expected = pp.pareto_rank(points, dominance="strict")
+    np.testing.assert_array_equal(expected == 0, pp.is_nondominated(points, dominance="strict"))
     monkeypatch.setattr(_dominance, "_MAX_SQUARED", 10)
-    np.testing.assert_array_equal(pp.pareto_rank(points, strict=True), expected)
+    np.testing.assert_array_equal(pp.pareto_rank(points, dominance="strict"), expected)
+
+
+@pytest.mark.parametrize("near", [{"epsilon": 1.0}, {"duplicate_tolerance": 0.1}])
+def test_no_duplicates_and_one_of_near_ones_exclude_each_other(near):
+    with pytest.raises(ValueError, match="keep one of several near ones: pass one of them"):
+        pp.is_nondominated([[1.0, 0.0]], duplicates="none", **near)
 
 
 def test_strict_and_boxes_exclude_each_other():
-    with pytest.raises(ValueError, match="strict is about points and epsilon= about boxes"):
-        pp.is_nondominated([[1.0, 0.0]], strict=True, epsilon=1.0)
+    with pytest.raises(ValueError, match="is about points and epsilon= about boxes"):
+        pp.is_nondominated([[1.0, 0.0]], dominance="strict", epsilon=1.0)
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])
@@ -270,7 +278,7 @@ def test_violations_are_broadcast_and_may_be_lists():
         assert pp.pareto_rank(points, violation=violation).tolist() == expected
         assert pp.pareto_rank(points.tolist(), violation=violation).tolist() == expected
     assert pp.is_nondominated([[1, 0], [0, 1]], violation=[2, 2]).tolist() == [True, True]
-    assert pp.is_nondominated([[1, 0], [0, 1]], violation=[2, 2], keep_weakly=False).tolist() == [
+    assert pp.is_nondominated([[1, 0], [0, 1]], violation=[2, 2], duplicates="first").tolist() == [
         True,
         False,
     ]
@@ -305,7 +313,7 @@ def test_options_of_empty_sets(shape):
     none, violation = np.zeros(shape), np.zeros(shape[:-1])
     assert pp.pareto_rank(none, violation=violation, n_below=3).shape == shape[:-1]
     assert pp.is_nondominated(none, violation=violation, epsilon=1).shape == shape[:-1]
-    assert pp.is_nondominated(none, strict=True).shape == shape[:-1]
+    assert pp.is_nondominated(none, dominance="strict").shape == shape[:-1]
 
 
 def test_transformations_of_torch_see_the_options():
@@ -321,7 +329,7 @@ def test_transformations_of_torch_see_the_options():
         return pp.is_nondominated(x, violation=violation, epsilon=0.2, mask=mask)
 
     def choose_weakly(x):
-        return pp.is_nondominated(x.round(decimals=1), strict=True, mask=mask)
+        return pp.is_nondominated(x.round(decimals=1), dominance="strict", mask=mask)
 
     for function in (rank, choose, choose_weakly):
         expected = function(points)

@@ -6,27 +6,31 @@ from support import device_arrays
 from support.operations import CALLS, ON_GPU
 
 import paretopo_core as pp
+from paretopo_core import _core
 
 SUBSETS = [name for name in CALLS if name.startswith("hypervolume_subset")]
 VOLUMES = (
-    *("hypervolume", "hypervolume_gradient", "hv_contributions", "uncrowded_contributions"),
+    *(
+        "hypervolume",
+        "hypervolume_gradient",
+        "hypervolume_contributions",
+        "uncrowded_contributions",
+    ),
     *("expected_hypervolume", "hypervolume_advantage", "hypervolume_approx"),
     *("nondominated_boxes", "dominated_boxes", *SUBSETS, "select, hypervolume"),
 )
 # Their other arguments have senses too, or their results depend on the sense.
 NOT_TURNED = {
-    *(name for name in CALLS if name.startswith(("igd", "gd", "avg", "epsilon", "normalise"))),
-    *("weighted_hypervolume", "pareto_advantage", "hypervolume_advantage"),
-    "stochastic_pareto_rank",
+    *_core.INDICATORS,
+    *(name for name in CALLS if name.startswith("normalise")),
+    "weighted_hypervolume",
 }
 # Operations that 70 objectives are too many for.
 OF_FEW_OBJECTIVES = {"nondominated_boxes", "dominated_boxes", "hypervolume_subset, exact"}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "name", sorted(CALLS.keys() - {"weighted_hypervolume", "stochastic_pareto_rank"})
-)
+@pytest.mark.parametrize("name", sorted(CALLS))
 def test_a_batch_is_its_sets(name, dtype):
     """Each set may have its own reference point and its own padding."""
     rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import senses, volume_batches
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 CENTRES = ("exact", "none", "mean", "loo", "std")
 
@@ -41,11 +41,11 @@ def sent(backend, ref):
 def test_expected_hypervolume_equals_its_definition(backend, case):
     points, mask, ref, k, maximise = case
     volumes = pp.expected_hypervolume(
-        backend.send(points), sent(backend, ref), k, maximise=maximise, mask=backend.send(mask)
+        backend.send(points), sent(backend, ref), k=k, maximise=maximise, mask=backend.send(mask)
     )
-    own = pp.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
+    own = pp.expected_hypervolume(points, ref, k=k, maximise=maximise, mask=mask)
     np.testing.assert_array_equal(backend.fetch(volumes), own)  # every bit
-    expected = reference.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
+    expected = definitions.expected_hypervolume(points, ref, k=k, maximise=maximise, mask=mask)
     tolerance = 1e-12 * scale_of(points, ref)
     np.testing.assert_allclose(own, expected, rtol=1e-12, atol=tolerance)
     assert backend.fetch(volumes).dtype == np.float64
@@ -61,7 +61,7 @@ def test_advantages_equal_their_definition(backend, case, centre):
     )
     own = pp.hypervolume_advantage(points, ref, k=k, centre=centre, mask=mask)
     np.testing.assert_array_equal(advantages, own)  # every bit
-    expected = reference.hypervolume_advantage(
+    expected = definitions.hypervolume_advantage(
         points.astype(np.float64), ref, k=k, centre=centre, mask=mask
     )
     digits = 1e-12 if points.dtype == np.float64 else 1e-6
@@ -103,13 +103,10 @@ def test_sizes_of_every_kernel_give_the_same_bits(backend, points, objectives, d
                     unpadded = pp.hypervolume_advantage(rewards[g][own], -1, **keywords)
                     np.testing.assert_array_equal(together[g][own], unpadded)
             volumes = pp.expected_hypervolume(
-                backend.send(rewards),
-                -1,
-                k,
-                mask=None if keep is None else backend.send(keep),
+                backend.send(rewards), -1, k=k, mask=None if keep is None else backend.send(keep)
             )
             own = [
-                pp.expected_hypervolume(rewards[g], -1, k, mask=None if keep is None else keep[g])
+                pp.expected_hypervolume(rewards[g], -1, k=k, mask=None if keep is None else keep[g])
                 for g in range(19)
             ]
             np.testing.assert_array_equal(backend.fetch(volumes), own)
@@ -117,9 +114,9 @@ def test_sizes_of_every_kernel_give_the_same_bits(backend, points, objectives, d
 
 def test_golden_values():
     front = [[1, 3], [2, 2], [3, 1]]
-    assert pp.expected_hypervolume(front, 0, 1) == pytest.approx((3 + 4 + 3) / 3, rel=1e-15)
-    assert pp.expected_hypervolume(front, 0, 2) == 5.0
-    assert pp.expected_hypervolume(front, 0, 3) == pp.hypervolume(front, 0) == 6.0
+    assert pp.expected_hypervolume(front, 0, k=1) == pytest.approx((3 + 4 + 3) / 3, rel=1e-15)
+    assert pp.expected_hypervolume(front, 0, k=2) == 5.0
+    assert pp.expected_hypervolume(front, 0, k=3) == pp.hypervolume(front, 0) == 6.0
     assert pp.hypervolume_advantage(front, 0, k=3).tolist() == [1.0, 1.0, 1.0]
     assert pp.hypervolume_advantage(front, 0, k=1).tolist() == [-0.5, 1.0, -0.5]
 
@@ -128,7 +125,7 @@ def test_sixty_four_points_of_four_objectives():
     """Sizes where subsets cannot be enumerated; the weights of k = 32 are ratios of 10^18."""
     rng = np.random.default_rng(5)
     points = rng.random((64, 4))
-    volumes = [pp.expected_hypervolume(points, 0, k) for k in range(1, 65)]
+    volumes = [pp.expected_hypervolume(points, 0, k=k) for k in range(1, 65)]
     assert volumes[0] == pytest.approx(np.prod(points, axis=1).mean(), rel=1e-13)
     assert volumes[-1] == pytest.approx(pp.hypervolume(points, 0), rel=1e-12)
     assert (np.diff(volumes) > 0).all()
@@ -155,7 +152,7 @@ def test_z_scores_of_huge_volumes_are_finite():
 def test_groups_with_fewer_points_than_k_are_drawn_whole():
     rewards = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [9.0, 9.0]])
     mask = np.array([True, True, True, False])
-    volume = pp.expected_hypervolume(rewards, 0, 4, mask=mask)
+    volume = pp.expected_hypervolume(rewards, 0, k=4, mask=mask)
     assert volume == pp.hypervolume(rewards[:3], 0)
     advantages = pp.hypervolume_advantage(rewards, 0, k=4, mask=mask)
     assert advantages.tolist() == [1.0, 1.0, 1.0, 0.0]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 DEVIATIONS = st.sampled_from([0.0, 0.01, 0.3, 1.0, 20.0])
 
@@ -40,8 +40,10 @@ def test_it_equals_its_definition(batch, data):
     deviations = np.array(data.draw(st.lists(DEVIATIONS, min_size=objectives, max_size=objectives)))
     boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
     keywords = {"maximise": maximise, "mask": mask}
-    ours = pp.expected_hypervolume_improvement(boxes, means, deviations, **keywords)
-    defined = reference.expected_hypervolume_improvement(boxes, means, deviations, **keywords)
+    ours = pp.expected_hypervolume_improvement(means, deviations, boxes=boxes, **keywords)
+    defined = definitions.expected_hypervolume_improvement(
+        means, deviations, boxes=boxes, **keywords
+    )
     np.testing.assert_allclose(ours, defined, rtol=1e-11, atol=1e-13)
 
 
@@ -53,7 +55,7 @@ def test_one_point_and_two_objectives_by_hand():
     )
     by_hand = above[0] * whole[1] + (whole[0] - above[0]) * above[1]
     boxes = pp.nondominated_boxes([point], 0.0)
-    found = pp.expected_hypervolume_improvement(boxes, [mean], [deviation])
+    found = pp.expected_hypervolume_improvement([mean], [deviation], boxes=boxes)
     assert found == pytest.approx(by_hand, rel=1e-14)
 
 
@@ -61,10 +63,10 @@ def test_one_point_and_two_objectives_by_hand():
 def test_samples_agree_within_their_error(objectives):
     boxes, means, _ = example(objectives, candidates=3)
     deviations = np.linspace(0.2, 0.5, objectives)
-    exact = pp.expected_hypervolume_improvement(boxes, means, deviations)
+    exact = pp.expected_hypervolume_improvement(means, deviations, boxes=boxes)
     noise = np.random.default_rng(0).standard_normal((20_000, 3, 1, objectives))
     samples = means[:, None] + deviations * noise
-    gains = pp.hypervolume_improvement(boxes, samples)
+    gains = pp.hypervolume_improvement(samples, boxes=boxes)
     errors = gains.std(axis=0) / math.sqrt(len(noise))
     assert (np.abs(gains.mean(axis=0) - exact) < 4.5 * errors).all()
     assert (errors < 0.08 * exact).all()
@@ -73,11 +75,11 @@ def test_samples_agree_within_their_error(objectives):
 @pytest.mark.parametrize("objectives", [1, 2, 3, 5])
 def test_without_noise_it_is_the_improvement(objectives):
     boxes, means, _ = example(objectives)
-    gains = pp.hypervolume_improvement(boxes, means[:, None])
+    gains = pp.hypervolume_improvement(means[:, None], boxes=boxes)
     assert gains.max() > 0
-    sure = pp.expected_hypervolume_improvement(boxes, means, 0)
+    sure = pp.expected_hypervolume_improvement(means, 0, boxes=boxes)
     np.testing.assert_allclose(sure, gains, rtol=1e-14)
-    almost = pp.expected_hypervolume_improvement(boxes, means, 1e-12)
+    almost = pp.expected_hypervolume_improvement(means, 1e-12, boxes=boxes)
     np.testing.assert_allclose(almost, gains, rtol=1e-9, atol=1e-11)
 
 
@@ -102,7 +104,7 @@ TAILS = {
 def test_unlikely_improvements_keep_their_digits(far, length):
     edges = far + np.linspace(0.0, length, 50)
     boxes = edges[:, None], np.append(edges[1:], np.inf)[:, None]
-    found = pp.expected_hypervolume_improvement(boxes, [[0.0]], 1.0)
+    found = pp.expected_hypervolume_improvement([[0.0]], 1.0, boxes=boxes)
     assert found == pytest.approx(TAILS[far], rel=2e-14, abs=0)
 
 
@@ -110,10 +112,10 @@ def test_unlikely_improvements_keep_their_digits(far, length):
 def test_the_gradient_is_that_of_differences(objectives):
     boxes, means, deviations = example(objectives)
     gains, *slopes = pp.expected_hypervolume_improvement(
-        boxes, means, deviations, return_gradient=True
+        means, deviations, boxes=boxes, return_gradient=True
     )
     np.testing.assert_array_equal(
-        gains, pp.expected_hypervolume_improvement(boxes, means, deviations)
+        gains, pp.expected_hypervolume_improvement(means, deviations, boxes=boxes)
     )
     step = 1e-5
     for found, moves in zip(slopes, [(step, 0.0), (0.0, step)], strict=True):
@@ -121,7 +123,7 @@ def test_the_gradient_is_that_of_differences(objectives):
             unit = np.eye(objectives)[m]
             ahead, back = (
                 pp.expected_hypervolume_improvement(
-                    boxes, means + way * moves[0] * unit, deviations + way * moves[1] * unit
+                    means + way * moves[0] * unit, deviations + way * moves[1] * unit, boxes=boxes
                 )
                 for way in (1, -1)
             )
@@ -137,10 +139,10 @@ def test_slopes_follow_the_senses():
         large_set("sphere", 12, 3) * signs, -0.05 * signs, maximise=(signs > 0).tolist()
     )
     ours = pp.expected_hypervolume_improvement(
-        turned, means * signs, deviations, maximise=(signs > 0).tolist(), return_gradient=True
+        means * signs, deviations, boxes=turned, maximise=(signs > 0).tolist(), return_gradient=True
     )
     gains, in_means, in_deviations = pp.expected_hypervolume_improvement(
-        boxes, means, deviations, return_gradient=True
+        means, deviations, boxes=boxes, return_gradient=True
     )
     np.testing.assert_allclose(ours[0], gains, rtol=1e-12)
     np.testing.assert_allclose(ours[1], in_means * signs, rtol=1e-11)
@@ -150,8 +152,12 @@ def test_slopes_follow_the_senses():
 def test_slopes_without_noise_are_limits():
     boxes = pp.nondominated_boxes([[1.0, 2.0], [2.0, 1.0]], 0.0)
     candidates = [[2.0, 2.0], [1.5, 1.5], [0.5, 3.0]]
-    _, *limit = pp.expected_hypervolume_improvement(boxes, candidates, 0, return_gradient=True)
-    _, *near = pp.expected_hypervolume_improvement(boxes, candidates, 1e-9, return_gradient=True)
+    _, *limit = pp.expected_hypervolume_improvement(
+        candidates, 0, boxes=boxes, return_gradient=True
+    )
+    _, *near = pp.expected_hypervolume_improvement(
+        candidates, 1e-9, boxes=boxes, return_gradient=True
+    )
     for ours, theirs in zip(limit, near, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
@@ -163,20 +169,20 @@ def test_a_batch_is_a_loop():
     means[~mask] = np.nan
     boxes = pp.nondominated_boxes(fronts, 0.0)
     together = pp.expected_hypervolume_improvement(
-        boxes, means, deviations, mask=mask, return_gradient=True
+        means, deviations, boxes=boxes, mask=mask, return_gradient=True
     )
     assert [each.shape for each in together] == [(5, 4, 7), (5, 4, 7, 3), (5, 4, 7, 3)]
     for h, g, i in np.ndindex(5, 4, 7):
         alone = pp.expected_hypervolume_improvement(
-            pp.nondominated_boxes(fronts[g], 0.0),
             means[h, g, i : i + 1],
             deviations[g, i],
+            boxes=pp.nondominated_boxes(fronts[g], 0.0),
             mask=mask[h, g, i : i + 1],
             return_gradient=True,
         )
         for ours, theirs in zip(together, alone, strict=True):
             np.testing.assert_allclose(ours[h, g, i], theirs[0], rtol=1e-13)
-    shared = pp.expected_hypervolume_improvement(boxes, np.ones((7, 3)), 0.5)
+    shared = pp.expected_hypervolume_improvement(np.ones((7, 3)), 0.5, boxes=boxes)
     assert shared.shape == (4, 7)
 
 
@@ -186,27 +192,27 @@ def test_scales_beyond_products():
     scale = np.array([1e200, 1e-200, 1.0])
     for boxed, factor in ((boxes, scale), (unit, np.ones(3))):
         gain, in_means, in_deviations = pp.expected_hypervolume_improvement(
-            boxed, [[1.5, 0.8, 1.2] * factor], 0.5 * factor, return_gradient=True
+            [[1.5, 0.8, 1.2] * factor], 0.5 * factor, boxes=boxed, return_gradient=True
         )
         found = gain[0], *(in_means[0] * factor), *(in_deviations[0] * factor)
         if factor is scale:
             first = found
     np.testing.assert_allclose(first, found, rtol=1e-12)
     huge = pp.nondominated_boxes(np.full((1, 3), 1e150), 0.0)
-    assert pp.expected_hypervolume_improvement(huge, np.full((1, 3), 2e150), 1e150) == np.inf
+    assert pp.expected_hypervolume_improvement(np.full((1, 3), 2e150), 1e150, boxes=huge) == np.inf
 
 
 def test_nothing_to_improve_with():
     boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
     ours = pp.expected_hypervolume_improvement
-    assert ours(boxes, np.zeros((0, 2)), 1.0).shape == (0,)
-    assert ours(boxes, np.zeros((3, 0, 2)), 1.0).shape == (3, 0)
-    assert ours(boxes, [[9.0, -np.inf]], 1.0).tolist() == [0.0]
-    assert ours(boxes, [[np.nan, 9.0]], 1.0, mask=[False]).tolist() == [0.0]
+    assert ours(np.zeros((0, 2)), 1.0, boxes=boxes).shape == (0,)
+    assert ours(np.zeros((3, 0, 2)), 1.0, boxes=boxes).shape == (3, 0)
+    assert ours([[9.0, -np.inf]], 1.0, boxes=boxes).tolist() == [0.0]
+    assert ours([[np.nan, 9.0]], 1.0, boxes=boxes, mask=[False]).tolist() == [0.0]
     empty = pp.dominated_boxes(np.zeros((0, 2)), 0)
-    assert ours(empty, [[1.0, 1.0]], 1.0).tolist() == [0.0]
+    assert ours([[1.0, 1.0]], 1.0, boxes=empty).tolist() == [0.0]
     none = pp.nondominated_boxes(np.zeros((0, 3, 2)), 0)
-    assert ours(none, np.zeros((0, 1, 2)), 1.0).shape == (0, 1)
+    assert ours(np.zeros((0, 1, 2)), 1.0, boxes=none).shape == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -231,10 +237,10 @@ def test_nothing_to_improve_with():
 def test_wrong_arguments_are_named(means, deviations, message):
     boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
     with pytest.raises(ValueError, match=message):
-        pp.expected_hypervolume_improvement(boxes, means, deviations)
+        pp.expected_hypervolume_improvement(means, deviations, boxes=boxes)
 
 
 def test_boxes_of_another_sense_are_named():
     boxes = pp.nondominated_boxes(np.ones((3, 1, 2)), 0.0)
     with pytest.raises(ValueError, match=r"corners of \[0, 0, 0\] are 1.0 and inf"):
-        pp.expected_hypervolume_improvement(boxes, np.ones((3, 4, 2)), 1.0, maximise=False)
+        pp.expected_hypervolume_improvement(np.ones((3, 4, 2)), 1.0, boxes=boxes, maximise=False)

@@ -12,7 +12,7 @@ from support.operations import CALLS, ON_GPU, shape_of_answer
 from support.strategies import LARGE_KINDS, large_set
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import _core, definitions
 
 WARP_POINTS = 64
 
@@ -68,22 +68,22 @@ def test_volumes_of_any_number_of_objectives(backend, kind, objectives):
         maximise = [m % 2 == 0 for m in range(objectives)]
         ref = np.where(maximise, 0.1, 1.4) * np.where(values.max() > 2, 3, 1)
         sent = backend.send(values)
-        names = ("hypervolume", "hypervolume_gradient", "hv_contributions")
+        names = ("hypervolume", "hypervolume_gradient", "hypervolume_contributions")
         for name in names if points <= WARP_POINTS else names[:1]:
             run = partial(getattr(pp, name), ref=ref, maximise=maximise)
             tolerance = {"rtol": 1e-12} if name == "hypervolume" else {"rtol": 1e-11, "atol": 1e-13}
             np.testing.assert_allclose(backend.fetch(run(sent)), run(values), **tolerance)
-            if name == "hv_contributions":
+            if name == "hypervolume_contributions":
                 run = partial(run, ignore_dominated=False)
                 np.testing.assert_allclose(backend.fetch(run(sent)), run(values), **tolerance)
 
 
 def test_small_contributions_keep_their_digits(backend):
     tiny = np.array([[1.0, 1.0, 1.0, 1.0], [1.0 + 1e-12, 0.5, 0.5, 0.5]])
-    parts = backend.fetch(pp.hv_contributions(backend.send(tiny), 0))
+    parts = backend.fetch(pp.hypervolume_contributions(backend.send(tiny), 0))
     assert parts[1] == pytest.approx((1.0 + 1e-12 - 1.0) / 8, rel=1e-14)
     rounded = np.array([[1e-41, -2.0], [0.0, -1.0]])
-    parts = pp.hv_contributions(backend.send(rounded), [1.0, 0.0], maximise=False)
+    parts = pp.hypervolume_contributions(backend.send(rounded), [1.0, 0.0], maximise=False)
     assert backend.fetch(parts).tolist() == [1.0, 0.0]
 
 
@@ -115,7 +115,12 @@ def test_a_set_without_a_volume_has_the_volume_nan(mapping, points, objectives, 
     values = np.random.default_rng(1).random((3, points, objectives))
     values[1, points // 2, -1] = special
     for name in (
-        *("hypervolume", "hv_contributions", "hypervolume_gradient", "expected_hypervolume"),
+        *(
+            "hypervolume",
+            "hypervolume_contributions",
+            "hypervolume_gradient",
+            "expected_hypervolume",
+        ),
         "hypervolume_advantage",
     ):
         answer = np.isnan(CALLS[name].run(on_device(values), 0).host).reshape(3, -1)
@@ -135,7 +140,7 @@ def test_sets_larger_than_a_warp_are_refused(mapping):
         *(
             (name, (points, 2), rf"{name} on a GPU takes sets of up to \d+")
             for name, points in (
-                ("hv_contributions", 5000),
+                ("hypervolume_contributions", 5000),
                 ("expected_hypervolume", 800),
                 ("hypervolume_advantage", 200),
             )
@@ -170,7 +175,7 @@ def test_more_than_64_objectives_keep_their_senses(mapping):
     maximise = [m % 3 == 0 for m in range(70)]
     np.testing.assert_array_equal(
         pp.pareto_rank(on_device(values), maximise=maximise).host,
-        reference.pareto_rank(values, maximise=maximise),
+        definitions.pareto_rank(values, maximise=maximise),
     )
 
 

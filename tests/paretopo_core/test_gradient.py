@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, finite, masked_batches, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +23,7 @@ def test_it_equals_its_definition(backend, batch, chosen, data):
     keywords["wanted"] = None if chosen is None else np.arange(points.shape[-2]) % 3 == chosen % 3
     sent = {"mask": backend.send(mask), **keywords}
     slopes = backend.fetch(pp.hypervolume_gradient(backend.send(points), 0.0, **sent))
-    defined = reference.hypervolume_gradient(points, 0.0, mask=mask, **keywords)
+    defined = definitions.hypervolume_gradient(points, 0.0, mask=mask, **keywords)
     np.testing.assert_allclose(slopes, defined, rtol=1e-9, atol=1e-9)
 
 
@@ -52,8 +52,8 @@ def test_no_slope_is_minus_0(objectives):
     boxes = np.zeros((1, objectives)), np.ones((1, objectives))
     for measure in (
         lambda x: pp.hypervolume(x, 3.0, maximise=False),
-        lambda x: pp.expected_hypervolume(x, 3.0, 3, maximise=False),
-        lambda x: pp.hypervolume_improvement(boxes, x, maximise=False).sum(),
+        lambda x: pp.expected_hypervolume(x, 3.0, k=3, maximise=False),
+        lambda x: pp.hypervolume_improvement(x, boxes=boxes, maximise=False).sum(),
     ):
         moving = torch.tensor(points, requires_grad=True)
         measure(moving).backward()

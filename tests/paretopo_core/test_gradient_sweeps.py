@@ -81,10 +81,8 @@ def test_slopes_take_about_as_long_as_contributions(objectives):
             least = min(least, time.thread_time_ns() - start)
         return least
 
-    threads = pp.get_num_threads()
-    pp.set_num_threads(1)
-    try:
-        ratio = processor_time(pp.hypervolume_gradient) / processor_time(pp.hv_contributions)
-    finally:
-        pp.set_num_threads(threads)
+    with pp.threads(1):
+        ratio = processor_time(pp.hypervolume_gradient) / processor_time(
+            pp.hypervolume_contributions
+        )
     assert ratio < 10  # three as a rule; quadratic sweeps would take hundreds

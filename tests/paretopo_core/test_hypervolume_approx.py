@@ -12,8 +12,8 @@ import paretopo_core as pp
 def test_estimate_is_unbiased_and_its_error_is_the_spread(kind, objectives):
     points = large_set(kind, 40, objectives)
     exact = float(pp.hypervolume(points, -0.1))
-    draws = [pp.hypervolume_approx(points, -0.1, samples=256, seed=seed) for seed in range(60)]
-    volumes = np.array([draw.volume for draw in draws])
+    draws = [pp.hypervolume_approx(points, -0.1, samples=256, rng=seed) for seed in range(60)]
+    volumes = np.array([draw.value for draw in draws])
     errors = np.array([draw.error for draw in draws])
     if volumes.std() < 1e-9 * exact:  # one box holds the others
         np.testing.assert_allclose(volumes, exact, rtol=1e-9)
@@ -29,45 +29,58 @@ def test_estimate_is_unbiased_and_its_error_is_the_spread(kind, objectives):
 def test_boxes_with_a_closed_form(objectives):
     points = 0.5 + np.eye(objectives) / 2
     exact = (objectives + 1) * 0.5**objectives
-    volume, error = pp.hypervolume_approx(points, 0.0, samples=8192)
+    volume, error = pp.hypervolume_approx(points, 0.0, samples=8192, rng=0)
     assert abs(volume - exact) < 5 * error
     assert 0 < error < exact / 100
 
 
 def test_one_point_is_exact():
     point = np.array([[2.0, 3.0, 0.5, 7.0]])
-    volume, error = pp.hypervolume_approx(point, 0.0, samples=1)
+    volume, error = pp.hypervolume_approx(point, 0.0, samples=1, rng=0)
     assert volume == pytest.approx(21.0, rel=1e-14)
     assert error <= 1e-14 * volume
 
 
+@pytest.mark.parametrize("call", [pp.hypervolume_approx, pp.hypervolume_contributions_approx])
+def test_a_generator_gives_each_call_a_seed_and_no_source_gives_new_ones(call):
+    points = large_set("sphere", 60, 5)
+    first, other = (np.random.default_rng(3), np.random.default_rng(3))
+    seed = int(other.integers(2**63 - 1, endpoint=True))
+    drawn = call(points, 0.0, samples=32, rng=first)
+    np.testing.assert_array_equal(drawn, call(points, 0.0, samples=32, rng=seed))
+    again = [call(points, 0.0, samples=32, rng=source) for source in (first, None, None)]
+    assert len({np.asarray(each).tobytes() for each in (drawn, *again)}) == 4
+
+
 def test_the_same_seed_gives_the_same_bits():
     batch = np.stack([large_set("sphere", 60, 5, seed=seed) for seed in range(3)])
-    found = pp.hypervolume_approx(batch, 0.0, samples=1000, seed=7)
+    found = pp.hypervolume_approx(batch, 0.0, samples=1000, rng=7)
     for g, points in enumerate(batch):
-        of_one_set = pp.hypervolume_approx(points, 0.0, samples=1000, seed=7)
-        assert of_one_set == (found.volume[g], found.error[g])
-    other = pp.hypervolume_approx(batch, 0.0, samples=1000, seed=8)
-    assert (other.volume != found.volume).all()
+        of_one_set = pp.hypervolume_approx(points, 0.0, samples=1000, rng=7)
+        assert of_one_set == (found.value[g], found.error[g])
+    other = pp.hypervolume_approx(batch, 0.0, samples=1000, rng=8)
+    assert (other.value != found.value).all()
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
 def test_products_stay_in_range(scale):
     points = large_set("sphere", 20, 5)
-    expected = pp.hypervolume_approx(points, 0.0, samples=320)
-    scaled = pp.hypervolume_approx(points * scale, 0.0, samples=320)
-    assert scaled.volume == pytest.approx(expected.volume * scale**5, rel=1e-12)
+    expected = pp.hypervolume_approx(points, 0.0, samples=320, rng=0)
+    scaled = pp.hypervolume_approx(points * scale, 0.0, samples=320, rng=0)
+    assert scaled.value == pytest.approx(expected.value * scale**5, rel=1e-12)
     assert scaled.error == pytest.approx(expected.error * scale**5, rel=1e-6)
 
 
 @pytest.mark.parametrize("samples", [32, 4096, 65536])
 def test_an_error_includes_rounding(samples):
     for points in (np.ones((5, 8)), np.full((1, 3), 0.1), [[0.1, 0.3], [0.2, 0.3]]):
-        volume, error = pp.hypervolume_approx(points, 0, samples=samples)
+        volume, error = pp.hypervolume_approx(points, 0, samples=samples, rng=0)
         assert 0 < abs(volume - pp.hypervolume(points, 0)) + error < 1e-11
         assert abs(volume - pp.hypervolume(points, 0)) <= error
-        contributions, errors = pp.hv_contributions_approx(points, 0, samples=samples)
-        assert (abs(contributions - pp.hv_contributions(points, 0)) <= errors).all()
+        contributions, errors = pp.hypervolume_contributions_approx(
+            points, 0, samples=samples, rng=0
+        )
+        assert (abs(contributions - pp.hypervolume_contributions(points, 0)) <= errors).all()
 
 
 @pytest.mark.parametrize(
@@ -81,8 +94,11 @@ def test_an_error_includes_rounding(samples):
 )
 def test_estimates_out_of_range_are_infinite_and_others_keep_their_digits(points, ref):
     estimates = (
-        (pp.hypervolume_approx(points, ref), pp.hypervolume(points, ref)),
-        (pp.hv_contributions_approx(points, ref), pp.hv_contributions(points, ref)),
+        (pp.hypervolume_approx(points, ref, rng=0), pp.hypervolume(points, ref)),
+        (
+            pp.hypervolume_contributions_approx(points, ref, rng=0),
+            pp.hypervolume_contributions(points, ref),
+        ),
     )
     for (found, error), exact in estimates:
         infinite = np.isinf(exact)
@@ -95,7 +111,7 @@ def test_estimates_out_of_range_are_infinite_and_others_keep_their_digits(points
 
 def test_sets_without_volume():
     for points in (np.empty((2, 0, 3)), np.full((2, 4, 3), -1.0), np.full((2, 4, 3), -np.inf)):
-        volume, error = pp.hypervolume_approx(points, 0.0, samples=32)
+        volume, error = pp.hypervolume_approx(points, 0.0, samples=32, rng=0)
         assert volume.tolist() == error.tolist() == [0.0, 0.0]
 
 
@@ -103,8 +119,8 @@ def test_wrong_arguments():
     points = np.ones((3, 2))
     for keywords, match in (
         ({"samples": 0}, "samples must be at least 1"),
-        ({"seed": -1}, "seed must be at least 0"),
-        ({"seed": 2**63}, r"seed must be at most 2\*\*63 - 1"),
+        ({"rng": -1}, "rng must be at least 0"),
+        ({"rng": 2**63}, r"rng must be at most 2\*\*63 - 1"),
     ):
         with pytest.raises(ValueError, match=match):
             pp.hypervolume_approx(points, 0, **keywords)
@@ -114,9 +130,11 @@ def test_wrong_arguments():
 def test_contributions_are_unbiased_and_their_errors_are_the_spread(objectives):
     """pagmo2#582."""
     points = large_set("sphere", 25, objectives, seed=2)
-    exact = pp.hv_contributions(points, -0.1)
-    draws = [pp.hv_contributions_approx(points, -0.1, samples=256, seed=s) for s in range(60)]
-    found = np.array([draw.contributions for draw in draws])
+    exact = pp.hypervolume_contributions(points, -0.1)
+    draws = [
+        pp.hypervolume_contributions_approx(points, -0.1, samples=256, rng=s) for s in range(60)
+    ]
+    found = np.array([draw.value for draw in draws])
     errors = np.array([draw.error for draw in draws])
     spread = found.std(axis=0)
     random = spread > 1e-9 * np.prod(points + 0.1, axis=1)  # not one box that holds the others
@@ -134,36 +152,41 @@ def test_contributions_follow_senses_masks_references_and_libraries():
     ref = np.array([[-0.1] * 4, [-0.2] * 4])
     mask = np.arange(9) < 7
     expected = [
-        pp.hv_contributions_approx(points[i, :7], ref[i], samples=64, seed=3) for i in range(2)
+        pp.hypervolume_contributions_approx(points[i, :7], ref[i], samples=64, rng=3)
+        for i in range(2)
     ]
     signs = np.array([1.0, -1.0, 1.0, -1.0])
-    found = pp.hv_contributions_approx(
-        points * signs, ref * signs, samples=64, seed=3, maximise=(signs > 0).tolist(), mask=mask
+    found = pp.hypervolume_contributions_approx(
+        points * signs, ref * signs, samples=64, rng=3, maximise=(signs > 0).tolist(), mask=mask
     )
-    for part in ("contributions", "error"):
+    for part in ("value", "error"):
         together = np.stack([getattr(each, part) for each in expected])
         np.testing.assert_array_equal(getattr(found, part)[:, :7], together)
         assert (getattr(found, part)[:, 7:] == 0).all()
     torch = pytest.importorskip("torch")
-    tensor = pp.hv_contributions_approx(torch.from_numpy(points), ref, samples=64, seed=3)
+    tensor = pp.hypervolume_contributions_approx(torch.from_numpy(points), ref, samples=64, rng=3)
     assert tensor.error.shape == (2, 9)
 
 
 def test_points_without_a_contribution_have_an_exact_zero():
     points = [[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [0.0, 0.0], [-1.0, 5.0]]
-    contributions, error = pp.hv_contributions_approx(points, 0)
+    contributions, error = pp.hypervolume_contributions_approx(points, 0, rng=0)
     assert contributions.tolist() == [0, 0, 1, 0, 0]
     assert (error > 0).tolist() == [False, False, True, False, False]  # of rounding
-    assert pp.hv_contributions_approx(np.zeros((3, 0, 2)), 0).error.shape == (3, 0)
+    assert pp.hypervolume_contributions_approx(np.zeros((3, 0, 2)), 0, rng=0).error.shape == (3, 0)
     with pytest.raises(ValueError, match="samples must be at least 1"):
-        pp.hv_contributions_approx(points, 0, samples=0)
+        pp.hypervolume_contributions_approx(points, 0, samples=0, rng=0)
 
 
 def test_contributions_have_no_derivative_and_a_rule_for_batches():
     torch = pytest.importorskip("torch")
     points = torch.rand(3, 5, 2)
-    estimate = pp.hv_contributions_approx(points.clone().requires_grad_(), 0.0)
-    with pytest.raises(NotImplementedError, match="hv_contributions_approx has no derivative"):
-        estimate.contributions.sum().backward()
-    together = torch.vmap(lambda one: pp.hv_contributions_approx(one, 0.0).contributions)(points)
-    assert together.equal(estimate.contributions)
+    estimate = pp.hypervolume_contributions_approx(points.clone().requires_grad_(), 0.0, rng=0)
+    with pytest.raises(
+        NotImplementedError, match="hypervolume_contributions_approx has no derivative"
+    ):
+        estimate.value.sum().backward()
+    together = torch.vmap(lambda one: pp.hypervolume_contributions_approx(one, 0.0, rng=0).value)(
+        points
+    )
+    assert together.equal(estimate.value)

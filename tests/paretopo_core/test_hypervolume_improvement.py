@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 
 @given(batch=masked_batches(elements=few_values, max_points=4, max_objectives=4), data=st.data())
@@ -22,8 +22,8 @@ def test_it_equals_its_definition(batch, data):
     ).reshape(-1, objectives)
     boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
     keywords = {"maximise": maximise, "mask": mask}
-    ours = pp.hypervolume_improvement(boxes, candidates, **keywords)
-    defined = reference.hypervolume_improvement(boxes, candidates, **keywords)
+    ours = pp.hypervolume_improvement(candidates, boxes=boxes, **keywords)
+    defined = definitions.hypervolume_improvement(candidates, boxes=boxes, **keywords)
     np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
     together = np.concatenate(
         [np.broadcast_to(front, (len(candidates), *front.shape)), candidates], axis=-2
@@ -44,8 +44,8 @@ def test_many_candidates_in_any_boxes(batch, data):
     ends = np.array(corners).reshape(-1, 2, objectives)
     boxes = ends.min(axis=1), ends.max(axis=1)
     keywords = {"maximise": data.draw(senses(objectives)), "mask": mask}
-    ours = pp.hypervolume_improvement(boxes, candidates, **keywords)
-    defined = reference.hypervolume_improvement(boxes, candidates, **keywords)
+    ours = pp.hypervolume_improvement(candidates, boxes=boxes, **keywords)
+    defined = definitions.hypervolume_improvement(candidates, boxes=boxes, **keywords)
     np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
 
@@ -59,7 +59,7 @@ def test_improvement_equals_the_gain_of_hypervolume(objectives, q):
     signs = np.where(maximise, 1, -1)
     ref = -0.05 * signs
     boxes = pp.nondominated_boxes(front * signs, ref, maximise=maximise)
-    gains = pp.hypervolume_improvement(boxes, candidates * signs, maximise=maximise)
+    gains = pp.hypervolume_improvement(candidates * signs, boxes=boxes, maximise=maximise)
     for gain, each in zip(gains, candidates, strict=True):
         together = np.concatenate([front, each])
         expected = pp.hypervolume(together, -0.05) - pp.hypervolume(front, -0.05)
@@ -70,19 +70,19 @@ def test_leading_dimensions_are_broadcast():
     rng = np.random.default_rng(0)
     fronts, candidates = rng.random((4, 6, 3)), rng.random((5, 4, 2, 3)) + 0.2
     boxes = pp.nondominated_boxes(fronts, 0.0)
-    together = pp.hypervolume_improvement(boxes, candidates)
+    together = pp.hypervolume_improvement(candidates, boxes=boxes)
     assert together.shape == (5, 4)
-    shared = pp.hypervolume_improvement(boxes, candidates[0, 0])
+    shared = pp.hypervolume_improvement(candidates[0, 0], boxes=boxes)
     assert shared.shape == (4,)
     for g in range(4):
         own = pp.nondominated_boxes(fronts[g], 0.0)
         np.testing.assert_allclose(
-            together[:, g], pp.hypervolume_improvement(own, candidates[:, g]), rtol=1e-13
+            together[:, g], pp.hypervolume_improvement(candidates[:, g], boxes=own), rtol=1e-13
         )
         assert shared[g] == pytest.approx(
-            pp.hypervolume_improvement(own, candidates[0, 0]), rel=1e-13
+            pp.hypervolume_improvement(candidates[0, 0], boxes=own), rel=1e-13
         )
-    half = pp.hypervolume_improvement(boxes, candidates.astype(np.float32))
+    half = pp.hypervolume_improvement(candidates.astype(np.float32), boxes=boxes)
     np.testing.assert_allclose(half, together, rtol=1e-5)
 
 
@@ -92,27 +92,27 @@ def test_small_improvements_keep_their_digits():
     step = 2.0**-40
     candidate = np.full((1, 3), 0.0)
     candidate[0] = [front[:, 0].max() * 2, step, step]
-    gain = pp.hypervolume_improvement(boxes, candidate)
+    gain = pp.hypervolume_improvement(candidate, boxes=boxes)
     assert gain == pytest.approx(front[:, 0].max() * step**2, rel=1e-12)
 
 
 def test_scales_beyond_products():
     boxes = pp.nondominated_boxes([[1e200, 1e-200, 1.0]], 0.0)
-    gain = pp.hypervolume_improvement(boxes, [[2e200, 2e-200, 1.0]])
+    gain = pp.hypervolume_improvement([[2e200, 2e-200, 1.0]], boxes=boxes)
     assert gain == pytest.approx(3.0, rel=1e-12)
     huge = pp.nondominated_boxes(np.full((1, 3), 1e150), 0.0)
-    assert pp.hypervolume_improvement(huge, np.full((2, 3), 2e150)) == np.inf
+    assert pp.hypervolume_improvement(np.full((2, 3), 2e150), boxes=huge) == np.inf
     tiny = pp.nondominated_boxes(np.full((1, 4), 1e-90), 0.0)
-    assert pp.hypervolume_improvement(tiny, np.full((2, 4), 2e-90)) == 0.0
+    assert pp.hypervolume_improvement(np.full((2, 4), 2e-90), boxes=tiny) == 0.0
 
 
 def test_nothing_to_improve_with():
     boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
-    assert pp.hypervolume_improvement(boxes, np.zeros((0, 2))) == 0.0
-    assert pp.hypervolume_improvement(boxes, np.zeros((3, 0, 2))).tolist() == [0, 0, 0]
-    assert pp.hypervolume_improvement(boxes, [[9.0, -np.inf]]) == 0.0
-    assert pp.hypervolume_improvement(boxes, [[9.0, 9.0]], mask=[False]) == 0.0
+    assert pp.hypervolume_improvement(np.zeros((0, 2)), boxes=boxes) == 0.0
+    assert pp.hypervolume_improvement(np.zeros((3, 0, 2)), boxes=boxes).tolist() == [0, 0, 0]
+    assert pp.hypervolume_improvement([[9.0, -np.inf]], boxes=boxes) == 0.0
+    assert pp.hypervolume_improvement([[9.0, 9.0]], boxes=boxes, mask=[False]) == 0.0
     empty = pp.dominated_boxes(np.zeros((0, 2)), 0)
-    assert pp.hypervolume_improvement(empty, [[1.0, 1.0]]) == 0.0
+    assert pp.hypervolume_improvement([[1.0, 1.0]], boxes=empty) == 0.0
     none = pp.nondominated_boxes(np.zeros((0, 3, 2)), 0)
-    assert pp.hypervolume_improvement(none, np.zeros((0, 1, 2))).shape == (0,)
+    assert pp.hypervolume_improvement(np.zeros((0, 1, 2)), boxes=none).shape == (0,)

@@ -1,4 +1,4 @@
-"""Every algorithm of hypervolume and hv_contributions, on every instruction set."""
+"""Every algorithm of hypervolume and hypervolume_contributions, on every instruction set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 KINDS = ("sphere", "uniform", "grid", "antichain", "equal", "binary", "flat", "clustered")
 
@@ -52,7 +52,7 @@ def test_few_points_in_any_number_of_objectives(each_isa, objectives, kind):
         expected = by_inclusion_exclusion(points)
         assert volume == pytest.approx(expected, rel=1e-11, abs=1e-12 * expected + 1e-300)
         parts = each_isa(
-            lambda points=points: pp.hv_contributions(points, 0, ignore_dominated=False)
+            lambda points=points: pp.hypervolume_contributions(points, 0, ignore_dominated=False)
         )
         for i in range(count):
             rest = by_inclusion_exclusion(np.delete(points, i, axis=0))
@@ -80,10 +80,12 @@ def test_sets_of_any_size_agree_with_moocore(each_isa, kind, count, objectives):
 @pytest.mark.parametrize("ignore_dominated", [True, False])
 def test_contributions_are_the_volume_lost(each_isa, kind, objectives, ignore_dominated):
     points = points_of(kind, 70, objectives, seed=5)
-    parts = each_isa(lambda: pp.hv_contributions(points, 0, ignore_dominated=ignore_dominated))
+    parts = each_isa(
+        lambda: pp.hypervolume_contributions(points, 0, ignore_dominated=ignore_dominated)
+    )
     counts = np.ones(len(points), dtype=bool)
     if ignore_dominated:
-        counts = reference.is_nondominated(points)
+        counts = definitions.is_nondominated(points)
     whole = pp.hypervolume(points[counts], 0)
     for i in range(len(points)):
         others = counts & (np.arange(len(points)) != i)
@@ -100,7 +102,7 @@ def test_a_wide_point_loses_corners_to_many_below_it(each_isa):
     corners = np.stack([steps + 500, steps[::-1] + 500, 100.0 + np.arange(80)], axis=1)
     below = rng.integers(1, [1000, 1000, 100], (200, 3))
     points = rng.permutation(np.concatenate([above[::2], [[1000, 1000, 200]], corners, below]))
-    parts = each_isa(lambda: pp.hv_contributions(points, 0, ignore_dominated=False))
+    parts = each_isa(lambda: pp.hypervolume_contributions(points, 0, ignore_dominated=False))
     whole = pp.hypervolume(points, 0)
     lost = [whole - pp.hypervolume(np.delete(points, i, axis=0), 0) for i in range(len(points))]
     np.testing.assert_array_equal(parts, lost)
@@ -178,7 +180,7 @@ def test_threads_do_not_change_a_bit(threads, objectives):
     results = []
     for count in (1, 2, 5):
         threads(count)
-        results.append((pp.hv_contributions(one_set, 0), pp.hypervolume(batch, 0.1)))
+        results.append((pp.hypervolume_contributions(one_set, 0), pp.hypervolume(batch, 0.1)))
     for parts, volumes in results[1:]:
         np.testing.assert_array_equal(parts, results[0][0])
         np.testing.assert_array_equal(volumes, results[0][1])
@@ -187,7 +189,7 @@ def test_threads_do_not_change_a_bit(threads, objectives):
 @pytest.mark.parametrize("kind", ["sphere", "antichain", "grid"])
 def test_contributions_sum_to_at_most_the_volume(kind):
     points = points_of(kind, 20_000, 3)
-    parts = pp.hv_contributions(points, 0)
+    parts = pp.hypervolume_contributions(points, 0)
     assert (parts >= 0).all()
     assert parts.sum() <= pp.hypervolume(points, 0) * (1 + 1e-12)
     for i in (0, 77, 19_999):
@@ -220,12 +222,12 @@ def test_one_point_unlike_all_others(at):
     """Sets are measured in blocks, as long as all points are inside and no side is too large."""
     points = np.abs(large_set("sphere", 600, 2, 0))
     rest = np.delete(points, at, axis=0)
-    volume, parts = pp.hypervolume(rest, 0), pp.hv_contributions(rest, 0)
+    volume, parts = pp.hypervolume(rest, 0), pp.hypervolume_contributions(rest, 0)
     for outside in ([0.0, 2.0], [-0.0, 2.0], [2.0, -1.0]):
         points[at] = outside
         assert pp.hypervolume(points, 0) == volume
-        np.testing.assert_array_equal(np.delete(pp.hv_contributions(points, 0), at), parts)
-        assert pp.hv_contributions(points, 0)[at] == 0
+        np.testing.assert_array_equal(np.delete(pp.hypervolume_contributions(points, 0), at), parts)
+        assert pp.hypervolume_contributions(points, 0)[at] == 0
     points[at] = 2.0**511
     assert pp.hypervolume(points, 0) == 2.0**1022
     points[at, 1] = np.nan

@@ -1,4 +1,4 @@
-"""Distances to a reference set, R2 and ε: against their definitions, moocore, and closed forms."""
+"""Distances to a target set, R2 and ε: against their definitions, moocore, and closed forms."""
 
 import math
 
@@ -10,12 +10,18 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite, large_set, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import _core, definitions
 
 moocore = pytest.importorskip("moocore")
 
-MEANS = ("gd", "gd_plus", "igd", "igd_plus", "avg_hausdorff_dist")
-EPSILONS = ("epsilon_additive", "epsilon_mult")
+MEANS = (
+    "generational_distance",
+    "generational_distance_plus",
+    "inverted_generational_distance",
+    "inverted_generational_distance_plus",
+    "average_hausdorff_distance",
+)
+EPSILONS = ("epsilon_additive", "epsilon_multiplicative")
 ALL = (*MEANS, *EPSILONS)
 
 
@@ -26,7 +32,7 @@ def test_the_core_and_the_package_name_the_same_indicators():
 
 @st.composite
 def compared(draw, *, positive=False):
-    """Points, reference sets that are broadcast with them, their masks, and senses."""
+    """Points, target sets that are broadcast with them, their masks, and senses."""
     elements = st.integers(1, 4).map(float) if positive else st.one_of(few_values, finite)
     points = draw(point_batches(elements=elements, max_objectives=4))
     groups, _, objectives = points.shape
@@ -43,14 +49,17 @@ def compared(draw, *, positive=False):
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_definition(name):
-    @given(case=compared(positive=name == "epsilon_mult"), p=st.sampled_from([0.5, 1, 2, math.inf]))
+    @given(
+        case=compared(positive=name == "epsilon_multiplicative"),
+        p=st.sampled_from([0.5, 1, 2, math.inf]),
+    )
     def agree(case, p):
         points, others, mask, kept, maximise = case
-        keywords = {"maximise": maximise, "mask": mask, "reference_mask": kept}
+        keywords = {"maximise": maximise, "mask": mask, "target_mask": kept}
         if name in MEANS:
             keywords["p"] = p
         ours = getattr(pp, name)(points, others, **keywords)
-        defined = reference.indicator(name, points, others, **keywords)
+        defined = definitions.indicator(name, points, others, **keywords)
         assert ours.shape == defined.shape
         np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
@@ -61,40 +70,46 @@ def test_the_definition(name):
 def test_large_sets_and_chunks(name):
     points, others = large_set("sphere", 1500, 3), large_set("sphere", 1300, 3, seed=1)
     ours = getattr(pp, name)(points, others, p=2)
-    assert ours == pytest.approx(reference.indicator(name, points, others, p=2.0), rel=1e-12)
+    assert ours == pytest.approx(definitions.indicator(name, points, others, p=2.0), rel=1e-12)
 
 
 def test_printed_numbers():
     """Ishibuchi et al. (2015), example 4: IGD prefers B, which is worse."""
     front = np.array([[10, 0], [6, 1], [2, 2], [1, 6], [0, 10]])
     a, b = np.array([[4, 2], [3, 3], [2, 4]]), np.array([[8, 2], [4, 4], [2, 8]])
-    values = [round(float(pp.igd(each, front, maximise=False)), 3) for each in (a, b)]
+    values = [
+        round(float(pp.inverted_generational_distance(each, front, maximise=False)), 3)
+        for each in (a, b)
+    ]
     assert values == [3.707, 2.591]
-    values = [round(float(pp.igd_plus(each, front, maximise=False)), 3) for each in (a, b)]
+    values = [
+        round(float(pp.inverted_generational_distance_plus(each, front, maximise=False)), 3)
+        for each in (a, b)
+    ]
     assert values == [1.483, 2.260]
 
 
 def test_sets_without_points():
     others = np.ones((2, 2))
     for name in ALL:
-        expected = math.nan if name.startswith("gd") else math.inf
+        expected = math.nan if name.startswith("generational_distance") else math.inf
         empty = getattr(pp, name)(np.empty((3, 0, 2)), others)
         np.testing.assert_array_equal(empty, [expected] * 3)
         masked = getattr(pp, name)([[1.0, 2.0]], others, mask=[False])
         np.testing.assert_array_equal(masked, expected)
-        with pytest.raises(ValueError, match="reference must have at least one point"):
+        with pytest.raises(ValueError, match="target must have at least one point"):
             getattr(pp, name)(others, np.empty((0, 2)))
-        with pytest.raises(ValueError, match="reference_mask without any"):
-            getattr(pp, name)(others, others, reference_mask=[False, False])
+        with pytest.raises(ValueError, match="target_mask without any"):
+            getattr(pp, name)(others, others, target_mask=[False, False])
         assert getattr(pp, name)(np.empty((0, 3, 2)), others).shape == (0,)
 
 
-def test_threads_share_large_reference_sets(threads, each_isa):
+def test_threads_share_large_target_sets(threads, each_isa):
     points, others = large_set("sphere", 700, 5), large_set("sphere", 5000, 5, seed=1)
 
     def measure():
         values = [getattr(pp, each)(points + 0.1, others + 0.1) for each in ALL]
-        return [*values, pp.r2(points, 2.0, weights=others)]
+        return [*values, pp.r2_indicator(points, 2.0, weights=others)]
 
     threads(1)
     expected = each_isa(measure)
@@ -110,34 +125,36 @@ def test_values_that_are_refused_are_named(name, wrong):
     bad[280, 1] = wrong
     with pytest.raises(ValueError, match=rf"but points\[280, 1\] is {wrong}; .* with mask="):
         measure(bad, good)
-    with pytest.raises(ValueError, match=r"but reference\[280, 1\] is .* with reference_mask="):
+    with pytest.raises(ValueError, match=r"but target\[280, 1\] is .* with target_mask="):
         measure(good, bad)
     keep = np.arange(300) != 280
-    assert measure(bad, good, mask=keep) == measure(good, bad, reference_mask=keep)
+    assert measure(bad, good, mask=keep) == measure(good, bad, target_mask=keep)
 
 
 def test_ratios_take_positive_values():
     good, bad = np.ones((3, 2)), np.array([[1.0, 0.0]])
     with pytest.raises(ValueError, match=r"finite and above 0.*points\[0, 1\] is 0.0"):
-        pp.epsilon_mult(bad, good)
+        pp.epsilon_multiplicative(bad, good)
     with pytest.raises(ValueError, match=r"finite and above 0.*points\[0, 0\] is 1e-310"):
-        pp.epsilon_mult([[1e-310, 1.0]], good)
-    assert pp.epsilon_mult([[1e308, 2.3e-308]], [[1e308, 2.3e-308]]) == pytest.approx(1, rel=1e-14)
-    with pytest.raises(ValueError, match=r"finite and above 0.*reference\[0, 1\] is 0.0"):
-        pp.epsilon_mult(good, bad, maximise=False)
+        pp.epsilon_multiplicative([[1e-310, 1.0]], good)
+    assert pp.epsilon_multiplicative([[1e308, 2.3e-308]], [[1e308, 2.3e-308]]) == pytest.approx(
+        1, rel=1e-14
+    )
+    with pytest.raises(ValueError, match=r"finite and above 0.*target\[0, 1\] is 0.0"):
+        pp.epsilon_multiplicative(good, bad, maximise=False)
 
 
 def test_wrong_arguments():
     good = np.ones((3, 2))
-    with pytest.raises(ValueError, match="reference must have shape"):
-        pp.igd(good, np.ones((3, 3)))
-    with pytest.raises(ValueError, match="reference must have shape"):
-        pp.igd(good, [1.0, 1.0])
+    with pytest.raises(ValueError, match="target must have shape"):
+        pp.inverted_generational_distance(good, np.ones((3, 3)))
+    with pytest.raises(ValueError, match="target must have shape"):
+        pp.inverted_generational_distance(good, [1.0, 1.0])
     with pytest.raises(ValueError, match="cannot be broadcast"):
-        pp.igd(np.ones((2, 3, 2)), np.ones((5, 3, 2)))
+        pp.inverted_generational_distance(np.ones((2, 3, 2)), np.ones((5, 3, 2)))
     for p in (0, -1.0, math.nan):
         with pytest.raises(ValueError, match="p must be above 0"):
-            pp.igd(good, good, p=p)
+            pp.inverted_generational_distance(good, good, p=p)
 
 
 def test_many_objectives():
@@ -145,12 +162,12 @@ def test_many_objectives():
     maximise = [m % 3 == 0 for m in range(70)]
     for name in (*MEANS, "epsilon_additive"):
         ours = getattr(pp, name)(points, others, maximise=maximise)
-        defined = reference.indicator(name, points, others, maximise=maximise)
+        defined = definitions.indicator(name, points, others, maximise=maximise)
         assert ours == pytest.approx(float(defined), rel=1e-12)
-    expected = reference.indicator("epsilon_mult", points, others)
-    assert pp.epsilon_mult(points, others) == pytest.approx(float(expected), rel=1e-12)
+    expected = definitions.indicator("epsilon_multiplicative", points, others)
+    assert pp.epsilon_multiplicative(points, others) == pytest.approx(float(expected), rel=1e-12)
     with pytest.raises(ValueError, match="takes up to 64 objectives where smaller is better"):
-        pp.epsilon_mult(points, others, maximise=maximise)
+        pp.epsilon_multiplicative(points, others, maximise=maximise)
 
 
 # ---- R2 ----
@@ -168,8 +185,8 @@ def test_r2_by_definition(points, data):
     ideal = data.draw(st.sampled_from([0.0, np.arange(objectives) - 1.0]))
     if data.draw(st.booleans()):
         ideal = np.broadcast_to(ideal, (points.shape[0], objectives))
-    ours = pp.r2(points, ideal, weights=weights, maximise=maximise, mask=keep)
-    defined = reference.r2(points, ideal, weights, maximise=maximise, mask=keep)
+    ours = pp.r2_indicator(points, ideal, weights=weights, maximise=maximise, mask=keep)
+    defined = definitions.r2_indicator(points, ideal, weights, maximise=maximise, mask=keep)
     np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
 
@@ -181,27 +198,33 @@ def test_exact_r2_is_moocores(maximise):
         for draw in (rng.random((count, 2)), rng.integers(0, 6, (count, 2)) / 4):
             best = (draw * signs).max(axis=0) * signs
             for ideal in (best, best + 0.3 * signs, best + signs * [2, 0]):
-                ours = pp.r2(draw, ideal, maximise=maximise)
+                ours = pp.r2_indicator(draw, ideal, maximise=maximise)
                 theirs = moocore.r2_exact(draw, ref=ideal, maximise=maximise)
                 assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15)
 
 
 def test_r2_in_closed_form():
     # One point with gaps u and v has (u^2 + u v + v^2) / (2 (u + v)).
-    assert pp.r2([[3.0, 5.0]], 0, maximise=False) == pytest.approx((9 + 15 + 25) / (2 * 8))
-    assert pp.r2([[0.0, 0.0], [9.0, 1.0]], 0, maximise=False) == 0.0
-    assert pp.r2([[0.0, 2.0]], 0, maximise=False) == 1.0
-    assert pp.r2([[1e308, 1e308]], 0, maximise=False) == pytest.approx(0.75e308)
-    assert pp.r2([[1e-308, 1e-308]], 0, maximise=False) == pytest.approx(0.75e-308)
-    assert pp.r2(np.empty((2, 0, 2)), 0).tolist() == [math.inf] * 2
-    np.testing.assert_array_equal(pp.r2([[[1, 1]], [[2, 2]]], [[2, 2], [3, 4]]), [0.75, 7 / 6])
+    assert pp.r2_indicator([[3.0, 5.0]], 0, maximise=False) == pytest.approx(
+        (9 + 15 + 25) / (2 * 8)
+    )
+    assert pp.r2_indicator([[0.0, 0.0], [9.0, 1.0]], 0, maximise=False) == 0.0
+    assert pp.r2_indicator([[0.0, 2.0]], 0, maximise=False) == 1.0
+    assert pp.r2_indicator([[1e308, 1e308]], 0, maximise=False) == pytest.approx(0.75e308)
+    assert pp.r2_indicator([[1e-308, 1e-308]], 0, maximise=False) == pytest.approx(0.75e-308)
+    assert pp.r2_indicator(np.empty((2, 0, 2)), 0).tolist() == [math.inf] * 2
+    np.testing.assert_array_equal(
+        pp.r2_indicator([[[1, 1]], [[2, 2]]], [[2, 2], [3, 4]]), [0.75, 7 / 6]
+    )
 
 
 def test_a_lattice_of_weights():
     points = large_set("sphere", 50, 3)
     weights = np.array([(i, j, 6 - i - j) for i in range(7) for j in range(7 - i)], dtype=float) / 6
-    assert pp.r2(points, 1.0, weights=6) == pytest.approx(pp.r2(points, 1.0, weights=weights))
-    assert pp.r2(points[:, :1], 1.0, weights=6) == pytest.approx(1 - points[:, 0].max())
+    assert pp.r2_indicator(points, 1.0, weights=6) == pytest.approx(
+        pp.r2_indicator(points, 1.0, weights=weights)
+    )
+    assert pp.r2_indicator(points[:, :1], 1.0, weights=6) == pytest.approx(1 - points[:, 0].max())
 
 
 def test_wrong_weights():
@@ -216,11 +239,11 @@ def test_wrong_weights():
         ([[1, np.nan, 1]], "finite and not negative"),
     ):
         with pytest.raises(ValueError, match=match):
-            pp.r2(points, 0, weights=weights)
+            pp.r2_indicator(points, 0, weights=weights)
     with pytest.raises(ValueError, match="ideal must be finite"):
-        pp.r2(points, np.nan, weights=2)
+        pp.r2_indicator(points, np.nan, weights=2)
     with pytest.raises(ValueError, match=r"points\[0, 1\] is nan"):
-        pp.r2([[1.0, np.nan]], 0)
+        pp.r2_indicator([[1.0, np.nan]], 0)
 
 
 # ---- torch ----
@@ -257,11 +280,12 @@ class TestTorch:
             torch.testing.assert_close(torch.func.vmap(measure)(points, others), each)
             shared = torch.func.vmap(measure, in_dims=(None, 0))(points, others)
             torch.testing.assert_close(shared, torch.stack([measure(points, b) for b in others]))
-        found = torch.func.vmap(lambda x, w: pp.r2(x, 0.0, weights=w, maximise=False))(
+        found = torch.func.vmap(lambda x, w: pp.r2_indicator(x, 0.0, weights=w, maximise=False))(
             points, weights
         )
         each = [
-            pp.r2(x, 0.0, weights=w, maximise=False) for x, w in zip(points, weights, strict=True)
+            pp.r2_indicator(x, 0.0, weights=w, maximise=False)
+            for x, w in zip(points, weights, strict=True)
         ]
         torch.testing.assert_close(found, torch.stack(each))
 
@@ -269,15 +293,15 @@ class TestTorch:
         torch = self.torch
         points = torch.rand(6, 2, dtype=torch.float64, requires_grad=True)
         with pytest.raises(NotImplementedError, match="has no derivative"):
-            pp.igd(points.detach(), points).backward()
-        with pytest.raises(TypeError, match="reference requires a gradient"):
-            pp.igd(np.ones((1, 2)), points)
+            pp.inverted_generational_distance(points.detach(), points).backward()
+        with pytest.raises(TypeError, match="target requires a gradient"):
+            pp.inverted_generational_distance(np.ones((1, 2)), points)
         with pytest.raises(TypeError, match="points requires a gradient"):
-            pp.eaf(points, np.zeros(6))
+            pp.attainment_surfaces(points, np.zeros(6))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])
-@pytest.mark.parametrize("name", ["epsilon_additive", "epsilon_mult"])
+@pytest.mark.parametrize("name", ["epsilon_additive", "epsilon_multiplicative"])
 def test_epsilon_of_many_in_any_order_is_the_largest(name, objectives):
     rng = np.random.default_rng(objectives)
     points, others = rng.random((75, objectives)) + 0.1, rng.random((700, objectives)) + 0.1
@@ -286,10 +310,10 @@ def test_epsilon_of_many_in_any_order_is_the_largest(name, objectives):
         differences = points[None] - others[:, None]
         ratio = points[None] / others[:, None]
         gaps = (-differences if maximise else differences) if name == "epsilon_additive" else ratio
-        gaps = 1 / gaps if maximise and name == "epsilon_mult" else gaps
+        gaps = 1 / gaps if maximise and name == "epsilon_multiplicative" else gaps
         least = np.where(mask, gaps.max(axis=-1), np.inf).min(axis=1)
         for order in (np.arange(700), least.argsort(), least.argsort()[::-1]):
             found = getattr(pp, name)(
-                points, others[order], maximise=maximise, mask=mask, reference_mask=kept[order]
+                points, others[order], maximise=maximise, mask=mask, target_mask=kept[order]
             )
             assert found == pytest.approx(least[kept].max(), rel=1e-15)

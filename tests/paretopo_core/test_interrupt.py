@@ -32,65 +32,74 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     ),
     "a volume of twelve objectives": (("sphere", 400, 12), lambda x: pp.hypervolume(x, -0.1)),
     "a volume of four objectives": (("sphere", 150_000, 4), lambda x: pp.hypervolume(x, -0.1)),
-    "contributions": (("sphere", 20_000, 6), lambda x: pp.hv_contributions(x, -0.1)),
+    "contributions": (("sphere", 20_000, 6), lambda x: pp.hypervolume_contributions(x, -0.1)),
     "slopes": (("sphere", 4_000, 4), lambda x: pp.hypervolume_gradient(x, -0.1)),
-    "expected volumes": (("uniform", 90, 6), lambda x: pp.expected_hypervolume(x, -0.1, 3)),
+    "expected volumes": (("uniform", 90, 6), lambda x: pp.expected_hypervolume(x, -0.1, k=3)),
     "boxes": (("sphere", 100_000, 3), lambda x: pp.nondominated_boxes(x, -0.1)),
     "improvements": (
         ("uniform", 40_000, 5),
         lambda x: pp.hypervolume_improvement(
-            pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0), x.reshape(-1, 20, 5)
+            x.reshape(-1, 20, 5), boxes=pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0)
         ),
     ),
     "expected improvements": (
         ("uniform", 200_000, 5),
         lambda x: pp.expected_hypervolume_improvement(
-            pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0), x, 0.1
+            x, 0.1, boxes=pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0)
         ),
     ),
-    "indicators": (("sphere", 100_000, 5), lambda x: pp.igd(x[:50_000], x[50_000:])),
+    "indicators": (
+        ("sphere", 100_000, 5),
+        lambda x: pp.inverted_generational_distance(x[:50_000], x[50_000:]),
+    ),
     "estimates": (
         ("sphere", 2_000, 8),
-        lambda x: pp.hypervolume_approx(x, -0.1, samples=1 << 22),
+        lambda x: pp.hypervolume_approx(x, -0.1, samples=1 << 22, rng=0),
     ),
     "attainment": (
         ("sphere", 200_000, 3),
-        lambda x: pp.eaf(x, np.arange(len(x)) % 40),
+        lambda x: pp.attainment_surfaces(x, np.arange(len(x)) % 40),
     ),
-    "greedy subsets": (("sphere", 3_000, 5), lambda x: pp.hypervolume_subset(x, 1_000, -0.1)),
+    "greedy subsets": (("sphere", 3_000, 5), lambda x: pp.hypervolume_subset(x, -0.1, k=1_000)),
     "subsets by removal": (
         ("sphere", 3_000, 4),
-        lambda x: pp.hypervolume_subset(x, 100, -0.1, method="greedy_removal"),
+        lambda x: pp.hypervolume_subset(x, -0.1, k=100, method="greedy_removal"),
     ),
     "the best subset": (
         ("sphere", 60_000, 2),
-        lambda x: pp.hypervolume_subset(x, 1_000, -0.1, method="exact"),
+        lambda x: pp.hypervolume_subset(x, -0.1, k=1_000, method="exact"),
     ),
     "crowding removal": (
         ("uniform", 30_000, 80),
-        lambda x: pp.select(x, 100, "crowding_removal"),
+        lambda x: pp.select(x, k=100, method="crowding_removal"),
     ),
     "niches": (
         ("sphere", 20_000, 5),
         lambda x: pp.select(
-            x, 5_000, "reference_directions", directions=pp.reference_directions(5, 9)
+            x, k=5_000, method="reference_directions", directions=pp.reference_directions(5, 9)
         ),
     ),
     "estimates of contributions": (
         ("sphere", 500, 8),
-        lambda x: pp.hv_contributions_approx(x, -0.1),
+        lambda x: pp.hypervolume_contributions_approx(x, -0.1, rng=0),
     ),
     "distances from contributing": (
         ("sphere", 3_000, 3),
         lambda x: pp.uncrowded_contributions(x, 0),
     ),
-    "dominance under noise": (("uniform", 9_000, 4), lambda x: pp.stochastic_dominance(x, 0.1)),
-    "ranks under noise": (("uniform", 9_000, 4), lambda x: pp.stochastic_pareto_rank(x, 0.1, 0.2)),
-    "all weights of two objectives": (("sphere", 5_000_000, 2), lambda x: pp.r2(x, 2)),
+    "dominance under noise": (
+        ("uniform", 9_000, 4),
+        lambda x: pp.stochastic_dominance(x, sigma=0.1),
+    ),
+    "ranks under noise": (
+        ("uniform", 9_000, 4),
+        lambda x: pp.stochastic_pareto_rank(x, sigma=0.1, margin=0.2),
+    ),
+    "all weights of two objectives": (("sphere", 5_000_000, 2), lambda x: pp.r2_indicator(x, 2)),
     "boxes with weights": (
         ("uniform", 2_000_000, 3),
         lambda x: pp.weighted_hypervolume(
-            x, (np.zeros((500, 3)), np.ones((500, 3))), np.ones(500), -0.1
+            x, -0.1, boxes=(np.zeros((500, 3)), np.ones((500, 3))), weights=np.ones(500)
         ),
     ),
     "crowding": (
@@ -142,7 +151,11 @@ def test_a_long_call_ends_soon(name, count, threads):
     points, small = large_set(*shape), large_set("sphere", 50, 4)
 
     def answers():
-        return pp.hypervolume(small, -0.1), pp.hv_contributions(small, -0.1), pp.pareto_rank(small)
+        return (
+            pp.hypervolume(small, -0.1),
+            pp.hypervolume_contributions(small, -0.1),
+            pp.pareto_rank(small),
+        )
 
     expected = answers()
     assert spent_after_ctrl_c(lambda: call(points)) < _SOON * count

@@ -35,7 +35,7 @@ def test_numbers_whose_differences_round_to_nothing(shape, finite):
     for of in (None, mask):
         for operation in (
             lambda x, of: pp.pareto_rank(x, maximise=maximise, mask=of),
-            lambda x, of: pp.is_nondominated(x, maximise=maximise, keep_weakly=False, mask=of),
+            lambda x, of: pp.is_nondominated(x, maximise=maximise, duplicates="first", mask=of),
             lambda x, of: pp.is_nondominated(x, maximise=maximise, mask=of),
         ):
             with emulate("thread"):
@@ -45,7 +45,7 @@ def test_numbers_whose_differences_round_to_nothing(shape, finite):
 
 def advantages(points):
     with emulate("warp"):
-        return pp.pareto_advantage(DeviceArray(points), [0.5, 0.25, 0.25]).host
+        return pp.pareto_advantage(DeviceArray(points), weights=[0.5, 0.25, 0.25]).host
 
 
 @pytest.mark.ptx
@@ -96,7 +96,7 @@ class TestTheMachine:
         assert "uninitialised global memory" in self.rank(self.lent(6), is_input=False)
 
     def test_a_wait_that_is_missing(self):
-        expected = pp.pareto_advantage(self.points, [0.5, 0.25, 0.25])
+        expected = pp.pareto_advantage(self.points, weights=[0.5, 0.25, 0.25])
         np.testing.assert_array_equal(advantages(self.points), expected)
         kernels = [name for name, counts in ptx_machine.counts().items() if counts.launches]
         own = [wait for wait in ptx_machine.waits() if wait.kernel in kernels]
@@ -111,10 +111,10 @@ class TestTheMachine:
 
     @pytest.mark.parametrize("schedule", range(5))
     def test_every_schedule_gives_the_same_bits(self, schedule):
-        expected = pp.pareto_advantage(self.points, [0.5, 0.25, 0.25])
+        expected = pp.pareto_advantage(self.points, weights=[0.5, 0.25, 0.25])
         with emulate("warp"):
             ptx_machine.settle(0, seed=schedule, schedule=schedule)
-            found = pp.pareto_advantage(DeviceArray(self.points), [0.5, 0.25, 0.25]).host
+            found = pp.pareto_advantage(DeviceArray(self.points), weights=[0.5, 0.25, 0.25]).host
         np.testing.assert_array_equal(found, expected)
         assert not ptx_machine.findings()
 

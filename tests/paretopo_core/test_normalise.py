@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.strategies import masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 NAMES = ("ideal_point", "nadir_point", "reference_point", "normalise", "knee_points")
 
@@ -23,7 +23,7 @@ def test_each_equals_its_definition(send, name, batch, data):
     sent = send(points)
     with np.errstate(all="ignore"):
         answer = getattr(pp, name)(sent, maximise=maximise, mask=send(mask))
-        expected = getattr(reference, name)(points, maximise=maximise, mask=mask)
+        expected = getattr(definitions, name)(points, maximise=maximise, mask=mask)
     np.testing.assert_array_equal(np.asarray(answer), expected)
     assert type(answer) is type(sent)
     dtype = points.dtype.name if name != "knee_points" else "bool"
@@ -108,7 +108,7 @@ def test_a_reference_point_is_finite_and_worse_than_the_front(ends, dtype, scale
     for sign in (1, -1):
         given, maximise = sign * points, sign == 1
         with np.errstate(all="ignore"):
-            expected = reference.reference_point(given, scale, maximise=maximise)
+            expected = definitions.reference_point(given, scale, maximise=maximise)
         assert ((sign * given > sign * expected) & np.isfinite(expected)).all()
         for form in forms_of(partial(pp.reference_point, scale=scale, maximise=maximise)):
             np.testing.assert_array_equal(form(given), expected, strict=True)

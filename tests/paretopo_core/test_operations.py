@@ -6,12 +6,12 @@ from typing import get_args
 import pytest
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import _core, definitions
 from paretopo_core._registry import OPERATIONS
 
 DESCRIBED = {name for name, each in vars(_core).items() if isinstance(each, _core.Operation)}
 COMPOSED = {  # of others, in Python
-    *("nearest_undominated", "uncrowded_contributions", "hv_contributions_approx"),
+    *("nearest_undominated", "uncrowded_contributions", "hypervolume_contributions_approx"),
     "exact_values",
 }
 COMPOSED_FOR_TORCH = {
@@ -35,7 +35,7 @@ def test_the_list_of_operations_is_complete():
 @pytest.mark.parametrize("name", [each.core.name for each in OPERATIONS if each.core.is_on_gpu])
 def test_every_operation_of_a_gpu_is_public_and_has_a_definition(name):
     assert name in pp.__all__
-    assert callable(getattr(reference, name))
+    assert callable(getattr(definitions, name))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.core.name)

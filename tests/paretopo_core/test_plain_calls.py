@@ -164,7 +164,7 @@ def test_tensors_of_any_layout():
         "no sets": numbers[:0],
     }
     for layout, tensor in layouts.items():
-        for name in ("pareto_rank", "hypervolume", "hv_contributions"):
+        for name in ("pareto_rank", "hypervolume", "hypervolume_contributions"):
             ours = OPERATIONS[name](tensor, 0.1, maximise=True, mask=None)
             plain = np.array(tensor.tolist(), dtype="f4" if layout == "float" else "f8")
             expected = OPERATIONS[name](plain.reshape(tensor.shape), 0.1, maximise=True, mask=None)

@@ -50,7 +50,7 @@ def test_the_expected_update_is_the_gradient(n, k, centre):
     advantages = pp.hypervolume_advantage(OUTCOMES[sequences], REF, k=k, centre=centre)
     update = k / n * np.einsum("g,gi,gia->a", weight, advantages, score)
     np.testing.assert_allclose(update, exact_gradient(logits, k), rtol=1e-7, atol=1e-10)
-    drawn = weight @ pp.expected_hypervolume(OUTCOMES[sequences], REF, k)
+    drawn = weight @ pp.expected_hypervolume(OUTCOMES[sequences], REF, k=k)
     assert drawn == pytest.approx(objective(logits, k), rel=1e-12)
 
 
@@ -121,6 +121,6 @@ def test_one_objective_is_max_at_k(rewards):
         ranked = np.sort(rewards)
         weights = [comb(i, k - 1) for i in range(n)]  # i smaller ones, k - 1 of them drawn
         expected = float(ranked @ weights) / comb(n, k)
-        assert pp.expected_hypervolume(rewards[:, None], 0, k) == pytest.approx(
+        assert pp.expected_hypervolume(rewards[:, None], 0, k=k) == pytest.approx(
             expected, rel=1e-12, abs=1e-300
         )

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.operations import CALLS
+from support.operations import CALLS, DISTANCES
 
 import paretopo_core as pp
-from paretopo_core import reference
-
-INDICATORS = ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
+from paretopo_core import definitions
 
 
 @st.composite
@@ -41,7 +39,7 @@ def of_one_width(case, other):
     return case[0][:, :width], other[0][:, :width]
 
 
-def defined(name, points, reference, p, maximise):
+def defined(name, points, target, p, maximise):
     """The definition with Python's hypot, which scales each distance by itself."""
     sign = -1.0 if maximise else 1.0
 
@@ -49,7 +47,7 @@ def defined(name, points, reference, p, maximise):
         gaps = [sign * (x - y) for x, y in zip(a, r, strict=True)]
         return math.hypot(*[max(gap, 0.0) for gap in gaps] if name.endswith("plus") else gaps)
 
-    of_pairs = np.array([[distance(a, r) for r in reference.tolist()] for a in points.tolist()])
+    of_pairs = np.array([[distance(a, r) for r in target.tolist()] for a in points.tolist()])
 
     def mean(distances):
         largest = distances.max()
@@ -58,12 +56,12 @@ def defined(name, points, reference, p, maximise):
         return float(largest * ((distances / largest) ** p).mean() ** (1 / p))
 
     forth, back = mean(of_pairs.min(axis=1)), mean(of_pairs.min(axis=0))
-    if name == "avg_hausdorff_dist":
+    if name == "average_hausdorff_distance":
         return max(forth, back)
-    return forth if name.startswith("gd") else back
+    return forth if name.startswith("generational_distance") else back
 
 
-@pytest.mark.parametrize("name", INDICATORS)
+@pytest.mark.parametrize("name", DISTANCES)
 @given(
     case=sets_of_mixed_scales(),
     other=sets_of_mixed_scales(),
@@ -72,22 +70,28 @@ def defined(name, points, reference, p, maximise):
     maximise=st.booleans(),
 )
 def test_distances_keep_their_digits(name, case, other, has_common_point, p, maximise):
-    points, reference = of_one_width(case, other)
+    points, target = of_one_width(case, other)
     if has_common_point:
-        reference[0] = points[0]
-    found = float(getattr(pp, name)(points, reference, p=p, maximise=maximise))
-    assert found == pytest.approx(defined(name, points, reference, p, maximise), rel=1e-12, abs=0)
+        target[0] = points[0]
+    found = float(getattr(pp, name)(points, target, p=p, maximise=maximise))
+    assert found == pytest.approx(defined(name, points, target, p, maximise), rel=1e-12, abs=0)
 
 
 def test_one_far_point_does_not_hide_the_others():
     points = [[3, 3], [1e200, 1e200]]
-    assert pp.igd_plus(points, [[0, 0]], maximise=False) == pytest.approx(math.hypot(3, 3))
-    assert pp.gd([[3, 3]], [[0, 0], [1e200, 1e200]]) == pytest.approx(math.hypot(3, 3))
-    assert pp.igd([[1, 0]], [[1, 1e-170]]) == 1e-170
+    assert pp.inverted_generational_distance_plus(
+        points, [[0, 0]], maximise=False
+    ) == pytest.approx(math.hypot(3, 3))
+    assert pp.generational_distance([[3, 3]], [[0, 0], [1e200, 1e200]]) == pytest.approx(
+        math.hypot(3, 3)
+    )
+    assert pp.inverted_generational_distance([[1, 0]], [[1, 1e-170]]) == 1e-170
 
 
 def test_a_mean_of_large_distances_is_finite():
-    assert pp.igd([[0.0]], np.full((100, 1), 1e308)) == pytest.approx(1e308)
+    assert pp.inverted_generational_distance([[0.0]], np.full((100, 1), 1e308)) == pytest.approx(
+        1e308
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-165, 1.0, 1e160, 1e300])
@@ -103,7 +107,7 @@ def test_uncrowded_distances_keep_their_digits(scale):
 def test_gradient_of_expected_hypervolume_has_double_precision():
     torch = pytest.importorskip("torch")
     points = torch.tensor([[0.0], [0.125], [-0.125]], dtype=torch.float64, requires_grad=True)
-    pp.expected_hypervolume(points, 0.25, 1, maximise=False).backward()
+    pp.expected_hypervolume(points, 0.25, k=1, maximise=False).backward()
     np.testing.assert_allclose(points.grad.numpy(), np.full((3, 1), -1 / 3), rtol=1e-15)
 
 
@@ -111,10 +115,10 @@ def test_strict_ranks_of_tensors_have_double_precision():
     """Places are up to the square of the number of points, which float32 does not represent."""
     torch = pytest.importorskip("torch")
     points = np.random.default_rng(0).random((6_000, 2))
-    expected = pp.is_nondominated(points, strict=True)
-    assert pp.is_nondominated(torch.from_numpy(points), strict=True).numpy().tolist() == list(
-        expected
-    )
+    expected = pp.is_nondominated(points, dominance="strict")
+    assert pp.is_nondominated(
+        torch.from_numpy(points), dominance="strict"
+    ).numpy().tolist() == list(expected)
 
 
 def test_violations_of_tensors_have_double_precision():
@@ -126,8 +130,8 @@ def test_violations_of_tensors_have_double_precision():
 # By their definitions, whose arithmetic stays in range here.
 COMPARED = {
     "pareto_rank": {},
-    "pareto_rank, strict": {"strict": True},
-    "is_nondominated": {"keep_weakly": False},
+    "pareto_rank, strict": {"dominance": "strict"},
+    "is_nondominated": {"duplicates": "first"},
     "is_nondominated, boxes": {"epsilon": 1e-200},
     "is_nondominated, wide boxes": {"epsilon": 1e250},
     "is_nondominated, near": {"duplicate_tolerance": 1e-100},
@@ -151,7 +155,7 @@ def test_mixed_scales_equal_the_definition(name, case):
         options["k"] = min(options["k"], len(points))
     found = getattr(pp, function)(points, maximise=maximise, **options)
     with np.errstate(over="ignore"):
-        expected = getattr(reference, function)(points, maximise=maximise, **options)
+        expected = getattr(definitions, function)(points, maximise=maximise, **options)
     if function in ("normalise", "reference_point"):
         np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
     else:
@@ -165,7 +169,7 @@ def test_mixed_scales_equal_the_definition(name, case):
 def test_crowding_of_mixed_scales_equals_the_definition(case):
     points, maximise = case
     found = pp.crowding_distance(points, maximise=maximise)
-    expected = reference.crowding_distance(points * np.where(maximise, 1.0, -1.0))
+    expected = definitions.crowding_distance(points * np.where(maximise, 1.0, -1.0))
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
 
 
@@ -173,12 +177,12 @@ def test_crowding_of_mixed_scales_equals_the_definition(case):
 def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
     points, known = of_one_width(case, other)
     found = pp.epsilon_additive(points, known, maximise=maximise)
-    expected = reference.indicator("epsilon_additive", points, known, maximise=maximise)
+    expected = definitions.indicator("epsilon_additive", points, known, maximise=maximise)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
     points, known = abs(points) + 1e-305, abs(known) + 1e-305
-    found = pp.epsilon_mult(points, known, maximise=maximise)
+    found = pp.epsilon_multiplicative(points, known, maximise=maximise)
     with np.errstate(over="ignore"):
-        expected = reference.indicator("epsilon_mult", points, known, maximise=maximise)
+        expected = definitions.indicator("epsilon_multiplicative", points, known, maximise=maximise)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
 
 
@@ -201,7 +205,7 @@ def exact_r2(gaps):
 def test_r2_of_all_weights_keeps_its_digits(case, other):
     points, ideal = np.resize(case[0], (len(case[0]), 2)), np.resize(other[0], 2)
     maximise = np.resize(case[1], 2).tolist()
-    found = pp.r2(points, ideal, maximise=maximise)
+    found = pp.r2_indicator(points, ideal, maximise=maximise)
     gaps = [
         [
             max(Fraction(i) - Fraction(x) if best else Fraction(x) - Fraction(i), Fraction(0))
@@ -218,8 +222,8 @@ def test_r2_of_mixed_scales_equals_the_definition(case, other, data):
     ideal = np.resize(other[0], points.shape[1])
     rows = st.lists(st.floats(0, 4), min_size=points.shape[1], max_size=points.shape[1])
     weights = np.array(data.draw(st.lists(rows, min_size=1, max_size=3)))
-    found = pp.r2(points, ideal, weights=weights, maximise=maximise)
-    expected = reference.r2(points, ideal, weights, maximise=maximise)
+    found = pp.r2_indicator(points, ideal, weights=weights, maximise=maximise)
+    expected = definitions.r2_indicator(points, ideal, weights, maximise=maximise)
     np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
 
 
@@ -229,10 +233,10 @@ def test_attainment_of_mixed_scales_equals_the_definition(case, seed):
     points = points[:, :3] if points.shape[1] > 1 else np.repeat(points, 2, axis=1)
     maximise = np.resize(maximise, points.shape[1]).tolist()
     sets = np.random.default_rng(seed).integers(0, 3, len(points))
-    found = pp.eaf(points, sets, maximise=maximise)
+    found = pp.attainment_surfaces(points, sets, maximise=maximise)
     runs = len(np.unique(sets))
     levels = np.round(found.percentiles * runs / 100).astype(int).tolist()
-    expected = set(reference.eaf(points, sets, maximise=maximise))
+    expected = set(definitions.attainment_surfaces(points, sets, maximise=maximise))
     assert set(zip(levels, map(tuple, found.points.tolist()), strict=True)) == expected
     assert len(levels) == len(expected)
 
@@ -244,8 +248,10 @@ def test_advantages_of_mixed_scales_equal_the_definition(centre, dtype, case, ot
     with np.errstate(over="ignore"):
         rewards = case[0].astype(dtype)  # float32 takes values to infinity or 0
     weights = np.resize(other[0], rewards.shape[1])
-    expected = reference.pareto_advantage(rewards, weights, centre=centre)
-    np.testing.assert_array_equal(pp.pareto_advantage(rewards, weights, centre=centre), expected)
+    expected = definitions.pareto_advantage(rewards, weights=weights, centre=centre)
+    np.testing.assert_array_equal(
+        pp.pareto_advantage(rewards, weights=weights, centre=centre), expected
+    )
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -265,10 +271,10 @@ def test_smooth_ranks_of_mixed_scales_equal_the_definition(library, case, sigma,
     wins = np.array([[math.prod(map(win, a, b)) for b in rows] for a in rows])
     expected = (wins * (1 - wins.T) if margin else wins) * (1 - np.eye(len(rows)))
     given_points = pytest.importorskip("torch").from_numpy(points) if library == "torch" else points
-    found = np.asarray(pp.stochastic_dominance(given_points, sigma, margin))
+    found = np.asarray(pp.stochastic_dominance(given_points, sigma=sigma, margin=margin))
     # A probability next to 1 has an absolute error, and so has its complement.
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15 if margin else 1e-300)
-    ranks = np.asarray(pp.stochastic_pareto_rank(given_points, sigma, margin))
+    ranks = np.asarray(pp.stochastic_pareto_rank(given_points, sigma=sigma, margin=margin))
     np.testing.assert_allclose(ranks, 1 + expected.sum(axis=0), rtol=1e-14)
 
 
@@ -277,16 +283,21 @@ def test_smooth_ranks_of_mixed_scales_equal_the_definition(library, case, sigma,
 VOLUMES = {
     name: CALLS[name].run
     for name in (
-        *("hypervolume", "hv_contributions", "hypervolume_gradient", "expected_hypervolume"),
+        *(
+            "hypervolume",
+            "hypervolume_contributions",
+            "hypervolume_gradient",
+            "expected_hypervolume",
+        ),
         *("hypervolume_advantage", "hypervolume_subset", "select, hypervolume"),
     )
 } | {
     "hypervolume_improvement": lambda x, r: pp.hypervolume_improvement(
-        pp.nondominated_boxes(x[1:], r), x[:1]
+        x[:1], boxes=pp.nondominated_boxes(x[1:], r)
     ),
     # Boxes that scale with the points: from the reference, and from the first point.
     "weighted_hypervolume": lambda x, r: pp.weighted_hypervolume(
-        x, [[r, x[0]], [-2 * r, x[0] - 4 * r]], [0.75, -3], r
+        x, r, boxes=[[r, x[0]], [-2 * r, x[0] - 4 * r]], weights=[0.75, -3]
     ),
     "dominated_boxes": lambda x, r: pp.dominated_boxes(x, r).lower - r,
     "gain of an archive": lambda x, r: pp.ParetoArchive(r).extend(x).gains,

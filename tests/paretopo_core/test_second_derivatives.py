@@ -166,7 +166,7 @@ def test_gradgradcheck_with_a_reference_and_padding(objectives, per_group):
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_contributions_have_second_derivatives_too(objectives):
     x = points((2, 4, objectives)).requires_grad_()
-    assert torch.autograd.gradgradcheck(lambda y: pp.hv_contributions(y, 0.0), (x,))
+    assert torch.autograd.gradgradcheck(lambda y: pp.hypervolume_contributions(y, 0.0), (x,))
 
 
 def test_third_derivatives_of_three_objectives_are_those_of_a_box():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, finite, large_set, masked_batches, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 METHODS = ("crowding", "crowding_removal", "hypervolume", "reference_directions")
 
@@ -20,7 +20,7 @@ def more(method, objectives, better=True):
     if method == "hypervolume":
         return {"ref": np.where(better, -2.0, 2.0) * np.ones(objectives)}
     if method == "reference_directions":
-        return {"directions": pp.reference_directions(objectives, 3), "seed": 7}
+        return {"directions": pp.reference_directions(objectives, 3), "rng": 7}
     return {}
 
 
@@ -40,9 +40,11 @@ def test_it_is_its_definition(method):
         k = data.draw(st.integers(1, points.shape[-2]))
         keywords = {"maximise": maximise, "mask": mask}
         keywords |= more(method, points.shape[-1], maximise)
-        ours = pp.select(points, k, method, **keywords)
+        ours = pp.select(points, k=k, method=method, **keywords)
         assert ours.dtype == np.int64
-        np.testing.assert_array_equal(ours, reference.select(points, k, method, **keywords))
+        np.testing.assert_array_equal(
+            ours, definitions.select(points, k=k, method=method, **keywords)
+        )
 
     check()
 
@@ -53,12 +55,12 @@ def test_it_is_its_definition(method):
 )
 def test_algorithms_name_their_methods(algorithm, method):
     points, keywords = large_set("uniform", 30, 3), more(method, 3)
-    by_name = pp.select(points, 12, algorithm, **keywords)
-    np.testing.assert_array_equal(by_name, pp.select(points, 12, method, **keywords))
+    by_name = pp.select(points, k=12, method=algorithm, **keywords)
+    np.testing.assert_array_equal(by_name, pp.select(points, k=12, method=method, **keywords))
     needed = {"SMS-EMOA": "ref", "NSGA-III": "directions"}.get(algorithm)
     refused, words = ({}, f"{algorithm}' needs {needed}=") if needed else ({"ref": 0}, "only for")
     with pytest.raises(ValueError, match=words):
-        pp.select(points, 12, algorithm, **refused)
+        pp.select(points, k=12, method=algorithm, **refused)
 
 
 @pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
@@ -66,9 +68,9 @@ def test_algorithms_name_their_methods(algorithm, method):
 def test_nan_and_infinity_are_ranked(method, points, data):
     k = data.draw(st.integers(1, points.shape[-2]))
     maximise = data.draw(senses(points.shape[-1]))
-    ours = pp.select(points, k, method, maximise=maximise)
+    ours = pp.select(points, k=k, method=method, maximise=maximise)
     with np.errstate(all="ignore"):
-        defined = reference.select(points, k, method, maximise=maximise)
+        defined = definitions.select(points, k=k, method=method, maximise=maximise)
     np.testing.assert_array_equal(ours, defined)
 
 
@@ -83,8 +85,8 @@ def test_large_sets(method, kind, objectives):
     keywords = more(method, objectives)
     for k in (3, len(points) // 2, len(points) - 1):
         np.testing.assert_array_equal(
-            pp.select(points, k, method, **keywords),
-            reference.select(points, k, method, **keywords),
+            pp.select(points, k=k, method=method, **keywords),
+            definitions.select(points, k=k, method=method, **keywords),
         )
 
 
@@ -97,21 +99,21 @@ def test_a_constant_objective_changes_no_survivor(method):
         order = rng.permutation(20)
         wider = np.insert(front, rng.integers(3), rng.integers(3), axis=1)[order]
         k = int(rng.integers(2, 20))  # of the two ends, the order chooses
-        chosen = order[pp.select(wider, k, method)]
-        assert sorted(chosen) == pp.select(front, k, method).tolist()
+        chosen = order[pp.select(wider, k=k, method=method)]
+        assert sorted(chosen) == pp.select(front, k=k, method=method).tolist()
 
 
 def test_removal_follows_an_objective_that_becomes_flat():
     points = [[0, 1.5, 1.5], [0, 0, 3], [0, 3, 0], [1, 0, 0]]  # each is an end
-    assert pp.select(points, 3, "crowding_removal").tolist() == [0, 1, 2]
-    assert pp.select(points, 2, "crowding_removal").tolist() == [1, 2]
+    assert pp.select(points, k=3, method="crowding_removal").tolist() == [0, 1, 2]
+    assert pp.select(points, k=2, method="crowding_removal").tolist() == [1, 2]
 
 
 def test_removal_keeps_one_of_a_crowd():
     x = np.array([0, 4, 4.5, 8, 9, 10, 12.5])
     crowd = np.stack([x, -x], axis=1)
-    assert pp.select(crowd, 5).tolist() == [0, 1, 2, 3, 6]  # 9 and 10 crowd each other
-    assert pp.select(crowd, 5, "crowding_removal").tolist() == [0, 1, 3, 5, 6]
+    assert pp.select(crowd, k=5).tolist() == [0, 1, 2, 3, 6]  # 9 and 10 crowd each other
+    assert pp.select(crowd, k=5, method="crowding_removal").tolist() == [0, 1, 3, 5, 6]
 
 
 def test_seeds_and_lengths_of_directions():
@@ -121,7 +123,7 @@ def test_seeds_and_lengths_of_directions():
 
     def survivors(seed, scale=1.0):
         return pp.select(
-            points, 50, "reference_directions", directions=directions * scale, seed=seed
+            points, k=50, method="reference_directions", directions=directions * scale, rng=seed
         ).tolist()
 
     assert survivors(0) == survivors(0)
@@ -137,11 +139,11 @@ def test_niches_at_any_scale(factor):
     factor = 2.0 ** np.floor(np.log2(factor))  # changes no digit
     keywords = more("reference_directions", 3)
     np.testing.assert_array_equal(
-        pp.select(points * factor, 20, "reference_directions", **keywords),
-        pp.select(points, 20, "reference_directions", **keywords),
+        pp.select(points * factor, k=20, method="reference_directions", **keywords),
+        pp.select(points, k=20, method="reference_directions", **keywords),
     )
     wide = np.where(points > 0.5, 1.7e308, -1.7e308)  # whose distances are no numbers
-    assert len(pp.select(wide, 20, "reference_directions", **keywords)) == 20
+    assert len(pp.select(wide, k=20, method="reference_directions", **keywords)) == 20
 
 
 class TestErrors:
@@ -150,22 +152,22 @@ class TestErrors:
         for value in (np.nan, np.inf, -np.inf):
             points[1, 2, 0] = value
             with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is .*; leave such points"):
-                pp.select(points, 2, "reference_directions", directions=np.eye(3))
+                pp.select(points, k=2, method="reference_directions", directions=np.eye(3))
         with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is -inf, an infinite volume"):
-            pp.select(points, 2, "hypervolume", ref=0, maximise=False)
+            pp.select(points, k=2, method="hypervolume", ref=0, maximise=False)
 
     def test_arguments_of_each_method(self):
         points = np.ones((4, 3))
         with pytest.raises(ValueError, match="method 'hypervolume' needs ref="):
-            pp.select(points, 2, "hypervolume")
+            pp.select(points, k=2, method="hypervolume")
         with pytest.raises(ValueError, match="'reference_directions' needs directions="):
-            pp.select(points, 2, "reference_directions")
+            pp.select(points, k=2, method="reference_directions")
         with pytest.raises(ValueError, match="ref is only for method='hypervolume'"):
-            pp.select(points, 2, ref=0)
+            pp.select(points, k=2, ref=0)
         with pytest.raises(ValueError, match="directions is only for method='reference"):
-            pp.select(points, 2, "hypervolume", ref=0, directions=np.eye(3))
+            pp.select(points, k=2, method="hypervolume", ref=0, directions=np.eye(3))
         with pytest.raises(ValueError, match=r"crowding, .*, NSGA-II, .*, got 'nsga2'"):
-            pp.select(points, 2, "nsga2")
+            pp.select(points, k=2, method="nsga2")
 
     @pytest.mark.parametrize(
         ("directions", "words"),
@@ -182,21 +184,28 @@ class TestErrors:
     )
     def test_directions(self, directions, words):
         with pytest.raises(ValueError, match=words):
-            pp.select(np.ones((4, 3)), 2, "reference_directions", directions=directions)
+            pp.select(np.ones((4, 3)), k=2, method="reference_directions", directions=directions)
 
     def test_too_many_objectives_for_a_plane(self):
         with pytest.raises(ValueError, match="takes at most 1000 objectives, got 1001"):
-            pp.select(np.ones((2, 1001)), 1, "reference_directions", directions=np.ones((1, 1001)))
+            pp.select(
+                np.ones((2, 1001)),
+                k=1,
+                method="reference_directions",
+                directions=np.ones((1, 1001)),
+            )
 
     @pytest.mark.parametrize("seed", [-1, 2**63])
     def test_seeds(self, seed):
-        with pytest.raises(ValueError, match="seed must"):
-            pp.select(np.ones((2, 2)), 1, "reference_directions", directions=[[1, 1]], seed=seed)
+        with pytest.raises(ValueError, match="rng must"):
+            pp.select(
+                np.ones((2, 2)), k=1, method="reference_directions", directions=[[1, 1]], rng=seed
+            )
 
     @pytest.mark.parametrize("k", [0, 4])
     def test_k(self, k):
         with pytest.raises(ValueError, match=rf"k must be from 1 to 3, .* got {k}"):
-            pp.select(np.ones((3, 2)), k)
+            pp.select(np.ones((3, 2)), k=k)
 
 
 class TestReferenceDirections:

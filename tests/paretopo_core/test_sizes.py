@@ -7,7 +7,7 @@ import pytest
 from support.strategies import LARGE_KINDS, large_set
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 # Words of a row of bits, and where sorting takes over.
 SIZES = (33, 51, 52, 63, 64, 65, 95, 96, 97, 127, 128, 129, 255, 256, 257)
@@ -16,10 +16,8 @@ SIZES = (33, 51, 52, 63, 64, 65, 95, 96, 97, 127, 128, 129, 255, 256, 257)
 @pytest.fixture(params=pp._core.ISAS)
 def isa(request):
     """One instruction set of this machine after the other."""
-    before = pp.get_isa()
-    pp.set_isa(request.param)
-    yield request.param
-    pp.set_isa(before)
+    with pp.isa(request.param):
+        yield request.param
 
 
 def same(ours, theirs):
@@ -40,20 +38,20 @@ def test_sets_around_every_bound(isa, kind, objectives, dtype):
         maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
         for mask in (None, rng.random(points) < rng.choice([0.1, 0.5, 0.9])):
             keywords = {"maximise": maximise, "mask": mask}
-            same(pp.pareto_rank(values, **keywords), reference.pareto_rank(values, **keywords))
-            for keep_weakly in (True, False):
+            same(pp.pareto_rank(values, **keywords), definitions.pareto_rank(values, **keywords))
+            for duplicates in ("all", "first"):
                 same(
-                    pp.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
-                    reference.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
+                    pp.is_nondominated(values, duplicates=duplicates, **keywords),
+                    definitions.is_nondominated(values, duplicates=duplicates, **keywords),
                 )
             same(
                 pp.crowding_distance(values, mask=mask),
-                reference.crowding_distance(values, mask=mask),
+                definitions.crowding_distance(values, mask=mask),
             )
             keywords = {"centre": centre, "mask": mask}
             same(
-                pp.pareto_advantage(values, weights, **keywords),
-                reference.pareto_advantage(values, weights, **keywords),
+                pp.pareto_advantage(values, weights=weights, **keywords),
+                definitions.pareto_advantage(values, weights=weights, **keywords),
             )
 
 
@@ -69,7 +67,7 @@ def test_a_rank_is_one_more_than_that_of_the_last_dominator(isa, kind, objective
     for points in rng.choice(LARGER_SIZES, 2, replace=False):
         values = large_set(kind, int(points), objectives, seed=int(points)).astype(dtype)
         maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
-        dominates = reference._dominates(values, maximise)
+        dominates = definitions._dominates(values, maximise)
         ranks = pp.pareto_rank(values, maximise=maximise)
         same(ranks, np.where(dominates, ranks[:, None] + 1, 0).max(axis=0))
         same(pp.is_nondominated(values, maximise=maximise), ranks == 0)
@@ -97,13 +95,13 @@ def test_few_values_of_which_the_first_points_lack_one(isa, objectives, odd):
     maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
     for mask in (None, rng.random(400) < 0.9):
         keywords = {"maximise": maximise, "mask": mask}
-        same(pp.pareto_rank(values, **keywords), reference.pareto_rank(values, **keywords))
-        for keep_weakly in (True, False):
-            for strict in (True, False):
-                options = {**keywords, "keep_weakly": keep_weakly, "strict": strict}
+        same(pp.pareto_rank(values, **keywords), definitions.pareto_rank(values, **keywords))
+        for duplicates in ("all", "first"):
+            for dominance in ("strict", "weak"):
+                options = {**keywords, "duplicates": duplicates, "dominance": dominance}
                 same(
                     pp.is_nondominated(values, **options),
-                    reference.is_nondominated(values, **options),
+                    definitions.is_nondominated(values, **options),
                 )
 
 
@@ -114,16 +112,16 @@ def test_batches_are_their_sets(isa, groups, shape):
     values = rng.integers(0, 30, (groups, *shape)) / 7
     values[rng.random(values.shape) < 0.02] = np.nan
     same(pp.pareto_rank(values), np.array([pp.pareto_rank(one) for one in values]))
-    for keep_weakly in (True, False):
+    for duplicates in ("all", "first"):
         same(
-            pp.is_nondominated(values, keep_weakly=keep_weakly),
-            np.array([pp.is_nondominated(one, keep_weakly=keep_weakly) for one in values]),
+            pp.is_nondominated(values, duplicates=duplicates),
+            np.array([pp.is_nondominated(one, duplicates=duplicates) for one in values]),
         )
     same(pp.crowding_distance(values), np.array([pp.crowding_distance(one) for one in values]))
     weights = np.ones(shape[1])
     same(
-        pp.pareto_advantage(values, weights),
-        np.array([pp.pareto_advantage(one, weights) for one in values]),
+        pp.pareto_advantage(values, weights=weights),
+        np.array([pp.pareto_advantage(one, weights=weights) for one in values]),
     )
 
 
@@ -174,11 +172,11 @@ def test_numbers_of_any_spread_are_sorted(isa, points):
 def test_presorting_does_not_depend_on_the_instruction_set(each_isa, points):
     for column in columns_to_sort(points):
         values = np.stack([column, np.roll(-column, points // 3)], axis=1)
-        each_isa(partial(pp.is_nondominated, values, keep_weakly=False))
+        each_isa(partial(pp.is_nondominated, values, duplicates="first"))
         each_isa(partial(pp.crowding_distance, values, ranks=np.zeros(points, np.int32)))
         if column.max() > 1e100:
             continue  # sides are scaled then, and gradients found point by point
-        for volume in (pp.hypervolume, pp.hv_contributions, pp.hypervolume_gradient):
+        for volume in (pp.hypervolume, pp.hypervolume_contributions, pp.hypervolume_gradient):
             each_isa(partial(volume, values, values.min(axis=0) - 1))
 
 
@@ -212,19 +210,23 @@ def test_padding_changes_nothing(isa, shape, share, dtype):
     weights = rng.random(shape[-1])
     maximise = [m != 1 for m in range(shape[-1])]
     ranks = pp.pareto_rank(hidden, maximise=maximise, mask=mask)
-    chosen = pp.is_nondominated(hidden, maximise=maximise, keep_weakly=False, mask=mask)
-    advantages, own_ranks = pp.pareto_advantage(hidden, weights, mask=mask, return_ranks=True)
+    chosen = pp.is_nondominated(hidden, maximise=maximise, duplicates="first", mask=mask)
+    advantages, own_ranks = pp.pareto_advantage(
+        hidden, weights=weights, mask=mask, return_ranks=True
+    )
     volumes = pp.hypervolume(hidden, 0.1, mask=mask)
-    parts = pp.hv_contributions(hidden, 0.1, mask=mask)
+    parts = pp.hypervolume_contributions(hidden, 0.1, mask=mask)
     for g in range(shape[0]):
         unpadded = values[g][mask[g]]
         there = mask[g]
         same(ranks[g][there], pp.pareto_rank(unpadded, maximise=maximise))
-        same(chosen[g][there], pp.is_nondominated(unpadded, maximise=maximise, keep_weakly=False))
-        same(advantages[g][there], pp.pareto_advantage(unpadded, weights))
+        same(chosen[g][there], pp.is_nondominated(unpadded, maximise=maximise, duplicates="first"))
+        same(advantages[g][there], pp.pareto_advantage(unpadded, weights=weights))
         same(own_ranks[g][there], pp.pareto_rank(unpadded))
         assert volumes[g] == pytest.approx(float(pp.hypervolume(unpadded, 0.1)), rel=1e-12)
-        np.testing.assert_allclose(parts[g][there], pp.hv_contributions(unpadded, 0.1), rtol=1e-9)
+        np.testing.assert_allclose(
+            parts[g][there], pp.hypervolume_contributions(unpadded, 0.1), rtol=1e-9
+        )
     assert (ranks[~mask] == -1).all()
     assert (own_ranks[~mask] == -1).all()
     assert not chosen[~mask].any()
@@ -263,7 +265,7 @@ def test_the_filter_of_large_sets_keeps_rank_0(isa, objectives, dtype):
             keywords = {"maximise": maximise, "mask": mask}
             ranks = pp.pareto_rank(values, **keywords)
             same(pp.is_nondominated(values, **keywords), ranks == 0)
-            first = pp.is_nondominated(values, keep_weakly=False, **keywords)
+            first = pp.is_nondominated(values, duplicates="first", **keywords)
             seen = set()
             for i in np.flatnonzero(ranks == 0):
                 key = tuple("nan" if np.isnan(x) else float(x) + 0.0 for x in values[i])

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 sets = arrays(
     np.float64,
@@ -23,17 +23,17 @@ def test_golden_values():
     points = [[1.0, 0.5], [0.4, 0.6]]
     expected = {1.0: 0.306700, 0.3: 0.367671, 0.1: 0.268276}
     for sigma, value in expected.items():
-        dominance = pp.stochastic_dominance(points, sigma)
+        dominance = pp.stochastic_dominance(points, sigma=sigma)
         assert dominance[0, 1] == pytest.approx(value, abs=5e-7)
 
 
 def test_limits_of_small_noise():
     points = np.array([[1, 1], [1, 1], [1, 1], [0, 1], [1, 0.5]], dtype=float)
     np.testing.assert_allclose(
-        pp.stochastic_pareto_rank(points, 1e-4), [1.5, 1.5, 1.5, 2.5, 2.5], atol=1e-9
+        pp.stochastic_pareto_rank(points, sigma=1e-4), [1.5, 1.5, 1.5, 2.5, 2.5], atol=1e-9
     )
     np.testing.assert_allclose(
-        pp.stochastic_pareto_rank(points, 1e-4, margin=1e-2), [1, 1, 1, 4, 4], atol=1e-9
+        pp.stochastic_pareto_rank(points, sigma=1e-4, margin=1e-2), [1, 1, 1, 4, 4], atol=1e-9
     )
     assert (pp.pareto_rank(points) + 1).tolist() == [1, 1, 1, 2, 2]  # not the same thing
 
@@ -41,28 +41,32 @@ def test_limits_of_small_noise():
 def test_the_closed_form_is_the_probability():
     points = np.array([[1.0, 0.5], [0.4, 0.6], [0.2, 0.9]])
     draws = 40_000
-    sampled = reference.stochastic_dominance(points, 0.5, draws, seed=0)
-    exact = pp.stochastic_dominance(points, 0.5)
+    sampled = definitions.stochastic_dominance(points, 0.5, draws, seed=0)
+    exact = pp.stochastic_dominance(points, sigma=0.5)
     assert (np.abs(sampled - exact) < 5 * np.sqrt(exact * (1 - exact) / draws) + 1e-12).all()
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.3])
 def test_a_large_set_has_the_values_of_its_pairs(margin):
     points = np.random.default_rng(1).random((2, 700, 3))  # compared in parts
-    whole = pp.stochastic_dominance(points, 0.5, margin)
+    whole = pp.stochastic_dominance(points, sigma=0.5, margin=margin)
     tensor = pytest.importorskip("torch").tensor(points, requires_grad=True)
-    np.testing.assert_allclose(pp.stochastic_dominance(tensor, 0.5, margin).detach(), whole, 1e-12)
+    np.testing.assert_allclose(
+        pp.stochastic_dominance(tensor, sigma=0.5, margin=margin).detach(), whole, 1e-12
+    )
     rows = np.arange(0, 700, 100)
-    few = pp.stochastic_dominance(points[:, rows], 0.5, margin)
+    few = pp.stochastic_dominance(points[:, rows], sigma=0.5, margin=margin)
     np.testing.assert_array_equal(whole[:, rows[:, None], rows], few)
-    np.testing.assert_array_equal(pp.stochastic_pareto_rank(points, 0.5, margin), 1 + whole.sum(-2))
+    np.testing.assert_array_equal(
+        pp.stochastic_pareto_rank(points, sigma=0.5, margin=margin), 1 + whole.sum(-2)
+    )
 
 
 def test_strict_order_for_every_noise():
     rng = np.random.default_rng(0)
     for sigma in (0.1, 1.0, 10.0):
         points = rng.integers(0, 3, (500, 8, 2)).astype(float)
-        ranks = pp.stochastic_pareto_rank(points, sigma)
+        ranks = pp.stochastic_pareto_rank(points, sigma=sigma)
         dominates = (points[:, :, None] >= points[:, None]).all(-1)
         dominates &= (points[:, :, None] > points[:, None]).any(-1)
         assert (ranks[:, :, None] < ranks[:, None])[dominates].all()
@@ -71,10 +75,10 @@ def test_strict_order_for_every_noise():
 @given(points=sets, sigma=st.floats(0.05, 5), margin=st.sampled_from([0.0, 0.3]))
 def test_torch_agrees_and_keeps_the_dtype(points, sigma, margin):
     torch = pytest.importorskip("torch")
-    ours = pp.stochastic_pareto_rank(points, sigma, margin)
-    theirs = pp.stochastic_pareto_rank(torch.from_numpy(points), sigma, margin)
+    ours = pp.stochastic_pareto_rank(points, sigma=sigma, margin=margin)
+    theirs = pp.stochastic_pareto_rank(torch.from_numpy(points), sigma=sigma, margin=margin)
     np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-12, atol=1e-12)
-    single = pp.stochastic_pareto_rank(torch.from_numpy(points).float(), sigma, margin)
+    single = pp.stochastic_pareto_rank(torch.from_numpy(points).float(), sigma=sigma, margin=margin)
     assert single.dtype == torch.float32
 
 
@@ -82,34 +86,39 @@ def test_torch_agrees_and_keeps_the_dtype(points, sigma, margin):
 def test_gradients(margin):
     torch = pytest.importorskip("torch")
     points = torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: pp.stochastic_pareto_rank(x, 0.7, margin), (points,))
+    assert torch.autograd.gradcheck(
+        lambda x: pp.stochastic_pareto_rank(x, sigma=0.7, margin=margin), (points,)
+    )
 
 
 def test_extremes_do_not_overflow():
     points = np.array([[1e308, -1e308], [-1e308, 1e308]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert pp.stochastic_dominance(points, 1e-3).tolist() == [[0.0, 0.0], [0.0, 0.0]]
-        assert pp.stochastic_dominance([[1.0], [0.0]], 1e-320).tolist() == [[0.0, 1.0], [0.0, 0.0]]
+        assert pp.stochastic_dominance(points, sigma=1e-3).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert pp.stochastic_dominance([[1.0], [0.0]], sigma=1e-320).tolist() == [
+            [0.0, 1.0],
+            [0.0, 0.0],
+        ]
 
 
 def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="sigma must be finite and above 0, got 0"):
-        pp.stochastic_dominance([[1.0]], 0)
+        pp.stochastic_dominance([[1.0]], sigma=0)
     with pytest.raises(ValueError, match="sigma must be finite and above 0, got nan"):
-        pp.stochastic_pareto_rank([[1.0]], float("nan"))
+        pp.stochastic_pareto_rank([[1.0]], sigma=float("nan"))
     with pytest.raises(ValueError, match="margin must be finite and 0 or more, got -1"):
-        pp.stochastic_dominance([[1.0]], 1.0, margin=-1)
+        pp.stochastic_dominance([[1.0]], sigma=1.0, margin=-1)
     with pytest.raises(ValueError, match=r"points must have shape .* got \(3,\)"):
-        pp.stochastic_dominance([1.0, 2.0, 3.0], 1.0)
+        pp.stochastic_dominance([1.0, 2.0, 3.0], sigma=1.0)
     for bad in (np.nan, np.inf, -np.inf):
         with pytest.raises(ValueError, match="points must be finite, got NaN or infinity"):
-            pp.stochastic_dominance([[bad, 0.0], [0.0, 0.0]], 1.0)
+            pp.stochastic_dominance([[bad, 0.0], [0.0, 0.0]], sigma=1.0)
 
 
 def test_tensors_without_exact_values_are_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match=r"dense tensor, got layout torch\.sparse_coo"):
-        pp.stochastic_pareto_rank(torch.ones(2, 2).to_sparse(), 0.3)
+        pp.stochastic_pareto_rank(torch.ones(2, 2).to_sparse(), sigma=0.3)
     with pytest.raises(ValueError, match="which float64 cannot hold exactly"):
-        pp.stochastic_pareto_rank(torch.full((2, 2), 2**53 + 1), 0.3)
+        pp.stochastic_pareto_rank(torch.full((2, 2), 2**53 + 1), sigma=0.3)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import _core, definitions
 
 METHODS = ("greedy", "greedy_removal", "exact")
 
@@ -35,10 +35,10 @@ def test_they_are_their_definitions(method):
         k = data.draw(st.integers(1, points.shape[-2]))
         ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)
         keywords = {"method": method, "maximise": maximise, "mask": mask}
-        ours = pp.hypervolume_subset(points, k, ref, **keywords)
+        ours = pp.hypervolume_subset(points, ref, k=k, **keywords)
         assert ours.dtype == np.int64
         np.testing.assert_array_equal(
-            ours, reference.hypervolume_subset(points, k, ref, **keywords)
+            ours, definitions.hypervolume_subset(points, ref, k=k, **keywords)
         )
 
     check()
@@ -54,8 +54,8 @@ def test_exact_is_the_best_of_all_subsets(batch, data):
     k = data.draw(st.integers(1, points.shape[-2]))
     ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)
     keywords = {"maximise": maximise}
-    ours = pp.hypervolume_subset(points, k, ref, method="exact", mask=mask, **keywords)
-    best = reference.hypervolume_subset(points, k, ref, method="exact", mask=mask, **keywords)
+    ours = pp.hypervolume_subset(points, ref, k=k, method="exact", mask=mask, **keywords)
+    best = definitions.hypervolume_subset(points, ref, k=k, method="exact", mask=mask, **keywords)
     np.testing.assert_array_equal(
         volumes_of(points, ours, ref, **keywords), volumes_of(points, best, ref, **keywords)
     )
@@ -77,9 +77,9 @@ def test_greedy_by_recomputation(kind, objectives):
             for i in range(40)
         ]
         chosen.append(int(np.argmax(gains)))
-    np.testing.assert_array_equal(pp.hypervolume_subset(points, 15, -0.1), chosen)
+    np.testing.assert_array_equal(pp.hypervolume_subset(points, -0.1, k=15), chosen)
     for k in (1, 7):  # the first ones are the answer to fewer
-        np.testing.assert_array_equal(pp.hypervolume_subset(points, k, -0.1), chosen[:k])
+        np.testing.assert_array_equal(pp.hypervolume_subset(points, -0.1, k=k), chosen[:k])
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
@@ -89,9 +89,9 @@ def test_removal_by_recomputation(kind, objectives):
     left = np.arange(40)
     while len(left) > 3:
         if len(left) in (35, 20, 9):
-            ours = pp.hypervolume_subset(points, len(left), -0.1, method="greedy_removal")
+            ours = pp.hypervolume_subset(points, -0.1, k=len(left), method="greedy_removal")
             np.testing.assert_array_equal(ours, left)
-        losses = pp.hv_contributions(points[left], -0.1)
+        losses = pp.hypervolume_contributions(points[left], -0.1)
         least = np.flatnonzero(losses == losses.min())[-1]
         left = np.delete(left, least)
 
@@ -104,7 +104,7 @@ def test_exact_against_the_simple_programme():
         x, y = front[np.argsort(front[:, 0])].T
         best = x * y
         for k in range(1, 20):
-            chosen = pp.hypervolume_subset(points, k, 0, method="exact")
+            chosen = pp.hypervolume_subset(points, 0, k=k, method="exact")
             assert len(set(chosen.tolist())) == k
             volume = volumes_of(points, chosen, 0)
             assert volume == pytest.approx(best.max(), rel=1e-12)
@@ -120,15 +120,15 @@ def test_exact_against_the_simple_programme():
 def test_equal_points_and_those_without_volume(method):
     call = pp.hypervolume_subset
     equal = np.ones((5, 2))
-    assert sorted(call(equal, 3, 0, method=method)) == [0, 1, 2]
-    assert sorted(call(equal, 3, 5, method=method)) == [0, 1, 2]  # no point is above that
+    assert sorted(call(equal, 0, k=3, method=method)) == [0, 1, 2]
+    assert sorted(call(equal, 5, k=3, method=method)) == [0, 1, 2]  # no point is above that
     points = [[0, 0], [3, 3], [-5, 9], [3, 3], [1, 4], [-np.inf, 3]]
-    assert sorted(call(points, 2, 0, method=method)) == [1, 4]
-    assert sorted(call(points, 4, 0, method=method)) == [0, 1, 2, 4]
-    assert sorted(call(points, 6, 0, method=method)) == [0, 1, 2, 3, 4, 5]
+    assert sorted(call(points, 0, k=2, method=method)) == [1, 4]
+    assert sorted(call(points, 0, k=4, method=method)) == [0, 1, 2, 4]
+    assert sorted(call(points, 0, k=6, method=method)) == [0, 1, 2, 3, 4, 5]
     mask = [False, True, True, True, False, True]
-    assert call(points, 6, 0, method=method, mask=mask).tolist() == [1, 2, 3, 5, -1, -1]
-    without_points = call(np.ones((2, 3, 2)), 2, 0, method=method, mask=np.zeros((2, 3), bool))
+    assert call(points, 0, k=6, method=method, mask=mask).tolist() == [1, 2, 3, 5, -1, -1]
+    without_points = call(np.ones((2, 3, 2)), 0, k=2, method=method, mask=np.zeros((2, 3), bool))
     assert without_points.tolist() == [[-1, -1], [-1, -1]]
 
 
@@ -137,8 +137,8 @@ def test_equal_points_and_those_without_volume(method):
 def test_any_scale(method, factor):
     points = large_set("sphere", 30, 2)
     np.testing.assert_array_equal(
-        pp.hypervolume_subset(points * factor, 7, 0, method=method),
-        pp.hypervolume_subset(points, 7, 0, method=method),
+        pp.hypervolume_subset(points * factor, 0, k=7, method=method),
+        pp.hypervolume_subset(points, 0, k=7, method=method),
     )
 
 
@@ -148,14 +148,14 @@ class TestErrors:
         with pytest.raises(
             ValueError, match=rf"k must be from 1 to 3, the points of a set, got {k}"
         ):
-            pp.hypervolume_subset(np.ones((3, 2)), k, 0)
+            pp.hypervolume_subset(np.ones((3, 2)), 0, k=k)
 
     def test_sets_without_points(self):
         points, match = np.empty((2, 0, 2)), r"k must be .* 1, as the sets have no points, got 0"
         for choose in (
-            lambda: pp.hypervolume_subset(points, 0, 0),
-            lambda: pp.select(points, 0),
-            lambda: pp.expected_hypervolume(points, 0, 0),
+            lambda: pp.hypervolume_subset(points, 0, k=0),
+            lambda: pp.select(points, k=0),
+            lambda: pp.expected_hypervolume(points, 0, k=0),
             lambda: pp.hypervolume_advantage(points, 0, k=0),
         ):
             with pytest.raises(ValueError, match=match):
@@ -165,11 +165,11 @@ class TestErrors:
     def test_unknown_methods(self, method):
         words = "method must be one of greedy, greedy_removal, exact, got "
         with pytest.raises(ValueError, match=words + re.escape(repr(method))):
-            pp.hypervolume_subset(np.ones((3, 2)), 1, 0, method=method)
+            pp.hypervolume_subset(np.ones((3, 2)), 0, k=1, method=method)
 
     def test_exact_subsets_of_three_objectives(self):
         with pytest.raises(ValueError, match=r"'exact' takes 1 or 2 objectives, got 3: .*NP-hard"):
-            pp.hypervolume_subset(np.ones((4, 3)), 2, 0, method="exact")
+            pp.hypervolume_subset(np.ones((4, 3)), 0, k=2, method="exact")
         exact = _core.SUBSET_METHODS.index("exact")
         assert _core.hypervolume_subset.call(np.ones((4, 3)), True, None, 0, 2, exact) is None
 
@@ -177,6 +177,8 @@ class TestErrors:
         points = np.linspace(1, 2, 100_000)
         points = np.stack([points, points[::-1]], axis=1)
         with pytest.raises(MemoryError, match="the best 50000 of 100000 points would take more"):
-            pp.hypervolume_subset(points, 50_000, 0, method="exact")
+            pp.hypervolume_subset(points, 0, k=50_000, method="exact")
         with pytest.raises(MemoryError):
-            pp.hypervolume_subset(points, 50_000, np.zeros(2), method="exact", maximise=[True] * 2)
+            pp.hypervolume_subset(
+                points, np.zeros(2), k=50_000, method="exact", maximise=[True] * 2
+            )

@@ -60,11 +60,11 @@ def test_threads_share_one_large_set(threads, kind):
     def compute():
         return {
             "filter": pp.is_nondominated(points),
-            "one of equal points": pp.is_nondominated(points, keep_weakly=False),
+            "one of equal points": pp.is_nondominated(points, duplicates="first"),
             "some points": pp.is_nondominated(points, maximise=[False, True], mask=mask),
-            "strict": pp.is_nondominated(points, strict=True, mask=mask),
+            "strict": pp.is_nondominated(points, dominance="strict", mask=mask),
             "strict, one of equal points": pp.is_nondominated(
-                points, maximise=[False, True], keep_weakly=False, strict=True
+                points, maximise=[False, True], duplicates="first", dominance="strict"
             ),
             "ranks": pp.pareto_rank(points, maximise=[False, True], mask=mask),
             "volume": pp.hypervolume(np.nan_to_num(points), -1.0, mask=mask),
@@ -77,7 +77,7 @@ def test_threads_share_one_large_set(threads, kind):
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
     np.testing.assert_array_equal(found["some points"], found["ranks"] == 0)
-    ranks = pp.pareto_rank(points, strict=True, n_below=1, mask=mask)
+    ranks = pp.pareto_rank(points, dominance="strict", n_below=1, mask=mask)
     np.testing.assert_array_equal(found["strict"], ranks == 0)
 
 
@@ -92,7 +92,7 @@ def blocked():
         found[task.name] = int((task / "status").read_text().split("SigBlk:")[1].split()[0], 16)
     return found
 
-pp.set_num_threads(4)
+pp.threads(4)
 before = blocked()
 pp.hypervolume(np.random.default_rng(0).random((5000, 24, 3)), 0)
 started = [mask for name, mask in blocked().items() if name not in before]

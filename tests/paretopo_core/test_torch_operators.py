@@ -19,9 +19,15 @@ BOXES = [torch.from_numpy(each) for each in pp.nondominated_boxes(np.eye(3) / 2 
 OPERATIONS = calls(
     (
         *("pareto_rank", "is_nondominated, one of equals", "crowding_distance", "hypervolume"),
-        *("hypervolume_gradient", "hv_contributions", "expected_hypervolume"),
+        *("hypervolume_gradient", "hypervolume_contributions", "expected_hypervolume"),
         *("uncrowded_contributions", "hypervolume_subset", "select, hypervolume"),
-        *("nondominated_boxes", "dominated_boxes", "igd", "epsilon_additive", "r2"),
+        *(
+            "nondominated_boxes",
+            "dominated_boxes",
+            "inverted_generational_distance",
+            "epsilon_additive",
+            "r2_indicator",
+        ),
         *("hypervolume_approx", "hypervolume_advantage"),
     ),
     ref=0.1,
@@ -30,12 +36,14 @@ OPERATIONS = calls(
         x, maximise=[True, False, True], mask=mask
     ),
     "pareto_advantage": lambda x, mask: pp.pareto_advantage(
-        x, [0.5, 0.3, 0.2], centre="std", mask=mask
+        x, weights=[0.5, 0.3, 0.2], centre="std", mask=mask
     ),
     "hypervolume, point": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
-    "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(BOXES, x, mask=mask),
+    "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(
+        x, boxes=BOXES, mask=mask
+    ),
     "expected_hypervolume_improvement": lambda x, mask: pp.expected_hypervolume_improvement(
-        BOXES, x, [0.5, 0.1, 0.3], mask=mask
+        x, [0.5, 0.1, 0.3], boxes=BOXES, mask=mask
     ),
 }
 SENSES = {
@@ -48,25 +56,29 @@ TABLE = {name: CALLS[name].run for name in CALLS if name != "crowding_distance, 
     "crowding_distance, ranks": lambda x, ref, maximise: pp.crowding_distance(
         x, ranks=torch.zeros(x.shape[:-1], dtype=torch.int64), maximise=maximise
     ),
-    "hv_contributions_approx": lambda x, ref, maximise: pp.hv_contributions_approx(
-        x, ref, samples=32, maximise=maximise
-    ),
+    "hypervolume_contributions_approx": lambda x,
+    ref,
+    maximise: pp.hypervolume_contributions_approx(x, ref, samples=32, maximise=maximise, rng=0),
     "is_nondominated, violation": lambda x, ref, maximise: pp.is_nondominated(
         x, violation=x[..., 0] - 0.5, maximise=maximise
     ),
-    "pareto_advantage": lambda x, ref, maximise: pp.pareto_advantage(x, np.array([0.5, 0.2])),
-    "stochastic_dominance": lambda x, ref, maximise: pp.stochastic_dominance(x, 0.1, 0.2),
+    "pareto_advantage": lambda x, ref, maximise: pp.pareto_advantage(
+        x, weights=np.array([0.5, 0.2])
+    ),
+    "stochastic_dominance": lambda x, ref, maximise: pp.stochastic_dominance(
+        x, sigma=0.1, margin=0.2
+    ),
     "hypervolume_improvement, arrays": lambda x, ref, maximise: pp.hypervolume_improvement(
-        (np.zeros((1, 2)), np.ones((1, 2))), x, maximise=maximise
+        x, boxes=(np.zeros((1, 2)), np.ones((1, 2))), maximise=maximise
     ),
     "expected_hypervolume_improvement, arrays": lambda x, ref, maximise: (
         pp.expected_hypervolume_improvement(
-            (np.zeros((1, 2)), np.ones((1, 2))), x, np.array([0.5, 0.1]), maximise=maximise
+            x, np.array([0.5, 0.1]), boxes=(np.zeros((1, 2)), np.ones((1, 2))), maximise=maximise
         )
     ),
 }
 UNTRACED = {
-    "eaf": lambda x, **more: pp.eaf(x, [0, 1, 1, 0], **more),
+    "attainment_surfaces": lambda x, **more: pp.attainment_surfaces(x, [0, 1, 1, 0], **more),
     "hypervolume_hessian": lambda x, **more: pp.hypervolume_hessian(x, 0, **more),
     "is_nondominated with duplicate_tolerance=": lambda x, **more: pp.is_nondominated(
         x, duplicate_tolerance=0.1, **more
@@ -96,7 +108,9 @@ class Wrapped(torch.nn.Module):
         self.forward = run
 
 
-SHARED = dict.fromkeys(("igd", "epsilon_additive"), "indicator")  # several functions, one operator
+SHARED = dict.fromkeys(
+    ("inverted_generational_distance", "epsilon_additive"), "indicator"
+)  # several functions, one operator
 
 
 def points(dtype="float32", shape=(4, 6, 3)):
@@ -193,18 +207,18 @@ def test_senses_are_read_when_the_graph_runs():
             compiled(x, wrong)
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_ranks_of_the_first_points_compile_once(strict):
+@pytest.mark.parametrize("dominance", ["weak", "strict"])
+def test_ranks_of_the_first_points_compile_once(dominance):
     counter = torch._dynamo.testing.CompileCounter()
     compiled = torch.compile(
-        lambda x, n: pp.pareto_rank(x, n_below=n, strict=strict),
+        lambda x, n: pp.pareto_rank(x, n_below=n, dominance=dominance),
         backend=counter,
         fullgraph=True,
         dynamic=True,
     )
     for count, n in ((9, 3), (10, 4), (11, 5), (40, 7), (12, 3)):
         x = points(shape=(4, count, 3))
-        assert compiled(x, n).equal(pp.pareto_rank(x, n_below=n, strict=strict))
+        assert compiled(x, n).equal(pp.pareto_rank(x, n_below=n, dominance=dominance))
     assert counter.frame_count <= 2  # one before, and one after the first import for tensors
 
 
@@ -250,7 +264,7 @@ def test_composed_functions_compute_in_the_dtype_of_the_core(dtype, form):
 @pytest.mark.parametrize("name", [*COMPOSED, "stochastic_pareto_rank", "violation", "ideal"])
 def test_traced_integers_that_float64_cannot_hold_are_refused(name, form):
     run = COMPOSED | {
-        "stochastic_pareto_rank": lambda x: pp.stochastic_pareto_rank(x, 0.3),
+        "stochastic_pareto_rank": lambda x: pp.stochastic_pareto_rank(x, sigma=0.3),
         "violation": lambda x: pp.is_nondominated(x * 0.0, violation=x),
         "ideal": lambda x: pp.normalise(x * 0.0, ideal=x[0]),
     }
@@ -261,7 +275,7 @@ def test_traced_integers_that_float64_cannot_hold_are_refused(name, form):
 
 def test_advantages_and_ranks_come_together():
     def step(x):
-        return pp.pareto_advantage(x, torch.tensor([0.5, 0.3, 0.2]), return_ranks=True)
+        return pp.pareto_advantage(x, weights=torch.tensor([0.5, 0.3, 0.2]), return_ranks=True)
 
     compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
     for ours, theirs in zip(compiled(points()), step(points()), strict=True):
@@ -294,7 +308,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         "pareto_advantage": (over, rows, 0.5, 1),
         "hypervolume": (over, vector),
         "hypervolume_gradient": (None, vector, over),
-        "hv_contributions": (None, vector, True),
+        "hypervolume_contributions": (None, vector, True),
         "expected_hypervolume": (over, vector, 2),
         "hypervolume_advantage": (over, rows, 2, 4),
         "nondominated_boxes": (over, vector),
@@ -308,10 +322,10 @@ def test_the_operators_keep_torchs_rules(dtype):
         "expected_hypervolume_improvement": (None, *boxes, weights),
         "expected_hypervolume_improvement_gradient": (None, *boxes, None),
         "indicator": (over, boxes[0].clamp(-9, 9), 3, 1.0, None),
-        "r2": (over, vector, torch.eye(3), None),
+        "r2_indicator": (over, vector, torch.eye(3), None),
         "hypervolume_approx": (over, vector, 32, 0),
         "exact_values": (None, "points"),
-        "hv_contributions_approx": (over, vector, 32, 0),
+        "hypervolume_contributions_approx": (over, vector, 32, 0),
     }
     import_module("paretopo_core._torch_operators")
     operators = {each.core.name: each.operator for each in OPERATIONS_OF_THE_CORE}
@@ -343,8 +357,8 @@ def test_compiled_forward_derivatives_are_not_lost():
 
 def test_smooth_ranks_compile():
     compiled = torch.compile(
-        lambda x: pp.stochastic_pareto_rank(x, 0.3), backend="aot_eager", fullgraph=True
+        lambda x: pp.stochastic_pareto_rank(x, sigma=0.3), backend="aot_eager", fullgraph=True
     )
     x = points("float64")
-    torch.testing.assert_close(compiled(x), pp.stochastic_pareto_rank(x, 0.3))
-    np.testing.assert_allclose(compiled(x).numpy(), pp.stochastic_pareto_rank(x.numpy(), 0.3))
+    torch.testing.assert_close(compiled(x), pp.stochastic_pareto_rank(x, sigma=0.3))
+    np.testing.assert_allclose(compiled(x).numpy(), pp.stochastic_pareto_rank(x.numpy(), sigma=0.3))

@@ -25,10 +25,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, of prototypes 
 OPERATIONS = calls(
     (
         *("pareto_rank", "is_nondominated", "crowding_distance", "hypervolume"),
-        *("hypervolume_gradient", "hv_contributions", "pareto_advantage"),
+        *("hypervolume_gradient", "hypervolume_contributions", "pareto_advantage"),
     )
 ) | {  # of sets of one point, too
-    "expected_hypervolume": lambda x: pp.expected_hypervolume(x, -0.1, 1),
+    "expected_hypervolume": lambda x: pp.expected_hypervolume(x, -0.1, k=1),
     "hypervolume_advantage": lambda x: pp.hypervolume_advantage(x, -0.1, k=1),
 }
 

@@ -19,11 +19,11 @@ forward_ad = torch.autograd.forward_ad
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
 
 BOXES = pp.nondominated_boxes(np.eye(3) / 2 + 0.2, 0.1)
-TWICE = ("hypervolume", "hypervolume_gradient", "hv_contributions")
+TWICE = ("hypervolume", "hypervolume_gradient", "hypervolume_contributions")
 MEASURES = calls((*TWICE, "expected_hypervolume", "uncrowded_contributions"), ref=0.1) | {
-    "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(BOXES, x, **more),
+    "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(x, boxes=BOXES, **more),
     "expected_hypervolume_improvement": lambda x, **more: pp.expected_hypervolume_improvement(
-        BOXES, x, 0.5, **more
+        x, 0.5, boxes=BOXES, **more
     ),
 }
 ONCE = [name for name in MEASURES if name not in TWICE]
@@ -31,7 +31,12 @@ WHOLE = calls(("pareto_rank", "is_nondominated"))
 CHOICES = calls(("hypervolume_subset", "select, directions"), ref=0.1)
 REFUSING = calls(
     (
-        *("igd", "r2", "crowding_distance", "hypervolume_approx"),
+        *(
+            "inverted_generational_distance",
+            "r2_indicator",
+            "crowding_distance",
+            "hypervolume_approx",
+        ),
         *("pareto_advantage", "hypervolume_advantage"),
     ),
     ref=0.1,
@@ -122,9 +127,9 @@ class TestClasses:
         for given in (points(), points().numpy()):
             for call in (
                 lambda x: pp.hypervolume(x, gone),
-                lambda x: pp.hv_contributions(x, gone),
-                lambda x: pp.expected_hypervolume(x, freed(torch.zeros(4, 3)), 2),
-                lambda x: pp.pareto_advantage(x, gone),
+                lambda x: pp.hypervolume_contributions(x, gone),
+                lambda x: pp.expected_hypervolume(x, freed(torch.zeros(4, 3)), k=2),
+                lambda x: pp.pareto_advantage(x, weights=gone),
             ):
                 with pytest.raises(
                     TypeError, match=r"(ref|weights|maximise) (is a Tensor|must be)"
@@ -189,15 +194,17 @@ class TestTransformations:
 
     def test_vmap_over_references_and_weights(self):
         x, refs = points((3, 4, 6, 3)), torch.rand(3, 3) / 4
-        for measure in (pp.hypervolume, pp.hv_contributions, pp.hypervolume_gradient):
+        for measure in (pp.hypervolume, pp.hypervolume_contributions, pp.hypervolume_gradient):
             expected = torch.stack([measure(x[i], refs[i]) for i in range(3)])
             torch.testing.assert_close(torch.vmap(measure)(x, refs), expected)
             numbers = torch.vmap(lambda r, f=measure: f(x[0], r))(refs[:, 0])
             torch.testing.assert_close(
                 numbers, torch.stack([measure(x[0], float(r)) for r in refs[:, 0]])
             )
-        expected = torch.stack([pp.pareto_advantage(x[i], refs[i]) for i in range(3)])
-        torch.testing.assert_close(torch.vmap(pp.pareto_advantage)(x, refs), expected)
+        expected = torch.stack([pp.pareto_advantage(x[i], weights=refs[i]) for i in range(3)])
+        torch.testing.assert_close(
+            torch.vmap(lambda y, w: pp.pareto_advantage(y, weights=w))(x, refs), expected
+        )
 
     def test_traces_record_the_operation(self, operation):
         from torch.fx.experimental.proxy_tensor import make_fx
@@ -257,7 +264,7 @@ class TestTransformations:
     @pytest.mark.parametrize("name", REFUSING)
     def test_missing_derivatives_raise(self, name):
         refusing, x = REFUSING[name], points()
-        operator = "indicator" if name == "igd" else name
+        operator = "indicator" if name == "inverted_generational_distance" else name
         result = refusing(x.clone().requires_grad_())
         torch.testing.assert_close(result.detach(), refusing(x), rtol=0, atol=0)
         for ask in (
@@ -289,9 +296,9 @@ class TestTransformations:
     def test_weights_that_require_grad_are_refused(self):
         weights = torch.ones(3, requires_grad=True)
         with pytest.raises(NotImplementedError, match="pareto_advantage has no derivative"):
-            pp.pareto_advantage(points(), weights).sum().backward()
+            pp.pareto_advantage(points(), weights=weights).sum().backward()
         with pytest.raises(TypeError, match=r"weights requires a gradient.*weights\.detach\(\)"):
-            pp.pareto_advantage(points().numpy(), weights)
+            pp.pareto_advantage(points().numpy(), weights=weights)
         with pytest.raises(TypeError, match=r"ref requires a gradient"):
             pp.hypervolume(points().numpy(), weights)
         with pytest.raises(TypeError, match=r"point requires a gradient"):
@@ -301,13 +308,15 @@ class TestTransformations:
     def test_smooth_ranks(self, transformed):
         x = points()
         torch.testing.assert_close(
-            transformed(lambda y: pp.stochastic_pareto_rank(y, 0.3))(x),
-            pp.stochastic_pareto_rank(x, 0.3),
+            transformed(lambda y: pp.stochastic_pareto_rank(y, sigma=0.3))(x),
+            pp.stochastic_pareto_rank(x, sigma=0.3),
         )
 
 
 class TestSlopesInTheReference:
-    @pytest.mark.parametrize("name", ["hypervolume", "hv_contributions", "expected_hypervolume"])
+    @pytest.mark.parametrize(
+        "name", ["hypervolume", "hypervolume_contributions", "expected_hypervolume"]
+    )
     @pytest.mark.parametrize("per_group", [False, True])
     @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
     def test_gradcheck(self, name, per_group, objectives):
@@ -319,8 +328,8 @@ class TestSlopesInTheReference:
         keep = torch.tensor([[True] * 5, [True, False, True, True, False]])
         measure = {
             "hypervolume": pp.hypervolume,
-            "hv_contributions": pp.hv_contributions,
-            "expected_hypervolume": lambda y, r, **more: pp.expected_hypervolume(y, r, 3, **more),
+            "hypervolume_contributions": pp.hypervolume_contributions,
+            "expected_hypervolume": lambda y, r, **more: pp.expected_hypervolume(y, r, k=3, **more),
         }[name]
 
         def measured(y, r):
@@ -331,7 +340,7 @@ class TestSlopesInTheReference:
     def test_dominated_points_may_take_from_others(self):
         x = points((2, 6, 2)).requires_grad_()
         assert torch.autograd.gradcheck(
-            lambda y: pp.hv_contributions(y, -0.1, ignore_dominated=False), (x,)
+            lambda y: pp.hypervolume_contributions(y, -0.1, ignore_dominated=False), (x,)
         )
 
     def test_a_reference_made_from_the_points(self):

@@ -109,7 +109,7 @@ def test_programs_name_every_public_function():
         (FOLDER / name).read_text(encoding="utf-8") for name in ("arrays.py", "uncalled.py")
     )
     missing = {name for name in pp.__all__ if f"pp.{name}" not in text}
-    assert missing == {"HypervolumeEstimate", "SenseWarning", "__version__", "plot_front"}
+    assert missing == {"SenseWarning", "__version__", "plot_front"}
 
 
 def test_no_public_result_is_any(stub):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import definitions
 
 
 @given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=3), data=st.data())
@@ -18,7 +18,7 @@ def test_they_are_their_definition(batch, data):
     ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -1.0, 1.0)
     np.testing.assert_allclose(
         pp.uncrowded_contributions(points, ref, **keywords),
-        reference.uncrowded_contributions(points, ref, **keywords),
+        definitions.uncrowded_contributions(points, ref, **keywords),
         rtol=1e-12,
     )
 
@@ -28,7 +28,7 @@ def test_distance_is_the_shortest_move(objectives):
     """No shorter move leaves the dominated region, and the nearest free place is as far away."""
     points = large_set("uniform", 30, objectives)
     values = pp.uncrowded_contributions(points, 0.0)
-    shares = pp.hv_contributions(points, 0.0)
+    shares = pp.hypervolume_contributions(points, 0.0)
     dominated = ~pp.is_nondominated(points)
     np.testing.assert_array_equal(values[~dominated], shares[~dominated])
     assert (values[dominated] < 0).all()

@@ -10,6 +10,7 @@ import inspect
 
 import numpy as np
 import pytest
+from support.operations import DISTANCES
 
 import paretopo_core as pp
 from paretopo_core import _core
@@ -26,7 +27,7 @@ CALLS = {
     "hypervolume": {"ref": 0},
     "hypervolume_gradient": {"ref": 0, "wanted": [True, False, True]},
     "hypervolume_hessian": {"ref": 0},
-    "hv_contributions": {"ref": 0},
+    "hypervolume_contributions": {"ref": 0},
     "uncrowded_contributions": {"ref": 0},
     "expected_hypervolume": {"ref": 0, "k": 2},
     "hypervolume_advantage": {"ref": 0, "k": 2},
@@ -35,15 +36,12 @@ CALLS = {
     "hypervolume_improvement": {"boxes": SIDES},
     "expected_hypervolume_improvement": {"boxes": SIDES, "deviations": 0.5},
     "weighted_hypervolume": {"boxes": SIDES, "weights": [1.0], "ref": 0},
-    **{
-        name: {"reference": [[1, 1]], "p": 1.0}
-        for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
-    },
-    "epsilon_additive": {"reference": [[1, 1]]},
-    "epsilon_mult": {"reference": [[1, 1]]},
-    "r2": {"ideal": 4, "weights": [[0.5, 0.5]]},
-    "hypervolume_approx": {"ref": 0, "samples": 32, "seed": 0},
-    "hv_contributions_approx": {"ref": 0, "samples": 32, "seed": 0},
+    **{name: {"target": [[1, 1]], "p": 1.0} for name in DISTANCES},
+    "epsilon_additive": {"target": [[1, 1]]},
+    "epsilon_multiplicative": {"target": [[1, 1]]},
+    "r2_indicator": {"ideal": 4, "weights": [[0.5, 0.5]]},
+    "hypervolume_approx": {"ref": 0, "samples": 32, "rng": 0},
+    "hypervolume_contributions_approx": {"ref": 0, "samples": 32, "rng": 0},
     "hypervolume_subset": {"k": 2, "ref": 0},
     "select": {"k": 2},
     "ideal_point": {},
@@ -53,34 +51,35 @@ CALLS = {
     "knee_points": {},
     "stochastic_dominance": {"sigma": 0.1, "margin": 0.1},
     "stochastic_pareto_rank": {"sigma": 0.1, "margin": 0.1},
-    "eaf": {"sets": [0, 0, 1], "percentiles": [50]},
+    "attainment_surfaces": {"sets": [0, 0, 1], "percentiles": [50]},
     "reference_directions": {"objectives": 2, "partitions": 3},
     "ParetoArchive": {"ref": [0, 0], "capacity": 3, "epsilon": 0.5},
-    "set_num_threads": {"threads": 1},
+    "threads": {"count": 1},
+    "memory_limit": {"size": 2**32},
 }
 # Other methods take other arguments.
 MORE = {
     ("select", "ref"): {"k": 2, "method": "hypervolume", "ref": 0},
     ("select", "directions"): {"k": 2, "method": "reference_directions", "directions": np.eye(2)},
     ("ParetoArchive", "objectives"): {"objectives": 2},
-    ("select", "seed"): {"k": 2, "seed": 0},
+    ("select", "rng"): {"k": 2, "rng": 0},
 }
 NO_NUMBERS = {
     "plot_front",
     "read_fronts",
     "accelerate",
-    "set_isa",
+    "isa",
     "get_isa",
-    "get_num_threads",
+    "get_threads",
     "__version__",
 }
 TYPES = {
-    *("AttainmentSurfaces", "Boxes", "ContributionsEstimate", "HypervolumeEstimate"),
-    *("SenseWarning", "SparseHessian"),
+    *("AttainmentSurfaces", "Boxes", "Estimate"),
+    *("SenseWarning", "Setting", "SparseHessian"),
 }
 
 _KINDS = {
-    "points": ("points", "candidates", "means", "rewards", "reference"),
+    "points": ("points", "candidates", "means", "rewards", "target"),
     "numbers": ("ref", "weights", "directions", "deviations"),
     "numbers or None": (
         "violation",
@@ -90,18 +89,18 @@ _KINDS = {
         "nadir",
         "percentiles",
     ),
-    "bools": ("mask", "wanted", "reference_mask"),
+    "bools": ("mask", "wanted", "target_mask"),
     "ranks": ("ranks",),
     "senses": ("maximise",),
     "boxes": ("boxes",),
-    "whole": ("k", "samples", "seed", "objectives", "partitions", "threads"),
-    "whole or None": ("n_below", "capacity"),
+    "whole": ("k", "samples", "objectives", "partitions", "count", "size"),
+    "whole or None": ("n_below", "capacity", "rng"),
     "number": ("beta", "p", "sigma", "margin", "scale"),
     "flag": (
-        *("strict", "keep_weakly", "ignore_dominated", "keep_history"),
+        *("ignore_dominated", "keep_history"),
         *("return_ranks", "return_gradient"),
     ),
-    "choice": ("method", "centre"),
+    "choice": ("method", "centre", "dominance", "duplicates"),
     "choice or None": ("keep",),
     "labels": ("sets",),
 }
@@ -165,7 +164,10 @@ ARGUMENTS = [(name, argument) for name in CALLS for argument in arguments_of(nam
 
 
 def wrong_for(name, argument):
-    if (name, argument) in (("r2", "weights"), ("plot_front", "ref")):  # None stands for all or no
+    if (name, argument) in (
+        ("r2_indicator", "weights"),
+        ("plot_front", "ref"),
+    ):  # None stands for all or no
         return WRONG["numbers or None"].items()
     wrong = WRONG[KIND_OF[argument]]
     if (name, argument) == ("ParetoArchive", "ref"):  # a mapping names the objectives
@@ -176,7 +178,7 @@ def wrong_for(name, argument):
 def right_call(name, argument):
     given = dict(MORE.get((name, argument), CALLS[name]))
     for each in arguments_of(name):
-        if KIND_OF[each] == "points" and each != "reference":
+        if KIND_OF[each] == "points" and each != "target":
             given[each] = POINTS
     return given
 
@@ -194,6 +196,7 @@ def test_every_function_and_every_argument_of_the_core_is_here():
     assert set(CALLS) == set(pp.__all__) - NO_NUMBERS - TYPES
     # Names of the core that no public function uses.
     other_names = {"boxes.lower", "boxes.upper", "which", "divisions", "shortest_side"}
+    other_names |= {"keep_duplicates", "seed"}
     hidden = {"internal", "wanted"}
     described = [each for each in vars(_core).values() if isinstance(each, _core.Operation)]
     assert len(described) > 20

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import paretopo_core as pp
+from paretopo_core import _core
 
 _REF = -0.25
 
@@ -71,9 +72,9 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
     for given in (values, broken):
         for kept in (None, mask):
             yield "pareto_rank", pp.pareto_rank(given, mask=kept)
-            yield "is_nondominated", pp.is_nondominated(given, mask=kept, keep_weakly=False)
+            yield "is_nondominated", pp.is_nondominated(given, mask=kept, duplicates="first")
             for centre in ("mean", "none", "std", "loo"):
-                advantages = pp.pareto_advantage(given, weights, centre=centre, mask=kept)
+                advantages = pp.pareto_advantage(given, weights=weights, centre=centre, mask=kept)
                 yield "pareto_advantage", advantages
     violation = np.maximum(values[..., 0] - 0.5, 0)
     yield "pareto_rank violation", pp.pareto_rank(values, violation=violation, n_below=2)
@@ -86,11 +87,11 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
     yield "knee_points", pp.knee_points(values, mask=mask)
     if points <= 40 and objectives <= 5:
         yield "hypervolume", pp.hypervolume(values, _REF, mask=mask)
-        yield "hv_contributions", pp.hv_contributions(values, _REF, mask=mask)
+        yield "hypervolume_contributions", pp.hypervolume_contributions(values, _REF, mask=mask)
         yield "hypervolume_gradient", pp.hypervolume_gradient(values, _REF, mask=mask)
     if points <= 16 and objectives <= 3:
         for k in {1, min(4, points)}:
-            yield "expected_hypervolume", pp.expected_hypervolume(values, _REF, k, mask=mask)
+            yield "expected_hypervolume", pp.expected_hypervolume(values, _REF, k=k, mask=mask)
             yield "hypervolume_advantage", pp.hypervolume_advantage(values, _REF, k=k, mask=mask)
 
 
@@ -98,28 +99,28 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
     """Yield the answers of operations that run only on the CPU."""
     points, objectives = values.shape[1:]
     reference, k = values[:1] + 0.125, max(points // 3, 1)
-    for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist"):
+    for name in _core.INDICATORS[:5]:
         for p in (1.0, 2.0):
             yield name, getattr(pp, name)(values + 1.0, reference + 1.0, p=p, mask=mask)
-    for name in ("epsilon_additive", "epsilon_mult"):
+    for name in ("epsilon_additive", "epsilon_multiplicative"):
         yield name, getattr(pp, name)(values + 1.0, reference + 1.0, mask=mask)
-    yield "hypervolume_approx", pp.hypervolume_approx(values, _REF, samples=256, mask=mask)
+    yield "hypervolume_approx", pp.hypervolume_approx(values, _REF, samples=256, mask=mask, rng=0)
     if objectives in (2, 3):
         yield "hypervolume_hessian", tuple(pp.hypervolume_hessian(values, _REF, mask=mask))
     yield "uncrowded_contributions", pp.uncrowded_contributions(values, _REF, mask=mask)
     for method in ("greedy", "greedy_removal", *(["exact"] if objectives == 2 else [])):
-        subset = pp.hypervolume_subset(values, k, _REF, method=method)
+        subset = pp.hypervolume_subset(values, _REF, k=k, method=method)
         yield f"hypervolume_subset {method}", subset
-    yield "select crowding", pp.select(values, k)
-    yield "select hypervolume", pp.select(values, k, "hypervolume", ref=_REF)
+    yield "select crowding", pp.select(values, k=k)
+    yield "select hypervolume", pp.select(values, k=k, method="hypervolume", ref=_REF)
     if objectives == 2:
-        yield "r2", pp.r2(values, 1.5, mask=mask)
+        yield "r2_indicator", pp.r2_indicator(values, 1.5, mask=mask)
     if points <= 16 and objectives <= 4:
         boxes = pp.nondominated_boxes(values, _REF, mask=mask)
         yield "nondominated_boxes", tuple(boxes)
         yield "dominated_boxes", tuple(pp.dominated_boxes(values, _REF, mask=mask))
         candidates = values[:, :2] + 0.25
-        yield "hypervolume_improvement", pp.hypervolume_improvement(boxes, candidates)
+        yield "hypervolume_improvement", pp.hypervolume_improvement(candidates, boxes=boxes)
 
 
 def _of_single_sets() -> Iterator[Any]:
@@ -131,17 +132,17 @@ def _of_single_sets() -> Iterator[Any]:
         yield "is_nondominated large", pp.is_nondominated(cloud)
         front = cloud[pp.is_nondominated(cloud)]
         yield "hypervolume large", pp.hypervolume(front, 0.0)
-        yield "hv_contributions large", pp.hv_contributions(front, 0.0)
+        yield "hypervolume_contributions large", pp.hypervolume_contributions(front, 0.0)
     directions = pp.reference_directions(3, 6)
     yield "reference_directions", directions
     crowd = rng.random((80, 3))
     yield (
         "select reference_directions",
-        pp.select(crowd, 30, "reference_directions", directions=directions, seed=3),
+        pp.select(crowd, k=30, method="reference_directions", directions=directions, rng=3),
     )
     for objectives in (2, 3):
         runs = rng.integers(0, 12, (60, objectives)).astype(float)
-        yield "eaf", tuple(pp.eaf(runs, np.arange(60) % 6))
+        yield "attainment_surfaces", tuple(pp.attainment_surfaces(runs, np.arange(60) % 6))
     archive = pp.ParetoArchive([0.0, 0.0, 0.0])
     for point in rng.random((200, 3)):
         yield "ParetoArchive gains", archive.add(point)

@@ -14,22 +14,22 @@ import paretopo_core as pp
 
 _RANKS: dict[str, Callable[..., Any]] = {
     "pareto_rank": pp.pareto_rank,
-    "is_nondominated": lambda x, **kw: pp.is_nondominated(x, keep_weakly=False, **kw),
+    "is_nondominated": lambda x, **kw: pp.is_nondominated(x, duplicates="first", **kw),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda x, **kw: pp.pareto_advantage(
-        x, np.linspace(0.1, 1, x.shape[-1]), centre="std", return_ranks=True, **kw
+        x, weights=np.linspace(0.1, 1, x.shape[-1]), centre="std", return_ranks=True, **kw
     ),
 }
 _VOLUMES: dict[str, Callable[..., Any]] = {
     "hypervolume": lambda x, **kw: pp.hypervolume(x, -0.5, **kw),
     "hypervolume_gradient": lambda x, **kw: pp.hypervolume_gradient(x, -0.5, **kw),
-    "hv_contributions": lambda x, **kw: pp.hv_contributions(x, -0.5, **kw),
-    "hv_contributions of all": lambda x, **kw: pp.hv_contributions(
+    "hypervolume_contributions": lambda x, **kw: pp.hypervolume_contributions(x, -0.5, **kw),
+    "hypervolume_contributions of all": lambda x, **kw: pp.hypervolume_contributions(
         x, -0.5, ignore_dominated=False, **kw
     ),
 }
 _GRIDS: dict[str, Callable[..., Any]] = {
-    "expected_hypervolume": lambda x, **kw: pp.expected_hypervolume(x, -0.5, 3, **kw),
+    "expected_hypervolume": lambda x, **kw: pp.expected_hypervolume(x, -0.5, k=3, **kw),
     "hypervolume_advantage": lambda x, **kw: pp.hypervolume_advantage(x, -0.5, k=3, **kw),
 }
 

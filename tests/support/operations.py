@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 import paretopo_core as pp
+from paretopo_core import _core
+
+DISTANCES = _core.INDICATORS[:5]
 
 
 @dataclass(frozen=True)
@@ -63,24 +66,20 @@ def _without_ref(function: Callable[..., Any], **fixed: Any) -> Callable[..., An
     return lambda x, ref, **more: function(x, **fixed, **more)
 
 
-def _without_sense(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, ref, maximise=True, mask=None: function(x, ref, mask=mask)
-
-
-def _choose(function: Callable[..., Any], *arguments: Any, **fixed: Any) -> Callable[..., Any]:
-    return lambda x, ref, **more: function(x, 2, *arguments, ref=ref, **fixed, **more)
+def _choose(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
+    return lambda x, ref, **more: function(x, k=2, ref=ref, **fixed, **more)
 
 
 CALLS: dict[str, Call] = {
     "pareto_rank": Call(_without_ref(pp.pareto_rank), "point", on_gpu=True),
-    "pareto_rank, strict": Call(_without_ref(pp.pareto_rank, strict=True), "point"),
+    "pareto_rank, strict": Call(_without_ref(pp.pareto_rank, dominance="strict"), "point"),
     "pareto_rank, first": Call(_without_ref(pp.pareto_rank, n_below=2), "point"),
     "is_nondominated": Call(_without_ref(pp.is_nondominated), "point", on_gpu=True),
     "is_nondominated, one of equals": Call(
-        _without_ref(pp.is_nondominated, keep_weakly=False), "point", on_gpu=True
+        _without_ref(pp.is_nondominated, duplicates="first"), "point", on_gpu=True
     ),
     "is_nondominated, strict": Call(
-        _without_ref(pp.is_nondominated, strict=True, keep_weakly=False), "point"
+        _without_ref(pp.is_nondominated, dominance="strict", duplicates="first"), "point"
     ),
     "is_nondominated, boxes": Call(_without_ref(pp.is_nondominated, epsilon=0.75), "point"),
     "ideal_point": Call(_without_ref(pp.ideal_point), "objective"),
@@ -97,17 +96,18 @@ CALLS: dict[str, Call] = {
     ),
     "hypervolume": Call(pp.hypervolume, "set", on_gpu=True),
     "hypervolume_gradient": Call(pp.hypervolume_gradient, "value", on_gpu=True),
-    "hv_contributions": Call(pp.hv_contributions, "point", on_gpu=True),
+    "hypervolume_contributions": Call(pp.hypervolume_contributions, "point", on_gpu=True),
     "uncrowded_contributions": Call(pp.uncrowded_contributions, "point"),
     "expected_hypervolume": Call(
-        lambda x, ref, **more: pp.expected_hypervolume(x, ref, 2, **more), "set", on_gpu=True
+        lambda x, ref, **more: pp.expected_hypervolume(x, ref, k=2, **more), "set", on_gpu=True
     ),
     "hypervolume_approx": Call(
-        lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, **more).volume, "set"
+        lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, rng=0, **more).value,
+        "set",
     ),
     "weighted_hypervolume": Call(
         lambda x, ref, **more: pp.weighted_hypervolume(
-            x, _boxes_and_points(x), [0.5, -2.0, 1.0], ref, **more
+            x, ref, boxes=_boxes_and_points(x), weights=[0.5, -2.0, 1.0], **more
         ),
         "set",
     ),
@@ -118,49 +118,46 @@ CALLS: dict[str, Call] = {
         lambda x, ref, **more: pp.dominated_boxes(x, ref, **more).counts, "set"
     ),
     "hypervolume_improvement": Call(
-        lambda x, ref, **more: pp.hypervolume_improvement(_box(x), x, **more), "set"
+        lambda x, ref, **more: pp.hypervolume_improvement(x, boxes=_box(x), **more), "set"
     ),
     "expected_hypervolume_improvement": Call(
-        lambda x, ref, **more: pp.expected_hypervolume_improvement(_box(x), x, 0.5, **more),
+        lambda x, ref, **more: pp.expected_hypervolume_improvement(x, 0.5, boxes=_box(x), **more),
         "point",
     ),
     **{
         name: Call(lambda x, ref, name=name, **more: getattr(pp, name)(x, _ones(x), **more), "set")
-        for name in (
-            *("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist"),
-            *("epsilon_additive", "epsilon_mult"),
-        )
+        for name in _core.INDICATORS
     },
-    "r2": Call(lambda x, ref, **more: pp.r2(x, ref, weights=[weights(x)], **more), "set"),
+    "r2_indicator": Call(
+        lambda x, ref, **more: pp.r2_indicator(x, ref, weights=[weights(x)], **more), "set"
+    ),
     "hypervolume_subset": Call(_choose(pp.hypervolume_subset), "chosen"),
     "hypervolume_subset, removal": Call(
         _choose(pp.hypervolume_subset, method="greedy_removal"), "chosen"
     ),
     "hypervolume_subset, exact": Call(_choose(pp.hypervolume_subset, method="exact"), "chosen"),
-    "select": Call(lambda x, ref, **more: pp.select(x, 2, **more), "chosen"),
+    "select": Call(lambda x, ref, **more: pp.select(x, k=2, **more), "chosen"),
     "select, crowding_removal": Call(
-        lambda x, ref, **more: pp.select(x, 2, "crowding_removal", **more), "chosen"
+        lambda x, ref, **more: pp.select(x, k=2, method="crowding_removal", **more), "chosen"
     ),
-    "select, hypervolume": Call(_choose(pp.select, "hypervolume"), "chosen"),
+    "select, hypervolume": Call(_choose(pp.select, method="hypervolume"), "chosen"),
     "select, directions": Call(
         lambda x, ref, **more: pp.select(
-            x, 2, "reference_directions", directions=np.eye(len(weights(x))), **more
+            x, k=2, method="reference_directions", directions=np.eye(len(weights(x))), rng=0, **more
         ),
         "chosen",
     ),
     "pareto_advantage": Call(
-        _without_sense(lambda x, ref, mask: pp.pareto_advantage(x, weights(x), mask=mask)),
+        lambda x, ref, **more: pp.pareto_advantage(x, weights=weights(x), **more),
         "point",
         on_gpu=True,
     ),
     "hypervolume_advantage": Call(
-        _without_sense(lambda x, ref, mask: pp.hypervolume_advantage(x, ref, k=2, mask=mask)),
+        lambda x, ref, **more: pp.hypervolume_advantage(x, ref, k=2, **more),
         "point",
         on_gpu=True,
     ),
-    "stochastic_pareto_rank": Call(
-        _without_sense(lambda x, ref, mask: pp.stochastic_pareto_rank(x, 0.3)), "point"
-    ),
+    "stochastic_pareto_rank": Call(_without_ref(pp.stochastic_pareto_rank, sigma=0.3), "point"),
 }
 ON_GPU = [name for name, call in CALLS.items() if call.on_gpu]
 

@@ -150,7 +150,7 @@ std::size_t RecordedArchive::place_to_leave(const std::vector<double>& rows) con
                               0};
     std::vector<double> worth(count);
     if (bounds_.keep == Keep::kContribution) {
-        hv_contributions(batch, turned(ref_).data(), true, worth.data());
+        hypervolume_contributions(batch, turned(ref_).data(), true, worth.data());
     } else {
         const std::vector<std::int32_t> ranks(count, 0);
         crowding_distance(batch, ranks.data(), worth.data());

@@ -19,9 +19,7 @@ struct Boxes {
 
 enum class Region { kNondominated, kDominated };
 
-// Limit on the bytes of both corners of all boxes, padded; Python reads the number from here.
-inline constexpr std::int64_t kMaxBoxBytes = std::int64_t{1} << 32;
-struct TooManyBoxes {};  // thrown if they would take more
+struct TooManyBoxes {};  // thrown if both corners of all boxes, padded, would take too much memory
 
 // The boxes of each group; their number is not known in advance. Returns the flat index of the
 // first value that is refused (NaN, or infinity on the better side), or kNoneRefused.

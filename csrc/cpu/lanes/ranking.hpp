@@ -25,7 +25,7 @@ template <typename Scalar>
 struct GroupKernels {
     void (*rank)(Batch<Scalar> batch, std::int64_t first, std::int64_t end, std::int32_t* ranks);
     void (*find_nondominated)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
-                              bool keep_weakly, std::uint8_t* nondominated);
+                              bool keep_duplicates, std::uint8_t* nondominated);
     void (*advantages)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
                        Weighting<Scalar> how, Scalar* advantages, std::int32_t* ranks);
 };
@@ -41,7 +41,7 @@ struct SetKernels {
     std::int32_t (*rank)(const Scalar* values, std::int32_t points, std::int32_t objectives,
                          std::uint64_t minimised, std::int32_t* ranks);
     void (*find_nondominated)(const Scalar* values, std::int32_t points, std::int32_t objectives,
-                              std::uint64_t minimised, bool keep_weakly,
+                              std::uint64_t minimised, bool keep_duplicates,
                               std::uint8_t* nondominated);
     // order: (points,), worst first in one objective in which larger is better; equal values in the
     // order of the points.
@@ -51,7 +51,7 @@ struct SetKernels {
     void (*rank_each)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
                       std::int32_t* ranks);
     void (*find_nondominated_of_each)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
-                                      bool keep_weakly, std::uint8_t* nondominated);
+                                      bool keep_duplicates, std::uint8_t* nondominated);
 };
 
 // The number of pivots for 2 or 3 objectives, and the least size of the sample they come from.

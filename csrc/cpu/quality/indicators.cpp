@@ -544,10 +544,10 @@ Gap gap_of(Indicator which) {
 
 }  // namespace
 
-PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
-                        std::int64_t groups, Indicator which, double p, double* values) {
+PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& target, std::int64_t groups,
+                        Indicator which, double p, double* values) {
     FirstRefused refused_point;
-    FirstRefused refused_reference;
+    FirstRefused refused_target;
     const Gap gap = gap_of(which);
     const bool is_ratio = which == Indicator::kEpsilonMult;
     const bool is_epsilon = is_ratio || which == Indicator::kEpsilonAdditive;
@@ -556,20 +556,20 @@ PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& referenc
                       nullptr};
     };
     const auto from_points = [&] {
-        Comparison how{source(points, Form::kPart), source(reference, Form::kPart), gap, p};
-        // The reference's distance below a point equals the point's distance above it.
+        Comparison how{source(points, Form::kPart), source(target, Form::kPart), gap, p};
+        // The target's distance below a point equals the point's distance above it.
         how.from.is_turned = how.to.is_turned = true;
-        compare(how, groups, refused_point, refused_reference, values);
+        compare(how, groups, refused_point, refused_target, values);
     };
-    const auto from_reference = [&](double* to) {
-        const Comparison how{source(reference, Form::kInverse), source(points, Form::kPart), gap,
+    const auto from_target = [&](double* to) {
+        const Comparison how{source(target, Form::kInverse), source(points, Form::kPart), gap,
                              is_epsilon ? kInfinity : p};
-        compare(how, groups, refused_reference, refused_point, to);
+        compare(how, groups, refused_target, refused_point, to);
     };
     if (which == Indicator::kGd || which == Indicator::kGdPlus) {
         from_points();
     } else {
-        from_reference(values);
+        from_target(values);
     }
     if (which == Indicator::kAvgHausdorffDist) {
         std::vector<double> inverted(values, values + groups);
@@ -579,7 +579,7 @@ PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& referenc
             values[g] = std::fmax(values[g], inverted[static_cast<std::size_t>(g)]);
         }
     }
-    return {refused_point.index(), refused_reference.index()};
+    return {refused_point.index(), refused_target.index()};
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Quality indicators of a set of points, with a reference set or an ideal point or from random
+// Quality indicators of a set of points, with a target set or an ideal point or from random
 // directions; and empirical attainment of several runs. CPU only.
 #pragma once
 
@@ -25,7 +25,10 @@ enum class Indicator : std::int32_t {
     kEpsilonMult
 };
 inline constexpr const char* kIndicatorNames[] = {
-    "gd", "gd_plus", "igd", "igd_plus", "avg_hausdorff_dist", "epsilon_additive", "epsilon_mult"};
+    "generational_distance",          "generational_distance_plus",
+    "inverted_generational_distance", "inverted_generational_distance_plus",
+    "average_hausdorff_distance",     "epsilon_additive",
+    "epsilon_multiplicative"};
 
 // Sets of points, and the set of each group; null: group g has set g, or all share a single one.
 struct SetsOfGroups {
@@ -36,14 +39,14 @@ struct SetsOfGroups {
 // Flat indices of the values that an indicator refuses, or kNoneRefused.
 struct PairedRefusal {
     std::int64_t point = kNoneRefused;
-    std::int64_t reference = kNoneRefused;
+    std::int64_t target = kNoneRefused;
 };
 
 // values: (groups,). p: exponent of the power mean over distances, positive; infinite for the
 // maximum. The epsilon indicators take no mean. Without points a mean over them is NaN, and every
-// row of the reference is infinitely far.
-PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
-                        std::int64_t groups, Indicator which, double p, double* values);
+// row of the target is infinitely far.
+PairedRefusal indicator(const SetsOfGroups& points, const SetsOfGroups& target, std::int64_t groups,
+                        Indicator which, double p, double* values);
 
 // values: (groups,). ideal: the ideal point of each group. weights: (count, objectives), not
 // negative; none: all weights of two objectives. Returns the flat index of a value that is refused.

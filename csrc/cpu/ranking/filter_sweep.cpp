@@ -221,7 +221,7 @@ void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, 
     // This scan stops at once unless all points are equal.
     const Scalar* end = all.values + std::int64_t{all.count} * all.objectives;
     if (!mask && std::equal(all.values + all.objectives, end, all.values)) {
-        std::fill_n(nondominated, batch.points, static_cast<std::uint8_t>(filter.keep_weakly));
+        std::fill_n(nondominated, batch.points, static_cast<std::uint8_t>(filter.keep_duplicates));
         nondominated[0] = 1;
         return;
     }
@@ -272,7 +272,7 @@ bool FilterSweep::compare_pairs(const Points<Scalar>& set, std::uint8_t* nondomi
         to = copy_point(set.point(k), set.objectives, to);
     }
     kernels().sets.of<Scalar>().find_nondominated(values, set.count, set.objectives, set.minimised,
-                                                  set.filter.keep_weakly, kept);
+                                                  set.filter.keep_duplicates, kept);
     for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(set.count); ++k) {
         nondominated[set.place(k)] = kept[k];
     }
@@ -320,7 +320,7 @@ bool FilterSweep::sweep_cells(Cells<kObjectives>& cells, const Points<Scalar>& s
     for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(set.count); ++k) {
         std::uint8_t& is_kept = kept_cells_[cells.of(k)];
         nondominated[set.place(k)] = is_kept;
-        if (!set.filter.keep_weakly) is_kept = 0;
+        if (!set.filter.keep_duplicates) is_kept = 0;
     }
     return true;
 }
@@ -417,7 +417,7 @@ void FilterSweep::enter(const Points<Scalar>& set, std::size_t first, std::size_
         const Keyed* kept = nullptr;
         for (const Keyed& item : column) {
             const bool is_copy = kept && kept->y == item.y && kept->z == item.z;
-            const bool is_kept = is_copy ? set.filter.keep_weakly : stays(item);
+            const bool is_kept = is_copy ? set.filter.keep_duplicates : stays(item);
             if (is_kept) nondominated[set.place(item.k)] = 1;
             if (is_kept && !is_copy) kept = &item;
         }

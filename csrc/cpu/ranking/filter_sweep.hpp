@@ -17,8 +17,8 @@ namespace paretopo::cpu {
 
 // Which points a filter keeps.
 struct Filter {
-    bool keep_weakly;  // all of several equal points; otherwise the first
-    bool is_strict;    // unless another one is better in every objective
+    bool keep_duplicates;  // all of several equal points; otherwise the first
+    bool is_strict;        // unless another one is better in every objective
 };
 
 // True if no point of a small sample dominates another one. `values`: (points, objectives), with up

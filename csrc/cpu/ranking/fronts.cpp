@@ -115,11 +115,11 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
 
 template <typename Scalar>
 void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
-                               std::uint64_t minimised, bool keep_weakly,
+                               std::uint64_t minimised, bool keep_duplicates,
                                std::uint8_t* nondominated) {
     if (set.count <= most_filtered_in_rows<Scalar>(objectives)) {
         return kernels().sets.of<Scalar>().find_nondominated(
-            set.values.data(), set.count, objectives, minimised, keep_weakly, nondominated);
+            set.values.data(), set.count, objectives, minimised, keep_duplicates, nondominated);
     }
     // If most points are dominated, a few good ones show it before the sort.
     thin_out(set, objectives, minimised);
@@ -135,7 +135,7 @@ void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectiv
     find_distinct_nondominated(sorted_, distinct_nondominated_);
     for (std::int32_t k = 0; k < count; ++k) {
         const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(k)]);
-        const bool is_kept = keep_weakly || sorted_.first_of[d] == k;
+        const bool is_kept = keep_duplicates || sorted_.first_of[d] == k;
         nondominated[survivors_[static_cast<std::size_t>(k)]] =
             is_kept && distinct_nondominated_[d] != 0;
     }
@@ -175,18 +175,18 @@ void sweep_each(const Batch<Scalar>& batch, Filter filter, std::uint8_t* nondomi
 }
 
 template <typename Scalar>
-void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end, bool keep_weakly,
-                 std::uint8_t* nondominated) {
+void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                 bool keep_duplicates, std::uint8_t* nondominated) {
     if (Compacted<Scalar> few; few.take(batch, first, end)) {
         std::vector<std::uint8_t> own(few.size());
-        filter_part(few.batch(), 0, few.groups(), keep_weakly, own.data());
+        filter_part(few.batch(), 0, few.groups(), keep_duplicates, own.data());
         return few.spread(own.data(), std::uint8_t{0}, nondominated);
     }
     const Kernels& kernel = kernels();
     const bool uses_lanes = are_for_lanes(batch, end - first, kernel.tuning.most_filtered_in_lanes);
     (uses_lanes ? kernel.groups.of<Scalar>().find_nondominated
-                : kernel.sets.of<Scalar>().find_nondominated_of_each)(batch, first, end,
-                                                                      keep_weakly, nondominated);
+                : kernel.sets.of<Scalar>().find_nondominated_of_each)(
+        batch, first, end, keep_duplicates, nondominated);
 }
 
 // Adds the points of one group that no point of its front is better than in every objective. The
@@ -195,9 +195,9 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
 template <typename Scalar>
 class WithinFront {
   public:
-    WithinFront(const Batch<Scalar>& batch, bool keep_weakly, std::uint8_t* kept)
+    WithinFront(const Batch<Scalar>& batch, bool keep_duplicates, std::uint8_t* kept)
         : batch_(batch),
-          keep_weakly_(keep_weakly),
+          keep_duplicates_(keep_duplicates),
           kept_(kept),
           point_(static_cast<std::size_t>(batch.objectives)) {}
 
@@ -214,7 +214,7 @@ class WithinFront {
             kept[i] = left <= 0 || !is_beaten(left);
         }
         if (left <= 0) filter_ranks(g, kept);
-        if (!keep_weakly_) drop_repeats(g, kept);
+        if (!keep_duplicates_) drop_repeats(g, kept);
     }
 
   private:
@@ -303,7 +303,7 @@ class WithinFront {
     }
 
     Batch<Scalar> batch_;
-    bool keep_weakly_;
+    bool keep_duplicates_;
     std::uint8_t* kept_;
     std::vector<Key> point_, front_;
     std::vector<std::size_t> order_;  // where the keys of each member begin
@@ -341,20 +341,21 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 }
 
 template <typename Scalar>
-void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated) {
+void is_nondominated(Batch<Scalar> batch, bool keep_duplicates, std::uint8_t* nondominated) {
     if (batch.is_empty()) return;
-    if (is_swept(batch)) return sweep_each(batch, {keep_weakly, false}, nondominated);
+    if (is_swept(batch)) return sweep_each(batch, {keep_duplicates, false}, nondominated);
     if (batch.points <= most_filtered_in_rows<Scalar>(batch.objectives) ||
         are_for_lanes(batch, batch.groups, kernels().tuning.most_filtered_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
-            filter_part(batch, first, end, keep_weakly, nondominated);
+            filter_part(batch, first, end, keep_duplicates, nondominated);
         });
     }
     std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
                        own = std::move(own)](std::int64_t g) mutable {
         set.take(batch, g);
-        ranker.find_nondominated(set, batch.objectives, batch.minimised, keep_weakly, own.data());
+        ranker.find_nondominated(set, batch.objectives, batch.minimised, keep_duplicates,
+                                 own.data());
         std::uint8_t* out = nondominated + g * batch.points;
         std::fill_n(out, batch.points, std::uint8_t{0});
         for (std::int32_t k = 0; k < set.count; ++k) {
@@ -365,12 +366,12 @@ void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondom
 }
 
 template <typename Scalar>
-void filter_strictly(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* kept) {
+void filter_strictly(Batch<Scalar> batch, bool keep_duplicates, std::uint8_t* kept) {
     if (batch.is_empty()) return;
-    if (is_swept(batch)) return sweep_each(batch, {keep_weakly, true}, kept);
+    if (is_swept(batch)) return sweep_each(batch, {keep_duplicates, true}, kept);
     is_nondominated(batch, false, kept);
     for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),
-                   WithinFront<Scalar>(batch, keep_weakly, kept));
+                   WithinFront<Scalar>(batch, keep_duplicates, kept));
 }
 
 template std::int32_t Ranker::rank(const float*, std::int32_t, std::int32_t, std::uint64_t,

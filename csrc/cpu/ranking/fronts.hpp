@@ -68,10 +68,11 @@ class Ranker {
                       std::uint64_t minimised, std::int32_t* ranks);
 
     // nondominated: (set.count,), 1 for a point that no other dominates; of equal points only the
-    // first, unless keep_weakly.
+    // first, unless keep_duplicates.
     template <typename Scalar>
     void find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
-                           std::uint64_t minimised, bool keep_weakly, std::uint8_t* nondominated);
+                           std::uint64_t minimised, bool keep_duplicates,
+                           std::uint8_t* nondominated);
 
   private:
     // survivors_: the points that may be non-dominated; all of them if thinning does not pay off.
@@ -98,7 +99,7 @@ bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t
 // As is_nondominated, but only a point that is better in every objective drops another one. For
 // tensors that torch traces and on a GPU, Python composes it from other calls.
 template <typename Scalar>
-void filter_strictly(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* kept);
+void filter_strictly(Batch<Scalar> batch, bool keep_duplicates, std::uint8_t* kept);
 
 // An estimate, in ns, for the choice of threads.
 inline double ranking_cost(std::int32_t points, std::int32_t objectives) {

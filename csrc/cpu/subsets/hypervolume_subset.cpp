@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/memory_limit.hpp"
 
 namespace paretopo::cpu {
 
@@ -184,7 +185,7 @@ void HypervolumeSubset::put_last(std::uint32_t member) {
 // each size takes O(count) (Bringmann, Friedrich and Klitzke, 2014).
 void HypervolumeSubset::pick_best(std::size_t k) {
     const std::size_t span = count_ - k + 1;  // positions where a subset of one size may end
-    if ((k - 1) * span > static_cast<std::size_t>(kMaxChoiceBytes) / sizeof(std::uint32_t)) {
+    if ((k - 1) * span > static_cast<std::size_t>(most_bytes()) / sizeof(std::uint32_t)) {
         throw TooManyChoices{};
     }
     // Left uninitialised: zeroing would double the run time and could not be interrupted.

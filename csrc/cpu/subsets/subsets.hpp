@@ -20,9 +20,7 @@ inline constexpr const char* kCutNames[] = {"crowding", "crowding_removal", "hyp
 
 inline constexpr std::int64_t kNoPoint = -1;  // pads sets with fewer points than k
 
-// Memory limit for the choices stored by the dynamic programme of `exact`; beyond it,
-// TooManyChoices is thrown.
-inline constexpr std::int64_t kMaxChoiceBytes = std::int64_t{1} << 32;
+// Thrown if the choices that the dynamic programme of `exact` stores would take too much memory.
 struct TooManyChoices {};
 
 // chosen: (groups, k), indices of points, padded with kNoPoint. kGreedy lists them in the order of

@@ -78,14 +78,15 @@ struct GroupOfWarp {
         return front;
     }
 
-    // True if point i is present and non-dominated and, unless keep_weakly, the first among equals.
-    PARETOPO_HD bool is_nondominated(std::int64_t i, bool keep_weakly) const {
+    // True if point i is present and non-dominated and, unless keep_duplicates, the first among
+    // equals.
+    PARETOPO_HD bool is_nondominated(std::int64_t i, bool keep_duplicates) const {
         if (!is_present(i)) return false;
         for (std::int32_t j = 0; j < points; ++j) {
             if (!is_present(j)) continue;
             const auto found = compare_one_way<kObjectives>(row(j), row(i), objectives);
             if (found.a_dominates()) return false;
-            if (!keep_weakly && j < i && found.are_equal()) return false;
+            if (!keep_duplicates && j < i && found.are_equal()) return false;
         }
         return true;
     }

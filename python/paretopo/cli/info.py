@@ -20,7 +20,7 @@ def add_info(subcommands: Subcommands) -> None:
 
 def _run(_: argparse.Namespace, __: Sequence[str]) -> int:
     from paretopo.run.provenance import machine, versions
-    from paretopo_core import _core, get_isa, get_num_threads
+    from paretopo_core import _core, get_isa, get_threads
 
     here = machine()
     packages = {name: version or "not installed" for name, version in versions().items()}
@@ -28,7 +28,7 @@ def _run(_: argparse.Namespace, __: Sequence[str]) -> int:
         "compiled core": _core.__version__,
         "compiler": _core.COMPILER,
         "instruction set": get_isa(),
-        "threads": str(get_num_threads()),
+        "threads": str(get_threads()),
         "built with CUDA": "yes" if _core.cuda_is_compiled() else "no",
         "CUDA devices": str(_core.cuda_device_count()) if _core.cuda_is_compiled() else "none",
         "CUDA driver": _core.cuda_driver_needed() or "not needed: built without CUDA",

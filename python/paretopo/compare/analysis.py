@@ -234,12 +234,12 @@ def _cover(
     """Return the fewest points with a wanted volume, and theirs: exactly for two objectives."""
     exact = points.shape[1] == 2
     count = len(points)
-    greedy = paretopo_core.hypervolume_subset(points, count, corner, maximise=maximise)
+    greedy = paretopo_core.hypervolume_subset(points, corner, k=count, maximise=maximise)
     for size in range(1, count + 1):
         chosen = greedy[:size]
         if exact:
             chosen = paretopo_core.hypervolume_subset(
-                points, size, corner, method="exact", maximise=maximise
+                points, corner, k=size, method="exact", maximise=maximise
             )
         found = float(paretopo_core.hypervolume(points[chosen], corner, maximise=maximise))
         if found >= wanted * (1 - 1e-12):

@@ -59,7 +59,7 @@ def attain_surfaces(
     thinned = drawn[:: max(1, len(drawn) // _MOST_FRONTS)]
     kept = paretopo_core.is_nondominated(thinned, maximise=list(maximise))
     runs = np.nonzero(kept)[0]
-    found = paretopo_core.eaf(
+    found = paretopo_core.attainment_surfaces(
         thinned[kept], runs, percentiles=list(percentiles), maximise=list(maximise)
     )
     return [found.points[found.percentiles == one] for one in percentiles]

@@ -133,7 +133,7 @@ def _divide_together(waiting: list[_Waiting]) -> None:
     points = torch.nn.utils.rnn.pad_sequence(samples, batch_first=True)
     counts = torch.tensor([len(sample) for sample in samples])
     is_given = torch.arange(points.shape[1]) < counts[:, None]
-    kept = pp.is_nondominated(points, mask=is_given, keep_weakly=False)
+    kept = pp.is_nondominated(points, mask=is_given, duplicates="first")
     kept &= (points > ref).all(dim=-1)
     boxes = pp.nondominated_boxes(points, ref=ref, mask=kept)
     bounds = torch.stack([boxes.lower, boxes.upper], dim=1).to(points)
@@ -180,7 +180,7 @@ def _expect_each(self: Any, X: torch.Tensor) -> torch.Tensor:
     deviations = posterior.variance.clamp_min(1e-9).sqrt().expand_as(means)  # as in BoTorch
     boxes = self.cell_lower_bounds.cpu(), self.cell_upper_bounds.cpu()
     rows, widths = (given.flatten(0, -2).cpu() for given in (means, deviations))
-    values = pp.expected_hypervolume_improvement(boxes, rows, widths)
+    values = pp.expected_hypervolume_improvement(rows, widths, boxes=boxes)
     each: torch.Tensor = values.view(means.shape[:-1]).to(means)
     return each.squeeze(-1)  # the one candidate
 

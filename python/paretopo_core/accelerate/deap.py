@@ -91,7 +91,7 @@ def least_contribution(front: Sequence[Any], **kargs: Any) -> np.intp:
     values = np.array([one.fitness.wvalues for one in front])
     ref = kargs.get("ref")
     below = values.min(axis=0) - 1 if ref is None else -np.asarray(ref, dtype=float)
-    return pp.hv_contributions(values, ref=below, ignore_dominated=False).argmin()
+    return pp.hypervolume_contributions(values, ref=below, ignore_dominated=False).argmin()
 
 
 def _distinct(individuals: Sequence[Any]) -> tuple[list[list[Any]], np.ndarray]:

@@ -70,7 +70,7 @@ def rank(loss_values: np.ndarray, *, n_below: int | None = None) -> np.ndarray:
 
 def is_first_nondominated(unique_lexsorted_loss_values: np.ndarray) -> np.ndarray:
     """Mark the trials that no other dominates; of equal ones the first."""
-    return pp.is_nondominated(unique_lexsorted_loss_values, maximise=False, keep_weakly=False)
+    return pp.is_nondominated(unique_lexsorted_loss_values, maximise=False, duplicates="first")
 
 
 def measure(sorted_loss_vals: np.ndarray, reference_point: np.ndarray) -> float:
@@ -94,7 +94,7 @@ def select(
     ):
         return _select_any(rank_i_loss_vals, rank_i_indices, subset_size, reference_point)
     chosen = pp.hypervolume_subset(
-        rank_i_loss_vals, subset_size, ref=reference_point, maximise=False
+        rank_i_loss_vals, ref=reference_point, k=subset_size, maximise=False
     )
     return rank_i_indices[chosen]
 

@@ -25,7 +25,10 @@ from paretopo_core.accelerate import Replacement
 from paretopo_core.compat import moocore
 
 _average_any = DistanceIndicator._do
-_FROM_POINTS = {euclidean_distance: pp.gd, modified_distance: pp.gd_plus}
+_FROM_POINTS = {
+    euclidean_distance: pp.generational_distance,
+    modified_distance: pp.generational_distance_plus,
+}
 
 
 def replacements() -> list[Replacement]:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import paretopo_core as pp
+from paretopo_core.attainment import attained_corners, count_attaining
 from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of, whole
 from paretopo_core.compat._sets import apply_within_sets
-from paretopo_core.eaf import attained_corners, count_attaining
 
 
 def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] = ()) -> np.ndarray:
@@ -30,7 +30,9 @@ def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] =
     if rows.shape[1] > 3:
         raise NotImplementedError(f"points must have 2 or 3 objectives, got {rows.shape[1]}")
     wanted = np.unique(np.ravel(percentiles).astype(float))
-    surfaces = pp.eaf(rows, sets, percentiles=wanted if len(wanted) else None, maximise=False)
+    surfaces = pp.attainment_surfaces(
+        rows, sets, percentiles=wanted if len(wanted) else None, maximise=False
+    )
     joined: np.ndarray = np.column_stack(surfaces)
     if rows.shape[1] == 3:
         ends = np.flatnonzero(np.diff(surfaces.percentiles)) + 1
@@ -84,7 +86,7 @@ def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> VorobtR
     """
     rows = rows_of(points)
     corner = corner_of(ref, rows)
-    corners, percentiles = pp.eaf(rows, np.asarray(sets), maximise=False)
+    corners, percentiles = pp.attainment_surfaces(rows, np.asarray(sets), maximise=False)
     surfaces = [corners[percentiles == each] for each in np.unique(percentiles)]
     volumes = [_measure(each, corner) for each in surfaces]
     mean = float(apply_within_sets(rows, sets, _measure, corner=corner).mean())
@@ -195,9 +197,9 @@ def whv_rect(
     return float(
         pp.weighted_hypervolume(
             rows,
-            (np.minimum(*corners), np.maximum(*corners)),
-            boxes[:, -1],
             corner_of(ref, rows),
+            boxes=(np.minimum(*corners), np.maximum(*corners)),
+            weights=boxes[:, -1],
             maximise=senses_of(maximise, objectives),
         )
     )

@@ -113,7 +113,7 @@ def is_nondominated(
     """
     rows = rows_of(points)
     senses = senses_of(maximise, rows.shape[1])
-    return pp.is_nondominated(rows, maximise=senses, keep_weakly=bool(keep_weakly))
+    return pp.is_nondominated(rows, maximise=senses, duplicates="all" if keep_weakly else "first")
 
 
 def any_dominated(
@@ -180,7 +180,9 @@ def hv_contributions(
     """
     rows = rows_of(points)
     senses, ignore = senses_of(maximise, rows.shape[1]), bool(ignore_dominated)
-    return pp.hv_contributions(rows, corner_of(ref, rows), maximise=senses, ignore_dominated=ignore)
+    return pp.hypervolume_contributions(
+        rows, corner_of(ref, rows), maximise=senses, ignore_dominated=ignore
+    )
 
 
 def hv_approx(
@@ -210,8 +212,8 @@ def hv_approx(
         number = int(np.random.default_rng(seed).integers(2**63))
     senses = senses_of(maximise, rows.shape[1])
     samples = whole(nsamples, "nsamples", most=2**31)
-    found = pp.hypervolume_approx(rows, corner, samples=samples, seed=number, maximise=senses)
-    return float(found.volume)
+    found = pp.hypervolume_approx(rows, corner, samples=samples, rng=number, maximise=senses)
+    return float(found.value)
 
 
 def whv_hype(
@@ -252,7 +254,7 @@ def whv_hype(
         raise ValueError(
             f"ideal must be better than ref in each objective, got {ideal!r} and {ref!r}"
         )
-    front = rows[pp.is_nondominated(rows * signs, maximise=False, keep_weakly=False)] * signs
+    front = rows[pp.is_nondominated(rows * signs, maximise=False, duplicates="first")] * signs
     front = (front[front[:, 0].argsort()] - best) / span
     if dist == "point":
         centre = (signs * corner_of(mu, rows, "mu") - best) / span
@@ -383,12 +385,12 @@ class RelativeHypervolume(Hypervolume):
 
 def igd(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
     """Average the distances from the points of a reference set to the nearest point."""
-    return _compare_with_set(pp.igd, points, ref, maximise)
+    return _compare_with_set(pp.inverted_generational_distance, points, ref, maximise)
 
 
 def igd_plus(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
     """Average the shortfall of the nearest point to each point of a reference set."""
-    return _compare_with_set(pp.igd_plus, points, ref, maximise)
+    return _compare_with_set(pp.inverted_generational_distance_plus, points, ref, maximise)
 
 
 def avg_hausdorff_dist(
@@ -396,7 +398,7 @@ def avg_hausdorff_dist(
 ) -> float:
     """Take the larger of the mean distances to and from a reference set."""
     power = whole(p, "p")
-    return _compare_with_set(pp.avg_hausdorff_dist, points, ref, maximise, p=power)
+    return _compare_with_set(pp.average_hausdorff_distance, points, ref, maximise, p=power)
 
 
 def epsilon_additive(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
@@ -406,7 +408,7 @@ def epsilon_additive(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses =
 
 def epsilon_mult(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
     """Compute the factor that makes the points as good as a reference set."""
-    return _compare_with_set(pp.epsilon_mult, points, ref, maximise)
+    return _compare_with_set(pp.epsilon_multiplicative, points, ref, maximise)
 
 
 def _compare_with_set(
@@ -426,9 +428,9 @@ def r2_exact(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) 
     rows = rows_of(points)
     if rows.shape[1] != 2:
         raise NotImplementedError(
-            f"points must have 2 objectives, got {rows.shape[1]}: paretopo_core.r2 takes more"
+            f"points must have 2 objectives, got {rows.shape[1]}: r2_indicator takes more"
         )
-    return float(pp.r2(rows, corner_of(ref, rows), maximise=senses_of(maximise, 2)))
+    return float(pp.r2_indicator(rows, corner_of(ref, rows), maximise=senses_of(maximise, 2)))
 
 
 # Scales

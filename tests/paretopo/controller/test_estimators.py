@@ -257,7 +257,7 @@ def test_pareto_is_the_core():
     rewards = np.random.default_rng(0).integers(0, 3, (4, 8, 2)).astype(np.float64)
     np.testing.assert_array_equal(
         ESTIMATORS["pareto"](rewards, WEIGHTS, beta=0.3, centre="none"),
-        paretopo_core.pareto_advantage(rewards, WEIGHTS, beta=0.3, centre="none"),
+        paretopo_core.pareto_advantage(rewards, weights=WEIGHTS, beta=0.3, centre="none"),
     )
 
 

@@ -26,7 +26,7 @@ GOOD, BAD = (1.0, 1.0), (0.0, 0.0)
 
 
 def raw(rewards, beta=0.5):
-    return pareto_advantage(rewards, WEIGHTS, beta=beta, centre="none")
+    return pareto_advantage(rewards, weights=WEIGHTS, beta=beta, centre="none")
 
 
 # ---- exact expectations over a softmax policy with a few actions ---------------------------------
@@ -145,14 +145,14 @@ def test_fails_other_supported_points_are_never_sought():
 )
 def test_holds_the_dominance_probability_has_a_closed_form(sigma, probability):
     points = np.array([[1.0, 0.5], [0.4, 0.6]])
-    assert stochastic_dominance(points, sigma)[0, 1] == pytest.approx(probability, abs=1e-6)
+    assert stochastic_dominance(points, sigma=sigma)[0, 1] == pytest.approx(probability, abs=1e-6)
 
 
 @given(vectors, st.floats(0.1, 5))
 def test_holds_the_surrogate_is_order_consistent_for_every_sigma(rewards, sigma):
     """The paper claims it for sigma to 0 and with probability approaching 1."""
     points = rewards[0]
-    surrogate = stochastic_pareto_rank(points, sigma)
+    surrogate = stochastic_pareto_rank(points, sigma=sigma)
     assert ((surrogate >= 1) & (surrogate <= len(points))).all()
     for i, j in itertools.permutations(range(len(points)), 2):
         if (points[i] >= points[j]).all() and (points[i] > points[j]).any():
@@ -161,21 +161,21 @@ def test_holds_the_surrogate_is_order_consistent_for_every_sigma(rewards, sigma)
 
 def test_fails_the_limit_of_the_surrogate_is_not_the_front():
     points = np.array([[1, 1], [1, 1], [1, 1], [0, 1], [1, 0.5]])
-    limit = stochastic_pareto_rank(points, 1e-6)
+    limit = stochastic_pareto_rank(points, sigma=1e-6)
     np.testing.assert_allclose(limit, [1.5, 1.5, 1.5, 2.5, 2.5], atol=1e-6)
     np.testing.assert_array_equal(pareto_rank(points) + 1, [1, 1, 1, 2, 2])
 
 
 def test_fails_the_limit_counts_dominators_even_without_ties():
     points = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9], [0.0, 0.0]])
-    np.testing.assert_allclose(stochastic_pareto_rank(points, 1e-6), [1, 1, 1, 4], atol=1e-6)
+    np.testing.assert_allclose(stochastic_pareto_rank(points, sigma=1e-6), [1, 1, 1, 4], atol=1e-6)
     np.testing.assert_array_equal(pareto_rank(points) + 1, [1, 1, 1, 2])
 
 
 def test_holds_with_a_margin_the_limit_is_one_plus_the_dominators():
     points = np.array([[1, 1], [1, 1], [1, 1], [0, 1], [1, 0.5]])
     sigma = 1e-6
-    limit = stochastic_pareto_rank(points, sigma, margin=math.sqrt(sigma))
+    limit = stochastic_pareto_rank(points, sigma=sigma, margin=math.sqrt(sigma))
     np.testing.assert_allclose(limit, [1, 1, 1, 4, 4], atol=1e-6)
 
 
@@ -222,7 +222,7 @@ def test_fails_for_the_smoothed_rank_too(p):
         for k in range(points + 1):
             group = np.array([GOOD] * k + [BAD] * (points - k))
             probability = math.comb(points, k) * at**k * (1 - at) ** (points - k)
-            total -= probability * stochastic_pareto_rank(group, 1e-6).mean()
+            total -= probability * stochastic_pareto_rank(group, sigma=1e-6).mean()
         return total
 
     derivative = (objective(p + 1e-5) - objective(p - 1e-5)) / 2e-5
@@ -352,4 +352,4 @@ def test_fails_literal_advantages_are_always_positive(rewards):
 def test_holds_uncentred_advantages_imitate_equal_failures():
     failures = np.array([[[0.0, 1.0]] * 8])
     np.testing.assert_array_equal(raw(failures), 1.0)
-    np.testing.assert_array_equal(pareto_advantage(failures, WEIGHTS), 0.0)
+    np.testing.assert_array_equal(pareto_advantage(failures, weights=WEIGHTS), 0.0)

@@ -76,7 +76,7 @@ class DominanceBlock {
         }
     }
 
-    __attribute__((noinline)) void write_nondominated(bool keep_weakly,
+    __attribute__((noinline)) void write_nondominated(bool keep_duplicates,
                                                       std::uint8_t* nondominated) const {
         Mask dominated[kCapacity];
         dominators_.dominated(is_masked_ ? present_ : nullptr, dominated);
@@ -85,7 +85,7 @@ class DominanceBlock {
             if (is_masked_) bad = V::choose(present_[i], bad, V::all_int(1));
             for (int g = 0; g < groups_; ++g) nondominated[g * points() + i] = bad[g] == 0;
         }
-        if (!keep_weakly) drop_repeats(nondominated);
+        if (!keep_duplicates) drop_repeats(nondominated);
     }
 
   protected:

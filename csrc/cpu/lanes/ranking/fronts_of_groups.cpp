@@ -132,12 +132,12 @@ void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::
 }
 
 template <typename Scalar>
-void find_nondominated(Batch<Scalar> batch, std::int64_t from, std::int64_t end, bool keep_weakly,
-                       std::uint8_t* nondominated) {
+void find_nondominated(Batch<Scalar> batch, std::int64_t from, std::int64_t end,
+                       bool keep_duplicates, std::uint8_t* nondominated) {
     with_objectives(batch, [&]<int kPoints, int kObjectives, int kCapacity>() {
         each_dominance<Scalar, kPoints, kObjectives, kCapacity>(
             batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
-                block.write_nondominated(keep_weakly, nondominated + first * batch.points);
+                block.write_nondominated(keep_duplicates, nondominated + first * batch.points);
             });
     });
 }

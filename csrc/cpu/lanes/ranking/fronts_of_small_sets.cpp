@@ -120,15 +120,15 @@ class BitRows {
         return fronts;
     }
 
-    // True if no point dominates point i and, unless keep_weakly, i is the first among equals.
-    __attribute__((noinline)) bool is_kept(int i, bool keep_weakly) const {
+    // True if no point dominates point i and, unless keep_duplicates, i is the first among equals.
+    __attribute__((noinline)) bool is_kept(int i, bool keep_duplicates) const {
         for (int w = 0; w < words_; ++w) {
             std::uint64_t others = rows_[w][i];
             if (w == i / kWord) others &= ~(std::uint64_t{1} << i % kWord);
             for (; others != 0; others &= others - 1) {
                 const int j = w * kWord + __builtin_ctzll(others);
                 if ((rows_[i / kWord][j] >> i % kWord & 1) == 0) return false;
-                if (!keep_weakly && j < i) return false;
+                if (!keep_duplicates && j < i) return false;
             }
         }
         return true;
@@ -305,11 +305,11 @@ std::int32_t rank_set(const Scalar* values, std::int32_t points, std::int32_t ob
 
 template <typename Scalar>
 void find_nondominated_of_set(const Scalar* values, std::int32_t points, std::int32_t objectives,
-                              std::uint64_t minimised, bool keep_weakly,
+                              std::uint64_t minimised, bool keep_duplicates,
                               std::uint8_t* nondominated) {
     with_rows<Scalar>(points, [&](auto& rows) {
         rows.compare(values, Places(nullptr, points), objectives, minimised);
-        for (int i = 0; i < points; ++i) nondominated[i] = rows.is_kept(i, keep_weakly);
+        for (int i = 0; i < points; ++i) nondominated[i] = rows.is_kept(i, keep_duplicates);
     });
 }
 
@@ -360,14 +360,15 @@ void rank_sets(Batch<Scalar> batch, std::int64_t first, std::int64_t end, std::i
 
 template <typename Scalar>
 void find_nondominated_of_sets(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
-                               bool keep_weakly, std::uint8_t* nondominated) {
+                               bool keep_duplicates, std::uint8_t* nondominated) {
     with_rows<Scalar>(batch.points, [&](auto& rows) {
         for (std::int64_t g = first; g < end; ++g) {
             const Places places(batch.group_mask(g), batch.points);
             rows.compare(batch.group(g), places, batch.objectives, batch.minimised);
             std::uint8_t* out = nondominated + g * batch.points;
             for (int i = 0; i < batch.points; ++i) out[i] = 0;
-            for (int k = 0; k < places.count; ++k) out[places[k]] = rows.is_kept(k, keep_weakly);
+            for (int k = 0; k < places.count; ++k)
+                out[places[k]] = rows.is_kept(k, keep_duplicates);
         }
     });
 }

@@ -28,7 +28,7 @@ def pareto(
     """
     inside = None if bool(mask.all()) else mask
     front: Array = paretopo_core.pareto_advantage(
-        rewards, weights, beta=0.0, centre="none", mask=inside
+        rewards, weights=weights, beta=0.0, centre="none", mask=inside
     )
     same = mask[:, None, :] & (front[:, :, None] == front[:, None, :])
     values = front + beta * (_share(weighted_sum(rewards, weights, mask), same) - 0.5)
@@ -56,7 +56,7 @@ def soft_pareto(
     Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/paper_method.md.
     """
     library = get_library(rewards)
-    wins = paretopo_core.stochastic_dominance(rewards, sigma, margin)
+    wins = paretopo_core.stochastic_dominance(rewards, sigma=sigma, margin=margin)
     beaten = library.where(mask[..., None], wins, 0.0).sum(axis=-2)
     q = _share(weighted_sum(rewards, weights, mask), mask[:, None, :])
     values = mask.sum(axis=-1, keepdims=True) - beaten + beta * (q - 0.5)

@@ -194,8 +194,8 @@ class GroupContributions {
 }  // namespace
 
 template <typename Scalar>
-std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                              double* contributions) {
+std::int64_t hypervolume_contributions(Batch<Scalar> batch, const double* ref,
+                                       bool ignore_dominated, double* contributions) {
     if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
     for_each_group(
@@ -204,7 +204,7 @@ std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignor
     return refused.index();
 }
 
-template std::int64_t hv_contributions(Batch<float>, const double*, bool, double*);
-template std::int64_t hv_contributions(Batch<double>, const double*, bool, double*);
+template std::int64_t hypervolume_contributions(Batch<float>, const double*, bool, double*);
+template std::int64_t hypervolume_contributions(Batch<double>, const double*, bool, double*);
 
 }  // namespace paretopo::cpu

@@ -58,7 +58,7 @@ def pareto_rank(
     points: Array,
     *,
     maximise: Maximise = True,
-    strict: bool = False,
+    dominance: str = "weak",
     violation: Array | None = None,
     n_below: int | None = None,
     mask: Mask = None,
@@ -67,7 +67,7 @@ def pareto_rank(
 
     @_batched("point", np.int32, missing=-1)
     def rank(group: Array) -> Array:
-        dominates = _dominates_within(group, maximise, strict=strict)
+        dominates = _dominates_within(group, maximise, dominance=dominance)
         ranks = np.full(len(group), -1, dtype=np.int32)
         for front in range(len(group)):
             rivals = ranks == -1
@@ -83,14 +83,14 @@ def is_nondominated(
     points: Array,
     *,
     maximise: Maximise = True,
-    keep_weakly: bool = True,
-    strict: bool = False,
+    dominance: str = "weak",
+    duplicates: str = "all",
     violation: Array | None = None,
     epsilon: float | Sequence[float] | None = None,
     duplicate_tolerance: float | Sequence[float] | None = None,
     mask: Mask = None,
 ) -> Array:
-    """Keep the points that no other dominates; of equal points only the first, unless keep_weakly.
+    """Keep the points that no other dominates; of equal points all, the first, or none.
 
     With boxes, keep the best point by ``_key_in_box`` in each non-dominated box. With a tolerance,
     visit the kept points in their order, and drop each that is near one kept before.
@@ -98,7 +98,7 @@ def is_nondominated(
 
     @_batched("point", np.bool_)
     def filtered(group: Array) -> Array:
-        kept = np.asarray(~_dominates_within(group, maximise, strict=strict).any(axis=0))
+        kept = np.asarray(~_dominates_within(group, maximise, dominance=dominance).any(axis=0))
         feasible = _is_feasible(group[:, -1])
         equal = _are_equal(group[:, :-1], maximise)
         as_bad = _are_equal(group[:, -1:], False) & ~feasible[:, None] & ~feasible
@@ -114,7 +114,10 @@ def is_nondominated(
                 rivals = [j for j in np.flatnonzero(feasible) if _is_same(boxes[i], boxes[j])]
                 best = min(rivals, key=lambda j: (keys[j], j))
                 kept[i] = not beaten[i] and best == i
-        kept = np.asarray(kept if keep_weakly and epsilon is None else kept & first)
+        if duplicates == "none":
+            kept &= ~(repeats & ~np.eye(len(group), dtype=bool)).any(axis=1)
+        elif duplicates == "first" or epsilon is not None:
+            kept &= first
         if duplicate_tolerance is not None:
             for i in np.flatnonzero(kept):
                 earlier = group[:i][kept[:i]][:, :-1]
@@ -206,12 +209,12 @@ def archive(
     for i in range(len(points)):
         rivals = [*members, i]
         kept = is_nondominated(
-            points[rivals], maximise=maximise, keep_weakly=False, epsilon=epsilon
+            points[rivals], maximise=maximise, duplicates="first", epsilon=epsilon
         )
         rivals = [j for j, is_kept in zip(rivals, kept, strict=True) if is_kept]
         if capacity is not None and len(rivals) > capacity:
             if keep == "contribution":
-                worth = hv_contributions(points[rivals], ref, maximise=maximise)
+                worth = hypervolume_contributions(points[rivals], ref, maximise=maximise)
             else:
                 worth = crowding_distance(-_turned(points[rivals], maximise))
             del rivals[max(np.flatnonzero(worth == worth.min()))]
@@ -233,7 +236,7 @@ def hypervolume(group: Array, ref: Array, *, maximise: Maximise = True) -> float
 
 
 @_batched("point", vectors=["ref"])
-def hv_contributions(
+def hypervolume_contributions(
     group: Array, ref: Array, *, maximise: Maximise = True, ignore_dominated: bool = True
 ) -> Array:
     """Take away one point at a time; dominated ones first and for good, if they are ignored."""
@@ -321,7 +324,7 @@ def dominated_boxes(
 
 
 def hypervolume_improvement(
-    boxes: tuple[Array, ...], candidates: Array, *, maximise: Maximise = True, mask: Mask = None
+    candidates: Array, *, boxes: tuple[Array, ...], maximise: Maximise = True, mask: Mask = None
 ) -> Array:
     """Add up the hypervolumes of the candidates in each box, cut off at its better corner."""
     leading = np.broadcast_shapes(boxes[0].shape[:-2], candidates.shape[:-2])
@@ -339,10 +342,10 @@ def hypervolume_improvement(
 
 
 def expected_hypervolume_improvement(
-    boxes: tuple[Array, ...],
     means: Array,
     deviations: Array,
     *,
+    boxes: tuple[Array, ...],
     maximise: Maximise = True,
     mask: Mask = None,
 ) -> Array:
@@ -385,15 +388,15 @@ def uncrowded_contributions(group: Array, ref: Array, *, maximise: Maximise = Tr
     lower, upper, _ = nondominated_boxes(group, ref, maximise=maximise)
     away = np.clip(group[:, None], lower, upper) - group[:, None]
     distances = np.sqrt(np.square(away).sum(axis=-1)).min(axis=1)
-    contributions = hv_contributions(group, ref, maximise=maximise)
+    contributions = hypervolume_contributions(group, ref, maximise=maximise)
     return np.where(distances > 0, -distances, contributions)
 
 
 def hypervolume_subset(
     points: Array,
-    k: int,
     ref: Array,
     *,
+    k: int,
     method: str = "greedy",
     maximise: Maximise = True,
     mask: Mask = None,
@@ -426,12 +429,12 @@ def hypervolume_subset(
 
 def select(
     points: Array,
+    *,
     k: int,
     method: str = "crowding",
-    *,
     ref: Array | float = 0.0,
     directions: Array | None = None,
-    seed: int = 0,
+    rng: int = 0,
     maximise: Maximise = True,
     mask: Mask = None,
 ) -> Array:
@@ -459,14 +462,14 @@ def select(
                 rows.pop(min(range(len(rows)), key=lambda place: (crowds[place], -place)))
         elif method == "hypervolume":
             chosen = hypervolume_subset(
-                group[last], wanted, corner, method="greedy_removal", maximise=maximise
+                group[last], corner, k=wanted, method="greedy_removal", maximise=maximise
             )
             rows = chosen.tolist()
         else:
             by_front = kept[np.argsort(ranks[kept], kind="stable")]
             together = -values[np.concatenate([by_front, last])]
             leading = int((ranks == 0).sum())
-            rows = _niche(together, len(kept), leading, wanted, np.asarray(directions), seed)
+            rows = _niche(together, len(kept), leading, wanted, np.asarray(directions), rng)
         return sorted([*kept.tolist(), *last[rows].tolist()])
 
     return _each_choice(survivors, points, k, mask, _corners(points, np.asarray(ref)))
@@ -575,11 +578,15 @@ def _is_feasible(violation: Array) -> Array:
     return np.asarray(violation <= 0)
 
 
-def _dominates_within(group: Array, maximise: Maximise, *, strict: bool = False) -> Array:
+def _dominates_within(group: Array, maximise: Maximise, *, dominance: str = "weak") -> Array:
     """Return [a, b]: a dominates b under constraints, whose violations are the last column."""
     feasible = _is_feasible(group[:, -1])
     points = group[:, :-1]
-    better = _better(points, maximise).all(axis=-1) if strict else _dominates(points, maximise)
+    better = (
+        _better(points, maximise).all(axis=-1)
+        if dominance == "strict"
+        else _dominates(points, maximise)
+    )
     by_points = better & feasible[:, None] & feasible
     by_violation = _dominates(group[:, -1:], False) & ~feasible[:, None] & ~feasible
     return np.asarray(by_points | by_violation | (feasible[:, None] & ~feasible))
@@ -701,15 +708,15 @@ def indicator(
     p: float = 1.0,
     maximise: Maximise = True,
     mask: Mask = None,
-    reference_mask: Mask = None,
+    target_mask: Mask = None,
 ) -> Array:
-    """Compare every point with every reference point: igd, gd_plus and so on, by their names."""
+    """Compare every point with every target point, by the indicator of this name."""
     signs = np.where(maximise, -1.0, 1.0)
 
     def gaps(rows: Array, references: Array) -> Array:
-        """Compute the gap between each row (first axis) and each reference point."""
+        """Compute the gap between each row (first axis) and each target point."""
         a, r = rows[:, None].astype(np.float64), references[None].astype(np.float64)
-        if name == "epsilon_mult":
+        if name == "epsilon_multiplicative":
             return np.asarray(np.where(signs > 0, a / r, r / a).max(axis=-1))
         worse = signs * a - signs * r
         if name == "epsilon_additive":
@@ -734,20 +741,20 @@ def indicator(
 
     found = []
     for (group, keep), (other, kept) in zip(
-        sets(points, mask), sets(others, reference_mask), strict=True
+        sets(points, mask), sets(others, target_mask), strict=True
     ):
         distances = gaps(group[keep], other[kept])
         forth = mean(distances.min(axis=1))
         back = mean(distances.min(axis=0, initial=math.inf))
-        if name == "avg_hausdorff_dist":
+        if name == "average_hausdorff_distance":
             found.append(np.fmax(forth, back))
         else:
-            found.append(forth if name.startswith("gd") else back)
+            found.append(forth if name.startswith("generational_distance") else back)
     return np.array(found, dtype=np.float64).reshape(leading)
 
 
 @_batched("set", vectors=["ideal"])
-def r2(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True) -> float:
+def r2_indicator(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True) -> float:
     """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal."""
     signs = np.where(maximise, -1.0, 1.0)
     gap = np.maximum(signs * group.astype(np.float64) - signs * ideal, 0.0)
@@ -755,7 +762,7 @@ def r2(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True)
     return float(utilities.min(axis=1, initial=math.inf).mean())
 
 
-def eaf(
+def attainment_surfaces(
     points: Array, sets: Array, *, maximise: Maximise = True
 ) -> list[tuple[int, tuple[float, ...]]]:
     """Find the grid locations with as many attaining runs as no better location.
@@ -778,10 +785,10 @@ def eaf(
 
 def weighted_hypervolume(
     points: Array,
-    boxes: tuple[Array, Array],
-    weights: Array,
     ref: Array,
     *,
+    boxes: tuple[Array, Array],
+    weights: Array,
     maximise: Maximise = True,
     mask: Mask = None,
 ) -> Array:

@@ -15,7 +15,7 @@ from paretopo_core._numbers import labels_of, numbers_of
 from paretopo_core._operation import Composed, Operation
 from paretopo_core._senses import Maximise, signs_of
 from paretopo_core._torch_arrays import is_tensor
-from paretopo_core._types import Array, Points
+from paretopo_core._types import Array, Mask, Points
 from paretopo_core.indicators import refuse_place
 
 SurfacesT = TypeVar("SurfacesT")
@@ -30,7 +30,7 @@ class AttainmentSurfaces(NamedTuple, Generic[SurfacesT]):
             first.
         percentiles: shape (rows,), float64, the percentile of each row, ascending.
 
-    >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
+    >>> surfaces = attainment_surfaces([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
     >>> surfaces.points.tolist(), surfaces.percentiles.tolist()
     ([[2.0, 1.0], [1.0, 2.0]], [100.0, 100.0])
     """
@@ -40,12 +40,13 @@ class AttainmentSurfaces(NamedTuple, Generic[SurfacesT]):
 
 
 @explain_calls
-def eaf(
+def attainment_surfaces(
     points: Points,
     sets: ArrayLike,
     *extra: Never,
     percentiles: ArrayLike | None = None,
     maximise: Maximise = True,
+    mask: Mask = None,
     **wrong: Never,
 ) -> AttainmentSurfaces[Array[np.float64]]:
     """Compute the empirical attainment function: the surfaces that given shares of runs attain.
@@ -61,10 +62,11 @@ def eaf(
         percentiles: shape (levels,), from 0 to 100; p stands for the smallest number of runs that
             is at least p percent, and 0 for one run. None: 100 k / n for every k.
         maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (points,), bool; False marks padding, whose values and runs do not count.
 
     Returns:
         ``points`` and ``percentiles``; as NumPy arrays, or as tensors if the points are tensors.
-        moocore's ``eaf`` returns both in one array.
+        moocore's ``attainment_surfaces`` returns both in one array.
 
     Raises:
         ValueError: wrong shape of an argument; a point that is NaN or infinite; NaN in ``sets``; a
@@ -81,7 +83,7 @@ def eaf(
     Guerreiro, López-Ibáñez and Paquete (2011), "On the computation of the empirical attainment
     function", EMO.
 
-    >>> points, percentiles = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1])
+    >>> points, percentiles = attainment_surfaces([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1])
     >>> np.column_stack([points, percentiles])
     array([[  3.,   1.,  50.],
            [  2.,   2.,  50.],
@@ -98,15 +100,15 @@ def eaf(
     """
     if extra or wrong or sets is MISSING:
         refuse_call(extra, wrong)
-    return AttainmentSurfaces(*_EAF.answer(points, maximise, None, sets, percentiles))
+    return AttainmentSurfaces(*_EAF.answer(points, maximise, mask, sets, percentiles))
 
 
 def _compose_eaf(
-    points: Any, maximise: Maximise, _: None, sets: Any, percentiles: Any
+    points: Any, maximise: Maximise, mask: Any, sets: Any, percentiles: Any
 ) -> tuple[Any, ...]:
-    refuse_tracing(points, "eaf")
+    refuse_tracing(points, "attainment_surfaces")
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
-    batch = Batch.of(given, maximise=maximise)
+    batch = Batch.of(given, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "attainment surfaces")
     if len(batch.leading) or batch.objectives not in (2, 3):
         raise ValueError(
@@ -116,10 +118,14 @@ def _compose_eaf(
     values = batch.values.astype(np.float64)
     _refuse_infinite(batch, values)
     runs = labels_of(sets, "sets", batch.points, "the run of each point")
+    if mask is not None:
+        values, runs = (each[np.asarray(batch.mask, bool)] for each in (values, runs))
     names, runs = np.unique(runs, return_inverse=True)
     levels, wanted = _levels_of(percentiles, len(names))
     signs = -signs_of(batch.minimised, batch.objectives)
-    surfaces, attaining = _core.eaf(values * signs, runs, len(names), max(levels, default=0))
+    surfaces, attaining = _core.attainment_surfaces(
+        values * signs, runs, len(names), max(levels, default=0)
+    )
     rows = [np.flatnonzero(attaining == level) for level in levels]
     found = np.concatenate([np.empty(0, np.int64), *rows])
     counts = [len(each) for each in rows]
@@ -134,7 +140,7 @@ def attained_corners(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute all surfaces, smaller is better, and the number of runs that attain each row."""
     _refuse_infinite(Batch.of(points), points)
-    return _core.eaf(points, runs, run_count, run_count)
+    return _core.attainment_surfaces(points, runs, run_count, run_count)
 
 
 def count_attaining(
@@ -145,9 +151,12 @@ def count_attaining(
 
 
 def _refuse_infinite(batch: Batch, values: np.ndarray) -> None:
-    if not (is_finite := np.isfinite(values)).all():
-        at = tuple(int(i) for i in np.argwhere(~is_finite)[0])
-        refuse_place(at, float(batch.values[at]), "points")
+    is_wrong = ~np.isfinite(values)
+    if batch.mask is not None:
+        is_wrong &= np.asarray(batch.mask, bool)[:, None]
+    if is_wrong.any():
+        at = tuple(int(i) for i in np.argwhere(is_wrong)[0])
+        refuse_place(at, float(batch.values[at]), "points", "mask")
 
 
 def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
@@ -166,6 +175,10 @@ def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
 
 
 _EAF = Operation(
-    Composed("eaf", (("sets", "labels"), ("percentiles", "free")), (("array", "float64"),) * 2),
+    Composed(
+        "attainment_surfaces",
+        (("sets", "labels"), ("percentiles", "free")),
+        (("array", "float64"),) * 2,
+    ),
     compose=_compose_eaf,
 )
