@@ -20,7 +20,7 @@ def write_files(analysis: Analysis, out: Path) -> Path:
     """
     out.mkdir(parents=True, exist_ok=True)
     draw_models(analysis, out / "front.png")
-    lines = [*describe(analysis), "![The models and their front](front.png)", ""]
+    lines = [*describe(analysis, every=True), "![The models and their front](front.png)", ""]
     write_text(out / "compare.md", "\n".join(lines))
     plain = json.dumps(to_plain(analysis), indent=1, ensure_ascii=False)
     write_text(out / "compare.json", plain + "\n")

@@ -17,7 +17,7 @@ from paretopo.compare.regions import (
     trace_ellipse,
     trace_stairs,
 )
-from paretopo.run.plots import COLOURS, MARKERS, make_panels, save_figure
+from paretopo.run.plots import COLOURS, MARKERS, make_panels, name_points, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +68,12 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
     limits = _find_limits(analysis, pair)
     axes.set(xlim=limits[:, 0], ylim=limits[:, 1])
     few = len(means) <= _MOST_ELLIPSES
+    labels: dict[int, str] = {}
+    for wide, scale in zip(
+        (scores.wide[along], scores.wide[up]), (axes.set_xscale, axes.set_yscale), strict=True
+    ):
+        if wide:
+            scale("log")
     for number, front in enumerate(analysis.fronts):
         colour = COLOURS[number % len(COLOURS)]
         if len(scores.objectives) == 2:
@@ -77,7 +83,7 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
             best = bool(analysis.is_front[at])
             shade = colour if best or len(analysis.fronts) > 1 else _DOMINATED
             if few or at in named:
-                edge = means[at] + trace_ellipse(covariance_of_means(scores.values[at][:, pair]))
+                edge = means[at] + trace_ellipse(covariance_of_means(scores.answered[at][:, pair]))
                 axes.fill(*edge.T, facecolor=shade, alpha=0.13, edgecolor=shade, linewidth=0.8)
             axes.scatter(
                 [means[at, 0]],
@@ -96,14 +102,8 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
             color=colour,
             label=f" {_escape(front.name)}",  # matplotlib hides names that begin with _
         )
-        for at in named:
-            axes.annotate(
-                _escape(scores.models[at]),
-                means[at],
-                xytext=(6, 6),
-                textcoords="offset points",
-                fontsize=9,
-            )
+        labels |= {at: _escape(scores.models[at]) for at in named}
+    name_points(axes, means, labels)
     axes.set_xlabel(_escape(scores.objectives[along].label))
     axes.set_ylabel(_escape(scores.objectives[up].label))
 
@@ -145,6 +145,12 @@ def _find_limits(analysis: Analysis, pair: list[int]) -> np.ndarray:
     """Return the (2, 2) smallest and largest values of both axes, with room for the ellipses."""
     means = analysis.scores.means[:, pair]
     errors = np.nan_to_num(analysis.scores.errors[:, pair])
-    low, high = (means - 2.5 * errors).min(axis=0), (means + 2.5 * errors).max(axis=0)
+    limits = np.stack([(means - 2.5 * errors).min(axis=0), (means + 2.5 * errors).max(axis=0)])
+    wide = np.array(analysis.scores.wide)[pair]
+    limits[0, wide] = np.maximum(limits[0, wide], means[:, wide].min(axis=0, initial=np.inf) / 2)
+    limits[:, wide] = np.log10(limits[:, wide])
+    low, high = limits
     room = 0.06 * np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
-    return np.array([low - room, high + room])
+    limits = np.array([low - room, high + room])
+    limits[:, wide] = 10.0 ** limits[:, wide]
+    return limits

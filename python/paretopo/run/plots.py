@@ -6,6 +6,7 @@ matplotlib is loaded when something is drawn.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -33,6 +34,7 @@ MARKERS = "osD^vPX"
 COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _LINE = "#444444"
 _MOST_PAIRED = 5  # objectives; the pairs of more would be too small to read
+_NAME_SIZE = 9  # points of type
 _STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -76,6 +78,47 @@ def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
         image.convert("RGB").quantize(
             128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         ).save(path, optimize=True)
+
+
+def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
+    """Write names next to points, each where it covers the fewest points and other names.
+
+    Args:
+        axes: With its final limits and scales.
+        points: (points, 2), named or not.
+        names: By the place of the point.
+    """
+    at = axes.transData.transform(points)
+    pixel = axes.get_figure(root=True).dpi / 72  # of a point of type
+    height = _NAME_SIZE * pixel
+    frame = axes.get_window_extent()
+    taken: list[tuple[float, float, float, float]] = []
+    for place, name in names.items():
+        width = 0.62 * height * len(name)
+        choices = []
+        for right, up in itertools.product((1, -1, 0), (1, -1, 0)):
+            if not right and not up:
+                continue
+            x = at[place, 0] + right * 7 * pixel - width * (1 - right) / 2
+            y = at[place, 1] + up * 7 * pixel - height * (1 - up) / 2
+            box = x, y, x + width, y + height
+            hidden = ((at > box[:2]) & (at < box[2:])).all(axis=1).sum()
+            crossed = sum(
+                x < one[2] and one[0] < box[2] and y < one[3] and one[1] < box[3] for one in taken
+            )
+            outside = x < frame.x0 or box[2] > frame.x1 or y < frame.y0 or box[3] > frame.y1
+            choices.append((hidden + crossed + 3 * outside, len(choices), right, up, box))
+        *_, right, up, box = min(choices)
+        taken.append(box)
+        axes.annotate(
+            name,
+            points[place],
+            xytext=(7 * right, 7 * up),
+            textcoords="offset points",
+            ha=("center", "left", "right")[right],
+            va=("center", "bottom", "top")[up],
+            fontsize=_NAME_SIZE,
+        )
 
 
 def draw_front(histories: Mapping[str, History], path: Path) -> None:

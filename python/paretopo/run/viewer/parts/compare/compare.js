@@ -50,12 +50,20 @@ function drawChart(width) {
     return [model.mean[objective] - 2.5 * error, model.mean[objective] + 2.5 * error];
   };
   const shown = shownModels();
-  const rangeAlong = (objective) => rangeOf(shown.flatMap(([model]) => reach(model, objective)));
+  const rangeAlong = (objective) => {
+    const ends = shown.flatMap(([model]) => reach(model, objective));
+    if (!objectives[objective].log) return rangeOf(ends);
+    return rangeOf(ends.filter((end) => end > 0).map(Math.log10)).map((power) => 10 ** power);
+  };
+  const axis = (objective) => {
+    const { label: name, log } = objectives[objective];
+    return { range: rangeAlong(objective), name, log };
+  };
   const chart = makeChart({
     width,
     height: Math.max(320, Math.min(0.66 * width, 540)),
-    x: { range: rangeAlong(view.along), name: objectives[view.along].label },
-    y: { range: rangeAlong(view.up), name: objectives[view.up].label },
+    x: axis(view.along),
+    y: axis(view.up),
     label: `${objectives[view.up].label}, against ${objectives[view.along].label}; the arrow keys go through the models`,
   });
   const clamp = ([x, y]) => [
@@ -116,8 +124,7 @@ function showModel() {
   ]);
   facts.push(["questions", String(model.questions)]);
   if (model.share) facts.push(["on the front, p", model.share]);
-  const listed = (title, some) =>
-    some.length ? [element("p", { class: "key" }, `${title} ${some.map(([name, p]) => `${name} (${p})`).join(", ")}`)] : [];
+  const listed = (title, some) => (some ? [element("p", { class: "key" }, `${title} ${some}`)] : []);
   byId("about").replaceChildren(
     element(
       "h3",
