@@ -20,6 +20,7 @@ from paretopo.compare.bootstrap import pull_together, volume_interval
 
 SENSES = np.array([1.0, -1.0, -1.0])
 REPLICATES = 400
+SHARED = 20  # runs with the same draws
 
 
 def place_models(kind, models):
@@ -49,10 +50,11 @@ def simulate(kind, models, questions, objectives, runs):
     rng = np.random.default_rng([models, questions, objectives, len(kind)])
     truth, senses = place_models(kind, models), SENSES[:objectives]
     fixed = np.array([0.0, 4.5, 4.5] if kind == "spread" else [0.0, 1.65, 1.65])[:objectives]
-    # All runs share their draws: these do not depend on the answers.
-    weights = rng.multinomial(questions, np.full(questions, 1 / questions), REPLICATES) / questions
     found = np.zeros((2, 3))
-    for _ in range(runs):
+    for run in range(runs):
+        if run % SHARED == 0:
+            evenly = np.full(questions, 1 / questions)
+            weights = rng.multinomial(questions, evenly, REPLICATES) / questions
         values = draw_answers(rng, truth, questions)[..., :objectives]
         means = values.mean(axis=0)
         drawn = (weights @ values.reshape(questions, -1)).reshape(-1, models, objectives)

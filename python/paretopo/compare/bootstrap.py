@@ -186,7 +186,7 @@ def share_dominated(means: Floats, senses: Sequence[float], shifts: Floats | Non
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The models that are surely on the front or off it, by a band that holds for all pairs and objectives at once.
+    """The models that are surely on the front or off it, by a band over all pairs together.
 
     Attributes:
         surely: (models,), 1 on the front, -1 not on it, 0 open.

@@ -17,7 +17,14 @@ from paretopo.compare.regions import (
     trace_ellipse,
     trace_stairs,
 )
-from paretopo.run.plots import COLOURS, MARKERS, make_panels, name_points, save_figure
+from paretopo.run.plots import (
+    COLOURS,
+    MARKERS,
+    make_panels,
+    name_points,
+    save_figure,
+    scale_by_powers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +56,12 @@ def draw_models(analysis: Analysis, path: Path) -> None:
     figure, panels = make_panels(rows, columns, size)
     for axes in panels[len(pairs) :]:
         axes.set_axis_off()
-    for axes, (up, along) in zip(panels, pairs, strict=False):
-        _draw_panel(axes, analysis, up, along)
     title = "Ellipses: 95 % regions of the means. Filled: non-dominated."
     if count == 2 and len(analysis.fronts) <= _MOST_BANDS:
         title += " Band: goals that 5 to 95 % of the replicates attain."
     figure.suptitle(title, fontsize=10)
+    for axes, (up, along) in zip(panels, pairs, strict=False):
+        _draw_panel(axes, analysis, up, along)
     if len(analysis.fronts) > 1:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
@@ -69,11 +76,9 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
     axes.set(xlim=limits[:, 0], ylim=limits[:, 1])
     few = len(means) <= _MOST_ELLIPSES
     labels: dict[int, str] = {}
-    for wide, scale in zip(
-        (scores.wide[along], scores.wide[up]), (axes.set_xscale, axes.set_yscale), strict=True
-    ):
-        if wide:
-            scale("log")
+    for objective, axis in ((along, "x"), (up, "y")):
+        if scores.wide[objective]:
+            scale_by_powers(axes, axis)
     for number, front in enumerate(analysis.fronts):
         colour = COLOURS[number % len(COLOURS)]
         if len(scores.objectives) == 2:
@@ -103,9 +108,9 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
             label=f" {_escape(front.name)}",  # matplotlib hides names that begin with _
         )
         labels |= {at: _escape(scores.models[at]) for at in named}
-    name_points(axes, means, labels)
     axes.set_xlabel(_escape(scores.objectives[along].label))
     axes.set_ylabel(_escape(scores.objectives[up].label))
+    name_points(axes, means, labels)
 
 
 def _draw_front(

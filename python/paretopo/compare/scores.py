@@ -151,9 +151,9 @@ def collect_scores(
         question: The column that names the question; None for the one that is known, "none" for
             rows that are independent of each other.
         front: The column that names the front of a model; None for one front.
-        missing: If a model lacks answers that others have, "pairs" compares each pair on the
-            questions that both answered, "models" leaves out the models that cost most questions, and "worst" counts a
-            missing answer as the worst one.
+        missing: If a model lacks answers that others have: "pairs" compares each pair on the
+            questions that both answered, "models" leaves out the models that cost most questions,
+            and "worst" counts a missing answer as the worst one.
 
     Raises:
         ConfigError: fewer than two objectives, one twice, or models that share no question.
