@@ -166,7 +166,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     if arguments.json:
         print(json.dumps(to_plain(analysis), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(describe(analysis, width=_WIDTH, every=arguments.all)))
+        print(describe(analysis, every=arguments.all).write(aligned=True, width=_WIDTH))
     return 0
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from paretopo.config import ConfigError
+from paretopo.run.document import join_some
 from paretopo.run.history import Measure
-from paretopo.run.tables import join_some
 
 if TYPE_CHECKING:
     from paretopo.compare.logs import Log

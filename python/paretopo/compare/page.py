@@ -10,7 +10,7 @@ from paretopo.compare.analysis import Analysis, Front
 from paretopo.compare.bootstrap import Floats
 from paretopo.compare.regions import covariance_of_means, outline_band
 from paretopo.compare.report import format_share, list_tables, order_models, summarise
-from paretopo.run.tables import join_some
+from paretopo.run.document import join_some
 from paretopo.run.viewer.document import render_document
 
 _SCRIPTS = ("../report/marks.js", "../report/table.js", "compare.js")

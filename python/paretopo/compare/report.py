@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from paretopo.compare.analysis import Analysis, Front
 from paretopo.compare.bootstrap import Floats
+from paretopo.run.document import Report, Table, escape_markdown, join_some
 from paretopo.run.files import to_json
 from paretopo.run.questions import COLUMNS, SIGNS
-from paretopo.run.tables import escape_markdown, join_some, markdown_table
 
 _DIGITS = 4
 _MOST_LISTED = 20  # models; of more, only non-dominated ones are listed
@@ -20,37 +20,15 @@ _SURELY = {1: "surely", -1: "surely not", 0: "open"}
 _LIKELY = 0.5  # smallest probability of dominance that the table of models shows
 
 
-class Table(NamedTuple):
-    """A table of a report.
-
-    Attributes:
-        title: Its heading.
-        header: Headings of the columns.
-        rows: Cells, as texts.
-        words: Number of leading columns with words; the others hold numbers.
-        note: A sentence below the table.
-    """
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    words: int
-    note: str = ""
-
-
-def describe(analysis: Analysis, *, width: int | None = None, every: bool = False) -> list[str]:
-    """Return the whole report as lines of Markdown.
+def describe(analysis: Analysis, *, every: bool = True) -> Report:
+    """Return the report of an analysis.
 
     Args:
         analysis: The analysis.
-        width: The most characters of a line of a table; None for any number.
         every: Whether to list all models, also if they are many.
     """
-    lines = ["# Comparison", "", *map(escape_markdown, summarise(analysis)), ""]
-    for table in list_tables(analysis, every=every):
-        lines += [f"## {table.title}", "", *markdown_table(*table[1:4], width=width), ""]
-        lines += [escape_markdown(table.note), ""] if table.note else []
-    return lines
+    notes = "\n".join(map(escape_markdown, summarise(analysis)))
+    return Report("Comparison", [notes, *list_tables(analysis, every=every)])
 
 
 def summarise(analysis: Analysis) -> list[str]:
@@ -73,15 +51,8 @@ def list_tables(analysis: Analysis, *, every: bool = True) -> list[Table]:
     if analysis.gaps:
         tables.append(_tabulate_gaps(analysis))
     if analysis.tests:
-        tables.append(
-            Table(
-                "Question by question",
-                COLUMNS,
-                [one.cells for one in analysis.tests],
-                3,
-                SIGNS,
-            )
-        )
+        rows = [one.cells for one in analysis.tests]
+        tables.append(Table(COLUMNS, rows, 3, "Question by question", SIGNS))
     return tables
 
 
@@ -240,7 +211,7 @@ def _tabulate_models(analysis: Analysis, every: bool) -> Table:
         note = f"{hidden} dominated models are not listed; --all lists them. {note}".rstrip()
     rows = [[cells[at] for _, _, cells in columns] for at in shown]
     words = sum(is_word for _, is_word, _ in columns)
-    return Table("Models", [head for head, _, _ in columns], rows, words, note)
+    return Table([head for head, _, _ in columns], rows, words, "Models", note)
 
 
 def _describe_place(analysis: Analysis, at: int) -> str:
@@ -305,10 +276,10 @@ def _tabulate_fronts(analysis: Analysis) -> Table:
         else ""
     )
     return Table(
-        "Hypervolume",
         ["front of", *(one.name or "all models" for one in analysis.fronts)],
         list(zip(heads, *columns, strict=True)),
         1 + len(columns),
+        "Hypervolume",
         f"Reference point: {corner}{guessed}. 'Of the box' is the share of the box between the "
         "reference point and the best of each objective.",
     )
@@ -325,7 +296,7 @@ def _tabulate_gaps(analysis: Analysis) -> Table:
         for one in analysis.gaps
     ]
     header = ["first", "second", "hypervolume, first - second", "p (first is larger)"]
-    return Table("Fronts against each other", header, rows, 2)
+    return Table(header, rows, 2, "Fronts against each other")
 
 
 def _format_interval(ends: tuple[float, float], *, sign: bool = False) -> str:

@@ -18,9 +18,9 @@ from paretopo.compare.columns import describe_columns, find_value, list_examples
 from paretopo.compare.logs import Log
 from paretopo.config import ConfigError
 from paretopo.data.schema import DataError
+from paretopo.run.document import join_some
 from paretopo.run.files import Row
 from paretopo.run.history import Measure
-from paretopo.run.tables import join_some
 
 NO_QUESTION = "none"  # of --question: rows are independent of each other
 MISSING = ("pairs", "models", "worst")

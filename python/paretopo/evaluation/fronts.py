@@ -89,7 +89,7 @@ def find_front(panel: Panel) -> Front | None:
     )
 
 
-def make_panels(
+def list_panels(
     measured: Mapping[str, tuple[bool, Mapping[str, Result]]],
     shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
 ) -> Iterator[Panel]:
