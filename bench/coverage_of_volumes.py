@@ -1,6 +1,6 @@
 """Coverage and width of the interval of a hypervolume, by simulation.
 
-Prints a row for each cell: how often the interval holds the truth, and its width beside that of the
+Prints a row for each cell: how often the interval holds the truth, and its width relative to the
 basic bootstrap interval. Models share the difficulty of the questions; the first objective is 0 or
 1, the others are lognormal. The reference is fixed, or the default one.
 
@@ -46,7 +46,7 @@ def draw_answers(rng, truth, questions):
 
 
 def simulate(kind, models, questions, objectives, runs):
-    """Return for both references the coverage, and the mean width beside the basic interval's."""
+    """Return for both references the coverage, and the mean width relative to the basic one."""
     rng = np.random.default_rng([models, questions, objectives, len(kind)])
     truth, senses = place_models(kind, models), SENSES[:objectives]
     fixed = np.array([0.0, 4.5, 4.5] if kind == "spread" else [0.0, 1.65, 1.65])[:objectives]
