@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,7 +173,7 @@ def _tabulate_models(analysis: Analysis, every: bool) -> Table:
     hidden = 0 if every or len(order) <= _MOST_LISTED else len(order) - int(analysis.is_front.sum())
     shown = [at for at in order if analysis.is_front[at] or not hidden]
     counts = [str(len(one)) for one in scores.answered]
-    columns = [("model", True, scores.models)]
+    columns: list[tuple[str, bool, Sequence[str]]] = [("model", True, scores.models)]
     if len(analysis.fronts) > 1:
         columns.append(("front", True, scores.fronts))
     every_model = range(len(order))

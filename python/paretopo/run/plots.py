@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -80,11 +80,11 @@ def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
         ).save(path, optimize=True)
 
 
-def scale_by_powers(axes: Axes, axis: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with plain numbers at its ticks."""
+def scale_by_powers(axes: Axes, axis: str) -> None:
+    """Make an axis, "x" or "y", logarithmic, with plain numbers at its ticks."""
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-    axes.set_xscale("log") if axis == "x" else axes.set_yscale("log")
+    axes.set(**{f"{axis}scale": "log"})
     scaled = axes.xaxis if axis == "x" else axes.yaxis
     scaled.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     scaled.set_minor_locator(NullLocator())
@@ -99,15 +99,16 @@ def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
         points: (points, 2), named or not.
         names: By the place of the point.
     """
-    axes.get_figure(root=True).draw_without_rendering()  # the layout moves the axes
+    figure = cast("Figure", axes.get_figure(root=True))
+    figure.draw_without_rendering()  # the layout moves the axes
     at = axes.transData.transform(points)
-    pixel = axes.get_figure(root=True).dpi / 72  # of a point of type
+    pixel = figure.dpi / 72  # of a point of type
     height = _NAME_SIZE * pixel
     frame = axes.get_window_extent()
     taken: list[tuple[float, float, float, float]] = []
     for place, name in names.items():
         width = 0.62 * height * len(name)
-        choices = []
+        choices: list[tuple[Any, ...]] = []
         for right, up in itertools.product((1, -1, 0), (1, -1, 0)):
             if not right and not up:
                 continue
