@@ -331,8 +331,9 @@ def _arrange(
         asked = {model: common for model in asked if model not in out}
         owners = {model: [a for a in owners[model] if a.question in common] for model in asked}
     worst = _find_worst(objectives, answers) if missing == "worst" else None
-    groups = [0] * len(asked) if worst is not None else _group_models(asked)
-    notes += _describe_sharing(asked, groups, worst is not None, named)
+    filled = worst is not None and all(asked.values())
+    groups = [0] * len(asked) if filled else _group_models(asked)
+    notes += _describe_sharing(asked, groups, filled, named)
     values, within, most = [], [], 1
     for (model, own), group in zip(owners.items(), groups, strict=True):
         together = [asked[one] for one, other in zip(owners, groups, strict=True) if other == group]

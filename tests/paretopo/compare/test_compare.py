@@ -132,6 +132,15 @@ def test_missing_answers_are_paired_counted_or_left_out(tmp_path, capsys, missin
     assert ("--missing models leaves out d." in notes) == (len(counts) == 3)
 
 
+@pytest.mark.parametrize(("missing", "counts"), [("pairs", [1, 3]), ("worst", [2, 3])])
+def test_missing_values_of_unnamed_questions_count(tmp_path, capsys, missing, counts):
+    rows = [["a", 1, 10], ["a", 0, ""], ["b", 1, 30], ["b", 1, 40], ["b", 0, 20]]
+    path = write_csv(tmp_path / "a.csv", rows, ["model", "accuracy", "tokens"])
+    found = run_json(capsys, path, *OBJECTIVES, "--missing", missing)
+    assert [one["questions"] for one in found["models"]] == counts
+    assert found["models"][0]["mean"]["tokens"] == (10 if missing == "pairs" else 25)
+
+
 def test_a_pair_is_compared_on_the_questions_that_both_answered(tmp_path, capsys):
     # On the shared questions, a is better and cheaper; b answered only the easy half.
     rows = [["a", at, int(at < 20), 10 + at % 3] for at in range(40)]
