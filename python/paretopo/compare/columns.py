@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paretopo.config import ConfigError
 from paretopo.run.document import join_some
-from paretopo.run.history import Measure
+from paretopo.run.measures import Measure
 
 if TYPE_CHECKING:
     from paretopo.compare.logs import Log

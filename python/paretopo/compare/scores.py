@@ -20,7 +20,7 @@ from paretopo.config import ConfigError
 from paretopo.data.schema import DataError
 from paretopo.run.document import join_some
 from paretopo.run.files import Row
-from paretopo.run.history import Measure
+from paretopo.run.measures import Measure
 
 NO_QUESTION = "none"  # of --question: rows are independent of each other
 MISSING = ("pairs", "models", "worst")

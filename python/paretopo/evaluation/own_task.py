@@ -13,7 +13,7 @@ from paretopo.evaluation.folder import digest_weights
 from paretopo.preference import Preference
 from paretopo.run.document import Table, write_table
 from paretopo.run.folder import RunFolder, fresh_folder
-from paretopo.run.history import SOLVED, measure_objective
+from paretopo.run.measures import SOLVED, measure_objective
 
 
 def plan_evaluation(

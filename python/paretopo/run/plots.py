@@ -15,15 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from paretopo.run.history import (
-    RESPONSE_LENGTH,
-    History,
-    Measure,
-    Series,
-    merge_objectives,
-    read_column,
-    read_limit,
-)
+from paretopo.run.history import History, merge_objectives
+from paretopo.run.measures import RESPONSE_LENGTH, Measure, Series, read_column, read_limit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

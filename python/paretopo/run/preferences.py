@@ -12,7 +12,8 @@ import numpy as np
 
 from paretopo.run.document import Part, Table, escape_markdown
 from paretopo.run.files import Row
-from paretopo.run.history import History, Measure, Series, find_front
+from paretopo.run.history import History, find_front
+from paretopo.run.measures import Measure, Series
 from paretopo.run.plots import COLOURS, MARKERS, find_ends, make_panels, save_figure
 from paretopo.run.sweeps import agreement, count_distinct, expected_utility
 

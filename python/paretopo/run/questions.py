@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretopo.run.history import History, Measure, merge_objectives
+from paretopo.run.history import History, merge_objectives
+from paretopo.run.measures import Measure
 from paretopo.run.statistics import holm, sign_flip_interval, sign_flips
 
 COLUMNS = ("objective", "first", "second", "questions", "first - second", "p", "p (Holm)")
