@@ -247,7 +247,7 @@ def test_the_session_knows_no_framework():
     assert not [name for name in reached if "integrations" in name or name == "paretopo.cli"]
 
 
-# What reads results: rooms, and the half of paretopo.run that writes no records.
+# The readers of results: rooms, and the half of paretopo.run that writes no records.
 READERS = {"paretopo.cli", "paretopo.compare", "paretopo.study"} | {
     f"paretopo.run.{name}"
     for name in (
@@ -259,7 +259,7 @@ READERS = {"paretopo.cli", "paretopo.compare", "paretopo.study"} | {
 SHOWS = {("paretopo.integrations.trl.script", "paretopo.run.report")}
 
 
-def test_nothing_that_trains_imports_what_reads_results():
+def test_nothing_that_trains_imports_a_reader_of_results():
     rooms = "session controller rewards tasks tools protocols"
     rooms += " integrations.trl integrations.openrlhf integrations.verl"
     training = [name for name in MODULES if room(name).removeprefix("paretopo.") in rooms.split()]
