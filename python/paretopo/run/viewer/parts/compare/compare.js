@@ -5,6 +5,7 @@ const data = JSON.parse(byId("data").textContent);
 const { objectives, models, fronts } = data;
 const view = { up: 0, along: 1, shown: fronts.map(() => true), model: models.findIndex((one) => one.best) };
 const MOST_REGIONS = 40; // models; of more, only non-dominated ones have a region
+const MOST_NAMES = 12; // non-dominated models; of more, only the selected one is named
 let highlight = () => {};
 
 function senseOf(objective) {
@@ -90,8 +91,13 @@ function drawChart(width) {
       }),
     );
   }
+  const best = places.filter(({ at }) => models[at].best).map((place) => ({ ...place, name: models[place.at].name }));
+  const names = nameMarks(chart, best.length <= MOST_NAMES ? best : [], places);
   const point = makePointer(chart);
-  highlight = () => point(places.find(({ at }) => at === view.model), models[view.model].name);
+  highlight = () => {
+    names.forEach((text, at) => text.classList.toggle("hidden", at === view.model)); // the tip has it
+    point(places.find(({ at }) => at === view.model), models[view.model].name);
+  };
   follow(chart.svg, places);
   return chart.svg;
 }
