@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +19,8 @@ from paretopo.compare.regions import (
 from paretopo.run.plots import (
     COLOURS,
     MARKERS,
-    make_panels,
+    add_legend,
+    make_grid,
     name_points,
     save_figure,
     scale_by_powers,
@@ -50,21 +50,16 @@ def draw_models(analysis: Analysis, path: Path) -> None:
     pairs = list(combinations(range(count), 2))
     if count > _MOST_PAIRED:
         pairs = [pair for pair in pairs if pair[0] == 0]
-    columns = min(3, len(pairs))
-    rows = math.ceil(len(pairs) / columns)
-    size = (8.0, 5.6) if len(pairs) == 1 else (4.6 * columns, 4.0 * rows + 0.5)
-    figure, panels = make_panels(rows, columns, size)
-    for axes in panels[len(pairs) :]:
-        axes.set_axis_off()
+    size = (8.0, 5.1) if len(pairs) == 1 else (4.6, 4.0)
+    figure, panels = make_grid(len(pairs), *size)
     title = "Ellipses: 95 % regions of the means. Filled: non-dominated."
     if count == 2 and len(analysis.fronts) <= _MOST_BANDS:
         title += " Band: goals that 5 to 95 % of the replicates attain."
     figure.suptitle(title, fontsize=10)
-    for axes, (up, along) in zip(panels, pairs, strict=False):
+    for axes, (up, along) in zip(panels, pairs, strict=True):
         _draw_panel(axes, analysis, up, along)
     if len(analysis.fronts) > 1:
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+        add_legend(figure, panels[0])
     save_figure(figure, path, dpi=150)
 
 

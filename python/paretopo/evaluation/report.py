@@ -12,7 +12,7 @@ from paretopo.config import ConfigError
 from paretopo.evaluation import published
 from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
 from paretopo.evaluation.folder import AnsweredQuestion, EvaluationFolder
-from paretopo.evaluation.fronts import Panel, find_front, list_panels
+from paretopo.evaluation.fronts import Panel, list_panels, measure_panel
 from paretopo.evaluation.plots import draw_panels
 from paretopo.evaluation.published import Method
 from paretopo.evaluation.results import Result, group_by_datasource, summarise
@@ -236,7 +236,7 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
 def _tabulate_fronts(seen: Sequence[Panel]) -> list[Part]:
     rows = []
     for panel in seen:
-        one = find_front(panel)
+        one = measure_panel(panel)
         if one is not None:
             printed = "" if math.isnan(one.printed) else f"{one.printed:.2f}"
             volume, reference = f"{one.hypervolume:.2f}", f"{one.reference:g} calls"

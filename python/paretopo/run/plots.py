@@ -61,6 +61,25 @@ def make_panels(
         return figure, list(figure.subplots(rows, columns, squeeze=False, sharex=share_x).flat)
 
 
+def make_grid(
+    count: int, width: float, height: float, more: float = 0.5
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure of up to three panels in a row, and the panels.
+
+    Args:
+        count: Number of panels.
+        width: Of a panel, in inches.
+        height: Of a panel, in inches.
+        more: Height for a title and a legend.
+    """
+    columns = min(3, count)
+    rows = -(-count // columns)
+    figure, panels = make_panels(rows, columns, (width * columns, height * rows + more))
+    for spare in panels[count:]:
+        spare.set_axis_off()
+    return figure, panels[:count]
+
+
 def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
     """Write a figure as PNG; create the folder if it is missing."""
     from PIL import Image
@@ -245,7 +264,7 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         axes.set_xlabel("training step (strong: held out, faint: rollouts of the step)")
     figure.align_ylabels(panels)
     if len(histories) > 1:
-        _add_legend(figure, panels[0])
+        add_legend(figure, panels[0])
     save_figure(figure, path, dpi=150)
 
 
@@ -283,7 +302,7 @@ def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -
     )
     seen.margins(0.08)
     rewarded.margins(0.08)
-    _add_legend(figure, seen)
+    add_legend(figure, seen)
     return figure
 
 
@@ -321,7 +340,7 @@ def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure])
     _draw_across(across, histories, objectives)
     _explain_ends(panels[0])
     figure.suptitle(title)
-    _add_legend(figure, panels[0])
+    add_legend(figure, panels[0])
     return figure
 
 
@@ -470,7 +489,8 @@ def _explain_ends(axes: Axes) -> None:
     axes.plot([], [], color=_LINE, linewidth=1.4, label="Pareto front of the evaluations")
 
 
-def _add_legend(figure: Figure, axes: Axes) -> None:
+def add_legend(figure: Figure, axes: Axes) -> None:
+    """Explain the marks of the first panel below all panels."""
     handles, labels = axes.get_legend_handles_labels()
     columns = 4 if max(map(len, labels)) < 35 else 2
     figure.legend(

@@ -10,7 +10,7 @@ from paretopo.config import ConfigError
 from paretopo.data.sources import SOURCES
 from paretopo.evaluation import published
 from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
-from paretopo.evaluation.fronts import Panel, Point, find_front, list_panels
+from paretopo.evaluation.fronts import Panel, Point, list_panels, measure_panel
 from paretopo.evaluation.report import write_report
 from paretopo.evaluation.results import summarise_folder
 from paretopo.evaluation.tables import paper_table
@@ -77,7 +77,7 @@ def test_fronts_of_the_papers_own_points():
                     Point(one.name, one.cells[datasource].em, one.cells[datasource].calls)
                     for one in methods
                 )
-                found[f"{heading}, {block}"] = find_front(Panel("", points, ()))
+                found[f"{heading}, {block}"] = measure_panel(Panel("", points, ()))
     assert len(found) == 14
     assert sum(one.best == ("ParetoPO",) for one in found.values()) == 12
     for title, (best, volume) in FRONTS.items():
@@ -86,10 +86,10 @@ def test_fronts_of_the_papers_own_points():
 
 
 def test_the_reference_moves_where_a_point_has_more_calls():
-    one = find_front(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
+    one = measure_panel(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
     assert (one.reference, one.hypervolume, one.printed) == (4.0, 105.0, 100.0)
-    assert find_front(Panel("", (Point("a", 50.0, None),), ())) is None
-    assert math.isnan(find_front(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
+    assert measure_panel(Panel("", (Point("a", 50.0, None),), ())) is None
+    assert math.isnan(measure_panel(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
 
 
 # ---- tests ---------------------------------------------------------------------------------------
