@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paretopo.run.document import Heading, Marked, Part, Table
 from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare
-from paretopo.study.report import format_row, name_too_few_seeds
+from paretopo.study.report import name_too_few_seeds
 
 PAPER, ACCURACY, FIXED = "paper", "accuracy_only", "grpo"
 ACCURACY_MARGIN = 0.005  # half a point
@@ -97,28 +98,24 @@ def check_claims(results: Results) -> list[Finding]:
     return found
 
 
-def format_claims(results: Results) -> list[str]:
+def format_claims(results: Results) -> list[Part]:
     """Write the findings as the last section of a report on studies that defend the paper."""
     found = check_claims(results) if results.plan.ours == PAPER else []
     if not found:
         return []
     tested = [one for finding in found for one in finding.tested]
-    lines = [
-        "## Claims of the paper",
-        "",
+    rows = [[one.claim, one.task, one.verdict, Marked(one.numbers)] for one in found]
+    return [
+        Heading("Claims of the paper"),
         f"Paired by seed; p after Holm over the {len(tested)} differences that are tested here; "
         f"95 % intervals in brackets, not corrected. Margins: {_describe_margins(results, found)}. "
         "Reproduced, or the opposite: the mean difference exceeds the margin, with p < "
         f"{SIGNIFICANT}. No difference: the interval lies within the margin. Not reproduced: the "
         "interval rules the claim out, and p does not contradict it. Unknown: neither the one nor "
         "the other. By means: compared without a test.",
-        "",
         *name_too_few_seeds(tested),
-        format_row(["claim", "task", "verdict", "numbers"]),
-        format_row(["---", "---", "---", "---"]),
+        Table(["claim", "task", "verdict", "numbers"], rows, 4),
     ]
-    lines += [format_row([one.claim, one.task, one.verdict, one.numbers]) for one in found]
-    return [*lines, ""]
 
 
 def _describe_margins(results: Results, found: Sequence[Finding]) -> str:

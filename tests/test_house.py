@@ -247,6 +247,34 @@ def test_the_session_knows_no_framework():
     assert not [name for name in reached if "integrations" in name or name == "paretopo.cli"]
 
 
+# The readers of results: rooms, and the half of paretopo.run that writes no records.
+READERS = {"paretopo.cli", "paretopo.compare", "paretopo.study"} | {
+    f"paretopo.run.{name}"
+    for name in (
+        *("document", "history", "plots", "preferences", "questions", "report"),
+        *("statistics", "summary", "viewer"),
+    )
+}
+# A script of TRL ends with its report.
+SHOWS = {("paretopo.integrations.trl.script", "paretopo.run.report")}
+
+
+def test_nothing_that_trains_imports_a_reader_of_results():
+    rooms = "session controller rewards tasks tools protocols"
+    rooms += " integrations.trl integrations.openrlhf integrations.verl"
+    training = [name for name in MODULES if room(name).removeprefix("paretopo.") in rooms.split()]
+    left = set(training)
+    reached = set(training)
+    while left:
+        name = left.pop()
+        found = {one for one in imported(name) if (name, one) not in SHOWS}
+        left |= found - reached
+        reached |= found
+    assert len(training) > 60
+    shown = {name for name in reached if name in READERS or name.rpartition(".")[0] in READERS}
+    assert shown == set()
+
+
 @pytest.mark.parametrize("name", INTEGRATIONS)
 def test_integrations_leave_session_work_to_the_session(name):
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))

@@ -76,7 +76,7 @@ def test_compare_prints_the_quoted_lines(tmp_path, monkeypatch, capsys):
     command, *quoted = filter(None, block.splitlines())
     cli.main(command.split()[1:])
     printed = capsys.readouterr().out.splitlines()
-    assert len(quoted) == 4
+    assert len(quoted) == 7
     assert [line for line in quoted if line not in printed] == []
 
 

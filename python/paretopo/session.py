@@ -42,7 +42,7 @@ from paretopo.rewards.scoring import Scores
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
-from paretopo.run.history import describe_evaluation
+from paretopo.run.measures import describe_evaluation
 from paretopo.run.rows import (
     average,
     average_by_kind,

@@ -21,6 +21,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     The suffix selects the format:
 
     - ``.json``: Platypus, as its ``save_json`` writes it: the objectives of all solutions.
+    - ``.h5``: ParetoBench: the last population of each run, infeasible points included. Needs h5py.
     - ``.npz``, ``.npy``: NumPy. Among several arrays, the one named ``F`` is read, as pymoo names
       objectives. An array of three dimensions holds several sets.
     - Everything else is text with one point per line. A blank line begins the next set. This is
@@ -43,6 +44,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
             that float64 cannot hold; a point has another number of objectives than the first. The
             message names the line.
         OSError: the file cannot be read.
+        ImportError: h5py is missing.
 
     Cost: O(size of the file).
 
@@ -61,7 +63,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
 
     source = path_of(path)
     data = source.read_bytes()
-    readers = {".json": _in_json, ".npz": _in_arrays, ".npy": _in_arrays}
+    readers = {".json": _in_json, ".npz": _in_arrays, ".npy": _in_arrays, ".h5": _in_hdf5}
     try:
         fronts = readers.get(source.suffix.lower(), _in_text)(data)
     except ValueError as error:
@@ -154,6 +156,24 @@ def _in_arrays(data: bytes) -> list[np.ndarray]:
         check_exact(int(array.min()), int(array.max()), name or "the array")
     sets = array.astype(np.float64)
     return [each for each in (sets[None] if sets.ndim == 2 else sets) if len(each)]
+
+
+def _in_hdf5(data: bytes) -> list[np.ndarray]:
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError("files of ParetoBench need h5py: pip install h5py") from error
+    try:
+        with h5py.File(io.BytesIO(data), "r") as held:
+            runs = [held[name] for name in sorted(held) if name.startswith("run_")]
+            # The populations of a run stand one after the other.
+            found = [(run["f"][()], int(run.attrs["pop_sizes"][-1])) for run in runs]
+        sets = [np.asarray(f[len(f) - size :], np.float64) for f, size in found]
+    except Exception as error:  # of a file of another kind, cut short or made to hurt, any
+        raise ValueError(f"no HDF5 file of ParetoBench: {error}") from error
+    if any(each.ndim != 2 for each in sets):
+        raise ValueError("must hold objectives of shape (points, objectives) in each run")
+    return [each for each in sets if len(each)]
 
 
 def _in_json(data: bytes) -> list[np.ndarray]:

@@ -1,6 +1,7 @@
 """read_fronts: files as other programs write them."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -70,6 +71,24 @@ def test_arrays_of_numpy_are_read(tmp_path):
         assert len(fronts) == (2 if name == "runs.npz" else 1)
     np.save(tmp_path / "front.npy", front)
     assert pp.read_fronts(tmp_path / "front.npy")[0].tolist() == FRONT
+
+
+def test_last_populations_of_paretobench_are_read(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    front = np.array(FRONT)
+    path = tmp_path / "runs.h5"
+    with h5py.File(path, "w") as file:
+        for name, f in (("run_0", front), ("run_1", front + 1)):
+            run = file.create_group(name)
+            run["f"] = np.concatenate([np.zeros((3, 2)), f])
+            run.attrs["pop_sizes"] = [3, 2]
+    assert [each.tolist() for each in pp.read_fronts(path)] == [FRONT, (front + 1).tolist()]
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"runs\.h5: no HDF5 file of ParetoBench"):
+        pp.read_fronts(path)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(ImportError, match="need h5py: pip install h5py"):
+        pp.read_fronts(path)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import re
 import numpy as np
 from support.studies import ENDS, SEEDS, make_results
 
+from paretopo.run.document import Report
 from paretopo.study.analysis import Results, compare
 from research.claims import _decide_dominates, _decide_more, check_claims, format_claims
 from research.tuning import choose_settings
@@ -58,7 +59,7 @@ def test_claims_are_listed_in_reports_that_defend_the_paper():
     assert format_claims(defends_ours) == []
     paper_first = sorted(ENDS, key=lambda pair: pair[1] != "paper")
     study = make_results({pair: ENDS[pair] for pair in paper_first})
-    text = "\n".join(format_claims(study))
+    text = Report("", format_claims(study)).write()
     found = check_claims(study)
     tested = sum(len(one.tested) for one in found)
     assert f"p after Holm over the {tested} differences that are tested here" in text

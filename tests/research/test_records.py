@@ -12,7 +12,7 @@ from paretopo.config import from_table
 from paretopo.study import plan
 from paretopo.study.analysis import Results
 from paretopo.study.records import read_records
-from paretopo.study.report import format_report, results_folder
+from paretopo.study.report import describe, results_folder
 from research import questions
 from research.claims import check_claims
 from research.grid import TABLES
@@ -76,7 +76,7 @@ def quoted_rows(text):
 
 
 def test_quoted_rows_exist_in_a_report():
-    reports = [format_report(read(file), []) for file in STUDIES]
+    reports = [describe(read(file), []).write() for file in STUDIES]
     rows = {line for text in reports for line in text.splitlines() if line.startswith("|")}
     page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
     assert len(quoted_rows(page)) > 10

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
+_WIDTH = 80  # characters of a terminal
 _EXAMPLES = """\
 examples:
   paretopo compare answers.csv --objective accuracy:max --objective tokens:min --by model
@@ -28,9 +29,9 @@ An objective names a column, with dots for nested objects; len(COLUMN) is the le
 list, and NAME=COLUMN gives it a name. docs/compare.md explains the results.
 
 These logs need no --by and no --question: samples_*.jsonl of lm-eval, .eval, .json of inspect-ai,
-rollouts of NeMo-Gym, results.jsonl and traces.jsonl of verifiers, trajectories.jsonl of paretopo.
-In TensorBoard's event files and downloaded scalars, and in exported charts of W&B, the last value
-of each metric counts. To see the columns of a file, name one that it does not have.
+rollouts of NeMo-Gym, results.jsonl and traces.jsonl of verifiers, trajectories.jsonl of paretopo,
+summary.json of vllm bench sweep. In TensorBoard's event files, the last value of each scalar
+counts. Without --objective, the command lists the columns of the files.
 """
 
 
@@ -77,10 +78,26 @@ def add_compare(subcommands: Subcommands) -> None:
         help="the column that names a family of models; each family gets its own front",
     )
     parser.add_argument(
+        "--missing",
+        choices=("pairs", "models", "worst"),
+        default="pairs",
+        help="if models lack answers: compare each pair on the questions that both answered, leave "
+        "out the models that cost most questions, or count a missing answer as the worst "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--until",
+        choices=("settled",),
+        help="also estimate how many more questions decide which models are on the front",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="list all models, also dominated ones of more than 20"
+    )
+    parser.add_argument(
         "--ref",
         metavar="NUMBERS",
         help="reference point of the hypervolume: a number for each objective, separated by commas "
-        "(default: the worst means, made worse by 10 %% of the range)",
+        "(default: the worst means, made worse by two errors and 10 %% of the range)",
     )
     parser.add_argument(
         "--cover",
@@ -129,6 +146,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             arguments.by,
             arguments.question,
             arguments.front,
+            arguments.missing,
         )
         analysis = analyse(
             scores,
@@ -136,6 +154,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             replicates=arguments.replicates,
             seed=arguments.seed,
             cover=arguments.cover,
+            until_settled=arguments.until is not None,
         )
         if arguments.out is not None:
             from paretopo.compare.files import write_files
@@ -147,7 +166,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     if arguments.json:
         print(json.dumps(to_plain(analysis), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(describe(analysis)))
+        print(describe(analysis, every=arguments.all).write(aligned=True, width=_WIDTH))
     return 0
 
 

@@ -48,7 +48,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.data.schema import DataError, read_rows
     from paretopo.evaluation.checking import check_answers, find_unreadable
     from paretopo.evaluation.grading import Grader
-    from paretopo.run.tables import markdown_table
+    from paretopo.run.document import Table, write_table
     from paretopo.tools.python_interpreter import SandboxError
 
     try:
@@ -63,7 +63,9 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         [name, f"{one.tried}", f"{len(one.wrong)}", f"{one.undecided}"]
         for name, one in forms.items()
     ]
-    print("\n".join(markdown_table(["form", "graded", "wrong", "undecided"], cells)))
+    print(
+        "\n".join(write_table(Table(["form", "graded", "wrong", "undecided"], cells), aligned=True))
+    )
     tried = sum(one.tried for one in forms.values())
     wrong = [pair for one in forms.values() for pair in one.wrong]
     print(f"\nfalse negatives: {len(wrong)} of {tried} ({100 * len(wrong) / max(tried, 1):.2f} %)")

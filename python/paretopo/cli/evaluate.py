@@ -353,6 +353,7 @@ def _evaluate(
 ) -> None:
     from paretopo.evaluation.results import summarise_folder
     from paretopo.evaluation.tables import results_table
+    from paretopo.run.document import write_table
 
     done = {(one.datasource, one.id) for one in folder.read_answers()}
     if any((row.datasource, row.id) not in done for row in rows):
@@ -382,7 +383,8 @@ def _evaluate(
     folder.write_results({name: result.as_dict() for name, result in results.items()})
     if folder.manifest.get("status") != "finished":
         folder.finish()
-    print("\n".join(results_table({folder.name: results})))
+    table = results_table({folder.name: results})
+    print("\n".join(write_table(table, aligned=True)))
     print(f"\ntables and a plot: paretopo report {folder.path}")
     print(f"the model's texts: paretopo show {folder.path}")
 

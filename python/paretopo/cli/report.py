@@ -123,7 +123,8 @@ def _report_evaluations(paths: Sequence[str], out: Path | None, paper: Any) -> i
     from paretopo.evaluation.report import write_report
 
     folders = [EvaluationFolder.open(path) for path in paths]
-    path, lines = write_report(folders, out, paper)
+    path, report = write_report(folders, out, paper)
+    lines = report.write(aligned=True).splitlines()
     print("\n".join(line for line in lines if not line.startswith("![")))
     print(path)
     return 0

@@ -11,16 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
-from paretopo.compare.bootstrap import Floats, basic_interval, draw_means, share_dominated
+from paretopo.compare.bootstrap import (
+    Floats,
+    Verdicts,
+    draw_means,
+    judge_fronts,
+    pull_together,
+    share_dominated,
+    volume_interval,
+)
 from paretopo.compare.scores import Scores
 from paretopo.config import ConfigError
 from paretopo.run.questions import PairedTest, correct_tests, run_sign_test
 from paretopo.run.statistics import t_interval
 
 _MARGIN = 0.1  # of the range, between the worst model and the guessed reference
+_ERRORS = 2.0  # standard errors, by which that model's mean is made worse before
 _MOST_TESTED = 4  # models; of more only the shares of dominance are shown
 _FEW_QUESTIONS = 20
-_CLOSE = 0.5  # standard deviations: a larger bias of the volume makes its interval too narrow
 _NONE = (math.nan, math.nan)
 
 
@@ -32,7 +40,8 @@ class Front:
         name: "" if there is one front.
         models: Places of its non-dominated models, the best in the first objective first.
         volume: Hypervolume above the reference point.
-        interval: Its 95 % interval; NaN without replicates.
+        share: Its share of the box between the reference and the best mean of each objective.
+        interval: The volume's 95 % interval; NaN without replicates.
         bias: Mean of the replicates less the volume; NaN without replicates.
         cover: Places of the fewest models that have the wanted share of the volume.
         covered: Their share.
@@ -42,6 +51,7 @@ class Front:
     name: str
     models: tuple[int, ...]
     volume: float
+    share: float
     interval: tuple[float, float]
     bias: float
     cover: tuple[int, ...]
@@ -77,7 +87,9 @@ class Analysis:
         intervals: (models, objectives, 2), 95 % intervals of the means (Student's t).
         is_front: (models,), whether a model is on its own front.
         on_front: (models,), the share of replicates in which it is.
-        dominance: (models, models), the share of replicates in which row dominates column.
+        verdicts: Which models are surely on their front; None without replicates.
+        dominance: (models, models), the share of replicates in which row dominates column; of the
+            means, without replicates.
         reference: (objectives,), where volumes begin.
         guessed: Whether the reference point was guessed.
         replicates: (replicates, models, objectives); empty if a model has a single question.
@@ -85,12 +97,14 @@ class Analysis:
         gaps: Between every two fronts.
         tests: Of every two models on the same questions, if there are at most 4 models.
         notes: Sentences on guesses and limits.
+        until_settled: Whether reports say how many more questions decide each open model.
     """
 
     scores: Scores
     intervals: Floats
     is_front: NDArray[np.bool_]
     on_front: Floats
+    verdicts: Verdicts | None
     dominance: Floats
     reference: Floats
     guessed: bool
@@ -99,6 +113,7 @@ class Analysis:
     gaps: tuple[Gap, ...]
     tests: tuple[PairedTest, ...]
     notes: tuple[str, ...]
+    until_settled: bool = False
 
 
 def analyse(
@@ -108,17 +123,19 @@ def analyse(
     replicates: int = 10_000,
     seed: int = 0,
     cover: float = 0.95,
+    until_settled: bool = False,
 ) -> Analysis:
     """Measure the fronts of some models.
 
     Args:
         scores: Their values.
         reference: (objectives,) where volumes begin, in the objectives' units; None for the worst
-            mean of each objective, moved away by 10 % of its range.
+            mean of each objective, less two standard errors and 10 % of the range of means.
         replicates: Number of bootstrap replicates.
         seed: Fixes the draws.
         cover: The share of a front's volume that a subset of its models must reach, above 0, at
             most 1.
+        until_settled: Whether reports say how many more questions decide each open model.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -129,16 +146,20 @@ def analyse(
     """
     _check_options(scores, reference, replicates, cover)
     means, senses = scores.means, scores.senses
-    corner = _guess_reference(scores) if reference is None else np.asarray(reference, float)
+    corner = (
+        guess_reference(means, scores.errors, senses)
+        if reference is None
+        else np.asarray(reference, float)
+    )
     maximise = [sense > 0 for sense in senses]
-    least = min(map(len, scores.values))
+    least = min(map(len, scores.answered))
     drawn = np.empty((0, *means.shape))
     notes = list(scores.notes)
     if least > 1:
-        drawn = draw_means(scores.values, replicates, seed, paired=scores.paired)
+        drawn = draw_means(scores.values, replicates, seed, scores.groups, scores.within)
         if least < _FEW_QUESTIONS:
             notes.append(f"A model has only {least} questions: intervals are rough.")
-    else:
+    elif max(map(len, scores.answered)) > 1:
         notes.append("A model has a single value: there are no intervals and no shares.")
     names = list(dict.fromkeys(scores.fronts))
     kept = np.zeros(len(means), bool)
@@ -151,15 +172,18 @@ def analyse(
         if len(part):
             best = paretopo_core.is_nondominated(part, maximise=maximise)
             share[own] = best.mean(axis=0)
-        fronts.append(_measure(name, own, kept, means, part, corner, senses, cover))
-    notes += _describe_limits(fronts)
-    intervals = [[t_interval(column) for column in one.T] for one in scores.values]
+        fronts.append(_measure(name, own, kept, means, part, corner, senses, cover, least))
+    intervals = [[t_interval(column) for column in one.T] for one in scores.answered]
+    verdicts = None
+    if len(drawn):
+        verdicts = judge_fronts(means, drawn, senses, scores.fronts, least, scores.shifts)
     return Analysis(
         scores,
         np.array(intervals),
         kept,
         share,
-        share_dominated(drawn, senses),
+        verdicts,
+        share_dominated(drawn if len(drawn) else means[None], senses, scores.shifts),
         corner,
         reference is None,
         drawn,
@@ -167,6 +191,7 @@ def analyse(
         tuple(_compare(*pair) for pair in itertools.combinations(fronts, 2)),
         _test_models(scores),
         tuple(notes),
+        until_settled,
     )
 
 
@@ -186,13 +211,19 @@ def _check_options(
         raise ConfigError(f"--ref must be finite, got {', '.join(map(str, reference))}")
 
 
-def _guess_reference(scores: Scores) -> Floats:
-    """Return the worst mean of each objective, moved away by a part of its range."""
-    turned = scores.means * scores.senses
-    worst = turned.min(axis=0)
-    span = turned.max(axis=0) - worst
+def guess_reference(means: Floats, errors: Floats, senses: Sequence[float]) -> Floats:
+    """Return a point that is worse than all means, also if some are wrong by two errors.
+
+    Args:
+        means: (models, objectives).
+        errors: (models, objectives), standard errors; NaN if they are unknown.
+        senses: For each objective 1 if larger is better, -1 if smaller is.
+    """
+    turned = means * senses
+    worst = (turned - _ERRORS * np.nan_to_num(errors)).min(axis=0)
+    span = np.ptp(turned, axis=0)
     span = np.where(span > 0, span, np.where(worst == 0, 1.0, np.abs(worst)))
-    corner: Floats = (worst - _MARGIN * span) * scores.senses
+    corner: Floats = (worst - _MARGIN * span) * senses
     return corner
 
 
@@ -205,21 +236,31 @@ def _measure(
     corner: Floats,
     senses: Sequence[float],
     cover: float,
+    questions: int,
 ) -> Front:
     maximise = [sense > 0 for sense in senses]
-    volume = float(paretopo_core.hypervolume(means[own], corner, maximise=maximise))
+
+    def volumes_of(points: Floats) -> Floats:
+        return np.asarray(paretopo_core.hypervolume(points, corner, maximise=maximise))
+
+    volume = float(volumes_of(means[own]))
     best = own[kept[own]]
     best = best[np.argsort(-senses[0] * means[best, 0], kind="stable")]
     chosen, found = _cover(means[best], corner, maximise, cover * volume)
+    box = float(np.maximum((means * senses).max(axis=0) - corner * senses, 0.0).prod())
     volumes: Floats = np.empty(0)
     interval, bias = _NONE, math.nan
     if len(drawn):
-        volumes = np.asarray(paretopo_core.hypervolume(drawn, corner, maximise=maximise))
-        interval, bias = basic_interval(volume, volumes), float(volumes.mean()) - volume
+        volumes = volumes_of(drawn)
+        pulled = pull_together(means[own], drawn, questions)
+        alike = float(volumes_of(drawn - means[own] + pulled).mean() - volumes_of(pulled))
+        interval = volume_interval(volume, volumes, alike, questions)
+        bias = float(volumes.mean()) - volume
     return Front(
         name,
         tuple(map(int, best)),
         volume,
+        volume / box if box > 0 else 0.0,
         interval,
         bias,
         tuple(map(int, best[chosen])),
@@ -248,39 +289,40 @@ def _cover(
 
 
 def _compare(first: Front, second: Front) -> Gap:
+    """Compare two volumes; the interval follows from both and from how they vary together.
+
+    Source: Zou (2007), Psychological Methods 12, 399-413, which combines any two intervals.
+    """
     difference = first.volume - second.volume
     if not len(first.replicates):
         return Gap(first.name, second.name, difference, _NONE, math.nan)
-    drawn = first.replicates - second.replicates
-    return Gap(
-        first.name,
-        second.name,
-        difference,
-        basic_interval(difference, drawn),
-        float((drawn > 0).mean()),
+    spreads = first.replicates.std(), second.replicates.std()
+    together = 0.0
+    if min(spreads) > 0:
+        together = float(np.corrcoef(first.replicates, second.replicates)[0, 1])
+    centres = [float(np.clip(one.volume - one.bias, *one.interval)) for one in (first, second)]
+    above, below = (
+        math.sqrt(max(one**2 + other**2 - 2 * together * one * other, 0.0))
+        for one, other in (
+            (first.interval[1] - centres[0], centres[1] - second.interval[0]),
+            (centres[0] - first.interval[0], second.interval[1] - centres[1]),
+        )
     )
-
-
-def _describe_limits(fronts: Sequence[Front]) -> list[str]:
-    close = [
-        one for one in fronts if len(one.replicates) and one.bias > _CLOSE * one.replicates.std()
-    ]
-    if not close:
-        return []
-    where = f" of {', '.join(one.name for one in close)}" if close[0].name else ""
-    return [
-        f"Models{where} differ by less than their errors from each other, or from the reference "
-        "point: the interval of the hypervolume is too narrow."
-    ]
+    middle = centres[0] - centres[1]
+    larger = float((first.replicates > second.replicates).mean())
+    return Gap(first.name, second.name, difference, (middle - below, middle + above), larger)
 
 
 def _test_models(scores: Scores) -> tuple[PairedTest, ...]:
-    if not scores.paired or not 2 <= len(scores.models) <= _MOST_TESTED:
+    if not 2 <= len(scores.models) <= _MOST_TESTED:
         return ()
     tests = []
     for one, other in itertools.combinations(range(len(scores.models)), 2):
-        differences = scores.values[one] - scores.values[other]
-        for measure, column in zip(scores.objectives, differences.T, strict=True):
+        differences = scores.pair(one, other)
+        if differences is not None:
             first, second = scores.models[one], scores.models[other]
-            tests.append(run_sign_test(measure, first, second, column))
+            tests += [
+                run_sign_test(measure, first, second, column)
+                for measure, column in zip(scores.objectives, differences.T, strict=True)
+            ]
     return tuple(correct_tests(tests))

@@ -5,15 +5,23 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from paretopo.config import ConfigError
-from paretopo.run.files import Row
-from paretopo.run.history import Measure
+from paretopo.run.document import join_some
+from paretopo.run.measures import Measure
+
+if TYPE_CHECKING:
+    from paretopo.compare.logs import Log
 
 _LENGTH = re.compile(r"len\((.+)\)")
 _SHOWN = 40  # columns in an error
+_READ = 100  # rows from which columns are listed
+_WIDTH = 40  # characters of an example
+_ADDED = " (added by paretopo)"
+_MONEY = "$€£"
+_THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?")
 _DEPTH = 4  # of nested objects that an error lists
 _WORDS = {"true": 1.0, "false": 0.0}
 _MISSING = ("", "nan", "none", "null")  # as text; CSV writers differ
@@ -84,18 +92,21 @@ def _search(value: Any, path: str) -> Any:
 def to_number(value: Any) -> float | None:
     """Return a value of a log as a number, or None if it is missing.
 
-    Truth values count as 1 and 0. Numbers may be texts, as in CSV.
+    Truth values count as 1 and 0. Numbers may be texts, as in CSV, with the marks of leaderboards:
+    of money, percent and thousands.
 
     Raises:
         ValueError: it is something else, or infinite.
 
-    >>> [to_number(value) for value in (True, "0.5", "", None)]
-    [1.0, 0.5, None, None]
+    >>> [to_number(value) for value in (True, "0.5", "", None, "$1.41", "85 %", "1,234")]
+    [1.0, 0.5, None, None, 1.41, 85.0, 1234.0]
     """
     if isinstance(value, str):
         text = value.strip().lower()
         if text in _MISSING:
             return None
+        text = text.removesuffix("%").strip().lstrip(_MONEY)
+        text = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
         number = _WORDS[text] if text in _WORDS else float(text)
     elif isinstance(value, bool | int | float):
         number = float(value)
@@ -108,26 +119,42 @@ def to_number(value: Any) -> float | None:
     return None if math.isnan(number) else number
 
 
-def list_columns(rows: Iterable[Row]) -> list[str]:
-    """List the paths of all values in some rows, those of numbers first.
+def list_examples(log: Log) -> dict[str, tuple[str, bool]]:
+    """Return the path of each column, with an example and whether it holds numbers only.
 
-    >>> list_columns([{"model": "a", "usage": {"tokens": 3}}])
-    ['usage.tokens', 'model']
+    The order is that of the file; columns that the program added are last, and named as such.
     """
-    numbers: dict[str, bool] = {}
-    for row in rows:
+    found: dict[str, tuple[Any, bool]] = {}
+    for row in log.rows[:_READ]:
         for path, value in _walk(row, "", 0):
-            numbers[path] = numbers.get(path, True) and _is_number(value)
-    return sorted(numbers, key=lambda path: not numbers[path])
+            example, is_number = found.get(path, (value, True))
+            found[path] = (
+                value if example in (None, "") else example,
+                is_number and _is_number(value),
+            )
+    # A stable sort: columns that the program added are the last ones.
+    order = sorted(found.items(), key=lambda one: one[0] in log.added)
+    return {
+        path: (_shorten(example) + (_ADDED if path in log.added else ""), is_number)
+        for path, (example, is_number) in order
+    }
 
 
-def describe_columns(rows: Sequence[Row], wanted: str = "") -> str:
+def _shorten(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+
+
+def describe_columns(log: Log, wanted: str) -> str:
     """List the columns for an error, with the nearest one to a wrong name first."""
-    known = list_columns(rows[:100])
-    close = difflib.get_close_matches(wanted, known, n=1) if wanted else []
-    more = len(known) - _SHOWN
-    text = ", ".join(known[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    return f"{f'did you mean {close[0]}? ' if close else ''}its columns are {text}"
+    known = {
+        path: (repr(path) if re.search(r"[\s,]", path) else path)
+        + (_ADDED if path in log.added else "")
+        for path in list_examples(log)
+    }
+    close = difflib.get_close_matches(wanted, known, n=1)
+    hint = f"did you mean {known[close[0]]}? " if close else ""
+    return f"{hint}its columns are {join_some(list(known.values()), _SHOWN)}"
 
 
 def _walk(value: Any, path: str, depth: int) -> Iterable[tuple[str, Any]]:

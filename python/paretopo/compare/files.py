@@ -9,6 +9,7 @@ from paretopo.compare.analysis import Analysis
 from paretopo.compare.page import render_page
 from paretopo.compare.plots import draw_models
 from paretopo.compare.report import describe, to_plain
+from paretopo.run.document import Picture, Report
 from paretopo.run.files import write_text
 
 
@@ -20,8 +21,9 @@ def write_files(analysis: Analysis, out: Path) -> Path:
     """
     out.mkdir(parents=True, exist_ok=True)
     draw_models(analysis, out / "front.png")
-    lines = [*describe(analysis), "![The models and their front](front.png)", ""]
-    write_text(out / "compare.md", "\n".join(lines))
+    report = describe(analysis)
+    picture = Picture("The models and their front", "front.png")
+    write_text(out / "compare.md", Report(report.title, [*report.parts, picture]).write())
     plain = json.dumps(to_plain(analysis), indent=1, ensure_ascii=False)
     write_text(out / "compare.json", plain + "\n")
     page = out / "compare.html"

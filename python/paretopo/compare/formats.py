@@ -4,13 +4,14 @@ Each reader adds the columns ``model`` and ``question`` where the format knows t
 others. Nothing is executed or unpickled.
 
 Tried with files that lm-eval 0.4.13, inspect-ai 0.3.285, verifiers 0.4.0, tensorboard 2.21.0,
-tensorboardX 2.6.5 and torch 2.13.0 wrote, and with the rollouts in nemo-gym 0.7.0. The format of
-verifiers 0.1.14 is from its source code, and that of W&B's charts from its website.
+tensorboardX 2.6.5 and torch 2.13.0 wrote, and with the rollouts in nemo-gym 0.7.0. The formats of
+verifiers 0.1.14 and vLLM's sweeps are from their source code.
 """
 
 from __future__ import annotations
 
 import lzma
+import math
 import re
 import struct
 import zipfile
@@ -29,8 +30,6 @@ _NO_METRICS |= {"metrics", "doc_hash", "prompt_hash", "target_hash"}
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}  # of inspect-ai
 _USAGE = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "total_cost")
 _HEAVY = ("events", "events_data", "attachments", "timelines", "store")  # of inspect-ai's samples
-_SCALAR = re.compile(r"run-(.+)-tag-(.+)\.(?:csv|json)")  # of TensorBoard's downloads
-_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")  # as TensorBoard writes them in JSON
 _BY_ZIPFILE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 # Errors of zipfile and its decompressors; that of bz2 is OSError.
 _DAMAGED = (
@@ -45,7 +44,7 @@ Placed = tuple[Row, str]
 
 @dataclass(frozen=True)
 class Format:
-    """A format of JSON lines.
+    """A format of rows in JSON or JSON lines.
 
     Attributes:
         name: The program that writes it.
@@ -152,6 +151,30 @@ def _convert_trajectories(path: Path, rows: Sequence[Placed]) -> Iterator[Placed
             yield {**rest, **own}, f"{place} rollout {number}"
 
 
+def _convert_vllm(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
+    """Convert results of ``vllm bench sweep``: a model is a combination, that is, a folder."""
+    model = path.resolve().parent.name
+    for row, place in rows:
+        throughput = float(row["output_throughput"])
+        users = _find_setting(row, "max_concurrency") or _find_setting(
+            row, "max_concurrent_requests"
+        )
+        parts = (("tensor_parallel_size", "tp"), ("pipeline_parallel_size", "pp"))
+        gpus = math.prod(
+            _find_setting(row, *names) or 1.0 for names in (*parts, ("data_parallel_size", "dp"))
+        )
+        own: Row = {"model": model, "tokens_per_gpu": throughput / gpus}
+        if users:
+            own["tokens_per_user"] = throughput / users
+        yield {**row, **own}, place
+
+
+def _find_setting(row: Row, *names: str) -> float | None:
+    """Return a number under one of its names, written with underscores or hyphens."""
+    values = (row.get(one) for name in names for one in (name, name.replace("_", "-")))
+    return next((float(value) for value in values if value is not None), None)
+
+
 def _dig(value: Any, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -180,6 +203,7 @@ FORMATS = (
         lambda row: isinstance(row.get("rollouts"), list) and {"id", "step"} <= row.keys(),
         _convert_trajectories,
     ),
+    Format("vLLM", lambda row: {"output_throughput", "run_number"} <= row.keys(), _convert_vllm),
 )
 
 
@@ -286,53 +310,7 @@ def _read_zstandard(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo)
     return content
 
 
-# ---- curves of trackers --------------------------------------------------------------------------
-
-
-def read_curves(path: Path, content: Any) -> dict[str, Row] | None:
-    """Return the last value of each curve by run and metric; None if a file holds no curves.
-
-    W&B's export of a chart has a column "RUN - METRIC" for each run. TensorBoard's download of a
-    scalar names run and tag in the file's name.
-
-    Args:
-        path: The file.
-        content: Rows of cells, as CSV or JSON has them.
-
-    Raises:
-        DataError: a file of TensorBoard has another name.
-    """
-    if not isinstance(content, list) or not content or not isinstance(content[0], list):
-        return None
-    header, *rows = content
-    if header == ["Wall time", "Step", "Value"]:
-        return _read_scalar(path, rows)
-    if all(isinstance(row, list) and len(row) == 3 for row in content) and not any(
-        isinstance(cell, str) and cell not in _NO_NUMBERS for row in content for cell in row
-    ):
-        return _read_scalar(path, content)
-    names = [str(name) for name in header]
-    charted = [name for name in names if f"{name}__MIN" in names and " - " in name]
-    if not charted:
-        return None
-    found: dict[str, Row] = {}
-    for name in charted:
-        run, _, metric = name.rpartition(" - ")
-        at = names.index(name)
-        values = [row[at] for row in rows if len(row) > at and row[at] != ""]
-        found.setdefault(run, {})[metric] = values[-1] if values else None
-    return found
-
-
-def _read_scalar(path: Path, rows: Sequence[Sequence[Any]]) -> dict[str, Row]:
-    named = _SCALAR.fullmatch(path.name)
-    if named is None:
-        raise DataError(
-            f"{path} is a scalar of TensorBoard: name it run-RUN-tag-TAG{path.suffix}, as its "
-            "Scalars tab does, so that run and tag are known; or pass the run's event file"
-        )
-    last = max(rows, key=lambda row: float(row[1]), default=None)
-    return {named[1]: {named[2]: None if last is None else last[2]}}
+# ---- TensorBoard ---------------------------------------------------------------------------------
 
 
 def read_events(path: Path) -> dict[str, Row]:

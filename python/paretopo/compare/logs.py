@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paretopo.compare.formats import (
@@ -12,7 +12,6 @@ from paretopo.compare.formats import (
     Placed,
     convert_inspect,
     is_inspect,
-    read_curves,
     read_eval,
     read_events,
 )
@@ -22,7 +21,9 @@ from paretopo.parsing import HalfPairError, parse_json
 from paretopo.run.files import Row
 
 _QUESTIONS = ("question", "question_id", "id", "example_id", "doc_id", "problem_id", "sample_id")
-_WANDB_RUNS = {"Name", "State", "Created"}  # columns of W&B's export of the table of runs
+_MODELS = ("model", "model_name", "model name")
+_KNOWN = ("file", "model", "task", "question")  # columns that readers add
+_INSPECT = frozenset(_KNOWN)
 _SHOWN = 60  # characters of a broken line in an error
 
 
@@ -37,6 +38,7 @@ class Log:
         places: The place of each row, for errors: "line 3".
         by: The column that names the model; "file" if no column does.
         question: The column that names the question; None if none is known.
+        added: The columns that the file itself does not have.
     """
 
     name: str
@@ -45,13 +47,14 @@ class Log:
     places: tuple[str, ...]
     by: str = "file"
     question: str | None = None
+    added: frozenset[str] = frozenset()
 
 
 def read_logs(paths: Sequence[Path]) -> list[Log]:
     """Read files; recognise the format of each by its content.
 
     Every row gets the column ``file``, unless it has one: the file's name, or its path if several
-    files have that name. Curves of a tracker become one log, with a row for each run.
+    files have that name. Event files become one log, with a row for each run.
 
     Raises:
         DataError: a file is missing, empty or broken.
@@ -70,11 +73,13 @@ def read_logs(paths: Sequence[Path]) -> list[Log]:
         if not found.rows:
             raise DataError(f"{path} has no rows: there is nothing to compare")
         label = path.name if names.count(path.name) == 1 else str(path)
+        added = found.added | {"file"} - found.rows[0].keys()
         rows = tuple({"file": label, **row} for row in found.rows)
-        logs.append(Log(found.name, found.format, rows, found.places, found.by, found.question))
+        logs.append(replace(found, rows=rows, added=added))
     if runs:
         places = tuple(f"run {run}" for run in runs)
-        logs.append(Log(", ".join(curves), "curves", tuple(runs.values()), places, "run"))
+        rows, added = tuple(runs.values()), frozenset({"run"})
+        logs.append(Log(", ".join(curves), "curves", rows, places, "run", added=added))
     return logs
 
 
@@ -96,7 +101,7 @@ def _read_any(path: Path) -> Log | dict[str, Row]:
     if ".tfevents." in path.name:
         return read_events(path)
     if suffix == ".eval":
-        return _name_columns(path, "inspect-ai", read_eval(path))
+        return _name_columns(path, "inspect-ai", read_eval(path), _INSPECT)
     if suffix in (".csv", ".tsv"):
         return _read_csv(path)
     if suffix == ".json":
@@ -111,11 +116,16 @@ def _read_lines(path: Path) -> Log:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 placed.append((_parse(line, f"{path} line {number}"), f"line {number}"))
-    if placed:
-        for one in FORMATS:
-            if one.matches(placed[0][0]):
-                return _name_columns(path, one.name, _convert(path, one, placed))
-    return _name_columns(path, "JSONL", placed)
+    return _recognise(path, "JSONL", placed)
+
+
+def _recognise(path: Path, kind: str, placed: Sequence[Placed]) -> Log:
+    """Return the log of a known format, or of rows as they are."""
+    for one in FORMATS:
+        if placed and one.matches(placed[0][0]):
+            added = frozenset(_KNOWN) - placed[0][0].keys()
+            return _name_columns(path, one.name, _convert(path, one, placed), added)
+    return _name_columns(path, kind, placed)
 
 
 def _convert(path: Path, one: Format, placed: Sequence[Placed]) -> list[Placed]:
@@ -140,8 +150,8 @@ def _parse(line: str, place: str) -> Row:
     return row
 
 
-def _read_json(path: Path) -> Log | dict[str, Row]:
-    """Read a JSON file: a log of inspect-ai, a scalar of TensorBoard, or one or more objects."""
+def _read_json(path: Path) -> Log:
+    """Read a JSON file: a log of inspect-ai, or one or more objects."""
     text = path.read_text(encoding="utf-8")
     try:
         content = parse_json(text.encode())
@@ -152,27 +162,22 @@ def _read_json(path: Path) -> Log | dict[str, Row]:
     if is_inspect(content):
         samples = enumerate(content["samples"] or [], start=1)
         placed = [(sample, f"sample {number}") for number, sample in samples]
-        return _name_columns(path, "inspect-ai", list(convert_inspect(content, placed)))
-    curves = read_curves(path, content)
-    if curves is not None:
-        return curves
+        return _name_columns(path, "inspect-ai", list(convert_inspect(content, placed)), _INSPECT)
     found = content if isinstance(content, list) else [content]
     if not all(isinstance(row, dict) for row in found):
         raise DataError(
             f"{path} must hold an object or a list of objects, got {text.strip()[:_SHOWN]!r}"
         )
     objects = enumerate(found, start=1)
-    return _name_columns(path, "JSON", [(row, f"object {number}") for number, row in objects])
+    return _recognise(path, "JSON", [(row, f"object {number}") for number, row in objects])
 
 
-def _read_csv(path: Path) -> Log | dict[str, Row]:
+def _read_csv(path: Path) -> Log:
     numbered = list(read_cells(path, "\t" if path.suffix.lower() == ".tsv" else ","))
-    curves = read_curves(path, [cells for _, cells in numbered])
-    if curves is not None:
-        return curves
     if not numbered:
         return _name_columns(path, "CSV", [])
-    (_, header), *rest = numbered
+    (_, names), *rest = numbered
+    header = [name.strip() for name in names]
     doubled = {name for name in header if header.count(name) > 1}
     if doubled:
         raise DataError(
@@ -189,10 +194,12 @@ def _read_csv(path: Path) -> Log | dict[str, Row]:
     return _name_columns(path, "CSV", placed)
 
 
-def _name_columns(path: Path, kind: str, placed: Sequence[Placed]) -> Log:
+def _name_columns(
+    path: Path, kind: str, placed: Sequence[Placed], added: frozenset[str] = frozenset()
+) -> Log:
     """Return a log; the columns of model and question are found by their names."""
     rows, places = tuple(row for row, _ in placed), tuple(place for _, place in placed)
     names = rows[0].keys() if rows else set()
     question = next((name for name in _QUESTIONS if name in names), None)
-    by = "model" if "model" in names else "Name" if names >= _WANDB_RUNS else "file"
-    return Log(str(path), kind, rows, places, by, question)
+    by = next((name for name in names if name.lower() in _MODELS), "file")
+    return Log(str(path), kind, rows, places, by, question, added & names)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from paretopo.compare.analysis import Analysis, Front
+from paretopo.compare.bootstrap import Floats
 from paretopo.compare.regions import covariance_of_means, outline_band
 from paretopo.compare.report import format_share, list_tables, order_models, summarise
+from paretopo.run.document import join_some
 from paretopo.run.viewer.document import render_document
 
 _SCRIPTS = ("../report/marks.js", "../report/table.js", "compare.js")
@@ -23,8 +25,8 @@ def render_page(analysis: Analysis) -> str:
     names = [one.name for one in analysis.fronts]
     content = {
         "objectives": [
-            {"name": one.name, "label": one.label, "better": one.better}
-            for one in scores.objectives
+            {"name": one.name, "label": one.label, "better": one.better, "log": wide}
+            for one, wide in zip(scores.objectives, scores.wide, strict=True)
         ],
         "models": [
             {
@@ -32,8 +34,8 @@ def render_page(analysis: Analysis) -> str:
                 "front": names.index(scores.fronts[at]),
                 "mean": scores.means[at],
                 "error": scores.errors[at],
-                "covariance": covariance_of_means(scores.values[at]),
-                "questions": len(scores.values[at]),
+                "covariance": covariance_of_means(scores.answered[at]),
+                "questions": len(scores.answered[at]),
                 "best": bool(analysis.is_front[at]),
                 "share": format_share(float(analysis.on_front[at])),
                 "above": _name_likely(analysis, analysis.dominance[:, at]),
@@ -52,14 +54,13 @@ def render_page(analysis: Analysis) -> str:
     return render_document("compare", _SCRIPTS, title, content, _STYLES)
 
 
-def _name_likely(analysis: Analysis, shares: Any) -> list[tuple[str, str]]:
-    """Return the models with the largest shares, with these."""
-    order = np.argsort(-shares, kind="stable")[:_MOST_NAMED]
-    return [
-        (analysis.scores.models[at], format_share(float(shares[at])))
-        for at in order
-        if shares[at] >= _LEAST_NAMED
-    ]
+def _name_likely(analysis: Analysis, shares: Floats) -> str:
+    """Return the models with the largest shares, with these; "" if all are unlikely."""
+    order = [at for at in np.argsort(-shares, kind="stable") if shares[at] >= _LEAST_NAMED]
+    return join_some(
+        [f"{analysis.scores.models[at]} ({format_share(float(shares[at]))})" for at in order],
+        _MOST_NAMED,
+    )
 
 
 def _trace(front: Front, analysis: Analysis) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -17,7 +16,15 @@ from paretopo.compare.regions import (
     trace_ellipse,
     trace_stairs,
 )
-from paretopo.run.plots import COLOURS, MARKERS, make_panels, save_figure
+from paretopo.run.plots import (
+    COLOURS,
+    MARKERS,
+    add_legend,
+    make_grid,
+    name_points,
+    save_figure,
+    scale_by_powers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,33 +50,30 @@ def draw_models(analysis: Analysis, path: Path) -> None:
     pairs = list(combinations(range(count), 2))
     if count > _MOST_PAIRED:
         pairs = [pair for pair in pairs if pair[0] == 0]
-    columns = min(3, len(pairs))
-    rows = math.ceil(len(pairs) / columns)
-    size = (8.0, 5.6) if len(pairs) == 1 else (4.6 * columns, 4.0 * rows + 0.5)
-    figure, panels = make_panels(rows, columns, size)
-    for axes in panels[len(pairs) :]:
-        axes.set_axis_off()
-    for axes, (up, along) in zip(panels, pairs, strict=False):
-        _draw_panel(axes, analysis, up, along)
+    size = (8.0, 5.1) if len(pairs) == 1 else (4.6, 4.0)
+    figure, panels = make_grid(len(pairs), *size)
     title = "Ellipses: 95 % regions of the means. Filled: non-dominated."
     if count == 2 and len(analysis.fronts) <= _MOST_BANDS:
         title += " Band: goals that 5 to 95 % of the replicates attain."
     figure.suptitle(title, fontsize=10)
+    for axes, (up, along) in zip(panels, pairs, strict=True):
+        _draw_panel(axes, analysis, up, along)
     if len(analysis.fronts) > 1:
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+        add_legend(figure, panels[0])
     save_figure(figure, path, dpi=150)
 
 
 def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
-    from matplotlib.patheffects import withStroke
-
     scores = analysis.scores
     pair = [along, up]
     means = scores.means[:, pair]
     limits = _find_limits(analysis, pair)
     axes.set(xlim=limits[:, 0], ylim=limits[:, 1])
     few = len(means) <= _MOST_ELLIPSES
+    labels: dict[int, str] = {}
+    for objective, axis in ((along, "x"), (up, "y")):
+        if scores.wide[objective]:
+            scale_by_powers(axes, axis)
     for number, front in enumerate(analysis.fronts):
         colour = COLOURS[number % len(COLOURS)]
         if len(scores.objectives) == 2:
@@ -79,7 +83,7 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
             best = bool(analysis.is_front[at])
             shade = colour if best or len(analysis.fronts) > 1 else _DOMINATED
             if few or at in named:
-                edge = means[at] + trace_ellipse(covariance_of_means(scores.values[at][:, pair]))
+                edge = means[at] + trace_ellipse(covariance_of_means(scores.answered[at][:, pair]))
                 axes.fill(*edge.T, facecolor=shade, alpha=0.13, edgecolor=shade, linewidth=0.8)
             axes.scatter(
                 [means[at, 0]],
@@ -98,17 +102,10 @@ def _draw_panel(axes: Axes, analysis: Analysis, up: int, along: int) -> None:
             color=colour,
             label=f" {_escape(front.name)}",  # matplotlib hides names that begin with _
         )
-        for at in named:
-            axes.annotate(
-                _escape(scores.models[at]),
-                means[at],
-                xytext=(6, 6),
-                textcoords="offset points",
-                fontsize=9,
-                path_effects=[withStroke(linewidth=2.5, foreground="white")],  # over lines
-            )
+        labels |= {at: _escape(scores.models[at]) for at in named}
     axes.set_xlabel(_escape(scores.objectives[along].label))
     axes.set_ylabel(_escape(scores.objectives[up].label))
+    name_points(axes, means, labels)
 
 
 def _draw_front(
@@ -148,6 +145,12 @@ def _find_limits(analysis: Analysis, pair: list[int]) -> np.ndarray:
     """Return the (2, 2) smallest and largest values of both axes, with room for the ellipses."""
     means = analysis.scores.means[:, pair]
     errors = np.nan_to_num(analysis.scores.errors[:, pair])
-    low, high = (means - 2.5 * errors).min(axis=0), (means + 2.5 * errors).max(axis=0)
+    limits = np.stack([(means - 2.5 * errors).min(axis=0), (means + 2.5 * errors).max(axis=0)])
+    wide = np.array(analysis.scores.wide)[pair]
+    limits[0, wide] = np.maximum(limits[0, wide], means[:, wide].min(axis=0, initial=np.inf) / 2)
+    limits[:, wide] = np.log10(limits[:, wide])
+    low, high = limits
     room = 0.06 * np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
-    return np.array([low - room, high + room])
+    limits = np.array([low - room, high + room])
+    limits[:, wide] = 10.0 ** limits[:, wide]
+    return limits

@@ -4,72 +4,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from paretopo.compare.analysis import Analysis, Front
+from paretopo.compare.bootstrap import Floats
+from paretopo.run.document import Report, Table, escape_markdown, join_some
 from paretopo.run.files import to_json
 from paretopo.run.questions import COLUMNS, SIGNS
-from paretopo.run.tables import escape_markdown, markdown_table
 
 _DIGITS = 4
+_MOST_LISTED = 20  # models; of more, only non-dominated ones are listed
+_SURELY = {1: "surely", -1: "surely not", 0: "open"}
 _LIKELY = 0.5  # smallest probability of dominance that the table of models shows
 
 
-class Table(NamedTuple):
-    """A table of a report.
+def describe(analysis: Analysis, *, every: bool = True) -> Report:
+    """Return the report of an analysis.
 
-    Attributes:
-        title: Its heading.
-        header: Headings of the columns.
-        rows: Cells, as texts.
-        words: Number of leading columns with words; the others hold numbers.
-        note: A sentence below the table.
+    Args:
+        analysis: The analysis.
+        every: Whether to list all models, also if they are many.
     """
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    words: int
-    note: str = ""
-
-
-def describe(analysis: Analysis) -> list[str]:
-    """Return the whole report as lines of Markdown."""
-    lines = ["# Comparison", "", *map(escape_markdown, summarise(analysis)), ""]
-    for table in list_tables(analysis):
-        lines += [f"## {table.title}", "", *markdown_table(*table[1:4]), ""]
-        lines += [table.note, ""] if table.note else []
-    return lines
+    notes = "\n".join(map(escape_markdown, summarise(analysis)))
+    return Report("Comparison", [notes, *list_tables(analysis, every=every)])
 
 
 def summarise(analysis: Analysis) -> list[str]:
     """Return sentences on the data, followed by the notes of the analysis."""
     scores = analysis.scores
-    counts = sorted({len(one) for one in scores.values})
-    many = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
-    how = "all models answered the same" if scores.paired else "not paired"
-    return [
-        f"Models: {len(scores.models)}. Questions of each: {many} ({how}). Bootstrap replicates: "
-        f"{len(analysis.replicates):,}.",
-        *analysis.notes,
-    ]
+    counts = sorted({len(one) for one in scores.answered})
+    if counts == [1] and not scores.paired:
+        asked = "One row of each."
+    else:
+        many = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+        how = "the same for all" if scores.paired and scores.shifts is None else "not all the same"
+        asked = f"Questions compared: {many} of each, {how}."
+    drawn = f" Bootstrap replicates: {len(analysis.replicates):,}." * bool(len(analysis.replicates))
+    return [f"Models: {len(scores.models)}. {asked}{drawn}", *analysis.notes]
 
 
-def list_tables(analysis: Analysis) -> list[Table]:
+def list_tables(analysis: Analysis, *, every: bool = True) -> list[Table]:
     """Return the tables of an analysis: models, fronts, gaps and tests, if there are any."""
-    tables = [_tabulate_models(analysis), _tabulate_fronts(analysis)]
+    tables = [_tabulate_models(analysis, every), _tabulate_fronts(analysis)]
     if analysis.gaps:
         tables.append(_tabulate_gaps(analysis))
     if analysis.tests:
-        tables.append(
-            Table(
-                "Question by question",
-                COLUMNS,
-                [one.cells for one in analysis.tests],
-                3,
-                SIGNS,
-            )
-        )
+        rows = [one.cells for one in analysis.tests]
+        tables.append(Table(COLUMNS, rows, 3, "Question by question", SIGNS))
     return tables
 
 
@@ -81,17 +64,20 @@ def to_plain(analysis: Analysis) -> dict[str, Any]:
     def by_objective(values: Iterable[Any]) -> dict[str, Any]:
         return dict(zip(names, values, strict=True))
 
+    verdicts = analysis.verdicts
     models = [
         {
             "name": model,
             "front": scores.fronts[at],
-            "questions": len(scores.values[at]),
+            "questions": len(scores.answered[at]),
             "answers": scores.answers[at],
             "mean": by_objective(scores.means[at]),
             "standard_error": by_objective(scores.errors[at]),
             "interval": by_objective(analysis.intervals[at]),
             "on_front": bool(analysis.is_front[at]),
             "on_front_probability": analysis.on_front[at],
+            "on_front_surely": None if verdicts is None else _SURELY[int(verdicts.surely[at])],
+            "questions_until_settled": _count_missing(analysis, at),
             "dominated_by": _by_model(analysis, at),
         }
         for at, model in enumerate(scores.models)
@@ -143,7 +129,8 @@ def _describe_dominance(analysis: Analysis, at: int) -> str:
     best = int(column.argmax())
     if column[best] < _LIKELY:
         return ""
-    return f"{analysis.scores.models[best]} ({format_share(float(column[best]))})"
+    name = analysis.scores.models[best]
+    return name if analysis.verdicts is None else f"{name} ({format_share(float(column[best]))})"
 
 
 def format_share(share: float) -> str:
@@ -172,6 +159,7 @@ def _plain_front(front: Front, analysis: Analysis) -> dict[str, Any]:
         "name": front.name,
         "models": [names[at] for at in front.models],
         "hypervolume": front.volume,
+        "share_of_box": front.share,
         "interval": front.interval,
         "bias": front.bias,
         "cover": [names[at] for at in front.cover],
@@ -179,35 +167,83 @@ def _plain_front(front: Front, analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _tabulate_models(analysis: Analysis) -> Table:
-    scores = analysis.scores
-    several = len(analysis.fronts) > 1
-    header = ["model", *(["front"] if several else []), "non-dominated", "dominated by (p)"]
-    header += ["on the front, p", "n", *(one.label for one in scores.objectives)]
-    rows = []
-    for at in order_models(analysis):
-        cells = [
-            f"{mean:.{_DIGITS}g}" + ("" if math.isnan(error) else f" ± {error:.2g}")
-            for mean, error in zip(scores.means[at], scores.errors[at], strict=True)
-        ]
-        rows.append(
-            [
-                scores.models[at],
-                *([scores.fronts[at]] if several else []),
-                "yes" if analysis.is_front[at] else "",
-                _describe_dominance(analysis, at),
-                format_share(float(analysis.on_front[at])),
-                str(len(scores.values[at])),
-                *cells,
-            ]
+def _tabulate_models(analysis: Analysis, every: bool) -> Table:
+    scores, verdicts = analysis.scores, analysis.verdicts
+    order = order_models(analysis)
+    hidden = 0 if every or len(order) <= _MOST_LISTED else len(order) - int(analysis.is_front.sum())
+    shown = [at for at in order if analysis.is_front[at] or not hidden]
+    counts = [str(len(one)) for one in scores.answered]
+    columns: list[tuple[str, bool, Sequence[str]]] = [("model", True, scores.models)]
+    if len(analysis.fronts) > 1:
+        columns.append(("front", True, scores.fronts))
+    every_model = range(len(order))
+    columns.append(("on the front", True, [_describe_place(analysis, at) for at in every_model]))
+    dominated = [_describe_dominance(analysis, at) for at in every_model]
+    if any(dominated[at] for at in shown):
+        head = "dominated by" if verdicts is None else "dominated by (p)"
+        columns.append((head, True, dominated))
+    if analysis.until_settled and verdicts is not None:
+        more = [_count_missing(analysis, at) for at in every_model]
+        cells = ["" if one == 0 else "never" if one is None else f"{one:,}" for one in more]
+        columns.append(("questions to go", False, cells))
+    if len(set(counts)) > 1:
+        columns.append(("n", False, counts))
+    for objective, means, errors in zip(
+        scores.objectives, scores.means.T, scores.errors.T, strict=True
+    ):
+        sense = "max" if objective.sense > 0 else "min"
+        columns.append((f"{objective.name}:{sense}", False, format_column(means, errors)))
+    note = ""
+    if verdicts is not None:
+        note = (
+            "±: standard error over questions. Surely, or surely not: with 95 % confidence in all "
+            "such verdicts together. Yes or no: by the means; p: share of the replicates. The "
+            "model that most likely dominates is named from p = 0.5 on."
         )
-    note = (
-        "±: standard error over questions. p: share of the replicates; the model that most likely "
-        "dominates is named from p = 0.5 on."
-    )
-    if several:
-        note += " Non-dominated and on the front: within its own front; dominated: by any model."
-    return Table("Models", header, rows, 4 if several else 3, note)
+        if len(analysis.fronts) > 1:
+            note += " On the front: within its own front; dominated: by any model."
+    if analysis.until_settled and verdicts is not None:
+        note += (
+            " Questions to go: about so many more decide an open model, with a chance of 80 % if "
+            "the means are as they seem."
+        )
+    if hidden:
+        note = f"{hidden} dominated models are not listed; --all lists them. {note}".rstrip()
+    rows = [[cells[at] for _, _, cells in columns] for at in shown]
+    words = sum(is_word for _, is_word, _ in columns)
+    return Table([head for head, _, _ in columns], rows, words, "Models", note)
+
+
+def _describe_place(analysis: Analysis, at: int) -> str:
+    word = "yes" if analysis.is_front[at] else "no"
+    if analysis.verdicts is None:
+        return word
+    surely = int(analysis.verdicts.surely[at])
+    return _SURELY[surely] if surely else f"{word}, p {format_share(float(analysis.on_front[at]))}"
+
+
+def _count_missing(analysis: Analysis, at: int) -> int | None:
+    """Return how many more questions decide a model; None if no number does, or none is known."""
+    if analysis.verdicts is None or math.isinf(factor := float(analysis.verdicts.factor[at])):
+        return None
+    return math.ceil((factor - 1) * min(map(len, analysis.scores.answered)))
+
+
+def format_column(means: Floats, errors: Floats) -> list[str]:
+    """Format numbers with the same decimals: two digits of the smallest error, or four of a number.
+
+    >>> format_column(np.array([134.0, 257.94]), np.array([4.13, 8.31]))
+    ['134.0 ± 4.1', '257.9 ± 8.3']
+    >>> format_column(np.array([0.5, 0.8251]), np.array([np.nan, np.nan]))
+    ['0.5000', '0.8251']
+    """
+    known = errors[errors > 0]
+    size = known.min() / 10 if len(known) else np.abs(means).max(initial=0.0) / 1000
+    decimals = max(0, -math.floor(math.log10(size))) if size > 0 else 0
+    return [
+        f"{mean:.{decimals}f}" + ("" if math.isnan(error) else f" ± {error:.{decimals}f}")
+        for mean, error in zip(means, errors, strict=True)
+    ]
 
 
 def order_models(analysis: Analysis) -> list[int]:
@@ -218,33 +254,34 @@ def order_models(analysis: Analysis) -> list[int]:
 
 def _tabulate_fronts(analysis: Analysis) -> Table:
     names = analysis.scores.models
-    rows = [
+    columns = [
         [
-            one.name or "all models",
-            ", ".join(names[at] for at in one.models),
-            ", ".join(names[at] for at in one.cover),
-            f"{100 * one.covered:.1f} %",
             f"{one.volume:.{_DIGITS}g} {_format_interval(one.interval)}".rstrip(),
+            f"{100 * one.share:.1f} %",
+            join_some([names[at] for at in one.models]),
+            join_some([names[at] for at in one.cover]),
+            f"{100 * one.covered:.1f} %",
         ]
         for one in analysis.fronts
     ]
+    interval = ", 95 % interval" if len(analysis.replicates) else ""
+    heads = [f"volume{interval}", "of the box", "non-dominated", "smallest cover", "share covered"]
     corner = ", ".join(
         f"{one.name} {value:.{_DIGITS}g}"
         for one, value in zip(analysis.scores.objectives, analysis.reference, strict=True)
     )
-    guessed = ", the worst means with a margin of 10 %; --ref sets it" if analysis.guessed else ""
+    guessed = (
+        ", the worst means less two standard errors and 10 % of the range; --ref sets it"
+        if analysis.guessed
+        else ""
+    )
     return Table(
+        ["front of", *(one.name or "all models" for one in analysis.fronts)],
+        list(zip(heads, *columns, strict=True)),
+        1 + len(columns),
         "Hypervolume",
-        [
-            "front of",
-            "non-dominated",
-            "smallest cover",
-            "share covered",
-            "hypervolume, 95 % interval",
-        ],
-        rows,
-        3,
-        f"Reference point: {corner}{guessed}.",
+        f"Reference point: {corner}{guessed}. 'Of the box' is the share of the box between the "
+        "reference point and the best of each objective.",
     )
 
 
@@ -259,7 +296,7 @@ def _tabulate_gaps(analysis: Analysis) -> Table:
         for one in analysis.gaps
     ]
     header = ["first", "second", "hypervolume, first - second", "p (first is larger)"]
-    return Table("Fronts against each other", header, rows, 2)
+    return Table(header, rows, 2, "Fronts against each other")
 
 
 def _format_interval(ends: tuple[float, float], *, sign: bool = False) -> str:

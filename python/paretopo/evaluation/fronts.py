@@ -48,7 +48,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Front:
+class PanelFront:
     """The non-dominated points of a panel.
 
     Attributes:
@@ -64,15 +64,15 @@ class Front:
     reference: float
 
 
-def find_front(panel: Panel) -> Front | None:
+def measure_panel(panel: Panel) -> PanelFront | None:
     """Return the non-dominated points of a panel, and the hypervolume that they cover.
 
     It leaves out methods without a tool; None if no method is left. The reference is EM 0 and 3
     calls, or the next whole number if a point has more.
 
     >>> printed = (Point("a", 78, 2.0), Point("b", 70, 2.5), Point("c", 66, None))
-    >>> find_front(Panel("", printed, (Point("d", 80, 1.0),)))
-    Front(best=('d',), hypervolume=160.0, printed=78.0, reference=3.0)
+    >>> measure_panel(Panel("", printed, (Point("d", 80, 1.0),)))
+    PanelFront(best=('d',), hypervolume=160.0, printed=78.0, reference=3.0)
     """
     printed, ours = _as_points(panel.printed), _as_points(panel.ours)
     points = np.concatenate([printed, ours])
@@ -81,7 +81,7 @@ def find_front(panel: Panel) -> Front | None:
     reference = max(_REFERENCE_CALLS, float(math.ceil(points[:, 1].max())))
     names = [point.name for point in (*panel.printed, *panel.ours) if point.calls is not None]
     kept = paretopo_core.is_nondominated(points, maximise=_SENSES)
-    return Front(
+    return PanelFront(
         tuple(name for name, best in zip(names, kept, strict=True) if best),
         _hypervolume(points, reference),
         _hypervolume(printed, reference) if len(printed) else math.nan,
@@ -89,7 +89,7 @@ def find_front(panel: Panel) -> Front | None:
     )
 
 
-def make_panels(
+def list_panels(
     measured: Mapping[str, tuple[bool, Mapping[str, Result]]],
     shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
 ) -> Iterator[Panel]:

@@ -11,9 +11,9 @@ from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig, dumps
 from paretopo.config.python_files import hash_run_files
 from paretopo.evaluation.folder import digest_weights
 from paretopo.preference import Preference
+from paretopo.run.document import Table, write_table
 from paretopo.run.folder import RunFolder, fresh_folder
-from paretopo.run.history import SOLVED, measure_objective
-from paretopo.run.tables import markdown_table
+from paretopo.run.measures import SOLVED, measure_objective
 
 
 def plan_evaluation(
@@ -152,4 +152,4 @@ def format_evaluation(rows: Sequence[Mapping[str, Any]], config: RunConfig) -> s
     lines = [[one.title, *one.describe(parts.values())] for one in measures]
     if "rollouts" in row:
         lines.append(["answers", *(str(part["rollouts"]) for part in parts.values())])
-    return "\n".join(markdown_table(["", *parts], lines))
+    return "\n".join(write_table(Table(["", *parts], lines), aligned=True))

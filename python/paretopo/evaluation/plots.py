@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paretopo.evaluation.fronts import Panel, Point
-from paretopo.run.plots import COLOURS, make_panels, save_figure
+from paretopo.run.plots import COLOURS, add_legend, make_grid, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +27,7 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
         panels: At least one.
         path: The PNG to write.
     """
-    columns = min(3, len(panels))
-    rows = math.ceil(len(panels) / columns)
-    figure, axes = make_panels(rows, columns, (4.4 * columns, 3.6 * rows + 1.2))
+    figure, axes = make_grid(len(panels), 4.4, 3.6, 1.2)
     printed = dict.fromkeys(point.name for panel in panels for point in panel.printed)
     ours = dict.fromkeys(point.name for panel in panels for point in panel.ours)
     looks = {
@@ -39,14 +37,12 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
         ("ours", name): (COLOURS[number % len(COLOURS)], _OURS[number % len(_OURS)], 170.0)
         for number, name in enumerate(ours)
     }
-    for panel, at in zip(panels, axes, strict=False):
+    for panel, at in zip(panels, axes, strict=True):
         for whose, points in (("printed", panel.printed), ("ours", panel.ours)):
             for point in points:
                 _draw_point(at, point, *looks[whose, point.name])
         at.set(title=panel.title, xlabel="tool calls per question", ylabel="EM (%)")
         at.margins(0.12)
-    for at in axes[len(panels) :]:
-        at.set_axis_off()
     for (whose, name), (colour, marker, size) in looks.items():
         label = name if whose == "ours" else f"{name}, as printed"
         style: dict[str, Any] = {
@@ -55,10 +51,7 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
             "markersize": math.sqrt(size),
         }
         axes[0].plot([], [], linestyle="", label=label, **style)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(4, 2 * columns), frameon=False
-    )
+    add_legend(figure, axes[0])
     save_figure(figure, path, dpi=150)
 
 

@@ -12,9 +12,9 @@ from paretopo.config import ConfigError
 from paretopo.evaluation import published
 from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
 from paretopo.evaluation.folder import AnsweredQuestion, EvaluationFolder
-from paretopo.evaluation.fronts import Panel, find_front, make_panels
+from paretopo.evaluation.fronts import Panel, list_panels, measure_panel
 from paretopo.evaluation.plots import draw_panels
-from paretopo.evaluation.published import Method, Table
+from paretopo.evaluation.published import Method
 from paretopo.evaluation.results import Result, group_by_datasource, summarise
 from paretopo.evaluation.tables import (
     format_interval,
@@ -23,7 +23,7 @@ from paretopo.evaluation.tables import (
     paper_table,
     results_table,
 )
-from paretopo.run.tables import escape_markdown, markdown_table
+from paretopo.run.document import Heading, Part, Picture, Report, Table, escape_markdown
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
@@ -45,7 +45,7 @@ class Evaluation:
 
 def write_report(
     folders: Sequence[EvaluationFolder], out: Path | None = None, paper: PaperRows = "auto"
-) -> tuple[Path, list[str]]:
+) -> tuple[Path, Report]:
     """Write `report.md` and `points.png`.
 
     Args:
@@ -56,7 +56,7 @@ def write_report(
             "auto" takes the sizes that the models' names say, else all.
 
     Returns:
-        The path of `report.md`, and its lines.
+        The path of `report.md`, and the report.
 
     Raises:
         ConfigError: There is no evaluation, one occurs twice, or one has no answers or broken
@@ -70,28 +70,18 @@ def write_report(
     measured = {name: one.results for name, one in evaluations.items()}
     rows = {name: (one.has_tool, one.results) for name, one in evaluations.items()}
     shown = _select_tables(measured, sizes)
-    lines = ["# Evaluation", "", *_describe_evaluations(evaluations), ""]
+    seen = list(list_panels(rows, shown))
+    parts: list[Part] = [*_describe_evaluations(evaluations)]
     for table, blocks in shown:
-        lines += [f"## {table.title}, as in table {table.number}", ""]
-        lines += [*paper_table(table, blocks, rows), ""]
-        lines += [*_describe_gaps(table, measured), ""]
-    lines += ["## Everything measured", "", *results_table(measured), "", _INTERVALS, ""]
-    lines += _paper_section(measured, shown, paper)
-    lines += _pairwise_section(evaluations)
-    seen = list(make_panels(rows, shown))
-    lines += _dominance_section(seen)
-    lines += ["![EM against tool calls](points.png)", ""]
+        parts += [paper_table(table, blocks, rows), *_describe_gaps(table, measured)]
+    parts += [results_table(measured), *_compare_with_paper(measured, shown, paper)]
+    parts += [*_compare_pairs(evaluations), *_tabulate_fronts(seen)]
+    report = Report("Evaluation", [*parts, Picture("EM against tool calls", "points.png")])
     out.mkdir(parents=True, exist_ok=True)
     draw_panels(seen, out / "points.png")
     path = out / "report.md"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path, lines
-
-
-_INTERVALS = (
-    "In brackets: 95 % intervals; of EM Wilson's, of calls Student's t, of their ratio Fieller's. "
-    "Right / call: right responses per tool call."
-)
+    path.write_text(report.write(aligned=True), encoding="utf-8")
+    return path, report
 
 
 def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
@@ -128,7 +118,7 @@ def _choose_sizes(names: Sequence[str], paper: PaperRows) -> Sequence[str]:
 
 def _select_tables(
     measured: Mapping[str, Mapping[str, Result]], sizes: Sequence[str]
-) -> list[tuple[Table, dict[str, tuple[Method, ...]]]]:
+) -> list[tuple[published.Table, dict[str, tuple[Method, ...]]]]:
     """Return the tables that share a column with ours, with the blocks of that column."""
     ours = set(list_datasources(measured.values()))
     return [
@@ -139,7 +129,7 @@ def _select_tables(
 
 
 def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
-    lines = [f"Rows as printed: {published.source()}. Rows measured here:", ""]
+    lines = []
     for name, one in evaluations.items():
         settings, manifest = one.folder.settings, one.folder.manifest
         greedy = settings["temperature"] == 0
@@ -155,10 +145,12 @@ def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
             f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
         )
         lines.append(escape_markdown(line))
-    return lines
+    return [f"Rows as printed: {published.source()}. Rows measured here:", "\n".join(lines)]
 
 
-def _describe_gaps(table: Table, measured: Mapping[str, Mapping[str, Result]]) -> list[str]:
+def _describe_gaps(
+    table: published.Table, measured: Mapping[str, Mapping[str, Result]]
+) -> list[str]:
     notes = []
     for datasource, heading in table.columns.items():
         whole = published.question_counts()[datasource]
@@ -168,14 +160,14 @@ def _describe_gaps(table: Table, measured: Mapping[str, Mapping[str, Result]]) -
     notes = [f"Not all questions: {'; '.join(notes)}."] if notes else []
     if "nq" in list_datasources(measured.values()) and "nq" in table.columns:
         notes.append("For NQ the paper says 7,830 questions; the file it uses has 3,610.")
-    return list(map(escape_markdown, notes))
+    return ["\n".join(map(escape_markdown, notes))]
 
 
-def _paper_section(
+def _compare_with_paper(
     measured: Mapping[str, Mapping[str, Result]],
-    shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
+    shown: Sequence[tuple[published.Table, Mapping[str, Sequence[Method]]]],
     paper: PaperRows,
-) -> list[str]:
+) -> list[Part]:
     methods = [
         (f"{method.name} ({block})", method)
         for _, blocks in shown
@@ -184,13 +176,12 @@ def _paper_section(
     ]
     if not methods:
         return []
-    title = ["## Against the paper's rows", ""]
+    title = "Against the paper's rows"
     if paper == "auto" and not any(map(published.model_size, measured)):
         return [
-            *title,
+            Heading(title),
             "No tests: no name of a model says the size of its base model. `--paper 7B`, for one, "
             "says it.",
-            "",
         ]
     tests = compare_with_paper(measured, methods)
     rows = [
@@ -205,17 +196,14 @@ def _paper_section(
         for one in tests
     ]
     header = ["data set", "here", "as printed", "EM difference", "p", "p (Holm)"]
-    return [
-        *title,
-        *markdown_table(header, rows, words=3),
-        "",
+    note = (
         "Two-proportion test (Fisher's where a count is small), unpaired: the paper's answers are "
-        f"not published. Holm's correction for {len(tests)} tests.",
-        "",
-    ]
+        f"not published. Holm's correction for {len(tests)} tests."
+    )
+    return [Table(header, rows, 3, title, note)]
 
 
-def _pairwise_section(evaluations: Mapping[str, Evaluation]) -> list[str]:
+def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
     tests = compare_pairwise({name: one.answered for name, one in evaluations.items()})
     if not tests:
         return []
@@ -236,23 +224,19 @@ def _pairwise_section(evaluations: Mapping[str, Evaluation]) -> list[str]:
     ]
     header = ["data set", "first", "second", "questions", "EM, first - second", "p", "p (Holm)"]
     header += ["calls, first - second", "p", "p (Holm)"]
-    return [
-        "## Against each other, question by question",
-        "",
-        *markdown_table(header, rows, words=3),
-        "",
+    note = (
         "EM: McNemar's exact test (with several samples random signs); calls: random signs. In "
         "brackets: 95 % intervals, the differences that random signs do not reject; of fewer than "
         f"6 questions there is no interval. Holm's correction for {2 * len(tests)} tests, EM and "
-        "calls of each row; the intervals are not corrected.",
-        "",
-    ]
+        "calls of each row; the intervals are not corrected."
+    )
+    return [Table(header, rows, 3, "Against each other, question by question", note)]
 
 
-def _dominance_section(seen: Sequence[Panel]) -> list[str]:
+def _tabulate_fronts(seen: Sequence[Panel]) -> list[Part]:
     rows = []
     for panel in seen:
-        one = find_front(panel)
+        one = measure_panel(panel)
         if one is not None:
             printed = "" if math.isnan(one.printed) else f"{one.printed:.2f}"
             volume, reference = f"{one.hypervolume:.2f}", f"{one.reference:g} calls"
@@ -260,12 +244,8 @@ def _dominance_section(seen: Sequence[Panel]) -> list[str]:
     if not rows:
         return []
     header = ["data set", "non-dominated", "hypervolume", "of the printed rows", "reference"]
-    return [
-        "## Dominance",
-        "",
-        *markdown_table(header, rows, words=2),
-        "",
+    note = (
         "Higher EM and fewer calls are better; methods without a tool are left out. Hypervolume in "
-        "percent points x calls, from EM 0 and the calls of the reference.",
-        "",
-    ]
+        "percent points x calls, from EM 0 and the calls of the reference."
+    )
+    return [Table(header, rows, 2, "Dominance", note)]

@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from paretopo.evaluation.published import Method, Table
+from paretopo.evaluation import published
+from paretopo.evaluation.published import Method
 from paretopo.evaluation.results import Result
-from paretopo.run.tables import markdown_table
+from paretopo.run.document import Table
 
 Results = Mapping[str, Result]  # by data set
+INTERVALS = (
+    "In brackets: 95 % intervals; of EM Wilson's, of calls Student's t, of their ratio Fieller's. "
+    "Right / call: right responses per tool call."
+)
 _NO_TOOL = "/"  # as the paper prints it
 
 
 def paper_table(
-    table: Table,
+    table: published.Table,
     blocks: Mapping[str, Sequence[Method]],
     measured: Mapping[str, tuple[bool, Results]],
-) -> list[str]:
+) -> Table:
     """Return one of the paper's tables with our rows below its own.
 
     Args:
@@ -41,10 +46,11 @@ def paper_table(
         for datasource in table.columns:
             cells += _measured_cells(results.get(datasource), has_tool)
         rows.append([name, "yes" if has_tool else "no", *cells])
-    return markdown_table(header, rows, words=2)
+    title = f"{table.title}, as in table {table.number}"
+    return Table(header, rows, 2, title)
 
 
-def results_table(evaluations: Mapping[str, Results]) -> list[str]:
+def results_table(evaluations: Mapping[str, Results]) -> Table:
     """Return all measurements, a row for each evaluation and data set."""
     header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
     header += ["no answer (%)", "truncated (%)", "truncated, wrong (%)", "undecided"]
@@ -70,7 +76,7 @@ def results_table(evaluations: Mapping[str, Results]) -> list[str]:
                     f"{one.undecided}",
                 ]
             )
-    return markdown_table(header, rows, words=2)
+    return Table(header, rows, 2, "Everything measured", INTERVALS)
 
 
 def list_datasources(results: Iterable[Results]) -> list[str]:
@@ -106,7 +112,7 @@ def _format_with_interval(
     return f"{value:.{decimals}f} {format_interval(ends, unit, decimals)}".rstrip()
 
 
-def _paper_row(method: Method, table: Table) -> list[str]:
+def _paper_row(method: Method, table: published.Table) -> list[str]:
     cells = []
     for datasource in table.columns:
         one = method.cells[datasource]

@@ -6,20 +6,20 @@ matplotlib is loaded when something is drawn.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from paretopo.run.history import (
+from paretopo.run.history import History, merge_objectives
+from paretopo.run.measures import (
     RESPONSE_LENGTH,
-    History,
     Measure,
     Series,
-    merge_objectives,
     read_column,
     read_limit,
     read_prices,
@@ -34,6 +34,7 @@ MARKERS = "osD^vPX"
 COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _LINE = "#444444"
 _MOST_PAIRED = 5  # objectives; the pairs of more would be too small to read
+_NAME_SIZE = 9  # points of type
 _STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -67,6 +68,25 @@ def make_panels(
         return figure, list(figure.subplots(rows, columns, squeeze=False, sharex=share_x).flat)
 
 
+def make_grid(
+    count: int, width: float, height: float, more: float = 0.5
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure of up to three panels in a row, and the panels.
+
+    Args:
+        count: Number of panels.
+        width: Of a panel, in inches.
+        height: Of a panel, in inches.
+        more: Height for a title and a legend.
+    """
+    columns = min(3, count)
+    rows = -(-count // columns)
+    figure, panels = make_panels(rows, columns, (width * columns, height * rows + more))
+    for spare in panels[count:]:
+        spare.set_axis_off()
+    return figure, panels[:count]
+
+
 def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
     """Write a figure as PNG; create the folder if it is missing."""
     from PIL import Image
@@ -77,6 +97,60 @@ def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
         image.convert("RGB").quantize(
             128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         ).save(path, optimize=True)
+
+
+def scale_by_powers(axes: Axes, axis: str) -> None:
+    """Make an axis, "x" or "y", logarithmic, with plain numbers at its ticks."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    axes.set(**{f"{axis}scale": "log"})
+    scaled = axes.xaxis if axis == "x" else axes.yaxis
+    scaled.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    scaled.set_minor_locator(NullLocator())
+    scaled.set_major_formatter(StrMethodFormatter("{x:,g}"))
+
+
+def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
+    """Write names next to points, each where it covers the fewest points and other names.
+
+    Args:
+        axes: With its final limits and scales.
+        points: (points, 2), named or not.
+        names: By the place of the point.
+    """
+    figure = cast("Figure", axes.get_figure(root=True))
+    figure.draw_without_rendering()  # the layout moves the axes
+    at = axes.transData.transform(points)
+    pixel = figure.dpi / 72  # of a point of type
+    height = _NAME_SIZE * pixel
+    frame = axes.get_window_extent()
+    taken: list[tuple[float, float, float, float]] = []
+    for place, name in names.items():
+        width = 0.62 * height * len(name)
+        choices: list[tuple[Any, ...]] = []
+        for right, up in itertools.product((1, -1, 0), (1, -1, 0)):
+            if not right and not up:
+                continue
+            x = at[place, 0] + right * 7 * pixel - width * (1 - right) / 2
+            y = at[place, 1] + up * 7 * pixel - height * (1 - up) / 2
+            box = x, y, x + width, y + height
+            hidden = ((at > box[:2]) & (at < box[2:])).all(axis=1).sum()
+            crossed = sum(
+                x < one[2] and one[0] < box[2] and y < one[3] and one[1] < box[3] for one in taken
+            )
+            outside = x < frame.x0 or box[2] > frame.x1 or y < frame.y0 or box[3] > frame.y1
+            choices.append((hidden + crossed + 3 * outside, len(choices), right, up, box))
+        *_, right, up, box = min(choices)
+        taken.append(box)
+        axes.annotate(
+            name,
+            points[place],
+            xytext=(7 * right, 7 * up),
+            textcoords="offset points",
+            ha=("center", "left", "right")[right],
+            va=("center", "bottom", "top")[up],
+            fontsize=_NAME_SIZE,
+        )
 
 
 def draw_front(histories: Mapping[str, History], path: Path) -> None:
@@ -206,7 +280,7 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         axes.set_xlabel("training step (strong: held out, faint: rollouts of the step)")
     figure.align_ylabels(panels)
     if len(histories) > 1:
-        _add_legend(figure, panels[0])
+        add_legend(figure, panels[0])
     save_figure(figure, path, dpi=150)
 
 
@@ -244,7 +318,7 @@ def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -
     )
     seen.margins(0.08)
     rewarded.margins(0.08)
-    _add_legend(figure, seen)
+    add_legend(figure, seen)
     return figure
 
 
@@ -282,7 +356,7 @@ def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure])
     _draw_across(across, histories, objectives)
     _explain_ends(panels[0])
     figure.suptitle(title)
-    _add_legend(figure, panels[0])
+    add_legend(figure, panels[0])
     return figure
 
 
@@ -431,7 +505,8 @@ def _explain_ends(axes: Axes) -> None:
     axes.plot([], [], color=_LINE, linewidth=1.4, label="Pareto front of the evaluations")
 
 
-def _add_legend(figure: Figure, axes: Axes) -> None:
+def add_legend(figure: Figure, axes: Axes) -> None:
+    """Explain the marks of the first panel below all panels."""
     handles, labels = axes.get_legend_handles_labels()
     columns = 4 if max(map(len, labels)) < 35 else 2
     figure.legend(

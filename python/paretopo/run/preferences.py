@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paretopo.run.document import Part, Table, escape_markdown
 from paretopo.run.files import Row
-from paretopo.run.history import History, Measure, Series, find_front
+from paretopo.run.history import History, find_front
+from paretopo.run.measures import Measure, Series
 from paretopo.run.plots import COLOURS, MARKERS, find_ends, make_panels, save_figure
 from paretopo.run.sweeps import agreement, count_distinct, expected_utility
-from paretopo.run.tables import escape_markdown, join_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,20 +83,16 @@ def describe_sweep(history: History) -> Sweep | None:
     return Sweep(tuple(one.label for one in measures), tuple(cells), tuple(notes))
 
 
-def tabulate_preferences(history: History) -> list[str]:
-    """Return lines of Markdown: the measurements for each preference, and how well they match it.
+def tabulate_preferences(history: History) -> list[Part]:
+    """Return parts of a report: the measurements for each preference, and how well they match it.
 
-    There are no lines if the run's weights are fixed.
+    There are none if the run's weights are fixed.
     """
     sweep = describe_sweep(history)
     if sweep is None:
         return []
-    lines = [
-        join_cells(["asked for", *sweep.columns]),
-        f"|---|{'---:|' * len(sweep.columns)}",
-        *map(join_cells, sweep.rows),
-    ]
-    return [*lines, "", *map(escape_markdown, sweep.notes), ""]
+    notes = "\n".join(map(escape_markdown, sweep.notes))
+    return [Table(["asked for", *sweep.columns], sweep.rows), notes]
 
 
 def draw_preferences(histories: Mapping[str, History], path: Path) -> None:

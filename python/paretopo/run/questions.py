@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretopo.run.history import History, Measure, merge_objectives
+from paretopo.run.history import History, merge_objectives
+from paretopo.run.measures import Measure
 from paretopo.run.statistics import holm, sign_flip_interval, sign_flips
 
 COLUMNS = ("objective", "first", "second", "questions", "first - second", "p", "p (Holm)")
@@ -53,9 +54,12 @@ class PairedTest:
     @property
     def cells(self) -> tuple[str, ...]:
         """The numbers as they are written, in the order of `COLUMNS`."""
-        difference = self.measure.format(self.difference, sign=True)
+        spread = (self.interval[1] - self.interval[0]) / 4  # about a standard error
+        difference = self.measure.format(self.difference, sign=True, spread=spread)
         if all(map(math.isfinite, self.interval)):
-            low, high = (self.measure.format(end, sign=True) for end in self.interval)
+            low, high = (
+                self.measure.format(end, sign=True, spread=spread) for end in self.interval
+            )
             difference += f" [{low}, {high}]"
         count, p, corrected = str(self.questions), f"{self.p:.2g}", f"{self.holm:.2g}"
         return self.measure.label, self.first, self.second, count, difference, p, corrected

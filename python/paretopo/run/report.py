@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paretopo.run.document import Heading, Part, Picture, Report, Table, escape_markdown
 from paretopo.run.folder import RunFolder
 from paretopo.run.history import (
     History,
@@ -20,7 +21,6 @@ from paretopo.run.plots import draw_dynamics, draw_front
 from paretopo.run.preferences import draw_preferences, tabulate_preferences
 from paretopo.run.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo.run.summary import summarise_runs
-from paretopo.run.tables import escape_markdown, join_cells
 from paretopo.run.viewer.report_page import render_report_page
 
 if TYPE_CHECKING:
@@ -89,40 +89,46 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     out.mkdir(parents=True, exist_ok=True)
     pictures = []
     if not kinds[0]:
-        pictures.append(("Training dynamics", "dynamics.png"))
+        pictures.append(Picture("Training dynamics", "dynamics.png"))
         draw_dynamics(histories, out / "dynamics.png")
     if len(objectives) > 1 and (not kinds[0] or len(histories) > 1):
-        pictures.insert(0, ("Front over the evaluations", "front.png"))
+        pictures.insert(0, Picture("Front over the evaluations", "front.png"))
         draw_front(histories, out / "front.png")
     else:
         (out / "front.png").unlink(missing_ok=True)  # of a report before this one
     if any(history.sweeps for history in histories.values()):
-        pictures.insert(0, ("Results under each preference", "preferences.png"))
+        pictures.insert(0, Picture("Results under each preference", "preferences.png"))
         draw_preferences(histories, out / "preferences.png")
     page = render_report_page(histories)
     (out / "report.html").write_text(page, encoding="utf-8")
-    subject = "Evaluation" if kinds[0] else "Training"
-    parts = [f"# {subject} report", "", "[The same as a page](report.html)", ""]
-    if len(histories) > 1:
-        parts += [*_tabulate_runs(histories), "", *_tabulate_pairs(histories)]
-    for label, history in histories.items():
-        parts += [
-            f"## {escape_markdown(label)}",
-            "",
-            *_describe_run(history),
-            "",
-            *_tabulate_ends(history),
-            "",
-        ]
-        parts += tabulate_preferences(history)
-    for title, name in pictures:
-        parts += [f"![{title}]({name})", ""]
     path = ReportPath(out / "report.md")
-    path.write_text("\n".join(parts), encoding="utf-8")
+    report = describe("Evaluation" if kinds[0] else "Training", histories, pictures)
+    path.write_text(report.write(), encoding="utf-8")
     several = len(histories) > 1
     rows = _rows_of_runs(histories) if several else _rows_of_ends(*histories.values())
     path.rows = tuple(map(tuple, rows))
     return path
+
+
+def describe(subject: str, histories: Mapping[str, History], pictures: Sequence[Picture]) -> Report:
+    """Return the report on runs.
+
+    Args:
+        subject: Of the title, "Training" or "Evaluation".
+        histories: By label.
+        pictures: At the end.
+    """
+    parts: list[Part] = ["[The same as a page](report.html)"]
+    if len(histories) > 1:
+        parts += _tabulate_runs(histories)
+        tests = compare_questions(histories)
+        if tests:
+            rows = [one.cells for one in tests]
+            parts.append(Table(COLUMNS, rows, 3, "Question by question", EXPLAINED))
+    for label, history in histories.items():
+        parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
+        parts += tabulate_preferences(history)
+    return Report(f"{subject} report", [*parts, *pictures])
 
 
 def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
@@ -143,14 +149,11 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
     return labelled
 
 
-def _tabulate_ends(history: History) -> list[str]:
+def _tabulate_ends(history: History) -> list[Part]:
     """Tabulate every measure before and after training, with direction and unit."""
     title, *rows = _rows_of_ends(history)
-    numbers = "---:|" * (len(title) - 3)
-    lines = [join_cells(title), f"|---|---|---|{numbers}", *map(join_cells, rows)]
-    if _COUNT not in title:
-        return lines
-    return [*lines, "", _ERRORS if "change" in title else _ERRORS.partition(" report.html")[0]]
+    note = _ERRORS if "change" in title else _ERRORS.partition(" report.html")[0]
+    return [Table(title, rows, 3), note if _COUNT in title else ""]
 
 
 def _rows_of_ends(history: History) -> list[list[str]]:
@@ -173,24 +176,12 @@ _ERRORS = (
 )
 
 
-def _tabulate_pairs(histories: Mapping[str, History]) -> list[str]:
-    """Tests of every two runs on the questions that both answered; no lines without any."""
-    tests = compare_questions(histories)
-    if not tests:
-        return []
-    lines = [join_cells(COLUMNS), "|---|---|---|---:|---:|---:|---:|"]
-    lines += [join_cells(one.cells) for one in tests]
-    return ["## Question by question", "", *lines, "", EXPLAINED, ""]
-
-
-def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
+def _tabulate_runs(histories: Mapping[str, History]) -> list[Part]:
     """Tabulate the measures of each run and each method."""
     title, *rows = _rows_of_runs(histories)
-    lines = [join_cells(title), f"|---|---:|{'---:|' * (len(title) - 2)}", *map(join_cells, rows)]
     ends = "" if all(one.is_evaluation for one in histories.values()) else "Before → after (change)"
     return [
-        *lines,
-        "",
+        Table(title, rows),
         f"{ends or 'Results'}, of a run ± the standard error over its questions; bold: the mean "
         "of a method's runs ± their standard deviation, if there are several.",
     ]
@@ -206,14 +197,12 @@ def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
     return rows
 
 
-def _describe_run(history: History) -> list[str]:
+def _describe_run(history: History) -> str:
     run, last = history.run, history.evaluations[-1]
     name, status = run.path.resolve().name, run.manifest.get("status", "unknown")
-    lines = [escape_markdown(f"Run folder: {name}; status: {status}.")]
-    if last.get("hypervolume") is not None:
-        size = last.get("archive_size")
-        lines.append(
-            f"Archive at the end: {size} outcome{'' if size == 1 else 's'}, hypervolume "
-            f"{last['hypervolume']:.4f}."
-        )
-    return lines
+    text = escape_markdown(f"Run folder: {name}; status: {status}.")
+    if last.get("hypervolume") is None:
+        return text
+    size = last.get("archive_size")
+    outcomes = f"{size} outcome{'' if size == 1 else 's'}"
+    return f"{text}\nArchive at the end: {outcomes}, hypervolume {last['hypervolume']:.4f}."

@@ -73,6 +73,17 @@ def t_interval(values: ArrayLike, over: ArrayLike | None = None) -> tuple[float,
     return (b - half) / a, (b + half) / a
 
 
+def widen_bootstrap(n: int) -> float:
+    """Return the factor from a bootstrap interval over n questions to one of Student's t.
+
+    The bootstrap takes the errors as known, and divides by n instead of n - 1.
+
+    >>> round(widen_bootstrap(20), 2), round(widen_bootstrap(500), 2)
+    (1.1, 1.0)
+    """
+    return _t_quantile(n - 1) / _Z95 * math.sqrt(n / (n - 1))
+
+
 def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) -> float:
     """Compute the p-value of "both succeed equally often", for answers to separate questions.
 

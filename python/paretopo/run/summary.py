@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretopo.config import RunConfig, dumps
-from paretopo.run.history import Comparison, History, Measure, compare_ends, merge_objectives
+from paretopo.run.history import Comparison, History, compare_ends, merge_objectives
+from paretopo.run.measures import Measure
 
 _MOST_LISTED = 4  # settings in the names of methods
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretopo.run.plots import COLOURS, make_panels, save_figure
+from paretopo.run.plots import COLOURS, make_grid, make_panels, save_figure
 from paretopo.study.analysis import Results
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vPX*"
@@ -67,8 +65,8 @@ def draw_ends(results: Results, path: Path) -> None:
 
     For language models it also shows the way from the start: the mean at each evaluation.
     """
-    panels = _panels(results, 3.2)
-    for axes, task in panels[1]:
+    figure, panels = make_grid(len(results.tasks), 4.0, 3.2)
+    for axes, task in zip(panels, results.tasks, strict=True):
         section = results.plan.tasks[task]
         starts: list[tuple[float, float]] = []
         for index, method in _plotted_methods(results, task):
@@ -90,13 +88,13 @@ def draw_ends(results: Results, path: Path) -> None:
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel(f"{section.cost} per question")
         axes.set_ylabel("accuracy (%)")
-    _save_with_legend(panels, results, path)
+    _save_with_legend(figure, results, path)
 
 
 def draw_dynamics(results: Results, path: Path) -> None:
     """Plot the deciding measure over the steps: mean over seeds and one standard deviation."""
-    panels = _panels(results, 3.2)
-    for axes, task in panels[1]:
+    figure, panels = make_grid(len(results.tasks), 4.0, 3.2)
+    for axes, task in zip(panels, results.tasks, strict=True):
         for index, method in _plotted_methods(results, task):
             steps = results.curve(task, method, "step")[0]
             share = 100 * results.curve(task, method, results.plan.study.measure)
@@ -110,7 +108,7 @@ def draw_dynamics(results: Results, path: Path) -> None:
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel("step")
         axes.set_ylabel(f"{results.plan.study.measure} (%)")
-    _save_with_legend(panels, results, path)
+    _save_with_legend(figure, results, path)
 
 
 def _plotted_methods(results: Results, task: str) -> list[tuple[int, str]]:
@@ -136,21 +134,9 @@ def _style(index: int) -> dict[str, Any]:
     }
 
 
-def _panels(results: Results, height: float) -> tuple[Figure, list[tuple[Axes, str]]]:
-    columns = min(3, len(results.tasks))
-    rows = -(-len(results.tasks) // columns)
-    figure, axes = make_panels(rows, columns, (4.0 * columns, height * rows + 0.5))
-    for empty in axes[len(results.tasks) :]:
-        empty.set_axis_off()
-    return figure, list(zip(axes, results.tasks, strict=False))
-
-
-def _save_with_legend(
-    panels: tuple[Figure, Sequence[tuple[Axes, str]]], results: Results, path: Path
-) -> None:
+def _save_with_legend(figure: Figure, results: Results, path: Path) -> None:
     from matplotlib.lines import Line2D
 
-    figure = panels[0]
     plotted = sorted({pair for task in results.tasks for pair in _plotted_methods(results, task)})
     handles = [Line2D([], [], label=name, **_style(index)) for index, name in plotted]
     columns = 2 * min(2, len(results.tasks))

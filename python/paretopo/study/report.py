@@ -1,4 +1,4 @@
-"""The report of a study in Markdown, only from its records."""
+"""The report of a study, only from its records."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from paretopo.config import ConfigError
+from paretopo.run.document import Heading, Marked, Part, Picture, Report, Table
 from paretopo.run.statistics import t_interval
 from paretopo.study import plots
 from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
 
-Section = Callable[[Results], list[str]]
+Section = Callable[[Results], list[Part]]
 _LEAST_P = 1e-4  # smaller ones are written as such
 
 
@@ -34,7 +35,7 @@ def write_report(plan: Plan, out: Path, further: Section | None = None) -> Path:
     Args:
         plan: The study.
         out: Folder of the records.
-        further: Returns the lines of a last section.
+        further: Returns the parts of a last section.
 
     Raises:
         ConfigError: a line of the records is broken, no task has a training of each method, or a
@@ -46,7 +47,7 @@ def write_report(plan: Plan, out: Path, further: Section | None = None) -> Path:
     _check_scores(results)
     names = plots.draw(results, out)
     path = out / "report.md"
-    path.write_text(format_report(results, names, further), encoding="utf-8")
+    path.write_text(describe(results, names, further).write(), encoding="utf-8")
     return path
 
 
@@ -79,16 +80,16 @@ _OF_FRONTS = (
 )
 
 
-def format_report(results: Results, plots: Sequence[str], further: Section | None = None) -> str:
-    """Format all tables and findings as Markdown.
+def describe(results: Results, plots: Sequence[str], further: Section | None = None) -> Report:
+    """Return all tables and findings.
 
     Args:
         results: The records.
         plots: Names of PNG files in the folder of the report.
         further: See `write_report`.
     """
-    parts = ["# Study", "", _origin(results), "", *_losses(results)]
-    parts += [f"![{name}]({name})\n" for name in plots]
+    parts: list[Part] = [_origin(results), *_losses(results)]
+    parts += [Picture(name, name) for name in plots]
     study = results.plan.study
     if study.preferences is not None:
         trained = ", or of the cheapest way," if any(map(results.is_trained, results.tasks)) else ""
@@ -97,7 +98,7 @@ def format_report(results: Results, plots: Sequence[str], further: Section | Non
             trained=trained,
             groups=", in groups of the task's configuration" if trained else "",
         )
-        parts += [explanation, "", *_cost_to_match(results)]
+        parts += [explanation, *_cost_to_match(results)]
     measures = _list_measures(results)
     if len(results.tasks) > 1:
         parts += _worst_cases(results, measures)
@@ -110,7 +111,7 @@ def format_report(results: Results, plots: Sequence[str], further: Section | Non
         parts += [*_task(results, task), *_tests(results, task), *_questions(results, task)]
     parts += _variations(results)
     parts += [] if further is None else further(results)
-    return "\n".join(parts) + "\n"
+    return Report("Study", parts)
 
 
 def _list_measures(results: Results) -> list[str]:
@@ -151,193 +152,165 @@ def _origin(results: Results) -> str:
     return lines
 
 
-def _losses(results: Results) -> list[str]:
+def _losses(results: Results) -> list[Part]:
     lost, worse = results.find_losses(), results.find_unsure_losses()
-    lines = ["## Where ours loses", ""]
     unsure = [
         f"{task}: {', '.join(f'`{one.other}` ({100 * one.mean:+.2f})' for one in found)}"
         for task, found in worse.items()
     ]
     tested = [results.compare(task) for task in results.tasks]
     counts = sorted({len(compared) for compared in tested})
-    lines += [f"p after Holm over the {' or '.join(map(str, counts))} other methods of a task.", ""]
-    lines += name_too_few_seeds([one for compared in tested for one in compared])
+    parts: list[Part] = [
+        Heading("Where ours loses"),
+        f"p after Holm over the {' or '.join(map(str, counts))} other methods of a task.",
+        *name_too_few_seeds([one for compared in tested for one in compared]),
+    ]
     if unsure:
         listed = "; ".join(unsure)
-        lines += [
-            f"Worse on average by more than the margin, with p ≥ {SIGNIFICANT}: {listed}.",
-            "",
-        ]
+        parts.append(f"Worse on average by more than the margin, with p ≥ {SIGNIFICANT}: {listed}.")
     if not lost:
-        return [*lines, "Significantly worse by more than the margin: nowhere.", ""]
-    return [
-        *lines,
-        format_row(["task", "better than ours", "ours less theirs, points", "95 %", "p"]),
-        format_row(["---", "---", "---:", "---", "---:"]),
-        *(
-            format_row([task, f"`{one.other}`", f"{100 * one.mean:+.2f}", _interval(one), _p(one)])
-            for task, one in lost
-        ),
-        "",
+        return [*parts, "Significantly worse by more than the margin: nowhere."]
+    rows = [
+        [task, _code(one.other), f"{100 * one.mean:+.2f}", _interval(one), _p(one)]
+        for task, one in lost
     ]
+    heads = ["task", "better than ours", "ours less theirs, points", "95 %", "p"]
+    return [*parts, Table(heads, rows, 2)]
 
 
-def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
+def _worst_cases(results: Results, measures: Sequence[str]) -> list[Part]:
     """Return every method's worst case over the tasks, by each measure and budget."""
     early = results.plan.study.early
     columns: list[tuple[str, str, int | None]] = [(name, name, None) for name in measures]
     if early is not None:
         columns += [(f"{name} after {early} steps", name, early) for name in measures]
-    lines = [
-        "## Worst cases",
-        "",
-        "The least over the tasks, seed by seed: % of the best policy, mean ± standard deviation. "
-        "After the stroke, the mean over the tasks.",
-        "",
-        format_row(["method", *(title for title, _, _ in columns)]),
-        format_row(["---", *["---:"] * len(columns)]),
-    ]
-    for method in results.rank_by_worst():
-        cells = [
+    rows = [
+        [_code(method)]
+        + [
             f"{_mean_and_deviation(100 * scores.min(axis=0))} / {100 * scores.mean():.1f}"
             for scores in (
                 results.over_tasks(method, measure=measure, step=at) for _, measure, at in columns
             )
         ]
-        lines.append(format_row([f"`{method}`", *cells]))
-    return [*lines, ""]
+        for method in results.rank_by_worst()
+    ]
+    return [
+        Heading("Worst cases"),
+        "The least over the tasks, seed by seed: % of the best policy, mean ± standard deviation. "
+        "After the stroke, the mean over the tasks.",
+        Table(["method", *(title for title, _, _ in columns)], rows),
+    ]
 
 
-def _scores(results: Results, measure: str, step: int | None) -> list[str]:
+def _scores(results: Results, measure: str, step: int | None) -> list[Part]:
     when = "at the end" if step is None else f"after {step} steps"
     several = len(results.tasks) > 1
     worst_of = " Worst: the least over the tasks, seed by seed." if several else ""
-    columns = [*results.tasks, "worst"] if several else results.tasks
-    lines = [
-        f"## {_TITLES[measure]}, {when}",
-        "",
-        f"Mean ± standard deviation over seeds.{worst_of}",
-        "",
-        format_row(["method", *columns]),
-        format_row(["---", *["---:"] * len(columns)]),
-    ]
-    for method in results.rank_by_worst():
-        cells = [
-            _mean_and_deviation(100 * results.read(task, method, measure, step))
-            if method in results.methods(task)
-            else "—"
-            for task in results.tasks
-        ]
-        if several:
+
+    def read(task: str, method: str) -> str:
+        return _mean_and_deviation(100 * results.read(task, method, measure, step))
+
+    rows = _tabulate_methods(results, read)
+    if several:
+        for row, method in zip(rows, results.rank_by_worst(), strict=True):
             worst = results.worst(method, measure=measure, step=step)
-            cells.append(_mean_and_deviation(100 * worst))
-        lines.append(format_row([f"`{method}`", *cells]))
-    return [*lines, ""]
+            row.append(_mean_and_deviation(100 * worst))
+    return [
+        Heading(f"{_TITLES[measure]}, {when}"),
+        f"Mean ± standard deviation over seeds.{worst_of}",
+        Table(["method", *results.tasks, *["worst"] * several], rows),
+    ]
 
 
-def _cost_to_match(results: Results) -> list[str]:
+def _tabulate_methods(results: Results, read: Callable[[str, str], str]) -> list[list[str]]:
+    """Return a row for each method, with a cell for each task; a dash if it was not tried there."""
+    return [
+        [_code(method)]
+        + [read(task, method) if method in results.methods(task) else "—" for task in results.tasks]
+        for method in results.rank_by_worst()
+    ]
+
+
+def _cost_to_match(results: Results) -> list[Part]:
     """Ours after the early steps against others at the end."""
     early, ours = results.plan.study.early, results.plan.ours
     if early is None:
         return []
     compared = results.compare_early(early)
-    lines = [
-        f"## `{ours}` after {early} steps against the others at the end",
-        "",
-        *_family(compared),
-        format_row(
-            ["task", "against", "% of its hypervolume", "ours less theirs, points", "95 %", "p"]
-        ),
-        format_row(["---", "---", "---:", "---:", "---", "---:"]),
-    ]
     measure = results.plan.study.measure
+    rows = []
     for one in compared:
         task, _, method = one.other.partition("/")
         cheap = results.read(task, ours, measure, early)
         share = _mean_and_deviation(100 * cheap / results.read(task, method, measure))
-        mean = f"{100 * one.mean:+.2f}"
-        lines.append(format_row([task, f"`{method}`", share, mean, _interval(one), _p(one)]))
-    return [*lines, ""]
+        rows.append([task, _code(method), share, f"{100 * one.mean:+.2f}", _interval(one), _p(one)])
+    heads = ["task", "against", "% of its hypervolume", "ours less theirs, points", "95 %", "p"]
+    title = f"`{ours}` after {early} steps against the others at the end"
+    return [f"## {title}", *_family(compared), Table(heads, rows, 2)]
 
 
-def _outcomes(results: Results) -> list[str]:
-    lines = [
-        "## Accuracy (%) / first cost per question at the end",
-        "",
+def _outcomes(results: Results) -> list[Part]:
+    def read(task: str, method: str) -> str:
+        right = 100 * results.read(task, method, "accuracy").mean()
+        return f"{right:.1f} / {results.read(task, method, 'cost').mean():.2f}"
+
+    return [
+        Heading("Accuracy (%) / first cost per question at the end"),
         "Costs as the tasks have them, before price and budget: calls, where calls are paid.",
-        "",
-        format_row(["method", *results.tasks]),
-        format_row(["---", *["---:"] * len(results.tasks)]),
+        Table(["method", *results.tasks], _tabulate_methods(results, read)),
     ]
-    for method in results.rank_by_worst():
-        cells = [
-            f"{100 * results.read(task, method, 'accuracy').mean():.1f} / "
-            f"{results.read(task, method, 'cost').mean():.2f}"
-            if method in results.methods(task)
-            else "—"
-            for task in results.tasks
-        ]
-        lines.append(format_row([f"`{method}`", *cells]))
-    return [*lines, ""]
 
 
-def _worst_case(results: Results, measures: Sequence[str]) -> list[str]:
+def _worst_case(results: Results, measures: Sequence[str]) -> list[Part]:
     early = results.plan.study.early
     where = "Worst case over the tasks"
     if len(results.tasks) == 1:  # the section of the task has the first measure
         where, measures, early = results.tasks[0], measures[1:], None
-    lines = [f"## {where}: ours against each other method", ""]
+    parts: list[Part] = [Heading(f"{where}: ours against each other method")]
     for measure in measures:
-        lines += [f"{_TITLES[measure]}, at the end:", ""]
-        lines += [*_comparisons(results.compare_worst(measure)), ""]
+        parts += [f"{_TITLES[measure]}, at the end:", *_comparisons(results.compare_worst(measure))]
     if early is not None:
-        lines += [f"{_TITLES[measures[0]]}, after {early} steps:", ""]
-        lines += [*_comparisons(results.compare_worst(measures[0], early)), ""]
-    return lines
+        parts.append(f"{_TITLES[measures[0]]}, after {early} steps:")
+        parts += _comparisons(results.compare_worst(measures[0], early))
+    return parts
 
 
-def _task(results: Results, task: str) -> list[str]:
+def _task(results: Results, task: str) -> list[Part]:
     dominating = results.find_dominating(task)
     by = ", ".join(f"`{name}`" for name in dominating) if dominating else "none"
     return [
-        f"## {task}: {results.describe(task)}",
-        "",
+        Heading(f"{task}: {results.describe(task)}"),
         "Methods on average as accurate and as lean as ours, one of both significantly (p after "
         f"Holm over the methods, of accuracy and of economy each): {by}.",
-        "",
         *_comparisons(results.compare(task), results, task),
-        "",
     ]
 
 
-def _tests(results: Results, task: str) -> list[str]:
+def _tests(results: Results, task: str) -> list[Part]:
     """Held-out and test questions side by side, where a task has both."""
     section = results.plan.tasks[task]
     if section.test is None:
         return []
-    lines = [
-        f"### {task}: held-out questions, and those of {Path(section.test).stem}",
-        "",
-        "At the end, mean ± standard deviation over seeds; tokens are those that the policy wrote.",
-        "",
-        format_row(
-            ["method", *(f"{of}: {what}" for of in ("held out", "test") for what in _TESTED)]
-        ),
-        format_row(["---", *["---:"] * (2 * len(_TESTED))]),
-    ]
-    for method in results.methods(task):
-        cells = [
+    heads = [f"{of}: {measure}" for of in ("held out", "test") for measure in _TESTED]
+    rows = [
+        [_code(method)]
+        + [
             _mean_and_deviation(scale * read(task, method, measure), decimals)
             for read in (results.read, results.test)
             for measure, scale, decimals in _TESTED.values()
         ]
-        lines.append(format_row([f"`{method}`", *cells]))
-    compared = _comparisons(results.compare_tests(task))
-    return [*lines, "", f"On the test questions, {_TITLES[results.plan.study.measure]}:", "",
-            *compared, ""]  # fmt: skip
+        for method in results.methods(task)
+    ]
+    return [
+        Heading(f"{task}: held-out questions, and those of {Path(section.test).stem}", 3),
+        "At the end, mean ± standard deviation over seeds; tokens are those that the policy wrote.",
+        Table(["method", *heads], rows),
+        f"On the test questions, {_TITLES[results.plan.study.measure]}:",
+        *_comparisons(results.compare_tests(task)),
+    ]
 
 
-def _questions(results: Results, task: str) -> list[str]:
+def _questions(results: Results, task: str) -> list[Part]:
     """Return the paired tests by question; empty where no record has its questions."""
     rows = []
     for part, title in (("evaluations", "held out"), ("test", "test")):
@@ -345,24 +318,18 @@ def _questions(results: Results, task: str) -> list[str]:
         cost = results.compare_questions(task, part, "cost")
         for one, other in zip(right, cost, strict=True):
             count = str(len(one.differences))
-            cells = [title, f"`{one.other}`", count, f"{100 * one.mean:+.1f}", _interval(one)]
-            cells += [_p(one), f"{other.mean:+.2f}", _interval(other, 1.0), _p(other)]
-            rows.append(format_row(cells))
+            cells = [title, _code(one.other), count, f"{100 * one.mean:+.1f}", _interval(one)]
+            rows.append([*cells, _p(one), f"{other.mean:+.2f}", _interval(other, 1.0), _p(other)])
     if not rows:
         return []
     heads = ["questions", "against", "count", "accuracy, points", "95 %", "p", "cost", "95 %", "p"]
     return [
-        f"### {task}: question by question",
-        "",
+        Heading(f"{task}: question by question", 3),
         "Ours less theirs at the end: the mean over questions of the differences, each a mean over "
         "the seeds whose records have the answers. p: the sign-flip test over questions, after "
         "Holm over the methods. It judges these trained policies; the tables over seeds judge the "
         "methods.",
-        "",
-        format_row(heads),
-        format_row(["---", "---", *["---:"] * 7]),
-        *rows,
-        "",
+        Table(heads, rows, 2),
     ]
 
 
@@ -375,31 +342,29 @@ _TESTED = {  # heading: measure, factor, decimals
 
 def _comparisons(
     compared: Sequence[Comparison], results: Results | None = None, task: str = ""
-) -> list[str]:
-    more = ["accuracy %", "cost"] if results else []
-    lines = [
-        *_family(compared),
-        format_row(["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is", *more]),
-        format_row(["---", "---:", "---", "---:", "---:", "---", *["---:"] * len(more)]),
-    ]
+) -> list[Part]:
     said = {"more": "better", "less": "worse", "unknown": "—"}
-    for one in compared:
-        cells = [
-            f"`{one.other}`",
+    rows = [
+        [
+            _code(one.other),
             f"{100 * one.mean:+.2f}",
             _interval(one),
             str(len(one.differences)),
             _p(one),
             said.get(one.verdict, one.verdict),
+            *(_ends(results, task, one.other) if results else []),
         ]
-        lines.append(format_row([*cells, *(_ends(results, task, one.other) if results else [])]))
+        for one in compared
+    ]
     if results:
         ours = results.plan.ours
         share = 100 * results.read(task, ours, results.plan.study.measure)
         seeds = str(len(results.seeds(task, ours)))
-        cells = [f"ours: `{ours}`", _mean_and_deviation(share, 2), "", seeds, "", ""]
-        lines.append(format_row([*cells, *_ends(results, task, ours)]))
-    return lines
+        cells = [Marked(f"ours: `{ours}`"), _mean_and_deviation(share, 2), "", seeds, "", ""]
+        rows.append([*cells, *_ends(results, task, ours)])
+    heads = ["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is"]
+    heads += ["accuracy %", "cost"] if results else []
+    return [*_family(compared), Table(heads, rows)]
 
 
 def _ends(results: Results, task: str, method: str) -> list[str]:
@@ -409,7 +374,7 @@ def _ends(results: Results, task: str, method: str) -> list[str]:
     ]
 
 
-def _variations(results: Results) -> list[str]:
+def _variations(results: Results) -> list[Part]:
     """Return the results of ablations on the tasks on which they were tried."""
     study = results.plan.study
     tasks = [task for task in results.tasks if task in (study.ablation_tasks or ())]
@@ -420,20 +385,19 @@ def _variations(results: Results) -> list[str]:
     ]
     if not tried:
         return []
-    lines = [
-        "## Variations",
-        "",
-        f"Tried next to the methods, without a decision. {_TITLES[study.measure]}, at the end.",
-        "",
-        format_row(["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]),
-        format_row(["---", *["---:"] * (2 * len(tasks) + 1)]),
-    ]
+    rows = []
     for method in tried:
         values = [results.read(task, method, study.measure) for task in tasks]
         cells = [_mean_and_deviation(100 * one) for one in (*values, np.min(values, axis=0))]
-        cells += [", ".join(_ends(results, task, method)) for task in tasks]
-        lines.append(format_row([f"`{method}`", *cells]))
-    return [*lines, ""]
+        rows.append(
+            [_code(method), *cells, *(", ".join(_ends(results, task, method)) for task in tasks)]
+        )
+    heads = ["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]
+    return [
+        Heading("Variations"),
+        f"Tried next to the methods, without a decision. {_TITLES[study.measure]}, at the end.",
+        Table(heads, rows),
+    ]
 
 
 def _family(compared: Sequence[Comparison]) -> list[str]:
@@ -441,7 +405,7 @@ def _family(compared: Sequence[Comparison]) -> list[str]:
     over = f"p after Holm over the {len(compared)} comparisons of this table."
     if len(compared) == 1:
         over = "One comparison: p is not corrected."
-    return [over, "", *name_too_few_seeds(compared)] if compared else []
+    return [over, *name_too_few_seeds(compared)] if compared else []
 
 
 def name_too_few_seeds(compared: Sequence[Comparison]) -> list[str]:
@@ -454,8 +418,7 @@ def name_too_few_seeds(compared: Sequence[Comparison]) -> list[str]:
     return [
         f"**Too few seeds for a verdict** on {which} of them: of {' or '.join(map(str, seeds))} "
         f"seeds p is at least {min(one.least_p for one in few):.3g} after Holm, whatever the "
-        "differences.",
-        "",
+        "differences."
     ]
 
 
@@ -475,6 +438,5 @@ def _mean_and_deviation(values: Floats, decimals: int = 1) -> str:
     return f"{np.mean(values):.{decimals}f} ± {deviation:.{decimals}f}"
 
 
-def format_row(cells: Sequence[str]) -> str:
-    """Write a row of a table."""
-    return f"| {' | '.join(cells)} |"
+def _code(name: str) -> Marked:
+    return Marked(f"`{name}`")

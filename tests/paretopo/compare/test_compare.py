@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from paretopo.cli import main
 from paretopo.compare.analysis import analyse
 from paretopo.compare.columns import parse_objective
 from paretopo.compare.logs import read_logs
+from paretopo.compare.report import format_column
 from paretopo.compare.scores import collect_scores
 
 OBJECTIVES = ("--objective", "accuracy:max", "--objective", "tokens:min")
@@ -89,7 +91,7 @@ def test_the_table_names_the_dominating_model(tmp_path, capsys):
     assert status == 0
     [line] = [line for line in out.splitlines() if line.startswith("| bad")]
     assert "good (>0.99)" in line
-    assert "Models: 2. Questions of each: 40 (all models answered the same)." in out
+    assert "Models: 2. Questions compared: 40 of each, the same for all." in out
 
 
 def test_several_answers_to_a_question_count_as_their_mean(tmp_path, capsys):
@@ -100,15 +102,129 @@ def test_several_answers_to_a_question_count_as_their_mean(tmp_path, capsys):
     assert (a["questions"], a["answers"]) == (2, 4)
 
 
-def test_different_questions_are_paired_on_the_common_ones(tmp_path, capsys):
-    rows = make_rows({"a": (0.5, 100), "b": (0.5, 200)})
-    path = write_csv(tmp_path / "a.csv", [*rows, ["b", "more", 1, 5]])
-    found = run_json(capsys, path, *OBJECTIVES)
-    assert [one["questions"] for one in found["models"]] == [40, 40]
-    assert (
-        "Models answered different questions (b 41): all are compared on the 40 that they share."
-        in found["notes"]
+def make_gaps(share, questions=100):
+    """Return rows of four models; the last one lacks a share of the answers."""
+    rows = make_rows(
+        {"a": (0.9, 100), "b": (0.6, 200), "c": (0.6, 300), "d": (0.5, 400)}, questions
     )
+    return [row for row in rows if row[0] != "d" or int(row[1][1:]) >= share * questions]
+
+
+@pytest.mark.parametrize(
+    ("missing", "counts", "share"),
+    [("pairs", [100, 100, 100, 60], 0.4), ("worst", [100] * 4, 0.4), ("models", [100] * 3, 0.4),
+     ("models", [95] * 4, 0.05)],
+)  # fmt: skip
+def test_missing_answers_are_paired_counted_or_left_out(tmp_path, capsys, missing, counts, share):
+    rows = make_gaps(share)
+    path = write_csv(tmp_path / "a.csv", rows)
+    found = run_json(capsys, path, *OBJECTIVES, "--missing", missing)
+    assert [one["questions"] for one in found["models"]] == counts
+    notes = " ".join(found["notes"])
+    if missing == "worst":
+        right = sum(row[2] for row in rows if row[0] == "d")
+        assert found["models"][3]["mean"]["accuracy"] == right / 100
+        assert found["models"][3]["mean"]["tokens"] > 400
+    elif missing == "pairs":
+        assert (
+            "Warning: all models answered only 60 of 100 questions. Missing most: d (40)" in notes
+        )
+    assert ("--missing models leaves out d." in notes) == (len(counts) == 3)
+
+
+@pytest.mark.parametrize(("missing", "counts"), [("pairs", [1, 3]), ("worst", [2, 3])])
+def test_missing_values_of_unnamed_questions_count(tmp_path, capsys, missing, counts):
+    rows = [["a", 1, 10], ["a", 0, ""], ["b", 1, 30], ["b", 1, 40], ["b", 0, 20]]
+    path = write_csv(tmp_path / "a.csv", rows, ["model", "accuracy", "tokens"])
+    found = run_json(capsys, path, *OBJECTIVES, "--missing", missing)
+    assert [one["questions"] for one in found["models"]] == counts
+    assert found["models"][0]["mean"]["tokens"] == (10 if missing == "pairs" else 25)
+
+
+def test_a_pair_is_compared_on_the_questions_that_both_answered(tmp_path, capsys):
+    # On the shared questions, a is better and cheaper; b answered only the easy half.
+    rows = [["a", at, int(at < 20), 10 + at % 3] for at in range(40)]
+    rows += [["b", at, int(at % 2), 20 + at % 3] for at in range(20)]
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    assert found["models"][1]["dominated_by"]["a"] > 0.99
+    for at in range(20):
+        rows[at][2], rows[at + 40][2] = 0, 1
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    assert found["models"][1]["dominated_by"] == {}
+
+
+def test_a_model_on_other_questions_is_named_and_the_others_stay_paired(tmp_path, capsys):
+    rows = [[name, f"q{at}", at % 2, 10 * at] for name in "abc" for at in range(30)]
+    rows += [["odd", f"z{at}", at % 2, at] for at in range(30)]
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    [note] = [one for one in found["notes"] if one.startswith("odd shares no question")]
+    assert "with a, b, c: it has 30, such as 'z0'. It is compared without pairs." in note
+    assert [one["p"] for one in found["tests"] if "odd" not in (one["first"], one["second"])]
+
+
+def test_answers_of_several_seeds_are_averaged_and_drawn_within_questions(tmp_path, capsys):
+    once = [["a", f"q{at}", 0.5, 10 + at] for at in range(50)]
+    twice = [
+        [name, question, right + step, tokens]
+        for name, question, right, tokens in once
+        for step in (-0.5, 0.5)
+    ]
+    found = [
+        run_json(capsys, write_csv(tmp_path / "a.csv", [*rows, *others]), *OBJECTIVES)
+        for rows, others in ((once, []), (twice, [["b", f"q{at}", 0.5, 90] for at in range(50)]))
+    ]
+    assert found[0]["models"][0]["mean"] == found[1]["models"][0]["mean"]
+    assert not any("averag" in note or "up to" in note for note in found[0]["notes"])
+    assert any(note.startswith("Models answered a question up to 2") for note in found[1]["notes"])
+    # Only draws within questions move the accuracy of a.
+    assert 0.3 < found[1]["models"][1]["on_front_probability"] < 0.7
+
+
+@pytest.mark.parametrize(
+    ("objective", "warned"),
+    [("tokens:max", True), ("tokens:min", False), ("cost=tokens:max", True), ("right:max", False)],
+)
+def test_a_cost_that_is_maximised_is_noted(tmp_path, capsys, objective, warned):
+    path = write_csv(tmp_path / "a.csv", [["a", 1, 5, 1]], ["model", "accuracy", "tokens", "right"])
+    notes = run_json(capsys, path, "--objective", "accuracy:max", "--objective", objective)["notes"]
+    assert any("write tokens:min if fewer are" in note for note in notes) == warned
+
+
+def test_tables_fit_80_columns_and_dominated_models_are_counted(tmp_path, capsys):
+    models = {f"a-model-with-a-name-{at:02d}": (0.9 - 0.01 * at, 100 + 5 * at) for at in range(25)}
+    path = write_csv(tmp_path / "a.csv", make_rows(models, 200))
+    objectives = (*OBJECTIVES, "--objective", "len(model):max")
+    status, out, _ = run(capsys, path, *objectives)
+    assert status == 0
+    assert max(len(line) for line in out.splitlines() if line.startswith("|")) <= 80
+    [note] = [line for line in out.splitlines() if "dominated models are not listed" in line]
+    every = run(capsys, path, *objectives, "--all")[1]
+    shown = [len(set(re.findall(r"^\| (a-model\S+)", text, re.MULTILINE))) for text in (out, every)]
+    assert shown == [25 - int(note.split()[0]), 25]
+
+
+def test_numbers_of_a_column_have_the_same_decimals():
+    assert format_column(np.array([134.0, 257.94]), np.array([4.13, 18.31])) == [
+        "134.0 ± 4.1",
+        "257.9 ± 18.3",
+    ]
+    assert format_column(np.array([0.00002679, 0.5]), np.array([np.nan, np.nan])) == [
+        "0.0000",
+        "0.5000",
+    ]
+
+
+def test_questions_until_settled_shrink_with_the_gap(tmp_path, capsys):
+    needed = []
+    for accuracy in (0.62, 0.7):
+        rows = make_rows({"a": (0.6, 100), "b": (accuracy, 100)}, 60, seed=3)
+        path = write_csv(tmp_path / "a.csv", rows)
+        found = run_json(capsys, path, *OBJECTIVES, "--until", "settled")
+        needed.append(found["models"][1]["questions_until_settled"])
+        assert found["models"][1]["on_front_surely"] == "open"
+        assert "questions to go" in run(capsys, path, *OBJECTIVES, "--until", "settled")[1]
+    assert "questions to go" not in run(capsys, path, *OBJECTIVES)[1]
+    assert needed[0] > needed[1] > 0
 
 
 def test_rows_without_questions_are_independent(tmp_path, capsys):
@@ -131,16 +247,18 @@ def test_unshared_questions_that_were_guessed_are_noted(tmp_path, capsys):
 
 
 def test_a_leaderboard_has_no_intervals(tmp_path, capsys):
-    path = write_csv(
-        tmp_path / "a.csv", [["a", 0.8, 10], ["b", 0.9, 20]], ["model", "accuracy", "tokens"]
-    )
-    found = run_json(capsys, path, *OBJECTIVES)
+    rows = [["a", "85 %", "$1.41"], ["b", "90 %", "$1,234.50"], ["c", "80 %", "$2"]]
+    path = write_csv(tmp_path / "a.csv", rows, ["Model", "Pass rate", " Cost per task"])
+    objectives = ("--objective", "Pass rate:max", "--objective", "Cost per task:min")
+    found = run_json(capsys, path, *objectives)
+    assert found["models"][1]["mean"] == {"Pass rate": 90.0, "Cost per task": 1234.5}
     assert found["replicates"] == 0
     assert found["fronts"][0]["interval"] == [None, None]
     assert found["models"][0]["on_front_probability"] is None
-    status, out, _ = run(capsys, path, *OBJECTIVES)
+    status, out, _ = run(capsys, path, *objectives)
     assert status == 0
-    assert "there are no intervals and no shares" in out
+    assert "Models: 3. One row of each.\n" in out
+    assert "| model | on the front | dominated by | Pass rate:max | Cost per task:min |" in out
 
 
 def test_incomplete_rows_are_counted_and_left_out(tmp_path, capsys):
@@ -182,7 +300,10 @@ def test_one_model_for_each_file_or_combination(tmp_path, capsys):
     found = run_json(capsys, first, second, *OBJECTIVES)
     assert [one["name"] for one in found["models"]] == ["a.csv", "b.csv"]
     found = run_json(capsys, first, second, *OBJECTIVES, "--by", "file", "--by", "question")
-    assert [one["name"] for one in found["models"]][:2] == ["a.csv, q1", "a.csv, q2"]
+    assert [one["name"] for one in found["models"]][:2] == [
+        "a.csv question=q1",
+        "a.csv question=q2",
+    ]
 
 
 def test_families_have_fronts_and_a_difference(tmp_path, capsys):
@@ -236,6 +357,8 @@ def test_the_same_seed_gives_the_same_report(tmp_path, capsys):
         (["--objective", "accuracy"], "write accuracy:max if larger is better, or accuracy:min"),
         (["--objective", "accuracy:more"], "must be COLUMN:max or COLUMN:min, got 'accuracy:more'"),
         (["--objective", "accuracy:max"], "a front needs two objectives or more, got 1"),
+        ([], "\n  tokens                   "),
+        ([], "For example: --objective accuracy:max --objective tokens:min"),
         ([*OBJECTIVES, "--objective", "tokens:min"], "--objective tokens is given twice"),
         ([*OBJECTIVES, "--ref", "1"], "--ref must have one number for each of the 2 objectives"),
         ([*OBJECTIVES, "--ref", "1,inf"], "--ref must be finite"),
@@ -244,7 +367,8 @@ def test_the_same_seed_gives_the_same_report(tmp_path, capsys):
         ([*OBJECTIVES, "--replicates", "1"], "--replicates must be at least 100, got 1"),
         (
             ["--objective", "accuracy:max", "--objective", "token:min"],
-            "has no column 'token': did you mean tokens? its columns are accuracy, tokens, file",
+            "has no column 'token': did you mean tokens? its columns are model, question, "
+            "accuracy, tokens, file (added by paretopo)",
         ),
         ([*OBJECTIVES, "--by", "name"], "has no column 'name': its columns are"),
         ([*OBJECTIVES, "--question", "id"], "has no column 'id'"),

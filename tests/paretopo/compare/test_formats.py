@@ -4,7 +4,6 @@ The records are shortened from those that lm-eval 0.4.13, inspect-ai 0.3.285, ne
 verifiers 0.1.14 and 0.4.0, tensorboard 2.21.0 and wandb 0.31.0 write.
 """
 
-import csv
 import json
 import struct
 import sys
@@ -297,7 +296,7 @@ def test_files_of_one_model_are_noted(tmp_path, capsys):
     objectives = ("--objective", "reward:max", "--objective", "response.usage.output_tokens:min")
     found = compare(capsys, *files, *objectives)
     assert (
-        "Rows of several files are one model: org/model (2); --by file tells files apart."
+        "Rows of several files are one model: org/model (2); --by file tells them apart."
         in found["notes"]
     )
     found = compare(capsys, *files, *objectives, "--by", "file")
@@ -391,49 +390,37 @@ def test_a_row_of_another_format_is_named(tmp_path):
         read(file)
 
 
-# ---- trackers ------------------------------------------------------------------------------------
+# ---- vLLM ----------------------------------------------------------------------------------------
 
 
-def write_csv(path, rows):
-    with path.open("w", newline="") as file:
-        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
-    return path
-
-
-def test_charts_of_wandb_are_joined_by_run(tmp_path, capsys):
-    accuracy = write_csv(
-        tmp_path / "accuracy.csv",
-        [
-            ["Step", "run-1 - eval/acc", "run-1 - eval/acc__MIN", "run-1 - eval/acc__MAX",
-             "b - run - eval/acc", "b - run - eval/acc__MIN", "b - run - eval/acc__MAX"],
-            ["0", "0.1", "0.1", "0.1", "0.2", "0.2", "0.2"],
-            ["10", "0.5", "0.5", "0.5", "", "", ""],
-        ],
-    )  # fmt: skip
-    tokens = write_csv(
-        tmp_path / "tokens.csv",
-        [
-            ["Step", "run-1 - eval/tokens", "run-1 - eval/tokens__MIN", "run-1 - eval/tokens__MAX",
-             "b - run - eval/tokens", "b - run - eval/tokens__MIN", "b - run - eval/tokens__MAX"],
-            ["10", "300", "300", "300", "200", "200", "200"],
-        ],
-    )  # fmt: skip
-    found = compare(
-        capsys, accuracy, tokens, "--objective", "eval/acc:max", "--objective", "eval/tokens:min"
-    )
-    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
-        "run-1": [0.5, 300.0],
-        "b - run": [0.2, 200.0],
+def test_sweeps_of_vllm_have_tokens_per_user_and_gpu(tmp_path, capsys):
+    # One folder for each combination, with a row for each run; two configurations tie in one
+    # objective, so the worse one is dominated.
+    sweep = {
+        "SERVE--tp=1-BENCH--users=10": ({"max_concurrency": 10, "tp": 1}, (100, 120)),
+        "SERVE--tp=2-BENCH--users=10": ({"max-concurrency": 10, "tp": 2}, (110, 110)),
+        "SERVE--tp=2-BENCH--rate=inf": ({"max_concurrent_requests": 55, "tp": 2}, (550, 550)),
     }
+    files = []
+    for name, (settings, throughputs) in sweep.items():
+        rows = [
+            {"request_rate": "inf", "output_throughput": one, "run_number": run, **settings}
+            for run, one in enumerate(throughputs)
+        ]
+        (tmp_path / name).mkdir()
+        files.append(tmp_path / name / "summary.json")
+        files[-1].write_text(json.dumps(rows, indent=4))
+    objectives = ("--objective=tokens_per_user:max", "--objective=tokens_per_gpu:max")
+    found = compare(capsys, *files, *objectives)
+    assert {one["name"]: [*one["mean"].values(), one["on_front"]] for one in found["models"]} == {
+        "SERVE--tp=1-BENCH--users=10": [11.0, 110.0, True],
+        "SERVE--tp=2-BENCH--users=10": [11.0, 55.0, False],
+        "SERVE--tp=2-BENCH--rate=inf": [10.0, 275.0, True],
+    }
+    assert "model" in read(files[0]).added
 
 
-def test_the_table_of_runs_of_wandb_names_models_by_run(tmp_path):
-    rows = [
-        ["Name", "State", "Notes", "User", "Tags", "Created", "lr", "eval/acc"],
-        ["calm-sun-1", "finished", "-", "me", "", "2026-01-02T03:04:05.000Z", "0.1", "0.5"],
-    ]
-    log = read(write_csv(tmp_path / "runs.csv", rows))
-    assert log.by == "Name"
+# ---- trackers ------------------------------------------------------------------------------------
 
 
 def test_local_runs_of_wandb_are_files_of_one_object(tmp_path, capsys):
@@ -450,25 +437,6 @@ def test_local_runs_of_wandb_are_files_of_one_object(tmp_path, capsys):
         "calm-sun-1": [0.5, 298.0],
         "b - run": [0.6, 298.0],
     }
-
-
-def test_scalars_of_tensorboard_are_joined_by_run(tmp_path, capsys):
-    files = []
-    for run, accuracy, tokens in (("a", 0.5, 300), ("b run-tag-c", 0.6, 400)):
-        files.append(tmp_path / f"run-{run}-tag-eval_acc.csv")
-        files[-1].write_bytes(
-            f"Wall time,Step,Value\r\n1.5,20,{accuracy}\r\n1.0,10,nan\r\n".encode()
-        )
-        files.append(tmp_path / f"run-{run}-tag-eval_tokens.json")
-        files[-1].write_text(json.dumps([[1.0, 10, "NaN"], [1.5, 20, tokens]]))
-    found = compare(capsys, *files, "--objective", "eval_acc:max", "--objective", "eval_tokens:min")
-    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
-        "a": [0.5, 300.0],
-        "b run-tag-c": [0.6, 400.0],
-    }
-    files[0].rename(tmp_path / "renamed.csv")
-    with pytest.raises(DataError, match=r"name it run-RUN-tag-TAG\.csv, as its Scalars tab does"):
-        read(tmp_path / "renamed.csv")
 
 
 def write_events(folder, tag, values):

@@ -11,10 +11,11 @@ from paretopo.config import ConfigError
 from paretopo.data.sources import SOURCES
 from paretopo.evaluation import published
 from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
-from paretopo.evaluation.fronts import Panel, Point, find_front, make_panels
+from paretopo.evaluation.fronts import Panel, Point, list_panels, measure_panel
 from paretopo.evaluation.report import write_report
 from paretopo.evaluation.results import summarise_folder
 from paretopo.evaluation.tables import paper_table
+from paretopo.run.document import write_table
 from paretopo.run.statistics import mcnemar_exact, sign_flips
 
 # ---- the paper's numbers -------------------------------------------------------------------------
@@ -68,7 +69,7 @@ def test_fronts_of_the_papers_own_points():
     """ParetoPO is dominated once and shares one front: the table's points, by hand."""
     shown = [(table, table.blocks) for table in published.tables()]
     nothing = {name: (True, {}) for name in ("a",)}
-    assert list(make_panels(nothing, shown)) == []
+    assert list(list_panels(nothing, shown)) == []
     found = {}
     for table, blocks in shown:
         for datasource, heading in table.columns.items():
@@ -77,7 +78,7 @@ def test_fronts_of_the_papers_own_points():
                     Point(one.name, one.cells[datasource].em, one.cells[datasource].calls)
                     for one in methods
                 )
-                found[f"{heading}, {block}"] = find_front(Panel("", points, ()))
+                found[f"{heading}, {block}"] = measure_panel(Panel("", points, ()))
     assert len(found) == 14
     assert sum(one.best == ("ParetoPO",) for one in found.values()) == 12
     for title, (best, volume) in FRONTS.items():
@@ -86,10 +87,10 @@ def test_fronts_of_the_papers_own_points():
 
 
 def test_the_reference_moves_where_a_point_has_more_calls():
-    one = find_front(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
+    one = measure_panel(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
     assert (one.reference, one.hypervolume, one.printed) == (4.0, 105.0, 100.0)
-    assert find_front(Panel("", (Point("a", 50.0, None),), ())) is None
-    assert math.isnan(find_front(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
+    assert measure_panel(Panel("", (Point("a", 50.0, None),), ())) is None
+    assert math.isnan(measure_panel(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
 
 
 # ---- tests ---------------------------------------------------------------------------------------
@@ -179,7 +180,8 @@ def test_the_layout_is_the_papers(tmp_path):
     measured = {
         one.name: (one.settings["tool"] != "none", summarise_folder(one)) for one in folders
     }
-    lines = paper_table(table, published.select_blocks(table, ["7B"]), measured)
+    made = paper_table(table, published.select_blocks(table, ["7B"]), measured)
+    lines = write_table(made, aligned=True)
     squeezed = [[cell.strip() for cell in line.split(" | ")] for line in lines]
     golden = [[cell.strip() for cell in line.split(" | ")] for line in GOLDEN.splitlines()]
     assert squeezed[0] == golden[0]
@@ -209,9 +211,9 @@ def test_a_report_on_evaluations(two, tmp_path, capsys):
 def test_one_evaluation_without_a_size(tmp_path):
     data = {"aime24": spread_calls(30, 3, 15), "own": spread_calls(9, 9, 9)}
     folder = answer_all(tmp_path / "a", "<b>mine", data, tool="python", status="interrupted")
-    path, lines = write_report([folder])
+    path, report = write_report([folder])
     assert path == folder.path.resolve() / "report" / "report.md"
-    text = "\n".join(lines)
+    text = report.write(aligned=True)
     assert r"* **\<b>mine**: \<b>mine, tool python" in text
     assert "39 of 39 questions, interrupted" in text
     assert "No tests: no name of a model says the size" in text
@@ -219,10 +221,10 @@ def test_one_evaluation_without_a_size(tmp_path):
     assert "*Qwen2.5-Math-7B, as printed*" in text
     assert "question by question" not in text
     assert "| own " in text
-    _, lines = write_report([folder], paper="7B")
-    assert "Holm's correction for 6 tests" in "\n".join(lines)
-    _, lines = write_report([folder], paper="none")
-    assert "as printed*" not in "\n".join(lines)
+    _, report = write_report([folder], paper="7B")
+    assert "Holm's correction for 6 tests" in report.write()
+    _, report = write_report([folder], paper="none")
+    assert "as printed*" not in report.write()
 
 
 def test_equal_names_are_disambiguated(tmp_path):
@@ -230,7 +232,7 @@ def test_equal_names_are_disambiguated(tmp_path):
         answer_all(tmp_path / name, "same", {"own": spread_calls(3, 1, 3)}, tool=tool)
         for name, tool in (("a", "none"), ("b", "search"), ("c", "search"))
     )
-    text = "\n".join(write_report([a, b, c])[1])
+    text = write_report([a, b, c])[1].write(aligned=True)
     assert all(
         f"**{name}**" in text for name in ("same, none", "same, search (b)", "same, search (c)")
     )

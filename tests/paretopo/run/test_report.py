@@ -13,12 +13,12 @@ from paretopo.run import plots
 from paretopo.run.folder import RunFolder
 from paretopo.run.history import (
     Comparison,
-    Measure,
     compare_ends,
     find_front,
     merge_objectives,
     read_history,
 )
+from paretopo.run.measures import Measure
 from paretopo.run.questions import compare_questions
 from paretopo.run.report import label_runs, write_report
 from paretopo.run.statistics import sign_flips

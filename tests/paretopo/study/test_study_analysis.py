@@ -8,7 +8,7 @@ from support.studies import ENDS, SEEDS, make_results
 
 from paretopo.config import ConfigError
 from paretopo.study.analysis import Results, compare
-from paretopo.study.report import _check_scores, format_report
+from paretopo.study.report import _check_scores, describe
 
 
 def test_comparisons_say_who_is_better():
@@ -65,7 +65,7 @@ def test_report_names_too_few_seeds(seeds):
     whole = make_results(ENDS)
     records = {cell: row for cell, row in whole._records.items() if cell.seed < 1000 + seeds}
     study = Results(whole.plan, records)
-    text = format_report(study, [])
+    text = describe(study, []).write()
     said = f"**Too few seeds for a verdict** on all of them: of {seeds} seeds p is at least"
     assert text.count(said) == 5  # losses, two worst cases, two tasks
     assert "| none |" in text
@@ -74,7 +74,7 @@ def test_report_names_too_few_seeds(seeds):
 
 def test_tables_state_the_number_of_comparisons():
     study = make_results(ENDS)
-    text = format_report(study, [])
+    text = describe(study, []).write()
     assert text.count("p after Holm over the 3 comparisons of this table.") == 4
 
 
@@ -103,7 +103,7 @@ def test_methods_are_compared_on_shared_seeds():
         for one, full in zip(study.compare(task), whole.compare(task), strict=True):
             assert one.differences.tolist() == np.delete(full.differences, gone).tolist()
     assert study.worst("grpo").tolist() == whole.worst("grpo")[2:].tolist()
-    assert f"free ({SEEDS - 1} seeds), lucky ({SEEDS - 1} seeds)" in format_report(study, [])
+    assert f"free ({SEEDS - 1} seeds), lucky ({SEEDS - 1} seeds)" in describe(study, []).write()
 
 
 def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
@@ -123,7 +123,7 @@ def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
 
 def test_the_report_has_every_method_and_finding():
     study = make_results(ENDS)
-    text = format_report(study, ["overview.png"])
+    text = describe(study, ["overview.png"]).write()
     assert all(text.count(f"`{method}`") >= 3 for method in study.plan.study.methods)
     assert "![overview.png](overview.png)" in text
     assert text.index("## Where ours loses") < text.index("## Hypervolume")

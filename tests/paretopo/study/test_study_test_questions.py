@@ -11,7 +11,7 @@ from paretopo.study import plan as plans
 from paretopo.study.analysis import Results
 from paretopo.study.cells import fingerprint, run_cell
 from paretopo.study.records import append_record, read_records
-from paretopo.study.report import format_report
+from paretopo.study.report import describe
 
 TABLE = {
     "study": {"methods": ["recommended", "accuracy_only"], "seeds": 2, "measure": "preference"},
@@ -117,7 +117,7 @@ def test_both_sets_are_reported(study, commands, tmp_path):
     for cell in study.cells():
         append_record(tmp_path, run_cell(study, cell, tmp_path / "runs"))
     results = Results(study, read_records(study, tmp_path))
-    report = format_report(results, [])
+    report = describe(results, []).write()
     assert "| method | held out: accuracy % | held out: cost | held out: tokens | test:" in report
     row = "| `recommended` | 75.0 ± 0.0 | 1.00 ± 0.00 | 12.5 ± 0.0 | 50.0 ± 0.0 | 2.00 ± 0.00 |"
     assert row in report
@@ -144,5 +144,5 @@ def test_records_without_questions_have_no_tests_by_question(study, commands, tm
         if cell.method == "recommended" or cell.seed == study.cells()[0].seed:
             del row["by_question"]  # as versions before wrote it
         append_record(tmp_path, row)
-    report = format_report(Results(study, read_records(study, tmp_path)), [])
+    report = describe(Results(study, read_records(study, tmp_path)), []).write()
     assert "question by question" not in report

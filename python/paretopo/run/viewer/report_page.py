@@ -14,16 +14,12 @@ from paretopo.run.files import Row
 from paretopo.run.history import (
     Comparison,
     History,
-    Measure,
-    Series,
     compare_ends,
     describe_moment,
     find_front,
     merge_objectives,
-    read_column,
-    read_limit,
-    read_prices,
 )
+from paretopo.run.measures import Measure, Series, read_column, read_limit, read_prices
 from paretopo.run.preferences import describe_sweep
 from paretopo.run.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo.run.summary import Summary, summarise_runs

@@ -9,6 +9,18 @@ function ticks([low, high], wanted = 4) {
   return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)));
 }
 
+// Round numbers of a logarithmic axis: 1, 2 and 5 of each power of ten, or only 1 if these are many.
+function logTicks([low, high]) {
+  const powers = Array.from(
+    { length: Math.floor(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
+    (_, at) => 10 ** (Math.floor(Math.log10(low)) + at),
+  );
+  return powers
+    .flatMap((power) => (powers.length > 3 ? [power] : [power, 2 * power, 5 * power]))
+    .map((value) => Number(value.toPrecision(12)))
+    .filter((value) => value >= low && value <= high);
+}
+
 // The range of the numbers with some room around it, also for a single number; ignores null.
 function rangeOf(values, room = 0.06) {
   let [low, high] = [Infinity, -Infinity];
@@ -23,14 +35,19 @@ function rangeOf(values, room = 0.06) {
 }
 
 // A plot of some size with axes, and where a value is on it. An axis has a range and may have a
-// name and its own ticks.
+// name and its own ticks, and may be logarithmic; values below its range are then at its end.
 function makeChart({ width, height, x, y, label, kind = "chart" }) {
-  const marks = { x: x.ticks ?? ticks(x.range, width / 90), y: y.ticks ?? ticks(y.range, height / 45) };
+  const marksOf = (axis, wanted) => axis.ticks ?? (axis.log ? logTicks(axis.range) : ticks(axis.range, wanted));
+  const marks = { x: marksOf(x, width / 90), y: marksOf(y, height / 45) };
+  const shareOf = ({ range, log }, value) => {
+    const [low, high, here] = log ? [...range, Math.max(value, range[0])].map(Math.log10) : [...range, value];
+    return (here - low) / (high - low);
+  };
   const longest = Math.max(0, ...marks.y.map((value) => String(value).length));
   const left = 10 + 7 * longest + (y.name ? 16 : 0);
   const [right, top, bottom] = [width - 12, 10, height - (x.name ? 36 : 20)];
-  const placeX = (value) => left + ((right - left) * (value - x.range[0])) / (x.range[1] - x.range[0]);
-  const placeY = (value) => bottom - ((bottom - top) * (value - y.range[0])) / (y.range[1] - y.range[0]);
+  const placeX = (value) => left + (right - left) * shareOf(x, value);
+  const placeY = (value) => bottom - (bottom - top) * shareOf(y, value);
   const line = (x1, y1, x2, y2, name) => drawing("line", { x1, y1, x2, y2, class: name });
   const words = (text, at, anchor, more = {}) =>
     drawing("text", { x: at[0], y: at[1], "text-anchor": anchor, ...more }, String(text));

@@ -5,6 +5,7 @@ const data = JSON.parse(byId("data").textContent);
 const { objectives, models, fronts } = data;
 const view = { up: 0, along: 1, shown: fronts.map(() => true), model: models.findIndex((one) => one.best) };
 const MOST_REGIONS = 40; // models; of more, only non-dominated ones have a region
+const MOST_NAMES = 12; // non-dominated models; of more, only the selected one is named
 let highlight = () => {};
 
 function senseOf(objective) {
@@ -50,12 +51,20 @@ function drawChart(width) {
     return [model.mean[objective] - 2.5 * error, model.mean[objective] + 2.5 * error];
   };
   const shown = shownModels();
-  const rangeAlong = (objective) => rangeOf(shown.flatMap(([model]) => reach(model, objective)));
+  const rangeAlong = (objective) => {
+    const ends = shown.flatMap(([model]) => reach(model, objective));
+    if (!objectives[objective].log) return rangeOf(ends);
+    return rangeOf(ends.filter((end) => end > 0).map(Math.log10)).map((power) => 10 ** power);
+  };
+  const axis = (objective) => {
+    const { label: name, log } = objectives[objective];
+    return { range: rangeAlong(objective), name, log };
+  };
   const chart = makeChart({
     width,
     height: Math.max(320, Math.min(0.66 * width, 540)),
-    x: { range: rangeAlong(view.along), name: objectives[view.along].label },
-    y: { range: rangeAlong(view.up), name: objectives[view.up].label },
+    x: axis(view.along),
+    y: axis(view.up),
     label: `${objectives[view.up].label}, against ${objectives[view.along].label}; the arrow keys go through the models`,
   });
   const clamp = ([x, y]) => [
@@ -82,8 +91,13 @@ function drawChart(width) {
       }),
     );
   }
+  const best = places.filter(({ at }) => models[at].best).map((place) => ({ ...place, name: models[place.at].name }));
+  const names = nameMarks(chart, best.length <= MOST_NAMES ? best : [], places);
   const point = makePointer(chart);
-  highlight = () => point(places.find(({ at }) => at === view.model), models[view.model].name);
+  highlight = () => {
+    names.forEach((text, at) => text.classList.toggle("hidden", at === view.model)); // the tip has it
+    point(places.find(({ at }) => at === view.model), models[view.model].name);
+  };
   follow(chart.svg, places);
   return chart.svg;
 }
@@ -116,8 +130,7 @@ function showModel() {
   ]);
   facts.push(["questions", String(model.questions)]);
   if (model.share) facts.push(["on the front, p", model.share]);
-  const listed = (title, some) =>
-    some.length ? [element("p", { class: "key" }, `${title} ${some.map(([name, p]) => `${name} (${p})`).join(", ")}`)] : [];
+  const listed = (title, some) => (some ? [element("p", { class: "key" }, `${title} ${some}`)] : []);
   byId("about").replaceChildren(
     element(
       "h3",

@@ -53,6 +53,30 @@ function edgeOf(places, senseUp, senseAlong) {
   return [...corners, [least, best]];
 }
 
+// Names next to places, {at, x, y, name}, each where it covers the fewest places and other names; the
+// texts by `at`.
+function nameMarks(chart, named, places) {
+  const [height, away] = [12, 8];
+  const [taken, texts] = [[], new Map()];
+  for (const { at, x, y, name } of named) {
+    const width = 6 * name.length;
+    const choices = [[1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [0, 1], [1, 0], [-1, 0]].map(([right, down]) => {
+      const left = x + right * away - (width * (1 - right)) / 2;
+      const top = y + down * away - (height * (1 - down)) / 2;
+      const covers = (place) => place.x > left && place.x < left + width && place.y > top && place.y < top + height;
+      const meets = (other) =>
+        left < other.left + other.width && other.left < left + width && Math.abs(top - other.top) < height;
+      const outside = left < chart.left || left + width > chart.right || top < chart.top || top + height > chart.bottom;
+      return { left, top, width, cost: places.filter(covers).length + taken.filter(meets).length + 3 * outside };
+    });
+    const best = choices.reduce((one, other) => (other.cost < one.cost ? other : one));
+    taken.push(best);
+    texts.set(at, drawing("text", { class: "name", x: best.left, y: best.top + height - 2 }, name));
+  }
+  chart.svg.append(...texts.values());
+  return texts;
+}
+
 // A ring with a text, and the function that puts both at a place, or hides them without one.
 function makePointer(chart) {
   const ring = drawing("circle", { class: "ring", r: 10 });
