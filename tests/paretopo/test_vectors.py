@@ -1,0 +1,99 @@
+"""Every estimator gives the advantages of the test vectors, through each door of this package."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.sessions import new_session
+from support.vectors import check, is_ours, list_cases, pad, read_switches
+
+from paretopo.config import ParetoPOConfig
+from paretopo.config.paretopo import Limit
+from paretopo.controller.by_group import advantages_by_group
+from paretopo.controller.estimators import ESTIMATORS
+from paretopo.rollout import Rollout
+from paretopo.vectors import FAMILIES, load
+from scripts import make_vectors
+
+CASES = [case for case in list_cases(*FAMILIES[:-1]) if is_ours(case)]
+CONTROLLED = load("controller")
+
+
+def name_case(case):
+    return case["name"]
+
+
+def test_the_files_are_those_of_the_program():
+    for family, text in make_vectors.make_files().items():
+        assert (make_vectors.FOLDER / f"{family}.json").read_text(encoding="utf-8") == text
+
+
+def test_every_estimator_has_vectors():
+    assert {read_switches(case)[0] for case in CASES} | {"constant"} == set(ESTIMATORS)
+
+
+def test_an_unknown_family_is_refused():
+    with pytest.raises(ValueError, match=r"family must be one of scalarised, .* got 'scalar'"):
+        load("scalar")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("case", CASES, ids=name_case)
+def test_an_estimator_is_its_formula(case, library, dtype):
+    if dtype not in case.get("dtypes", [dtype]):
+        pytest.skip("its float32 differ")
+    rewards, mask, places = pad(case, dtype)
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        rewards, mask = torch.tensor(rewards), torch.tensor(mask)
+    name, switches = read_switches(case)
+    found = np.asarray(ESTIMATORS[name](rewards, case["weights"], mask=mask, **switches))
+    check(found[places], case, dtype)
+
+
+def make_config(weights, estimator, *, floors=None, limits=(), **settings):
+    fixed = {"stage1_steps": 0, "group_filter": "off", "gate": "success" if floors else "none"}
+    given = {name: one for name, one in settings.items() if name not in ("epsilon", "divisor")}
+    return ParetoPOConfig(
+        weights=tuple(weights),
+        stage2_estimator=estimator,
+        floors=None if floors is None else (0.0, *floors)[-len(weights) + 1 :],
+        limits=tuple(Limit(**one) for one in limits),
+        **(fixed | given),
+    )
+
+
+@pytest.mark.parametrize("case", CONTROLLED, ids=name_case)
+def test_the_controller_takes_its_steps(case, tmp_path):
+    weights, settings = case["weights"], dict(case["settings"])
+    if "economy" in settings:
+        take = open_recipe(tmp_path, weights)
+    else:
+        config, state = make_config(weights, **settings), None
+
+        def take(rewards, groups):
+            nonlocal state
+            found, state = advantages_by_group(rewards, groups, config, state)
+            return found
+
+    for step in case["steps"]:
+        check(take(step["rewards"], step["groups"]), step)
+
+
+def open_recipe(folder, weights):
+    text = "".join(
+        f'[[objectives]]\nname = "{name}"\nweight = {weight}\n'
+        for name, weight in zip(("correct", "calls"), weights, strict=True)
+    )
+    session = new_session(folder, text, paretopo__stage1_steps=0)
+
+    def take(rewards, groups):
+        rollouts = {}
+        for name, (right, calls) in zip(groups, rewards, strict=True):
+            one = Rollout(name, {"correct": right, "calls": calls})
+            rollouts.setdefault(name, []).append(one)
+        scored = session.score([*rollouts.values()])
+        return np.concatenate(session.advantages([one.rollouts for one in scored]))
+
+    return take
