@@ -12,15 +12,11 @@ from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.rollout import Rollout
-from paretopo.vectors import FAMILIES, load
+from paretopo.vectors import load
 from scripts import make_vectors
 
-CASES = [case for case in list_cases(*FAMILIES[:-1]) if is_ours(case)]
+CASES = [case for case in list_cases() if is_ours(case)]
 CONTROLLED = load("controller")
-
-
-def name_case(case):
-    return case["name"]
 
 
 def test_the_files_are_those_of_the_program():
@@ -38,18 +34,22 @@ def test_an_unknown_family_is_refused():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("case", CASES, ids=name_case)
-def test_an_estimator_is_its_formula(case, library, dtype):
-    if dtype not in case.get("dtypes", [dtype]):
-        pytest.skip("its float32 differ")
-    rewards, mask, places = pad(case, dtype)
-    if library == "torch":
-        torch = pytest.importorskip("torch")
-        rewards, mask = torch.tensor(rewards), torch.tensor(mask)
-    name, switches = read_switches(case)
-    found = np.asarray(ESTIMATORS[name](rewards, case["weights"], mask=mask, **switches))
-    check(found[places], case, dtype)
+@pytest.mark.parametrize("device", [None, "cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+@pytest.mark.parametrize("estimator", sorted({case["estimator"] for case in CASES}))
+def test_an_estimator_is_its_formula(estimator, device, dtype):
+    for case in CASES:
+        if case["estimator"] != estimator or dtype not in case.get("dtypes", [dtype]):
+            continue
+        rewards, mask, places = pad(case, dtype)
+        if device is not None:
+            torch = pytest.importorskip("torch")
+            rewards, mask = (torch.tensor(one, device=device) for one in (rewards, mask))
+        name, switches = read_switches(case)
+        found = ESTIMATORS[name](rewards, case["weights"], mask=mask, **switches)
+        if device is not None:
+            assert (found.dtype, found.device) == (torch.float64, rewards.device)
+            found = found.cpu().numpy()
+        check(found[places], case, dtype)
 
 
 def make_config(weights, estimator, *, floors=None, limits=(), **settings):
@@ -64,7 +64,7 @@ def make_config(weights, estimator, *, floors=None, limits=(), **settings):
     )
 
 
-@pytest.mark.parametrize("case", CONTROLLED, ids=name_case)
+@pytest.mark.parametrize("case", CONTROLLED, ids=lambda case: case["name"])
 def test_the_controller_takes_its_steps(case, tmp_path):
     weights, settings = case["weights"], dict(case["settings"])
     if "economy" in settings:
