@@ -1,0 +1,350 @@
+"""Faults that a dump shows, each with a group and its effect on training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from paretopo.audit.match import TOLERANCE, Match, centre, spread
+from paretopo.audit.read import Dump, Floats
+
+_FLAT = 1e-9  # of a reward's size: smaller differences are rounding
+_MINOR = 0.01  # share of the variance of the advantages
+_MAJOR = 0.95  # correlation of differences in advantage and in length
+_LEAST_PAIRS = 3
+# Estimators that drop no group with different vectors, if its sums differ.
+_NORMALISED = ("grpo", "gdpo", "mo_grpo")
+
+
+class Fault(NamedTuple):
+    """A fault.
+
+    Attributes:
+        name: In a word or two.
+        group: The group that shows it; "" for all groups.
+        shows: The evidence, a sentence.
+        effect: On training, a sentence.
+        count: The number of groups that show it.
+    """
+
+    name: str
+    group: str
+    shows: str
+    effect: str
+    count: int
+
+
+def find_faults(dump: Dump, match: Match | None) -> list[Fault]:
+    """Return the faults of a dump.
+
+    Args:
+        dump: The rollouts.
+        match: The nearest estimator; None without advantages. Faults of the rewards need none.
+    """
+    found = [*_find_still_rewards(dump)]
+    if match is not None:
+        for look in _LOOKS:
+            found += look(dump, match)
+    return found
+
+
+def _find_still_rewards(dump: Dump) -> Iterator[Fault]:
+    for name, column in zip(dump.names, dump.rewards.T, strict=True):
+        known = np.isfinite(column)
+        if known.sum() and not _varies(column, dump)[known].any():
+            alike = "has one value" if np.ptp(column[known]) == 0.0 else "differs between groups"
+            yield Fault(
+                "reward without differences",
+                "",
+                f"In every group, {name!r} is equal for all rollouts; over the dump it {alike}.",
+                "Every estimator compares the rollouts of a group, so this reward teaches nothing.",
+                len(dump.labels),
+            )
+
+
+def _varies(column: Floats, dump: Dump) -> np.ndarray:
+    """Return (rows,) bool, does the reward differ in the row's group?"""
+    known = np.isfinite(column)
+    low = np.full(len(dump.labels), np.inf)
+    high = np.full(len(dump.labels), -np.inf)
+    np.minimum.at(low, dump.groups[known], column[known])
+    np.maximum.at(high, dump.groups[known], column[known])
+    size = np.maximum(np.abs(low), np.abs(high))
+    with np.errstate(invalid="ignore"):
+        differs: np.ndarray = high - low > _FLAT * size
+    return differs[dump.groups]
+
+
+def _find_nan(dump: Dump, _: Match) -> Iterator[Fault]:
+    broken = ~np.isfinite(_advantages(dump))
+    groups = np.unique(dump.groups[broken])
+    if not len(groups):
+        return
+    rows = np.flatnonzero(dump.groups == groups[0])
+    missing = ~np.isfinite(dump.rewards[rows])
+    because = "although all of its rewards are numbers"
+    if missing.any():
+        row, at = np.argwhere(missing)[0]
+        because = f"and {dump.names[at]!r} of its rollout {row + 1} is missing or NaN"
+    yield Fault(
+        "NaN",
+        dump.labels[groups[0]],
+        f"{broken[rows].sum()} of {len(rows)} advantages are missing, NaN or infinite, {because}.",
+        "One NaN in the loss makes the gradient NaN, and with it every weight of the policy.",
+        len(groups),
+    )
+
+
+def _find_missing_as_zero(dump: Dump, match: Match) -> Iterator[Fault]:
+    missing = ~np.isfinite(dump.rewards) & (match.agrees & match.informative)[dump.groups, None]
+    if match.missing != "0" or not match.follows or not missing.any():
+        return
+    row, at = np.argwhere(missing)[0]
+    yield Fault(
+        "missing reward counts as 0",
+        dump.labels[dump.groups[row]],
+        f"{dump.names[at]!r} is missing for a rollout, which gets the advantage of a reward of 0.",
+        "A rollout to which a reward does not apply is compared as if it had earned 0.",
+        _count(dump, missing.any(axis=1)),
+    )
+
+
+def _find_dead_rewards(dump: Dump, match: Match) -> Iterator[Fault]:
+    for at, name in enumerate(dump.names):
+        varies = _varies(dump.rewards[:, at], dump)
+        if not varies.any():
+            continue
+        if match.linear and match.follows:
+            parts = _parts(dump, match)
+            dead = parts[at] <= 1e-4 * parts.max()
+        else:
+            same, other = _compare_pairs(dump, at)
+            dead = same >= _LEAST_PAIRS and not other
+        if dead:
+            yield Fault(
+                "dead reward",
+                dump.labels[dump.groups[np.flatnonzero(varies)[0]]],
+                f"{name!r} differs in {_count(dump, varies)} groups, and no advantage changes with "
+                "it.",
+                "The policy is trained as if this reward did not exist: check its name and weight.",
+                _count(dump, varies),
+            )
+
+
+def _parts(dump: Dump, match: Match) -> Floats:
+    """Return (rewards,) the deviation that each reward gives to the advantages in a group."""
+    rewards = np.nan_to_num(dump.rewards, nan=0.0, posinf=0.0, neginf=0.0)
+    off = centre(rewards, dump.groups)
+    if match.name.startswith(_NORMALISED[1:]):  # each reward is scaled by itself
+        off = off / np.where(spread(rewards, dump.groups) > 0.0, spread(rewards, dump.groups), 1.0)
+    parts: Floats = np.abs(match.weights) * np.sqrt((off**2).mean(axis=0))
+    return parts
+
+
+def _compare_pairs(dump: Dump, at: int) -> tuple[int, int]:
+    """Return the pairs that differ only in one reward, with equal and with other advantages."""
+    rest = np.delete(np.nan_to_num(dump.rewards), at, axis=1)
+    same = other = 0
+    for rows in _list_groups(dump):
+        for first, second in _list_pairs(rest[rows]):
+            i, j = rows[first], rows[second]
+            if dump.rewards[i, at] != dump.rewards[j, at]:
+                if _differ(dump, i, j):
+                    other += 1
+                else:
+                    same += 1
+    return same, other
+
+
+def _list_groups(dump: Dump) -> list[np.ndarray]:
+    order = np.argsort(dump.groups, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(dump.groups))[:-1])
+
+
+def _list_pairs(values: Floats) -> Iterator[tuple[int, int]]:
+    """Yield pairs of equal rows, each row with the one before it."""
+    last: dict[bytes, int] = {}
+    for at, row in enumerate(np.ascontiguousarray(values + 0.0)):
+        key = row.tobytes()
+        if key in last:
+            yield last[key], at
+        last[key] = at
+
+
+def _differ(dump: Dump, i: int, j: int) -> bool:
+    first, second = _advantages(dump)[[i, j]]
+    usual = np.nanmedian(np.abs(_advantages(dump)))
+    return bool(abs(first - second) > TOLERANCE * (abs(first) + usual))
+
+
+def _find_taken_scale(dump: Dump, match: Match) -> Iterator[Fault]:
+    if not (match.linear and match.follows) or match.name.startswith(_NORMALISED[1:]):
+        return
+    parts = _parts(dump, match)
+    shares = parts**2 / max(float((parts**2).sum()), 1e-300)
+    most = int(shares.argmax())
+    for at, (name, share) in enumerate(zip(dump.names, shares, strict=True)):
+        if 1e-8 < share < _MINOR:
+            varies = _varies(dump.rewards[:, at], dump)
+            yield Fault(
+                "scale taken by another reward",
+                dump.labels[dump.groups[np.flatnonzero(varies)[0]]],
+                f"Weighted, {dump.names[most]!r} differs {parts[most] / parts[at]:.3g} times as "
+                f"much as {name!r}, which has {100 * share:.2g} % of the variance.",
+                f"The policy learns {dump.names[most]!r} and hardly sees {name!r}: scale each "
+                "reward, or change the weights.",
+                _count(dump, varies),
+            )
+
+
+def _find_lost_groups(dump: Dump, match: Match) -> Iterator[Fault]:
+    advantages = _advantages(dump)
+    usable = np.any([_varies(one, dump) for one in dump.rewards.T], axis=0)
+    zero = np.bincount(dump.groups, advantages != 0.0, len(dump.labels)) == 0
+    lost = zero & (np.bincount(dump.groups, usable, len(dump.labels)) > 0)
+    for tied in (False, True):
+        expected = np.abs(match.expected) > 1e-9 * np.nanmax(np.abs(match.expected))
+        moved = np.bincount(dump.groups, expected, len(dump.labels)) > 0
+        groups = np.flatnonzero(lost & (moved != tied))
+        if not len(groups) or not match.follows:
+            continue
+        rows = np.flatnonzero(dump.groups == groups[0])
+        vectors = len(np.unique(dump.rewards[rows], axis=0))
+        why = "their weighted sums are equal" if tied else "the estimator would give it advantages"
+        yield Fault(
+            "group without advantages",
+            dump.labels[groups[0]],
+            f"All advantages are 0, although the group has {vectors} different vectors; {why}.",
+            "A filter or a sum hides the trade-off between the rewards: the group costs time and "
+            "teaches nothing.",
+            len(groups),
+        )
+
+
+def _find_large(dump: Dump, match: Match) -> Iterator[Fault]:
+    advantages, size = _advantages(dump), np.bincount(dump.groups)[dump.groups]
+    off = spread(np.nan_to_num(advantages), dump.groups)
+    scaled = 0.5 < float(np.median(off[off > 0.0])) < 1.5 if (off > 0.0).any() else True
+    grouped = match.name.startswith("grpo") and match.follows
+    if not (grouped or (scaled and not match.follows)) or match.name.endswith("deviation"):
+        return
+    large = np.abs(advantages) > np.sqrt(size - 1.0) * (1 + TOLERANCE) + TOLERANCE
+    groups = np.unique(dump.groups[large])
+    if len(groups):
+        worst = dump.groups[np.nanargmax(np.where(large, np.abs(advantages), np.nan))]
+        rows = np.flatnonzero(dump.groups == worst)
+        most = np.nanmax(np.abs(advantages[rows]))
+        yield Fault(
+            "advantage beyond sqrt(n - 1)",
+            dump.labels[worst],
+            f"The largest advantage is {most:.6g}; standardised values of {len(rows)} rollouts "
+            f"are at most {np.sqrt(len(rows) - 1):.4g}.",
+            "One rollout takes the whole step: the divisor is rounding, or that of other rollouts.",
+            len(groups),
+        )
+
+
+def _find_noise(dump: Dump, match: Match) -> Iterator[Fault]:
+    advantages = np.nan_to_num(_advantages(dump))
+    flat = ~np.any([_varies(one, dump) for one in dump.rewards.T], axis=0)
+    count = np.bincount(dump.groups)[dump.groups]
+    usual = np.median(np.abs(advantages[~flat])) if (~flat).any() else 1.0
+    loud = flat & (np.abs(advantages) > TOLERANCE * usual)
+    batch_wide = match.follows and bool((np.abs(match.expected[loud]) > TOLERANCE * usual).all())
+    for alone in (True, False):
+        groups = np.unique(dump.groups[loud & ((count == 1) == alone)])
+        if not len(groups) or batch_wide:
+            continue
+        rows = np.flatnonzero(dump.groups == groups[0])
+        most = np.abs(advantages[rows]).max()
+        yield Fault(
+            "advantage of a single rollout" if alone else "advantage without a difference",
+            dump.labels[groups[0]],
+            f"All {len(rows)} rollouts have equal rewards, and the largest advantage is {most:.6g}."
+            if not alone
+            else f"The group has one rollout, and its advantage is {most:.6g}.",
+            "The step follows the raw reward, for there is nothing to compare it with."
+            if alone
+            else "Rounding, or another quantity than the rewards, is amplified into a direction.",
+            len(groups),
+        )
+
+
+def _find_other_causes(dump: Dump, match: Match) -> Iterator[Fault]:
+    """Compare rollouts of a group with equal rewards and different advantages."""
+    advantages, lengths = _advantages(dump), dump.lengths
+    pairs = [
+        (rows[i], rows[j])
+        for rows in _list_groups(dump)
+        for i, j in _list_pairs(np.nan_to_num(dump.rewards[rows]))
+        if np.isfinite(advantages[[rows[i], rows[j]]]).all() and _differ(dump, rows[i], rows[j])
+    ]
+    if not pairs or match.blocks:
+        return
+    first, second = np.array(pairs).T
+    apart = advantages[first] - advantages[second]
+    group = dump.labels[dump.groups[first[0]]]
+    shown = (
+        f"Two rollouts with equal rewards have the advantages {advantages[first[0]]:.6g} and "
+        f"{advantages[second[0]]:.6g}"
+    )
+    count = len(np.unique(dump.groups[first]))
+    longer = np.zeros(len(apart)) if lengths is None else lengths[first] - lengths[second]
+    if np.isfinite(longer).all() and len(pairs) >= _LEAST_PAIRS and longer.any():
+        sides = np.sign(apart) * np.sign(longer)
+        if abs(sides.mean()) >= _MAJOR:
+            assert lengths is not None
+            yield Fault(
+                "depends on the rollout's own length",
+                group,
+                f"{shown}, and lengths of {lengths[first[0]]:g} and {lengths[second[0]]:g}; so it "
+                f"is with {len(pairs)} pairs.",
+                "A baseline that follows a rollout's own length or number of turns is biased: it "
+                f"pays for {'longer' if sides.mean() > 0 else 'shorter'} rollouts.",
+                count,
+            )
+            return
+    yield Fault(
+        "depends on the order of the rows",
+        group,
+        f"{shown}.",
+        "The place of a rollout in its batch, or a quantity that the dump lacks, decides its step.",
+        count,
+    )
+
+
+def _find_wrong_groups(dump: Dump, match: Match) -> Iterator[Fault]:
+    if match.blocks:
+        wrong = np.flatnonzero(~match.agrees | match.informative)
+        yield Fault(
+            "consecutive rows as groups",
+            dump.labels[wrong[0]],
+            "The advantages compare consecutive rows, and the groups of the dump are interleaved.",
+            "Rollouts of different prompts are compared, so easy prompts win against hard ones.",
+            len(dump.labels),
+        )
+    if match.name == "reward minus that of the first rollout" and match.follows:
+        yield Fault(
+            "only the first rollout is the baseline",
+            dump.labels[0],
+            "Each advantage is the reward minus that of the first rollout, which gets 0.",
+            "The first rollout never teaches, and its luck moves all others in one direction.",
+            len(dump.labels),
+        )
+
+
+def _advantages(dump: Dump) -> Floats:
+    assert dump.advantages is not None
+    return dump.advantages
+
+
+def _count(dump: Dump, rows: np.ndarray) -> int:
+    return len(np.unique(dump.groups[rows]))
+
+
+_LOOKS: tuple[Callable[[Dump, Match], Iterator[Fault]], ...] = (
+    *(_find_nan, _find_missing_as_zero, _find_dead_rewards, _find_taken_scale, _find_lost_groups),
+    *(_find_large, _find_noise, _find_other_causes, _find_wrong_groups),
+)
