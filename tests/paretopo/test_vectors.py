@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.sessions import new_session
-from support.vectors import check, is_ours, list_cases, pad, read_switches
+from support.vectors import check, is_ours, list_cases, make_config, pad, read_switches
 
-from paretopo.config import ParetoPOConfig
-from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.rollout import Rollout
@@ -52,25 +50,12 @@ def test_an_estimator_is_its_formula(estimator, device, dtype):
         check(found[places], case, dtype)
 
 
-def make_config(weights, estimator, *, floors=None, limits=(), **settings):
-    fixed = {"stage1_steps": 0, "group_filter": "off", "gate": "success" if floors else "none"}
-    given = {name: one for name, one in settings.items() if name not in ("epsilon", "divisor")}
-    return ParetoPOConfig(
-        weights=tuple(weights),
-        stage2_estimator=estimator,
-        floors=None if floors is None else (0.0, *floors)[-len(weights) + 1 :],
-        limits=tuple(Limit(**one) for one in limits),
-        **(fixed | given),
-    )
-
-
 @pytest.mark.parametrize("case", CONTROLLED, ids=lambda case: case["name"])
 def test_the_controller_takes_its_steps(case, tmp_path):
-    weights, settings = case["weights"], dict(case["settings"])
-    if "economy" in settings:
-        take = open_recipe(tmp_path, weights)
+    if "economy" in case["settings"]:
+        take = open_recipe(tmp_path, case["weights"])
     else:
-        config, state = make_config(weights, **settings), None
+        config, state = make_config(case), None
 
         def take(rewards, groups):
             nonlocal state

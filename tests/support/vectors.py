@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from paretopo.config import ParetoPOConfig
+from paretopo.config.paretopo import Limit
 from paretopo.vectors import FAMILIES, load
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
@@ -51,11 +53,32 @@ def pad(case, dtype="float64"):
     return rewards, mask, tuple(np.array(places).T)
 
 
-def check(found, case, dtype="float64"):
+def make_config(case) -> ParetoPOConfig:
+    """Return the controller's configuration of a case; without floors it has no gate."""
+    settings = {name: one for name, one in case["settings"].items() if name not in DEFAULTS}
+    floors, limits = settings.pop("floors", None), settings.pop("limits", ())
+    given = {"stage1_steps": 0, "group_filter": "off", "economies": "each"} | settings
+    given["stage2_estimator"] = given.pop("estimator", case.get("estimator"))
+    if given["stage2_estimator"] == "hypervolume":
+        given.setdefault("centre", "exact")
+    return ParetoPOConfig(
+        weights=tuple(case["weights"]),
+        gate="none" if floors is None else "success",
+        floors=None if floors is None else tuple(floors),
+        limits=tuple(Limit(**one) for one in limits),
+        **given,
+    )
+
+
+def check(found, case, dtype="float64", tolerance=None):
     """Compare advantages, in units of the largest one; all 0 must be 0."""
     wanted = np.array(case["advantages"])
     largest = np.abs(wanted).max() or 1.0
     share = np.asarray(found, np.float64) / largest
     np.testing.assert_allclose(
-        share, wanted / largest, rtol=0.0, atol=TOLERANCE[dtype], err_msg=case.get("name", "")
+        share,
+        wanted / largest,
+        rtol=0.0,
+        atol=tolerance or TOLERANCE[dtype],
+        err_msg=case.get("name", ""),
     )

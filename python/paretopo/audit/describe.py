@@ -80,7 +80,7 @@ def describe(dump: Dump, match: Match | None, faults: list[Fault]) -> list[str]:
     lines += ["## Faults", ""] if faults else ["No known fault shows.", ""]
     for one in faults:
         group = f" (group {one.group})" if one.group else ""
-        text = f"**{one.name}**{group}: {one.shows} {one.effect} Groups: {one.count:,}."
+        text = f"**{one.name}**{group}: {one.shows} {one.effect} Groups: {one.groups:,}."
         lines.append(f"- {escape_markdown(text)}")
     return lines
 

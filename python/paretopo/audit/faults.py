@@ -26,14 +26,14 @@ class Fault(NamedTuple):
         group: The group that shows it; "" for all groups.
         shows: The evidence, a sentence.
         effect: On training, a sentence.
-        count: The number of groups that show it.
+        groups: The number of groups that show it.
     """
 
     name: str
     group: str
     shows: str
     effect: str
-    count: int
+    groups: int
 
 
 def find_faults(dump: Dump, match: Match | None) -> list[Fault]:

@@ -56,7 +56,8 @@ def centre(values: Floats, by: Ints) -> Floats:
     off = values - mean_by(values, by)
     size = np.zeros((by.max() + 1, *values.shape[1:]))
     np.maximum.at(size, by, np.abs(values))
-    return np.where(np.abs(off) <= ROUNDING * size[by], 0.0, off)
+    found: Floats = np.where(np.abs(off) <= ROUNDING * size[by], 0.0, off)
+    return found
 
 
 def spread(values: Floats, by: Ints, divisor: str = "n-1") -> Floats:
@@ -78,7 +79,8 @@ def _spread_of_others(values: Floats, by: Ints) -> Floats:
 
 
 def _divide(values: Floats, by: Floats, epsilon: float) -> Floats:
-    return np.where(by > 0.0, values / np.where(by > 0.0, by + epsilon, 1.0), 0.0)
+    found: Floats = np.where(by > 0.0, values / np.where(by > 0.0, by + epsilon, 1.0), 0.0)
+    return found
 
 
 # ---- rules ---------------------------------------------------------------------------------------
@@ -86,7 +88,8 @@ def _divide(values: Floats, by: Floats, epsilon: float) -> Floats:
 
 def _others(rewards: Floats, at: Layout) -> Floats:
     count = at.counts[:, None]
-    return centre(rewards, at.groups) * count / np.maximum(count - 1, 1.0)
+    found: Floats = centre(rewards, at.groups) * count / np.maximum(count - 1, 1.0)
+    return found
 
 
 def _first(rewards: Floats, at: Layout) -> Floats:
@@ -370,11 +373,11 @@ def _list_weights(
     count = rewards.shape[1]
     for weights in [*tried, np.ones(count)]:
         yield weights, False
-    sums = [1.0, float(count)] if rule.divisor != "none" else [None]
-    for wanted in sums:
-        weights = _fit(rule, rewards, dump, at, wanted)
-        if weights is not None:
-            yield weights, True
+    totals: list[float | None] = [None] if rule.divisor == "none" else [1.0, float(count)]
+    for total in totals:
+        found = _fit(rule, rewards, dump, at, total)
+        if found is not None:
+            yield found, True
 
 
 def _fit(rule: Rule, rewards: Floats, dump: Dump, at: Layout, total: float | None) -> Floats | None:

@@ -123,12 +123,9 @@ def read_dump(
     of_length = length or _first(rows, _LENGTHS)
     columns = list(group) or list(known.group if known else filter(None, [_first(rows, _GROUPS)]))
     named = list(rewards) or _list_rewards(rows, known, {at, of_length, *columns, *_NUMBERS})
-    for option, wanted, needed in (
-        ("--reward", named, "a reward"),
-        ("--advantage", [advantage] if advantage else [at], "the advantage"),
-        ("--length", [length] if length else [of_length], "the length"),
-    ):
-        _require(rows, wanted, option, needed)
+    _require(rows, named, "--reward", "a reward")
+    _require(rows, [one for one in [advantage] if one], "--advantage")
+    _require(rows, [one for one in [length] if one], "--length")
     batch = _first(rows, _BATCHES)
     batches, steps = _number([None if batch is None else find_value(row, batch) for row in rows])
     if group_size is None:
@@ -216,12 +213,12 @@ def _first(rows: Sequence[Row], names: Iterable[str]) -> str | None:
     return next((n for n in names if any(find_value(row, n) is not None for row in rows)), None)
 
 
-def _require(rows: Sequence[Row], columns: Sequence[str | None], option: str, needed: str) -> None:
-    """Refuse columns that no row has; None is a column that may be missing."""
-    if not columns:
+def _require(rows: Sequence[Row], columns: Sequence[str], option: str, needed: str = "") -> None:
+    """Refuse columns that no row has, and a lack of columns if one is needed."""
+    if needed and not columns:
         raise DataError(f"{option} must name {needed}: {describe_columns(rows)}")
     for one in columns:
-        if one is not None and all(find_value(row, one) is None for row in rows):
+        if all(find_value(row, one) is None for row in rows):
             raise DataError(f"{option}: no row has {one!r}; {describe_columns(rows, one)}")
 
 

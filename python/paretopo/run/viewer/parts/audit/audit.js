@@ -12,13 +12,13 @@ byId("summary").append(
   scrolled("Rewards", data.header, element("tbody", {}, ...data.rewards.map(rowOf))),
 );
 byId("faults").append(
-  ...data.faults.map(({ name, group, shows, effect, count }) =>
+  ...data.faults.map(({ name, group, shows, effect, groups }) =>
     element(
       "div",
       {},
       element("h3", {}, group ? `${name}: group ${group}` : name),
       element("p", {}, `${shows} ${effect}`),
-      element("p", { class: "key" }, `groups: ${count}`),
+      element("p", { class: "key" }, `groups: ${groups}`),
     ),
   ),
   ...(data.faults.length ? [] : [element("p", {}, "No known fault shows.")]),
