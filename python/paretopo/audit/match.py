@@ -146,7 +146,7 @@ class Rule:
         return off / (spread(off, at.batches) + self.epsilon)
 
     def divide(self, features: Floats, rewards: Floats, weights: Floats, at: Layout) -> Any:
-        """Return what is subtracted, and the divisor, (rows,) each."""
+        """Return the subtrahend and the divisor, (rows,) each."""
         total, by = rewards @ weights, at.groups
         nothing, one = np.zeros(len(total)), np.ones(len(total))
         if self.divisor == "none":
