@@ -30,8 +30,10 @@ def summarise(dump: Dump, match: Match | None) -> list[str]:
         f"{of}Rollouts: {len(dump.groups):,}. Groups: {len(dump.labels):,}, of {several} rollouts. "
         f"Training steps: {steps:,}."
     )
-    if match is None:
+    if dump.advantages is None:
         return [first, "The dump has no advantages: only faults of its rewards can show."]
+    if match is None:
+        return [first, "No advantage of the dump is a number."]
     settings = ", ".join(f"{name} {value}" for name, value in match.settings.items())
     named = match.name + (f" ({settings})" if settings else "")
     if not match.follows:

@@ -44,6 +44,8 @@ def find_faults(dump: Dump, match: Match | None) -> list[Fault]:
         match: The nearest estimator; None without advantages. Faults of the rewards need none.
     """
     found = [*_find_still_rewards(dump)]
+    if dump.advantages is not None:
+        found += _find_nan(dump)
     if match is not None:
         for look in _LOOKS:
             found += look(dump, match)
@@ -77,7 +79,13 @@ def _varies(column: Floats, dump: Dump) -> np.ndarray:
     return differs[dump.groups]
 
 
-def _find_nan(dump: Dump, _: Match) -> Iterator[Fault]:
+def _differs(dump: Dump) -> np.ndarray:
+    """Return (rows,) bool, does any reward differ in the row's group?"""
+    differs: np.ndarray = np.any([_varies(one, dump) for one in dump.rewards.T], axis=0)
+    return differs
+
+
+def _find_nan(dump: Dump) -> Iterator[Fault]:
     broken = ~np.isfinite(_advantages(dump))
     groups = np.unique(dump.groups[broken])
     if not len(groups):
@@ -201,9 +209,8 @@ def _find_taken_scale(dump: Dump, match: Match) -> Iterator[Fault]:
 
 def _find_lost_groups(dump: Dump, match: Match) -> Iterator[Fault]:
     advantages = _advantages(dump)
-    usable = np.any([_varies(one, dump) for one in dump.rewards.T], axis=0)
     zero = np.bincount(dump.groups, advantages != 0.0, len(dump.labels)) == 0
-    lost = zero & (np.bincount(dump.groups, usable, len(dump.labels)) > 0)
+    lost = zero & (np.bincount(dump.groups, _differs(dump), len(dump.labels)) > 0)
     for tied in (False, True):
         expected = np.abs(match.expected) > 1e-9 * np.nanmax(np.abs(match.expected))
         moved = np.bincount(dump.groups, expected, len(dump.labels)) > 0
@@ -231,6 +238,7 @@ def _find_large(dump: Dump, match: Match) -> Iterator[Fault]:
     if not (grouped or (scaled and not match.follows)) or match.name.endswith("deviation"):
         return
     large = np.abs(advantages) > np.sqrt(size - 1.0) * (1 + TOLERANCE) + TOLERANCE
+    large &= _differs(dump)
     groups = np.unique(dump.groups[large])
     if len(groups):
         worst = dump.groups[np.nanargmax(np.where(large, np.abs(advantages), np.nan))]
@@ -248,7 +256,7 @@ def _find_large(dump: Dump, match: Match) -> Iterator[Fault]:
 
 def _find_noise(dump: Dump, match: Match) -> Iterator[Fault]:
     advantages = np.nan_to_num(_advantages(dump))
-    flat = ~np.any([_varies(one, dump) for one in dump.rewards.T], axis=0)
+    flat = ~_differs(dump)
     count = np.bincount(dump.groups)[dump.groups]
     usual = np.median(np.abs(advantages[~flat])) if (~flat).any() else 1.0
     loud = flat & (np.abs(advantages) > TOLERANCE * usual)
@@ -270,6 +278,38 @@ def _find_noise(dump: Dump, match: Match) -> Iterator[Fault]:
             else "Rounding, or another quantity than the rewards, is amplified into a direction.",
             len(groups),
         )
+
+
+def _find_wrong_order(dump: Dump, match: Match) -> Iterator[Fault]:
+    """Find rollouts that are at least as good in every reward, and get less."""
+    if match.blocks:
+        return
+    # A reward with a negative weight is a cost.
+    senses = np.sign(match.weights) if match.linear and match.follows else np.ones(len(dump.names))
+    rewards, advantages = dump.rewards * senses, _advantages(dump)
+    usual = np.nanmedian(np.abs(advantages))
+    wrong, pairs = [], 0
+    for rows in _list_groups(dump):
+        points, given = rewards[rows], advantages[rows]
+        above = (points[:, None] >= points).all(-1) & (points[:, None] > points).any(-1)
+        pairs += int(above.sum())
+        less = above & (given[:, None] < given - TOLERANCE * usual)
+        wrong += [(rows[i], rows[j]) for i, j in np.argwhere(less)]
+    if not wrong or len(wrong) > pairs / 2:  # a reward may be a cost
+        return
+    better, worse = wrong[0]
+    yield Fault(
+        "better rollout gets less",
+        dump.labels[dump.groups[better]],
+        f"A rollout with the rewards {_show(dump.rewards[better])} gets {advantages[better]:.6g}, "
+        f"and one with {_show(dump.rewards[worse])} gets {advantages[worse]:.6g}.",
+        "The policy moves towards the worse of the two rollouts.",
+        len(np.unique([dump.groups[one] for one, _ in wrong])),
+    )
+
+
+def _show(rewards: Floats) -> str:
+    return f"({', '.join(f'{one:g}' for one in rewards)})"
 
 
 def _find_other_causes(dump: Dump, match: Match) -> Iterator[Fault]:
@@ -345,6 +385,6 @@ def _count(dump: Dump, rows: np.ndarray) -> int:
 
 
 _LOOKS: tuple[Callable[[Dump, Match], Iterator[Fault]], ...] = (
-    *(_find_nan, _find_missing_as_zero, _find_dead_rewards, _find_taken_scale, _find_lost_groups),
-    *(_find_large, _find_noise, _find_other_causes, _find_wrong_groups),
+    *(_find_missing_as_zero, _find_dead_rewards, _find_taken_scale, _find_lost_groups),
+    *(_find_large, _find_noise, _find_wrong_order, _find_other_causes, _find_wrong_groups),
 )

@@ -172,6 +172,18 @@ def plant_single(folder):
     return write(folder / "dump.jsonl", rows)
 
 
+def plant_wrong_rollout(folder):
+    rewards = make_rewards()
+    advantages = standardise(rewards @ WEIGHTS)
+    order = np.lexsort([rewards[5, :, 1], rewards[5, :, 0]])
+    advantages[5, order[[0, -1]]] = advantages[5, order[[-1, 0]]]
+    return plant(folder, rewards, advantages)
+
+
+def plant_nan_of_a_batch(folder):
+    return plant(folder, make_rewards(), np.full((GROUPS, POINTS), np.nan))
+
+
 def plant_length(folder):
     rewards = make_rewards(two_levels=True)
     lengths = np.random.default_rng(5).integers(50, 900, (GROUPS, POINTS))
@@ -214,8 +226,13 @@ PLANTED = {
         ("depends on the order of the rows", "q5"),
     ),
     plant_single: (("advantage of a single rollout", "q"),),
+    plant_wrong_rollout: (("better rollout gets less", "q5"),),
+    plant_nan_of_a_batch: (("NaN", "q0"),),
     plant_length: (("depends on the rollout's own length", "q0"),),
-    plant_order: (("depends on the order of the rows", "q0"),),
+    plant_order: (
+        ("better rollout gets less", "q7"),
+        ("depends on the order of the rows", "q0"),
+    ),
     plant_first_as_baseline: (("only the first rollout is the baseline", "q0"),),
     plant_blocks: (("consecutive rows as groups", "q0"),),
 }
