@@ -69,7 +69,7 @@ MUTANTS = (
         f"{CONTROLLER}/gate.py",
         "weights[..., 1:].sum(axis=-1)], axis=-1),",
         "weights[..., 1]], axis=-1),",
-        "tests/paretopo/controller/test_paretopo.py tests/paretopo/controller",
+        "tests/paretopo/test_vectors.py tests/paretopo/controller",
     ),
     Mutant(
         "first stage is one step short",

@@ -177,7 +177,7 @@ class Rule:
         return found
 
 
-_EPSILONS = (1e-6, 1e-4, 1e-8)
+_EPSILONS = (1e-6, 1e-4, 1e-8, 1e-9)
 RULES = (
     *(Rule("grpo", "deviation", "group", e, n) for n in ("n-1", "n") for e in _EPSILONS),
     Rule("dr_grpo", "deviation"),
