@@ -14,8 +14,8 @@ _FLAT = 1e-9  # of a reward's size: smaller differences are rounding
 _MINOR = 0.01  # share of the variance of the advantages
 _MAJOR = 0.95  # correlation of differences in advantage and in length
 _LEAST_PAIRS = 3
-# Estimators that drop no group with different vectors, if its sums differ.
-_NORMALISED = ("grpo", "gdpo", "mo_grpo")
+# Estimators that give every reward a scale of its own.
+_NORMALISED = ("gdpo", "mo_grpo", "d3po")
 
 
 class Fault(NamedTuple):
@@ -145,7 +145,7 @@ def _parts(dump: Dump, match: Match) -> Floats:
     """Return (rewards,) the deviation that each reward gives to the advantages in a group."""
     rewards = np.nan_to_num(dump.rewards, nan=0.0, posinf=0.0, neginf=0.0)
     off = centre(rewards, dump.groups)
-    if match.name.startswith(_NORMALISED[1:]):  # each reward is scaled by itself
+    if match.name.startswith(_NORMALISED):  # each reward is scaled by itself
         off = off / np.where(spread(rewards, dump.groups) > 0.0, spread(rewards, dump.groups), 1.0)
     parts: Floats = np.abs(match.weights) * np.sqrt((off**2).mean(axis=0))
     return parts
@@ -188,13 +188,14 @@ def _differ(dump: Dump, i: int, j: int) -> bool:
 
 
 def _find_taken_scale(dump: Dump, match: Match) -> Iterator[Fault]:
-    if not (match.linear and match.follows) or match.name.startswith(_NORMALISED[1:]):
+    if not (match.linear and match.follows) or match.name.startswith(_NORMALISED):
         return
-    parts = _parts(dump, match)
+    parts, sizes = _parts(dump, match), np.abs(match.weights)
     shares = parts**2 / max(float((parts**2).sum()), 1e-300)
     most = int(shares.argmax())
     for at, (name, share) in enumerate(zip(dump.names, shares, strict=True)):
-        if 1e-8 < share < _MINOR:
+        # Of the ratio of the two, the weights may explain less than the units.
+        if 1e-8 < share < _MINOR and (sizes[most] / sizes[at]) ** 2 < parts[most] / parts[at]:
             varies = _varies(dump.rewards[:, at], dump)
             yield Fault(
                 "scale taken by another reward",
