@@ -90,15 +90,16 @@ def _find_nan(dump: Dump) -> Iterator[Fault]:
     groups = np.unique(dump.groups[broken])
     if not len(groups):
         return
-    rows = np.flatnonzero(dump.groups == groups[0])
-    missing = ~np.isfinite(dump.rewards[rows])
-    because = "although all of its rewards are numbers"
-    if missing.any():
-        row, at = np.argwhere(missing)[0]
-        because = f"and {dump.names[at]!r} of its rollout {row + 1} is missing or NaN"
+    missing = ~np.isfinite(dump.rewards)
+    causes = np.argwhere(missing & broken[:, None])
+    group, because = groups[0], "although all rewards are numbers"
+    if len(causes):
+        row, at = causes[0]
+        group, because = dump.groups[row], f"and a reward {dump.names[at]!r} is missing or NaN"
+    rows = np.flatnonzero(dump.groups == group)
     yield Fault(
         "NaN",
-        dump.labels[groups[0]],
+        dump.labels[group],
         f"{broken[rows].sum()} of {len(rows)} advantages are missing, NaN or infinite, {because}.",
         "One NaN in the loss makes the gradient NaN, and with it every weight of the policy.",
         len(groups),
@@ -194,7 +195,7 @@ def _find_taken_scale(dump: Dump, match: Match) -> Iterator[Fault]:
     shares = parts**2 / max(float((parts**2).sum()), 1e-300)
     most = int(shares.argmax())
     for at, (name, share) in enumerate(zip(dump.names, shares, strict=True)):
-        # Of the ratio of the two, the weights may explain less than the units.
+        # The weights must explain less of the ratio than the units do.
         if 1e-8 < share < _MINOR and (sizes[most] / sizes[at]) ** 2 < parts[most] / parts[at]:
             varies = _varies(dump.rewards[:, at], dump)
             yield Fault(
