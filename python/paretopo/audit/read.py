@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.compare.columns import describe_columns, find_value, list_columns
+from paretopo.compare.columns import find_value
 from paretopo.compare.logs import read_logs
 from paretopo.data.schema import DataError
 from paretopo.run.files import Row
@@ -216,10 +216,23 @@ def _first(rows: Sequence[Row], names: Iterable[str]) -> str | None:
 def _require(rows: Sequence[Row], columns: Sequence[str], option: str, needed: str = "") -> None:
     """Refuse columns that no row has, and a lack of columns if one is needed."""
     if needed and not columns:
-        raise DataError(f"{option} must name {needed}: {describe_columns(rows)}")
+        raise DataError(f"{option} must name {needed}; {_describe_columns(rows)}")
     for one in columns:
         if all(find_value(row, one) is None for row in rows):
-            raise DataError(f"{option}: no row has {one!r}; {describe_columns(rows, one)}")
+            raise DataError(f"{option}: no row has {one!r}; {_describe_columns(rows)}")
+
+
+def _describe_columns(rows: Sequence[Row]) -> str:
+    return f"the first row has the columns {', '.join(_list_columns(rows[0]))}"
+
+
+def _list_columns(row: Mapping[str, Any], place: str = "") -> list[str]:
+    """Return the paths of all values of a row."""
+    columns = []
+    for key, value in row.items():
+        inner = isinstance(value, Mapping) and value
+        columns += _list_columns(value, f"{place}{key}.") if inner else [f"{place}{key}"]
+    return columns
 
 
 def _list_rewards(rows: Sequence[Row], known: Known | None, taken: set[Any]) -> list[str]:
@@ -230,7 +243,7 @@ def _list_rewards(rows: Sequence[Row], known: Known | None, taken: set[Any]) -> 
             return [f"{known.rewards}.{one}.score" for one in held]
         several = isinstance(held, list) and len(held) > 1
         return [f"{known.rewards}.{at}" for at in range(len(held))] if several else [known.rewards]
-    columns = [one for one in list_columns(rows[:100]) if _is_number(find_value(rows[0], one))]
+    columns = [one for one in _list_columns(rows[0]) if _is_number(find_value(rows[0], one))]
     columns = [one for one in columns if one not in taken and not one.startswith("info.")]
     marked = [one for one in columns if one.startswith(("reward/", "rewards/", "rewards."))]
     if marked:

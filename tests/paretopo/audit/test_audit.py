@@ -368,10 +368,14 @@ ROW = {"prompt": "q", "reward": 1.0, "advantage": 0.5}
     ("rows", "options", "message"),
     [
         ([{"reward": 1.0, "advantage": 0.5}], {}, r"--group must name .*or give --group-size"),
-        ([ROW], {"rewards": ["brief"]}, r"--reward: no row has 'brief'; .* columns are"),
+        (
+            [ROW],
+            {"rewards": ["brief"]},
+            r"--reward: no row has 'brief'; the first row has the columns file, prompt",
+        ),
         ([ROW], {"advantage": "a"}, "--advantage: no row has 'a'"),
         ([ROW], {"group_size": 2}, "--group-size must divide the number of rows, 1, got 2"),
-        ([{"prompt": "q", "advantage": 0.5}], {}, "--reward must name a reward: its columns"),
+        ([{"prompt": "q", "advantage": 0.5}], {}, "--reward must name a reward; the first row"),
         ([ROW | {"advantage": [0.5, 0.6]}], {}, "line 1: 'advantage' must .* tokens differ"),
         ([ROW | {"advantage": "much"}], {}, "line 1: 'advantage' must be a number, got 'much'"),
     ],
