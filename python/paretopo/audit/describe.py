@@ -56,14 +56,13 @@ def summarise(dump: Dump, match: Match | None) -> list[str]:
 
 def tabulate(dump: Dump, match: Match | None) -> list[list[str]]:
     """Return a row for each reward."""
-    rows = []
+    table = []
     for at, name in enumerate(dump.names):
         column = dump.rewards[:, at]
-        groups = [column[dump.groups == group] for group in range(len(dump.labels))]
-        known = [one[np.isfinite(one)] for one in groups]
+        known = [column[rows][np.isfinite(column[rows])] for rows in dump.list_groups()]
         spreads = [float(one.std()) for one in known if len(one)]
         weight = f"{match.weights[at]:.4g}" if match is not None and match.follows else ""
-        rows.append(
+        table.append(
             [
                 name,
                 weight,
@@ -72,7 +71,7 @@ def tabulate(dump: Dump, match: Match | None) -> list[list[str]]:
                 str(sum(len(one) > 0 and float(np.ptp(one)) > 0.0 for one in known)),
             ]
         )
-    return rows
+    return table
 
 
 def describe(dump: Dump, match: Match | None, faults: list[Fault]) -> list[str]:

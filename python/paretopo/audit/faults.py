@@ -12,7 +12,7 @@ from paretopo.audit.read import Dump, Floats
 
 _FLAT = 1e-9  # of a reward's size: smaller differences are rounding
 _MINOR = 0.01  # share of the variance of the advantages
-_MAJOR = 0.95  # correlation of differences in advantage and in length
+_MAJOR = 0.95  # of the pairs agree on the sign
 _LEAST_PAIRS = 3
 # Estimators that give every reward a scale of its own.
 _NORMALISED = ("gdpo", "mo_grpo", "d3po")
@@ -154,38 +154,32 @@ def _parts(dump: Dump, match: Match) -> Floats:
 
 def _compare_pairs(dump: Dump, at: int) -> tuple[int, int]:
     """Return the pairs that differ only in one reward, with equal and with other advantages."""
-    rest = np.delete(np.nan_to_num(dump.rewards), at, axis=1)
-    same = other = 0
-    for rows in _list_groups(dump):
-        for first, second in _list_pairs(rest[rows]):
-            i, j = rows[first], rows[second]
-            if dump.rewards[i, at] != dump.rewards[j, at]:
-                if _differ(dump, i, j):
-                    other += 1
-                else:
-                    same += 1
-    return same, other
+    first, second = _list_pairs(dump, np.delete(dump.rewards, at, axis=1))
+    changed = dump.rewards[first, at] != dump.rewards[second, at]
+    moved = _differ(dump, first, second)
+    return int((changed & ~moved).sum()), int((changed & moved).sum())
 
 
-def _list_groups(dump: Dump) -> list[np.ndarray]:
-    order = np.argsort(dump.groups, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(dump.groups))[:-1])
+def _list_pairs(dump: Dump, values: Floats) -> np.ndarray:
+    """Return (2, pairs) rows of a group with equal values, each with the one before it."""
+    pairs: list[tuple[int, int]] = []
+    keys = np.ascontiguousarray(np.nan_to_num(values) + 0.0)
+    last: dict[tuple[int, bytes], int] = {}
+    for row, (group, key) in enumerate(zip(dump.groups.tolist(), keys, strict=True)):
+        before = last.get((group, key.tobytes()))
+        if before is not None:
+            pairs.append((before, row))
+        last[group, key.tobytes()] = row
+    return np.array(pairs, np.int64).reshape(-1, 2).T
 
 
-def _list_pairs(values: Floats) -> Iterator[tuple[int, int]]:
-    """Yield pairs of equal rows, each row with the one before it."""
-    last: dict[bytes, int] = {}
-    for at, row in enumerate(np.ascontiguousarray(values + 0.0)):
-        key = row.tobytes()
-        if key in last:
-            yield last[key], at
-        last[key] = at
-
-
-def _differ(dump: Dump, i: int, j: int) -> bool:
-    first, second = _advantages(dump)[[i, j]]
+def _differ(dump: Dump, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return (pairs,) bool, are both advantages numbers that differ?"""
+    one, other = _advantages(dump)[first], _advantages(dump)[second]
     usual = np.nanmedian(np.abs(_advantages(dump)))
-    return bool(abs(first - second) > TOLERANCE * (abs(first) + usual))
+    with np.errstate(invalid="ignore"):
+        differs: np.ndarray = np.abs(one - other) > TOLERANCE * (np.abs(one) + usual)
+    return differs
 
 
 def _find_taken_scale(dump: Dump, match: Match) -> Iterator[Fault]:
@@ -291,7 +285,7 @@ def _find_wrong_order(dump: Dump, match: Match) -> Iterator[Fault]:
     rewards, advantages = dump.rewards * senses, _advantages(dump)
     usual = np.nanmedian(np.abs(advantages))
     wrong, pairs = [], 0
-    for rows in _list_groups(dump):
+    for rows in dump.list_groups():
         points, given = rewards[rows], advantages[rows]
         above = (points[:, None] >= points).all(-1) & (points[:, None] > points).any(-1)
         pairs += int(above.sum())
@@ -317,15 +311,10 @@ def _show(rewards: Floats) -> str:
 def _find_other_causes(dump: Dump, match: Match) -> Iterator[Fault]:
     """Compare rollouts of a group with equal rewards and different advantages."""
     advantages, lengths = _advantages(dump), dump.lengths
-    pairs = [
-        (rows[i], rows[j])
-        for rows in _list_groups(dump)
-        for i, j in _list_pairs(np.nan_to_num(dump.rewards[rows]))
-        if np.isfinite(advantages[[rows[i], rows[j]]]).all() and _differ(dump, rows[i], rows[j])
-    ]
-    if not pairs or match.blocks:
+    first, second = _list_pairs(dump, dump.rewards)
+    first, second = (rows[_differ(dump, first, second)] for rows in (first, second))
+    if not len(first) or match.blocks:
         return
-    first, second = np.array(pairs).T
     apart = advantages[first] - advantages[second]
     group = dump.labels[dump.groups[first[0]]]
     shown = (
@@ -334,7 +323,7 @@ def _find_other_causes(dump: Dump, match: Match) -> Iterator[Fault]:
     )
     count = len(np.unique(dump.groups[first]))
     longer = np.zeros(len(apart)) if lengths is None else lengths[first] - lengths[second]
-    if np.isfinite(longer).all() and len(pairs) >= _LEAST_PAIRS and longer.any():
+    if np.isfinite(longer).all() and len(first) >= _LEAST_PAIRS and longer.any():
         sides = np.sign(apart) * np.sign(longer)
         if abs(sides.mean()) >= _MAJOR:
             assert lengths is not None
@@ -342,7 +331,7 @@ def _find_other_causes(dump: Dump, match: Match) -> Iterator[Fault]:
                 "depends on the rollout's own length",
                 group,
                 f"{shown}, and lengths of {lengths[first[0]]:g} and {lengths[second[0]]:g}; so it "
-                f"is with {len(pairs)} pairs.",
+                f"is with {len(first)} pairs.",
                 "A baseline that follows a rollout's own length or number of turns is biased: it "
                 f"pays for {'longer' if sides.mean() > 0 else 'shorter'} rollouts.",
                 count,

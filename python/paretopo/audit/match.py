@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paretopo.audit.read import Dump, Floats, Ints
+from paretopo.audit.read import Dump, Floats, Ints, split_groups
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.estimators.groups import ROUNDING, WHITENING_EPSILON
 from paretopo.controller.rules import fill_missing
@@ -360,8 +360,7 @@ def _fill(dump: Dump, groups: Ints) -> Iterator[tuple[str, Floats]]:
         return
     yield "0", np.where(missing, 0.0, dump.rewards)
     filled = np.where(missing, np.nan, dump.rewards)
-    for group in range(groups.max() + 1):
-        rows = groups == group
+    for rows in split_groups(groups):
         filled[rows] = fill_missing(filled[rows], np.zeros(filled.shape[1]))
     yield "group mean", filled
 
@@ -399,9 +398,7 @@ def _fit(rule: Rule, rewards: Floats, dump: Dump, at: Layout, total: float | Non
             if rule.divisor == "whiten":
                 centred = features - mean_by(features, at.batches)
             scaled = centred / size[:, None]
-            new, _, rank, _ = np.linalg.lstsq(scaled[kept], given[kept], rcond=1e-9)
-            if rank < rewards.shape[1] and not np.any(centred):
-                return None
+            new = np.linalg.lstsq(scaled[kept], given[kept], rcond=1e-9)[0]
             sum_of_sizes = np.abs(new).sum()
             if not np.isfinite(sum_of_sizes) or sum_of_sizes == 0.0:
                 return None
@@ -426,8 +423,8 @@ def _fit(rule: Rule, rewards: Floats, dump: Dump, at: Layout, total: float | Non
 def _estimate(
     name: str, settings: dict[str, Any], rewards: Floats, weights: Floats, at: Layout
 ) -> Floats:
-    """Return (rows,) advantages of one of our estimators, for each batch; NaN if it refuses."""
-    values = np.full(len(rewards), np.nan)
+    """Return (rows,) advantages of one of our estimators, for each batch."""
+    values = np.zeros(len(rewards))
     for batch in range(at.batches.max() + 1):
         rows = np.flatnonzero(at.batches == batch)
         names, groups = np.unique(at.groups[rows], return_inverse=True)

@@ -94,6 +94,16 @@ class Dump:
     batches: Ints
     lengths: Floats | None
 
+    def list_groups(self) -> list[Ints]:
+        """Return the rows of each group."""
+        return split_groups(self.groups)
+
+
+def split_groups(groups: Ints) -> list[Ints]:
+    """Return the rows of each group, given the group of each row."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(groups))[:-1])
+
 
 def read_dump(
     paths: Sequence[Path],
