@@ -649,6 +649,7 @@ LONG = [[[[1, -330], [1, -180], [0, -420], [0, -250]]],
         [[[1, -400], [0, -120], [0, -360], [1, -500]]],
         [[[1, -60], [0, -120], [1, -80], [0, -90]]],
         [[[1, -230], [0, -120], [1, -280], [1, -190]]]]
+LONG += LONG[:2]  # the unit forgets slowly only from the sixth step on
 PAID = [[[[1, 4], [1, 8], [0, 1], [0, 30]]], [[[1, 2], [0, 3], [0, 0], [1, 6]]],
         [[[1, 20], [0, 1], [0, 2], [0, 3]]], [[[1, 0], [1, 5], [1, 3], [0, 9]]]]
 GATED = {"floors": ["worst"], "group_filter": "vector"}
@@ -659,7 +660,7 @@ CONTROLLED: dict[str, tuple[str, list, dict[str, Any], list]] = {
         [[[[1, 0.2], [1, None], [0, 0.4], [0, 0.4]]]]),
     "measure missing in a group": (
         "a measure that no rollout of a group has teaches nothing", [0.6, 0.4],
-        {"estimator": "gdpo"}, [[[[1, None], [0, None], [0, None]], MIXED[:3]]]),
+        {"estimator": "gdpo"}, [[[[1, None], [0, None], [0, None]], MIXED]]),
     "gate, worst": (
         "a wrong answer gets the worst reward of its group", [0.6, 0.4],
         {"estimator": "rloo"} | GATED, [[MIXED]]),
