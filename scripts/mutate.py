@@ -69,7 +69,7 @@ MUTANTS = (
         f"{CONTROLLER}/gate.py",
         "weights[..., 1:].sum(axis=-1)], axis=-1),",
         "weights[..., 1]], axis=-1),",
-        "tests/paretopo/controller/test_paretopo.py tests/paretopo/controller",
+        "tests/paretopo/test_vectors.py tests/paretopo/controller",
     ),
     Mutant(
         "first stage is one step short",
@@ -97,7 +97,7 @@ MUTANTS = (
         f"{CONTROLLER}/estimators/groups.py",
         "others = (mask.sum(axis=-1, keepdims=True) - 1).clip(1)",
         "others = mask.sum(axis=-1, keepdims=True).clip(1)",
-        "tests/paretopo/controller/test_estimators_scalarised.py tests/paretopo/controller",
+        "tests/paretopo/test_vectors.py tests/paretopo/controller",
     ),
     Mutant(
         "whitening ignores the mask",
@@ -111,14 +111,14 @@ MUTANTS = (
         f"{CONTROLLER}/estimators/decoupled.py",
         "stays = mask & ~(abs(total) < conflict * size)",
         "stays = mask & (abs(total) < conflict * size)",
-        "tests/paretopo/controller/test_estimators_decoupled.py tests/paretopo/controller",
+        "tests/paretopo/test_vectors.py tests/paretopo/controller",
     ),
     Mutant(
         "DVAO leaves the weights out",
         f"{CONTROLLER}/estimators/decoupled.py",
         "off_sum = _weighted(off * spread, weights).sum(axis=0)",
         "off_sum = (off * spread).sum(axis=0)",
-        "tests/paretopo/controller/test_estimators_decoupled.py tests/paretopo/controller",
+        "tests/paretopo/test_vectors.py tests/paretopo/controller",
     ),
     Mutant(
         "first evaluation moves the multiplier",

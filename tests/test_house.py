@@ -182,8 +182,9 @@ def test_the_machinery_knows_no_operation_by_name():
 ARROWS = {
     "paretopo": "paretopo_core",
     "__main__": "cli",
+    "audit": "compare controller data run",
     "cli": (
-        "compare config data evaluation integrations.evaluation integrations.huggingface "
+        "audit compare config data evaluation integrations.evaluation integrations.huggingface "
         "integrations.openrlhf integrations.trl integrations.verl preference progress rollout run "
         "study tasks tools paretopo_core"
     ),

@@ -22,9 +22,11 @@ pytest.importorskip("trl")
 
 from datasets import Dataset
 from support.tiny_trainers import grpo_arguments, tiny_policy
+from support.vectors import check, is_ours, list_cases, make_config
 
 from paretopo.config import ConfigError, ParetoPOConfig, from_table
 from paretopo.controller.by_group import advantages_by_group
+from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.advantages import spread
 from paretopo.integrations.nemo_rl import ParetoAdvantageEstimator
@@ -39,6 +41,7 @@ from paretopo.integrations.verl.rollouts import RolloutRows, Rows
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
+from paretopo.vectors import load
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("correct", "brief")
@@ -76,13 +79,16 @@ def make_session(folder, config):
 
 
 def table_of(config):
+    switches = ("stage1_steps", "stage2_estimator", "gate", "group_filter", "centre", "economies")
+    right, weight = config.weights
+    brief = {"name": "brief", "high": 1.0, "weight": weight}
+    if config.floors:
+        brief |= {"low": 0.0, "failure": config.floors[0]}
+    correct = {"name": "correct", "gate": True, "threshold": config.threshold, "weight": right}
     return {
-        "paretopo": {"stage2_estimator": config.stage2_estimator},
+        "paretopo": {name: getattr(config, name) for name in switches},
         "run": {"trajectories": 0},
-        "objectives": [
-            {"name": "correct", "gate": True, "threshold": config.threshold},
-            {"name": "brief", "high": 1.0},
-        ],
+        "objectives": [correct, brief],
     }
 
 
@@ -262,28 +268,24 @@ REFUSED = {
     "more than the best": (RIGHT, (0.5, 2.0, 0.5, 0.5), "'brief' = 2.0 .* at most 1"),
     "a gate that does not apply": ((1.0, None, 0.0, 0.0), BRIEF, "'correct' = None .* the gate"),
 }
-TAUGHT = {  # rewards, threshold, and the value of each rollout, where failures get the worst brief
-    "an objective that does not apply": (
-        (RIGHT, (0.2, None, 0.4, 0.4)),
-        0.0,
-        (0.6, 0.5 + 0.5 / 3.0, 0.1, 0.1),
-    ),
-    "a value at the threshold": (
-        ((0.1, 0.3, 0.6, 0.8), (1.0, 1.0, 0.0, 0.0)),
-        0.3,
-        (0.05, 0.15, 0.3, 0.4),
-    ),
-    "a best value of 1 that rounding exceeds": (
-        (RIGHT, (1.0 + 2.0**-52, 0.6, 0.4, 0.4)),
-        0.0,
-        (1.0, 0.8, 0.2, 0.2),
-    ),
+# One group of four rollouts with two rewards, of each estimator and of the gate.
+PLAIN = {"missing measure", *(f"{name}: four" for name in ESTIMATORS)}
+TAUGHT = {
+    case["name"]: (case, step)
+    for case in [*filter(is_ours, list_cases()), *load("controller")]
+    for step in [case.get("steps", [case])[0]]
+    if case["settings"].get("floors") or case["name"] in PLAIN
+    if len(step["rewards"]) == POINTS and len(case["weights"]) == 2
 }
 CANNOT = {
     ("a script with TRL", "a gate that does not apply"): "TRL's rewards skip rollouts with None",
     ("NeMo-RL", "a text"): "a tensor has no text",
     ("NeMo-RL", "a gate that does not apply"): NO_NONE,
-    ("NeMo-RL", "an objective that does not apply"): NO_NONE,
+    ("NeMo-RL", "missing measure"): NO_NONE,
+    **{
+        (door, "gr3: four"): "a run wants the economy gr3, which these rewards have not"
+        for door in ("paretopo train", "a script with TRL", "an agent on OpenRLHF", "verl")
+    },
 }
 # Modules that make a controller or a session, and take their rewards from one of the doors.
 BEHIND = {
@@ -317,12 +319,19 @@ def test_a_broken_value_is_refused_by_name(door, rule, tmp_path, monkeypatch):
         step(*columns)
 
 
+@pytest.mark.filterwarnings("ignore:The weights of the objectives")  # not all have weights
 @pytest.mark.parametrize(("door", "rule"), pairs(TAUGHT))
-def test_a_value_counts_as_it_was_returned(door, rule, tmp_path, monkeypatch):
-    columns, threshold, values = TAUGHT[rule]
-    found = open_door(door, tmp_path, monkeypatch, threshold)(*columns)
-    expected = (np.array(values) - np.mean(values)) * POINTS / (POINTS - 1)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+def test_every_door_gives_the_advantages_of_the_vectors(door, rule, tmp_path, monkeypatch):
+    case, step = TAUGHT[rule]
+    take = DOORS[door][1](tmp_path, make_config(case), monkeypatch)
+    check(take(*zip(*step["rewards"], strict=True)), step, tolerance=1e-6)
+
+
+def test_a_best_value_of_1_that_rounding_exceeds_counts_as_1(tmp_path, monkeypatch):
+    for door in DOORS:
+        found = open_door(door, tmp_path / door, monkeypatch)(RIGHT, (1.0 + 2.0**-52, *BRIEF[1:]))
+        expected = (np.array([1.0, 0.8, 0.2, 0.2]) - 0.55) * POINTS / (POINTS - 1)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from paretopo.cli.audit import add_audit
 from paretopo.cli.compare import add_compare
 from paretopo.cli.data import add_data
 from paretopo.cli.evaluate import add_evaluate
@@ -41,6 +42,7 @@ examples:
   paretopo evaluate runs/RUN                      test the trained model on held-out questions
   paretopo report runs/RUN                        write the tables and plots of a run
   paretopo compare answers.csv                    compare models from the logs of their evaluations
+  paretopo audit completions.parquet              find faults in a trainer's advantages
   paretopo show runs/RUN                          read the model's answers, also in a browser
   paretopo study mine.toml                        compare methods, seeds and tasks
   paretopo serve-search corpus.jsonl              start a search server for training
@@ -140,6 +142,7 @@ def make_parser() -> Parser:
         add_evaluate,
         add_report,
         add_compare,
+        add_audit,
         add_show,
         add_study,
         add_serve_search,

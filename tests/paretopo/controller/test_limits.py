@@ -13,7 +13,6 @@ from support.sessions import group, score
 from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
 from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import advantages_by_group
-from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.limits import INTEGRAL, MOST, PROPORTIONAL, VIOLATION, Multipliers
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.run import plots
@@ -104,20 +103,6 @@ def test_a_step_without_a_measure_changes_nothing():
     assert all(before[name][1] != after[name][1] for name in ("updates", "integral", "values"))
 
 
-def test_advantages_are_those_of_the_lagrangian():
-    config = loads(FILE).paretopo
-    first, state = advantages_by_group(VECTORS, "aaaa", config)
-    # The first step has no multiplier: correctness minus that of the others.
-    assert first == pytest.approx([2 / 3, 2 / 3, -2 / 3, -2 / 3])
-    # A mean of 3 calls violates the limit of 2 by most of a standard deviation, more than counts.
-    [multiplier] = state["limits"]["values"]
-    assert multiplier == pytest.approx((INTEGRAL + PROPORTIONAL) * VIOLATION)
-    second, _ = advantages_by_group(VECTORS, "aaaa", config, json.loads(json.dumps(state)))
-    value = VECTORS[:, 0] + multiplier * VECTORS[:, 1] / VECTORS[:, 1].std()
-    alone = ESTIMATORS["rloo"](value[None, :, None], [1.0])[0]
-    assert second == pytest.approx(alone / (1.0 + multiplier))
-
-
 def test_groups_of_equal_correctness_teach_the_cost():
     config = loads(FILE).paretopo
     vectors = np.array([[1.0, -5.0], [1.0, -3.0]])
@@ -126,25 +111,8 @@ def test_groups_of_equal_correctness_teach_the_cost():
     assert advantages[0] < 0.0 < advantages[1]
 
 
-def test_a_limit_on_a_share_pays_for_rollouts_within_it():
-    config = loads(SHARE).paretopo
-    assert config.limits == (Limit(1, -3.0, 0.9),)
-    _, state = advantages_by_group(VECTORS, "aaaa", config)
-    # Two of four keep it: a violation of (0.9 - 0.5) / 0.3, more than counts.
-    [multiplier] = state["limits"]["values"]
-    assert multiplier == pytest.approx((INTEGRAL + PROPORTIONAL) * VIOLATION)
-    advantages, _ = advantages_by_group(VECTORS, "aaaa", config, state)
-    value = VECTORS[:, 0] + multiplier * np.array([1.0, 1.0, 0.0, 0.0]) / 0.3
-    alone = ESTIMATORS["rloo"](value[None, :, None], [1.0])[0]
-    assert advantages == pytest.approx(alone / (1.0 + multiplier))
-
-
-def test_a_share_follows_numbers_by_hand():
-    held = Multipliers([0.9], [0.3])
-    held.update([0.87], [0.5])
-    assert held.values == pytest.approx([(INTEGRAL + PROPORTIONAL) * 0.1])
-    held.update([0.96], [0.5])  # kept: the last violation counts, -0.2
-    assert held.values == pytest.approx([0.0])
+def test_a_share_becomes_a_limit_with_its_bound():
+    assert loads(SHARE).paretopo.limits == (Limit(1, -3.0, 0.9),)
 
 
 def test_costs_on_one_side_of_the_bound_are_equal_under_a_limit_on_a_share():
