@@ -519,7 +519,7 @@ class Multiplier:
 
 
 def recipe(steps: list[list], weights: list) -> list[Values]:
-    """Return `worth` on the share that each answer saves of a price, learnt from right answers."""
+    """Return `rloo` on right answers and shares of a price that they teach, gated by the worst."""
     dearest: list[Fraction] = []
     price, full, found = Fraction(0), False, []
     for batch in steps:
@@ -535,7 +535,12 @@ def recipe(steps: list[list], weights: list) -> list[Values]:
             [[right, save(cost, max(price, own))] for right, cost in group]
             for group, own in zip(batch, most, strict=True)
         ]
-        found.append(worth(shares, weights))
+        worst = [min(share for _, share in group) for group in shares]
+        gated = [
+            [[right, share if right > 0 else least] for right, share in group]
+            for group, least in zip(shares, worst, strict=True)
+        ]
+        found.append(rloo(gated, weights))
     return found
 
 

@@ -256,8 +256,11 @@ READERS = {"paretopo.cli", "paretopo.compare", "paretopo.study"} | {
         *("statistics", "summary", "viewer"),
     )
 }
-# A script of TRL ends with its report.
-SHOWS = {("paretopo.integrations.trl.script", "paretopo.run.report")}
+# A script ends with its report.
+SHOWS = {
+    (f"paretopo.integrations.{trainer}.script", "paretopo.run.report")
+    for trainer in ("trl", "openrlhf")
+}
 
 
 def test_nothing_that_trains_imports_a_reader_of_results():

@@ -284,7 +284,8 @@ CANNOT = {
     ("NeMo-RL", "missing measure"): NO_NONE,
     **{
         (door, "gr3: four"): "a run wants the economy gr3, which these rewards have not"
-        for door in ("paretopo train", "a script with TRL", "an agent on OpenRLHF", "verl")
+        for door in DOORS
+        if door.startswith(("a script", "an agent", "paretopo train", "verl"))
     },
 }
 # Modules that make a controller or a session, and take their rewards from one of the doors.

@@ -1,4 +1,4 @@
-"""The report of an audit: lines of Markdown, plain values, and a page."""
+"""The report of an audit: Markdown, plain values, and a page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from paretopo.audit.faults import Fault
 from paretopo.audit.match import Match
 from paretopo.audit.read import Dump
+from paretopo.run.document import Heading, Part, Report, Table, escape_markdown
 from paretopo.run.files import to_json, write_text
-from paretopo.run.tables import escape_markdown, markdown_table
 from paretopo.run.viewer.document import render_document
 
 _HEADER = ("reward", "weight", "mean", "deviation in groups", "groups with differences")
@@ -74,16 +74,17 @@ def tabulate(dump: Dump, match: Match | None) -> list[list[str]]:
     return table
 
 
-def describe(dump: Dump, match: Match | None, faults: list[Fault]) -> list[str]:
-    """Return the report as lines of Markdown."""
-    lines = ["# Audit", "", *map(escape_markdown, summarise(dump, match)), ""]
-    lines += [*markdown_table(_HEADER, tabulate(dump, match)), ""]
-    lines += ["## Faults", ""] if faults else ["No known fault shows.", ""]
+def describe(dump: Dump, match: Match | None, faults: list[Fault]) -> Report:
+    """Return the report of a dump."""
+    text = "\n".join(map(escape_markdown, summarise(dump, match)))
+    parts: list[Part] = [text, Table(_HEADER, tabulate(dump, match))]
+    parts.append(Heading("Faults") if faults else "No known fault shows.")
+    lines = []
     for one in faults:
         group = f" (group {one.group})" if one.group else ""
-        text = f"**{one.name}**{group}: {one.shows} {one.effect} Groups: {one.groups:,}."
-        lines.append(f"- {escape_markdown(text)}")
-    return lines
+        shown = f"**{one.name}**{group}: {one.shows} {one.effect} Groups: {one.groups:,}."
+        lines.append(f"- {escape_markdown(shown)}")
+    return Report("Audit", [*parts, "\n".join(lines)])
 
 
 def to_plain(dump: Dump, match: Match | None, faults: list[Fault]) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def write_files(dump: Dump, match: Match | None, faults: list[Fault], out: Path)
         The path of the page.
     """
     out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "audit.md", "\n".join(describe(dump, match, faults)) + "\n")
+    write_text(out / "audit.md", describe(dump, match, faults).write())
     plain = json.dumps(to_plain(dump, match, faults), indent=1, ensure_ascii=False)
     write_text(out / "audit.json", plain + "\n")
     content = {

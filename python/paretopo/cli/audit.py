@@ -109,5 +109,5 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     if arguments.json:
         print(json.dumps(to_plain(dump, match, faults), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(describe(dump, match, faults)))
+        print(describe(dump, match, faults).write(aligned=True), end="")
     return 0
