@@ -82,7 +82,8 @@ nitpick_ignore_regex = [
     (
         "py:.*",
         r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|NDArray|Axes|TypeAliasForwardRef"
-        rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|[\w.]*T|Senses|Centre|S\w+Method|[\w.]*Replacement",
+        rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|[\w.]*T|Senses|Centre"
+        r"|Rng|Dominance|Duplicates|[\w.]*Users|S\w+Method|[\w.]*Replacement",
     ),
     (
         "py:class",

@@ -21,7 +21,8 @@ from paretopo.data.schema import DataError
 TOLERANCE = 2.5e-3  # of an advantage, and of the median one: bfloat16 rounds by 2e-3
 _FOLLOWS = 0.75  # of the groups must agree
 _ROUNDS = 500  # of a fit, at most
-_ALIKE = 1e-6  # errors below it are rounding
+_ALIKE = 1e-6  # errors below it are rounding in float32
+_EXACT = 1e-10  # in float64
 
 
 class Layout(NamedTuple):
@@ -261,7 +262,8 @@ def find_match(dump: Dump, weights: Sequence[float] | None = None) -> Match | No
 
     Args:
         dump: The rollouts.
-        weights: One for each reward, tried besides equal and fitted ones.
+        weights: One for each reward, instead of equal ones. If an estimator follows the dump with
+            them, no fitted weights are reported.
 
     Raises:
         DataError: There is not one weight for each reward.
@@ -272,16 +274,22 @@ def find_match(dump: Dump, weights: Sequence[float] | None = None) -> Match | No
             f"--weights must have a number for each reward, {', '.join(dump.names)}, got "
             f"{len(weights)}"
         )
-    equal = np.full(count, 1.0 / count)
-    tried = [equal, *([] if weights is None else [np.array(weights, np.float64)])]
+    tried = [np.full(count, 1.0 / count) if weights is None else np.array(weights, np.float64)]
     if dump.advantages is None or not np.isfinite(dump.advantages).any():
         return None
-    best = _search(dump, Layout(dump.groups, dump.batches), tried)
+    layout = Layout(dump.groups, dump.batches)
+    best = _search(dump, layout, tried, weights)
+    silent = np.bincount(dump.groups, dump.advantages != 0.0) == 0
+    if silent.any() and not silent.all():
+        # A filter may have taken these groups out before the batch was whitened.
+        apart = np.where(silent[dump.groups], dump.batches.max() + 1, dump.batches)
+        other = _search(dump, Layout(dump.groups, apart), tried, weights)
+        best = min(best, other, key=lambda one: (-one.share, one.fitted, max(one.error, _ALIKE)))
     if best.follows:
         return best
     blocks = _find_blocks(dump.groups)
     if blocks is not None:
-        other = _search(dump, Layout(blocks, dump.batches), tried)
+        other = _search(dump, Layout(blocks, dump.batches), tried, weights)
         if other.follows:
             return replace(_judge(dump, other), blocks=True)
     return best
@@ -303,15 +311,19 @@ def _find_blocks(groups: Ints) -> Ints | None:
     return None if same else blocks
 
 
-def _search(dump: Dump, at: Layout, tried: list[Floats]) -> Match:
+def _search(dump: Dump, at: Layout, tried: list[Floats], weights: Sequence[float] | None) -> Match:
     found = list(_list_candidates(dump, at, tried))
+    exact = [one for one in found if weights is not None and one.weights == tuple(weights)]
+    if any(one.follows for one in exact):
+        found = exact
+    alike = _ALIKE if min(one.error for one in found) > _EXACT else _EXACT
     # Equal weights first, then weights of two digits: other estimators fit as well with odd ones.
-    order = sorted(found, key=lambda one: (-one.share, max(one.error, _ALIKE), _oddness(one)))
+    order = sorted(found, key=lambda one: (-one.share, max(one.error, alike), _oddness(one)))
     least = order[0]
     near = [
         one
         for one in order
-        if one.share == least.share and one.error <= max(3.0 * least.error, _ALIKE)
+        if one.share == least.share and one.error <= max(3.0 * least.error, alike)
     ]
     best = min(near, key=_oddness)
     others = dict.fromkeys(one.name for one in near if one.name != best.name)

@@ -13,6 +13,7 @@ from paretopo.audit.faults import find_faults
 from paretopo.audit.match import find_match
 from paretopo.audit.read import read_dump
 from paretopo.cli import main
+from paretopo.controller.estimators import ESTIMATORS
 from paretopo.data.schema import DataError
 
 GROUPS, POINTS = 24, 8
@@ -56,6 +57,15 @@ def test_advantages_of_the_vectors_are_recognised(case, tmp_path):
         assert (fitted.name, fitted.settings) == (match.name, match.settings)
         shares = np.array(fitted.weights) / sum(fitted.weights)
         np.testing.assert_allclose(shares, case["weights"], atol=1e-6)
+
+
+def test_a_group_that_a_filter_dropped_takes_no_part_in_the_whitening(tmp_path):
+    rewards = make_rewards()
+    kept = np.delete(rewards, 5, axis=0)
+    advantages = np.insert(ESTIMATORS["gdpo"](kept, WEIGHTS), 5, 0.0, axis=0)
+    match = find_match(read_dump([plant(tmp_path, rewards, advantages)]), WEIGHTS)
+    assert (match.name, match.weights, match.fitted) == ("gdpo", tuple(WEIGHTS), False)
+    assert match.agrees.sum() == GROUPS - 1
 
 
 def test_unknown_advantages_follow_nothing(tmp_path):
@@ -214,6 +224,13 @@ def plant_first_as_baseline(folder):
     return plant(folder, rewards, total - total[:, :1])
 
 
+def plant_another_baseline_in_a_group(folder):
+    total = make_rewards() @ WEIGHTS
+    advantages = total - total.mean(axis=1, keepdims=True)
+    advantages[5] = total[5] - total[5, 0]
+    return plant(folder, make_rewards(), advantages)
+
+
 def plant_blocks(folder):
     rewards, order = make_rewards(), np.arange(GROUPS * POINTS).reshape(GROUPS, -1).T.ravel()
     advantages = np.empty(GROUPS * POINTS)
@@ -248,6 +265,7 @@ PLANTED = {
         ("depends on the order of the rows", "q0"),
     ),
     plant_first_as_baseline: (("only the first rollout is the baseline", "q0"),),
+    plant_another_baseline_in_a_group: (("other advantages", "q5"),),
     plant_blocks: (("consecutive rows as groups", "q0"),),
 }
 
