@@ -2,7 +2,7 @@
 var Scorer = {
   score: (result) => {
     const [, title, , , score] = result;
-    return /\.(compat|reference)\./.test(title) ? score - 30 : score;
+    return /\.(compat|definitions)\./.test(title) ? score - 30 : score;
   },
   objNameMatch: 11,
   objPartialMatch: 6,

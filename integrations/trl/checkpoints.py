@@ -68,6 +68,10 @@ class Checkpoints:
         state: dict[str, Any] = json.loads((self.path(step) / _STATE).read_text(encoding="utf-8"))
         return state
 
+    def has_unfinished(self) -> bool:
+        """Return whether a folder is not complete: of a killed run, or of TRL."""
+        return not all(self._find_all().values())
+
     def remove_unfinished(self) -> None:
         """Remove the folders that a killed run was writing or removing."""
         for step, whole in self._find_all().items():

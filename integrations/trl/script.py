@@ -182,7 +182,7 @@ class ScriptSession:
                 no state of a session.
         """
         trainer, folder = self._trainer, self.run.path
-        self._resumed = _find_checkpoint(folder, resume)
+        self._resumed = _find_checkpoint(self.run, resume)
         if self._resumed is not None and trainer.is_world_process_zero():
             step, checkpoint = self._resumed
             say([Note(f"Training resumes after step {step}, from {checkpoint}", warns=False)])
@@ -446,12 +446,17 @@ def _updates_per_generation(args: Any) -> int:
     return updates
 
 
-def _find_checkpoint(folder: Path, resume: str | bool | None) -> tuple[int, Path] | None:
+def _find_checkpoint(run: RunFolder, resume: str | bool | None) -> tuple[int, Path] | None:
     """Return step and folder of the checkpoint to resume from."""
     if not resume:
         return None
     if resume is True:
-        checkpoints = Checkpoints(folder, kept=None)
+        checkpoints = Checkpoints(run.path, kept=None)
+        if not run.has_records and checkpoints.has_unfinished():
+            raise ConfigError(
+                f"resume_from_checkpoint: the checkpoints in {run.path} are not a ScriptSession's. "
+                "If TRL wrote them, load one as the model, and give another output_dir"
+            )
         checkpoints.remove_unfinished()
         latest = checkpoints.latest()
         return None if latest is None else (latest, checkpoints.path(latest))
@@ -460,6 +465,7 @@ def _find_checkpoint(folder: Path, resume: str | bool | None) -> tuple[int, Path
     if not step.isdecimal() or int(step) not in Checkpoints(path.parent, kept=None).steps():
         raise ConfigError(
             f"resume_from_checkpoint: {path} is not a complete checkpoint of a ScriptSession; "
-            f"{path.parent} has those of steps {Checkpoints(path.parent, kept=None).steps()}"
+            f"{path.parent} has those of steps {Checkpoints(path.parent, kept=None).steps()}. "
+            "If TRL wrote it, load it as the model, and give another output_dir"
         )
     return int(step), path

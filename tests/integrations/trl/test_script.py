@@ -475,6 +475,9 @@ def test_only_the_same_run_is_resumed(tmp_path):
         ConfigError, match=r"checkpoint-7 is not a complete checkpoint .* steps \[\]"
     ):
         make_trainer(tmp_path).train(resume_from_checkpoint=str(foreign))
+    with pytest.raises(ConfigError, match=r"checkpoints in .* are not a ScriptSession's"):
+        make_trainer(foreign.parent).train(resume_from_checkpoint=True)
+    assert foreign.is_dir()  # TRL's own are never removed
 
 
 # ---- refused settings ------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from paretopo.integrations.trl import ParetoAdvantages, ParetoGRPOTrainer
 from paretopo.integrations.trl.trainer import UnexpectedTRL
 
 POINTS = 4
-CONFIG = ParetoPOConfig(stage1_steps=1)
+CONFIG = ParetoPOConfig(stage1_steps=1, stage2_estimator="gd2po")  # of any unit
 PROMPTS = ["a", "b", "c"]
 
 

@@ -357,7 +357,10 @@ def test_axes_name_the_direction(tmp_path):
 
 
 def test_a_correct_of_another_range_is_no_percentage(tmp_path):
-    table = '[[objectives]]\nname = "correct"\nlow = 0.0\nhigh = 10.0\n'
+    table = (
+        '[paretopo]\nstage2_estimator = "gd2po"\n'
+        '[[objectives]]\nname = "correct"\nlow = 0.0\nhigh = 10.0\n'
+    )
     run = RunFolder.create(tmp_path, loads(table))
     run.append_evaluation({"step": 0, "measured": {"correct": 7.5}})
     assert "| correct | more |  | 7.5 |\n" in write_report([run]).read_text()
