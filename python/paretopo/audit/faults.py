@@ -55,7 +55,7 @@ def find_faults(dump: Dump, match: Match | None) -> list[Fault]:
 
 def _find_strangers(dump: Dump, match: Match, named: set[str]) -> Iterator[Fault]:
     """Find a group that does not follow the estimator, if no fault names such a group."""
-    groups = np.flatnonzero(match.informative & ~match.agrees) if match.follows else []
+    groups = np.flatnonzero(match.informative & ~match.agrees & match.follows)
     if len(groups) and not named & {dump.labels[one] for one in groups}:
         rows = np.flatnonzero(dump.groups == groups[0])
         row = rows[np.nanargmax(np.abs(match.expected[rows] - _advantages(dump)[rows]))]
