@@ -11,19 +11,23 @@ import argparse
 import itertools
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import paretopo_core
 from paretopo.compare.analysis import guess_reference
 from paretopo.compare.bootstrap import pull_together, volume_interval
+
+Floats = NDArray[np.float64]
 
 SENSES = np.array([1.0, -1.0, -1.0])
 REPLICATES = 400
 SHARED = 20  # runs with the same draws
 
 
-def place_models(kind, models):
+def place_models(kind: str, models: int) -> Floats:
     """Return the true means (models, 3) of accuracy, tokens and seconds."""
     rise = np.linspace(0.0, 1.0, models)
     accuracy, tokens, seconds = {
@@ -34,7 +38,7 @@ def place_models(kind, models):
     return np.stack([accuracy, tokens, seconds], axis=-1)
 
 
-def draw_answers(rng, truth, questions):
+def draw_answers(rng: np.random.Generator, truth: Floats, questions: int) -> Floats:
     """Return (questions, models, 3) values of answers."""
     shape = questions, len(truth)
     limits = [NormalDist().inv_cdf(right) * math.sqrt(2) for right in truth[:, 0]]
@@ -45,7 +49,9 @@ def draw_answers(rng, truth, questions):
     return np.stack([right, tokens, truth[:, 2] * np.exp(late - 0.09)], axis=-1)
 
 
-def simulate(kind, models, questions, objectives, runs):
+def simulate(
+    kind: str, models: int, questions: int, objectives: int, runs: int
+) -> list[tuple[float, float]]:
     """Return for both references the coverage, and the mean width relative to the basic one."""
     rng = np.random.default_rng([models, questions, objectives, len(kind)])
     truth, senses = place_models(kind, models), SENSES[:objectives]
@@ -60,9 +66,9 @@ def simulate(kind, models, questions, objectives, runs):
         drawn = (weights @ values.reshape(questions, -1)).reshape(-1, models, objectives)
         pulled = pull_together(means, drawn, questions)
         errors = values.std(axis=0, ddof=1) / math.sqrt(questions)
-        for number, corner in enumerate((fixed, guess_reference(means, errors, senses))):
+        for number, corner in enumerate((fixed, guess_reference(means, errors, senses.tolist()))):
 
-            def volume(points, corner=corner):
+            def volume(points: Floats, corner: Any = corner) -> Any:
                 return paretopo_core.hypervolume(points, corner, maximise=list(senses > 0))
 
             volumes = volume(drawn)
@@ -73,9 +79,9 @@ def simulate(kind, models, questions, objectives, runs):
     return [(float(held) / runs, float(wide / basic)) for held, wide, basic in found]
 
 
-def main():
+def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--models", type=int, nargs="+", default=[2, 5, 10, 20, 50])
     parser.add_argument("--questions", type=int, nargs="+", default=[20, 50, 200, 500])

@@ -107,7 +107,8 @@ def find_usual(tree: Tree, points: int) -> Floats:
     kept = [_expect(points - 1, one, lambda m: m / (m + 1)) for one in reach]
     off = tree.reached * np.array(kept) * (tree.rewards - means)
     ahead = off[:, ::-1].cumsum(axis=1)[:, ::-1]
-    return np.einsum("p,pt,pta->ta", tree.chances, ahead, tree.scores)
+    mean: Floats = np.einsum("p,pt,pta->ta", tree.chances, ahead, tree.scores)
+    return mean
 
 
 def find_rloo(tree: Tree, points: int) -> tuple[Floats, float]:
