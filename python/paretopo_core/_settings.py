@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -12,7 +13,26 @@ _ValueT = TypeVar("_ValueT")
 _lock = threading.Lock()
 
 
-class Setting(Generic[_ValueT]):
+class Undoable(ABC):
+    """The result of a call that lasts until ``undo``, or until the end of a ``with`` statement."""
+
+    @abstractmethod
+    def undo(self) -> None:
+        """End the effect of the call; a second time do nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.undo()
+
+
+class Setting(Undoable, Generic[_ValueT]):
     """A value for all threads of this process, until ``undo`` or the end of a ``with`` statement.
 
     Each call is one user. The last one that has not ended decides, in whatever order they end; the
@@ -35,17 +55,6 @@ class Setting(Generic[_ValueT]):
     def undo(self) -> None:
         """End this use of the setting; a second time do nothing."""
         self._users.remove(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.undo()
 
     def __repr__(self) -> str:
         return f"<{self._users.name}: {self.value!r} for all threads of this process>"

@@ -818,6 +818,8 @@ def _niche(
     span = values[:leading].max(axis=0)
     with np.errstate(all="ignore"):
         try:
+            if len(np.unique(values[extremes], axis=0)) < len(worst):
+                raise np.linalg.LinAlgError  # which the rounding of a solution can hide
             plane = np.linalg.solve(values[extremes], np.ones(len(worst)))
             is_plane = bool((abs(values[extremes] @ plane - 1) <= 1e-5).all())
             if is_plane and (1 / plane > 1e-6 * worst).all():

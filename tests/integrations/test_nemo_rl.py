@@ -63,7 +63,7 @@ def test_missing_column_is_named():
 
 
 def test_nemo_rl_uses_the_estimator(monkeypatch):
-    grpo = pytest.importorskip("nemo_rl.algorithms.grpo", reason="PyPI has only a placeholder")
+    grpo = pytest.importorskip("nemo_rl.algorithms.grpo", reason="needs NeMo-RL of its repository")
     from nemo_rl.distributed.batched_data_dict import BatchedDataDict
     from nemo_rl.environments.nemo_gym import build_reward_component_columns
 

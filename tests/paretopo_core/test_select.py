@@ -146,6 +146,18 @@ def test_niches_at_any_scale(factor):
     assert len(pp.select(wide, k=20, method="reference_directions", **keywords)) == 20
 
 
+def test_equal_extremes_have_no_plane():
+    """Rounding can hide from a solver that the rows of two axes are equal."""
+    points = [[2.0, -69.0, 1.0, 0.0], [0.0, 29.5, 0.0, -1.0], [0.0, 0.0, 1.0, 1.0]]
+    points.append([91.0, 0.0, -87.0, -1.0])
+    for rng in range(10):
+        keywords = more("reference_directions", 4) | {"maximise": False, "rng": rng}
+        np.testing.assert_array_equal(
+            pp.select(points, k=1, method="reference_directions", **keywords),
+            definitions.select(np.array(points), k=1, method="reference_directions", **keywords),
+        )
+
+
 class TestErrors:
     def test_values_without_a_place(self):
         points = np.ones((2, 4, 3))

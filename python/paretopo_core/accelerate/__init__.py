@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
+
+from paretopo_core._settings import Undoable
 
 # The versions whose own tests pass with it, with compared results: scripts/test_hosts.sh.
 VERSIONS = {
@@ -54,7 +55,7 @@ _in_effect: dict[str, tuple[list[Replacement], set[Acceleration]]] = {}  # and t
 _lock = threading.Lock()
 
 
-class Acceleration:
+class Acceleration(Undoable):
     """The replacements of :func:`~paretopo_core.accelerate` in a host; ``undo`` reverts them.
 
     Each call of ``accelerate`` is one user. The host's own code returns when the last of them,
@@ -99,17 +100,6 @@ class Acceleration:
 
     def _is_user(self) -> bool:
         return self.host in _in_effect and self in _in_effect[self.host][1]
-
-    def __enter__(self) -> Acceleration:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.undo()
 
     def __repr__(self) -> str:
         state = "on" if self._is_user() else "undone"
