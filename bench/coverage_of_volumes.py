@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
-from paretopo.compare.analysis import guess_reference
-from paretopo.compare.bootstrap import pull_together, volume_interval
+from paretopo_lab.compare.analysis import guess_reference
+from paretopo_lab.statistics.bootstrap import pull_together, volume_interval
 
 Floats = NDArray[np.float64]
 

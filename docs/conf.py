@@ -87,7 +87,7 @@ nitpick_ignore_regex = [
     ),
     (
         "py:class",
-        r"paretopo\.(config\.notes|controller\.gain|integrations|preference|rewards|run)\..*",
+        r"paretopo\.(config\.notes|controller\.gain|integrations|preference|records|rewards)\..*",
     ),
 ]
 

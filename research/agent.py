@@ -32,7 +32,7 @@ from paretopo.rewards.economy import (
 )
 from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
 from paretopo.rewards.scoring import make_economy, make_targets
-from paretopo.study.plan import with_economy
+from paretopo_lab.study.plan import with_economy
 from research.tables import TabularTask, Unit
 
 QUESTIONS = 4  # of each kind, per step

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretopo.run.document import Heading, Marked, Part, Table
-from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare
-from paretopo.study.report import name_too_few_seeds
+from paretopo_lab.document.report import Heading, Marked, Part, Table
+from paretopo_lab.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare
+from paretopo_lab.study.report import name_too_few_seeds
 
 PAPER, ACCURACY, FIXED = "paper", "accuracy_only", "grpo"
 ACCURACY_MARGIN = 0.005  # half a point

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from paretopo.config import RunConfig, from_table
 from paretopo.preference import Preference, Preferences
-from paretopo.study.fronts import preference_grid, score_front
-from paretopo.study.plan import with_economy
+from paretopo_lab.study.fronts import preference_grid, score_front
+from paretopo_lab.study.plan import with_economy
 from research.agent import QUESTIONS, Adam, TabularRewards, TabularRun, make_controller
 from research.diversity import measure_diversity
 from research.tables import TabularTask

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretopo.config import from_table
-from paretopo.study.cells import SAVING
-from paretopo.study.plan import StudySection, with_economy
+from paretopo_lab.study.cells import SAVING
+from paretopo_lab.study.plan import StudySection, with_economy
 from research.agent import train_tabular
 from research.fronts import DIVERSITY, train_tabular_front
 from research.tables import GROUP, TabularTask
@@ -20,7 +20,7 @@ from research.tasks import TASKS
 
 @dataclass(frozen=True)
 class StudiedTable:
-    """A tabular task that ``paretopo.study.plan`` takes for a table."""
+    """A tabular task that ``paretopo_lab.study.plan`` takes for a table."""
 
     task: TabularTask
 

@@ -20,7 +20,7 @@ from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.gate import apply_gate, keep_least_economy
 from paretopo.rewards.economy import saving
 from paretopo.rewards.learnt_costs import SuccessPrice
-from paretopo.run.statistics import sign_flips
+from paretopo_lab.statistics.intervals import sign_flips
 from research.agent import QUESTIONS, Adam
 from research.tables import Measure, TabularTask
 from research.tasks import TASKS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paretopo.study.analysis import Results
+from paretopo_lab.study.analysis import Results
 
 
 def choose_settings(results: Results, measure: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ EXEMPT = (
     "examples/word_problems/warmup.py",
     "research/choice/",
     "research/parts/",
-    "python/paretopo/evaluation/prompting.py",
+    "python/paretopo_lab/evaluate/prompting.py",
     "python/paretopo/tasks/calculator.py",
     "python/paretopo/tools/calculator.py",
     "docs/study/",

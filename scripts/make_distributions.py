@@ -32,7 +32,15 @@ _CORE_SUMMARY = (
 # Source distributions exclude these in addition to the list in pyproject.toml. The core's includes
 # its tests, for everyone who builds it for another system.
 _CORE_TESTS = ["tests/paretopo_core/", "tests/support/", "tests/conftest.py"]
-_NOT_CORE = ["python/paretopo/", "integrations/", "examples/", "docs/", "tests/", "bench/"]
+_NOT_CORE = [
+    "python/paretopo/",
+    "python/paretopo_lab/",
+    "integrations/",
+    "examples/",
+    "docs/",
+    "tests/",
+    "bench/",
+]
 _NOT_TRAINING = ["python/paretopo_core/", "csrc/", "cmake/", "fuzz/", "CMakeLists.txt", "bench/"]
 
 

@@ -18,7 +18,7 @@ import time
 from paretopo import config as configs
 from paretopo.integrations.trl import task_trainer as trainers
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.session import Session
 
 PARTS = {  # method of the trainer: part of a step

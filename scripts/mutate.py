@@ -38,7 +38,7 @@ class Mutant(NamedTuple):
 
 CONTROLLER = "python/paretopo/controller"
 REWARDS = "python/paretopo/rewards"
-RUN = "python/paretopo/run"
+RECORDS = "python/paretopo/records"
 MUTANTS = (
     # ---- Python: the training half -------------------------------------------------------------
     Mutant(
@@ -157,17 +157,18 @@ MUTANTS = (
     ),
     Mutant(
         "resumed run keeps a step too many",
-        f"{RUN}/folder.py",
+        f"{RECORDS}/folder.py",
         'lambda row: row["step"] <= step)',
         'lambda row: row["step"] <= step + 1)',
-        "tests/paretopo/run/test_records.py tests/paretopo/run tests/paretopo/test_session.py",
+        "tests/paretopo/records/test_records.py tests/paretopo/records "
+        "tests/paretopo/test_session.py",
     ),
     Mutant(
         "Holm's correction stops at the first",
-        "python/paretopo/run/statistics.py",
+        "python/paretopo_lab/statistics/intervals.py",
         "(len(p_values) - place) * p_values[at]",
         "len(p_values) * p_values[at]",
-        "tests/paretopo/run/test_statistics.py tests/paretopo/run",
+        "tests/paretopo_lab/statistics/test_intervals.py tests/paretopo_lab",
     ),
     # ---- Python: the trainers ------------------------------------------------------------------
     Mutant(

@@ -1,4 +1,4 @@
-"""Every example in a docstring runs, in both packages."""
+"""Every example in a docstring runs, in all packages."""
 
 import doctest
 import importlib
@@ -8,6 +8,7 @@ import pytest
 
 import paretopo
 import paretopo_core
+import paretopo_lab
 
 IN_SANDBOX = {
     "paretopo.protocols.torl",
@@ -32,10 +33,14 @@ def examples(package):
         yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize("name", [*examples(paretopo_core), *examples(paretopo)])
+@pytest.mark.parametrize(
+    "name", [*examples(paretopo_core), *examples(paretopo), *examples(paretopo_lab)]
+)
 def test_examples_run(name):
     if name.startswith("paretopo_core._torch"):
         pytest.importorskip("torch")
+    if name == "paretopo_lab.evaluate.vllm_engine":
+        pytest.importorskip("vllm")
     if name.startswith("paretopo_core.accelerate."):
         pytest.importorskip(name.rpartition(".")[2])
     assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -1,6 +1,8 @@
 """The house: imports point down, and an integration hooks where the session decides."""
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "paretopo_core": ROOT / "python" / "paretopo_core",
     "paretopo": ROOT / "python" / "paretopo",
+    "paretopo_lab": ROOT / "python" / "paretopo_lab",
     "paretopo.integrations": ROOT / "integrations",
 }
 MODULES = {
@@ -75,7 +78,7 @@ def imported_files(name):
 
 
 def room(name):
-    """The folder that a module is in: ``paretopo.run``, ``paretopo.integrations.trl``."""
+    """The folder that a module is in: ``paretopo.records``, ``paretopo.integrations.trl``."""
     parts = name.split(".")
     if parts[0] == "paretopo_core":
         return "paretopo_core"
@@ -182,50 +185,66 @@ def test_the_machinery_knows_no_operation_by_name():
 ARROWS = {
     "paretopo": "paretopo_core",
     "__main__": "cli",
-    "audit": "compare controller data run",
     "cli": (
-        "audit compare config data evaluation integrations.evaluation integrations.huggingface "
-        "integrations.openrlhf integrations.trl integrations.verl preference progress rollout run "
-        "study tasks tools paretopo_core"
+        "config integrations.huggingface integrations.openrlhf integrations.trl "
+        "integrations.verl interrupt paretopo_core paretopo_lab.audit paretopo_lab.compare "
+        "paretopo_lab.document paretopo_lab.evaluate paretopo_lab.prepare paretopo_lab.read "
+        "paretopo_lab.training paretopo_lab.show paretopo_lab.study preference progress records "
+        "rollout tasks tools"
     ),
-    "compare": "config data parsing run paretopo_core",
-    "controller": "config rollout paretopo_core",
-    "data": "parsing protocols rewards rollout",
-    "evaluation": (
-        "config data preference progress protocols rewards rollout run tasks tools paretopo_core"
-    ),
+    "controller": "config paretopo_core rollout",
     "integrations.advantages": "config",
-    "integrations.evaluation": (
-        "data evaluation integrations.huggingface integrations.vllm run tools"
-    ),
     "integrations.agents": "config protocols rewards tasks tools",
     "integrations.huggingface": (
-        "config evaluation integrations.agents preference progress protocols rollout run tasks"
-    ),
-    "integrations.rehearsals": "config",
-    "integrations.openrlhf": (
-        "config controller data integrations.agents integrations.huggingface "
-        "integrations.rehearsals progress rewards rollout run session tasks"
-    ),
-    "integrations.trl": (
-        "config controller integrations.huggingface preference progress protocols rewards rollout "
-        "run session tasks tools"
+        "config integrations.agents preference progress protocols records tasks"
     ),
     "integrations.nemo_rl": "config controller integrations.advantages",
-    "integrations.skyrl": "config controller integrations.advantages",
-    "integrations.verl": (
-        "config controller integrations.advantages integrations.agents integrations.huggingface "
-        "integrations.rehearsals preference rewards rollout run session tasks"
+    "integrations.openrlhf": (
+        "config controller integrations.agents integrations.huggingface "
+        "integrations.rehearsals interrupt progress records rewards rollout session tasks"
     ),
-    "integrations.vllm": "config evaluation integrations.huggingface",
+    "integrations.rehearsals": "config",
+    "integrations.skyrl": "config controller integrations.advantages",
+    "integrations.trl": (
+        "config controller integrations.huggingface interrupt preference progress protocols "
+        "records rewards rollout session tasks tools"
+    ),
+    "integrations.verl": (
+        "config controller integrations.advantages integrations.agents "
+        "integrations.huggingface integrations.rehearsals interrupt preference records "
+        "rewards rollout session tasks"
+    ),
     "preference": "config",
     "protocols": "tools",
+    "records": "config parsing rollout",
     "rewards": "config controller rollout tools",
-    "run": "config rollout paretopo_core",
-    "session": "config controller preference rewards rollout run paretopo_core",
-    "study": "config preference run paretopo_core",
-    "tasks": "config controller data preference protocols rewards rollout tools",
+    "session": "config controller paretopo_core preference records rewards rollout",
+    "tasks": "config controller preference protocols records rewards rollout tools",
     "tools": "parsing progress",
+    "paretopo_lab.audit": (
+        "controller paretopo_lab.compare paretopo_lab.document paretopo_lab.read records"
+    ),
+    "paretopo_lab.compare": (
+        "config paretopo_core paretopo_lab.document paretopo_lab.read paretopo_lab.statistics "
+        "records"
+    ),
+    "paretopo_lab.document": "paretopo_lab.read records",
+    "paretopo_lab.evaluate": (
+        "config integrations.huggingface interrupt paretopo_core paretopo_lab.document "
+        "paretopo_lab.statistics preference progress protocols records rewards rollout tasks "
+        "tools"
+    ),
+    "paretopo_lab.prepare": "paretopo_lab.read protocols records rewards rollout",
+    "paretopo_lab.read": "paretopo_core parsing records",
+    "paretopo_lab.training": (
+        "config paretopo_lab.document paretopo_lab.read paretopo_lab.show "
+        "paretopo_lab.statistics records"
+    ),
+    "paretopo_lab.show": "paretopo_lab.document records rollout",
+    "paretopo_lab.statistics": "paretopo_core paretopo_lab.document paretopo_lab.read records",
+    "paretopo_lab.study": (
+        "config paretopo_core paretopo_lab.document paretopo_lab.statistics preference records"
+    ),
 }
 
 
@@ -248,35 +267,20 @@ def test_the_session_knows_no_framework():
     assert not [name for name in reached if "integrations" in name or name == "paretopo.cli"]
 
 
-# The readers of results: rooms, and the half of paretopo.run that writes no records.
-READERS = {"paretopo.cli", "paretopo.compare", "paretopo.study"} | {
-    f"paretopo.run.{name}"
-    for name in (
-        *("document", "history", "plots", "preferences", "questions", "report"),
-        *("statistics", "summary", "viewer"),
-    )
-}
-# A script ends with its report.
-SHOWS = {
-    (f"paretopo.integrations.{trainer}.script", "paretopo.run.report")
-    for trainer in ("trl", "openrlhf")
-}
-
-
 def test_nothing_that_trains_imports_a_reader_of_results():
-    rooms = "session controller rewards tasks tools protocols"
-    rooms += " integrations.trl integrations.openrlhf integrations.verl"
-    training = [name for name in MODULES if room(name).removeprefix("paretopo.") in rooms.split()]
-    left = set(training)
-    reached = set(training)
-    while left:
-        name = left.pop()
-        found = {one for one in imported(name) if (name, one) not in SHOWS}
-        left |= found - reached
-        reached |= found
-    assert len(training) > 60
-    shown = {name for name in reached if name in READERS or name.rpartition(".")[0] in READERS}
-    assert shown == set()
+    training = [name for name in MODULES if name.split(".")[0] == "paretopo"]
+    found = {(room(name), room(target)) for name in training for target in imported(name)}
+    to_readers = {pair for pair in found if pair[1].startswith(("paretopo.cli", "paretopo_lab"))}
+    assert len(training) > 150
+    assert {name for name, _ in to_readers} == {"paretopo.cli", "paretopo.__main__"}
+
+
+def test_the_command_line_loads_readers_of_results_only_in_functions():
+    command = "import sys, paretopo.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert loaded >= {"paretopo", "argparse"}
+    assert "paretopo_lab" not in loaded
 
 
 @pytest.mark.parametrize("name", INTEGRATIONS)

@@ -13,8 +13,8 @@ import pytest
 from support import published_files
 
 from paretopo.config import load as load_config
-from paretopo.study import plan
 from paretopo.tools.calculator import evaluate
+from paretopo_lab.study import plan
 
 FOLDER = Path(__file__).parents[1] / "examples" / "word_problems"
 

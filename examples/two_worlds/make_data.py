@@ -12,9 +12,9 @@ import argparse
 import json
 from pathlib import Path
 
-from paretopo.data.schema import Example, write_rows
 from paretopo.protocols.search_r1 import search_r1_prompt
 from paretopo.protocols.torl import torl_prompt
+from paretopo.records.schema import Example, write_rows
 
 HERE = Path(__file__).parent
 HELD_OUT = 24  # questions of each

@@ -14,7 +14,7 @@ from paretopo.integrations.agents.of_tasks import make_agent
 from paretopo.integrations.huggingface.loading import load_model, load_tokenizer
 from paretopo.integrations.huggingface.prompts import prompt_tokens
 from paretopo.integrations.huggingface.threads import use_threads
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.task import Question, Task
 

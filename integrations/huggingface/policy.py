@@ -26,7 +26,7 @@ from paretopo.integrations.huggingface.loading import (
 )
 from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.preference import preferences_of
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import load_demonstrate, takes_preference
 from paretopo.tasks.task import Task
 

@@ -17,7 +17,7 @@ from paretopo.config import ConfigError, WarmupConfig
 from paretopo.integrations.huggingface.loading import computing_in
 from paretopo.integrations.huggingface.prompts import prompt_text, prompt_tokens
 from paretopo.progress import make_bar
-from paretopo.run.files import write_file
+from paretopo.records.files import write_file
 from paretopo.tasks.task import Message, Prompt, Task, TextTrace, Trace
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss

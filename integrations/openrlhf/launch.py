@@ -20,8 +20,8 @@ from paretopo.integrations.openrlhf.options import refuse_options
 from paretopo.integrations.openrlhf.rehearsal.checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
 from paretopo.progress import make_bar
+from paretopo.records.folder import RunFolder
 from paretopo.rewards.own import load_own_rewards
-from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 _BAR_SECONDS = 2.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 _PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
 

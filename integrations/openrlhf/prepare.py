@@ -10,12 +10,12 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, SMALL, ConfigError, ModelConfig, OpenRLHFConfig, RunConfig
 from paretopo.config.python_files import load_module
-from paretopo.data.schema import DataError, read_lines
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
 from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
 from paretopo.integrations.openrlhf.options import Files, longest_sequence, micro_batch
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
+from paretopo.records.schema import DataError, read_lines
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
 

@@ -23,10 +23,9 @@ from paretopo.integrations.openrlhf.rehearsal.plan import describe_gaps, plan_op
 from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
 from paretopo.integrations.openrlhf.train import print_proofs, run_openrlhf
 from paretopo.integrations.openrlhf.version import openrlhf_version, read_correction
+from paretopo.records.folder import RunFolder
+from paretopo.records.foreign import ForeignJob
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
-from paretopo.run.foreign import ForeignJob
-from paretopo.run.report import write_report
 
 _JOB = ForeignJob(
     folder="--ckpt.output_dir",
@@ -126,7 +125,7 @@ def train_script(
             say([Note(text, warns=False)])
             run.finish("stopped")
     if held_out:
-        write_report([run])
+        _JOB.write_report(run)
     _JOB.say_complete(run, evaluated=held_out > 0)
     print_proofs(run)
 

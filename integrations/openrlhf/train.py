@@ -18,8 +18,8 @@ from paretopo.integrations.openrlhf.rehearsal.stand_ins import (
     use_cpu_engines,
 )
 from paretopo.integrations.openrlhf.version import openrlhf_version
-from paretopo.run.folder import RunFolder
-from paretopo.run.interrupt import Interrupt, terminate_as_interrupt
+from paretopo.interrupt import Interrupt, terminate_as_interrupt
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import ensure_search_server
 
 

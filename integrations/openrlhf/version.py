@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo.config import ConfigError
-from paretopo.run.provenance import check_release
+from paretopo.records.provenance import check_release
 
 OLDEST, NEWEST = (0, 10, 2), (0, 11, 2)  # every release in this range was run
 

@@ -10,7 +10,7 @@ from trl import GRPOConfig, SFTConfig
 
 from paretopo.config import RunConfig
 from paretopo.integrations.huggingface.loading import compute_dtype
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 _OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from paretopo.run.files import write_bytes
+from paretopo.records.files import write_bytes
 
 _MARKER = "complete"
 _STATE = "paretopo.json"

@@ -36,9 +36,9 @@ from paretopo.integrations.trl.scaling import find_scaling
 from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards
 from paretopo.integrations.trl.session import FirstEvaluations, ScriptCallback, read_names
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.records.folder import RunFolder
+from paretopo.records.foreign import ForeignJob
 from paretopo.rewards.calls import Limits
-from paretopo.run.folder import RunFolder
-from paretopo.run.foreign import ForeignJob
 from paretopo.session import Session
 
 _JOB = ForeignJob(
@@ -127,10 +127,9 @@ class ScriptSession:
 
     def write_report(self) -> Path:
         """Write `report.md` and its pictures from the records, in one of several processes."""
-        from paretopo.run.report import write_report
-
-        run = RunFolder.open(self.run.path)
-        return write_report([run]) if self._trainer.is_world_process_zero() else run.report
+        if self._trainer.is_world_process_zero():
+            _JOB.write_report(self.run)
+        return self.run.report / "report.md"
 
     # ---- for the trainer -----------------------------------------------------------------------
 

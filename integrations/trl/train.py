@@ -38,12 +38,12 @@ from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.task_trainer import TaskTrainer
+from paretopo.interrupt import Interrupt
 from paretopo.preference import Preference
 from paretopo.progress import make_bar
+from paretopo.records.files import Row
+from paretopo.records.folder import RunFolder
 from paretopo.rewards.own import load_own_rewards
-from paretopo.run.files import Row
-from paretopo.run.folder import RunFolder
-from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.environment import Environment, open_environment

@@ -23,9 +23,9 @@ from paretopo.integrations.agents.of_tasks import make_agent
 from paretopo.integrations.agents.thread import AgentThread, Overdue
 from paretopo.integrations.verl.options import AGENT
 from paretopo.integrations.verl.rollouts import measure_own
+from paretopo.records.folder import RunFolder
 from paretopo.rewards.own import OwnRewards, load_own_rewards
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
 
 
 class _Written:

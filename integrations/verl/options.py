@@ -11,7 +11,7 @@ from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.preference import preferences_of
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 ESTIMATOR = "paretopo"  # algorithm.adv_estimator; "paretopo_NAME" for another of stage 2
 TRAINERS = ("paretopo_sync", "paretopo_colocate_async")  # trainer.v1.trainer_mode

@@ -13,7 +13,7 @@ from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
 from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
 from paretopo.integrations.verl.options import Files, longest_prompt
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
 

@@ -17,8 +17,8 @@ from paretopo.config.keys import nearest
 from paretopo.config.notes import say
 from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.verl.options import ESTIMATOR, INFORMATIVE, TRAINERS
-from paretopo.run.folder import RunFolder
-from paretopo.run.foreign import ForeignJob
+from paretopo.records.folder import RunFolder
+from paretopo.records.foreign import ForeignJob
 from paretopo.session import Session
 
 _SETTINGS = ("run", "search_url", "config", "method")

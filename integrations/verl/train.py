@@ -16,10 +16,10 @@ from paretopo.integrations.verl.options import verl_options
 from paretopo.integrations.verl.prepare import prepare
 from paretopo.integrations.verl.rehearsal.plan import plan_options, worker_variables
 from paretopo.integrations.verl.version import verl_version
-from paretopo.run.files import read_rows
-from paretopo.run.folder import RunFolder
-from paretopo.run.interrupt import Interrupt
-from paretopo.run.sweeps import split_sweeps
+from paretopo.interrupt import Interrupt
+from paretopo.records.files import read_rows
+from paretopo.records.folder import RunFolder
+from paretopo.records.sweeps import split_sweeps
 from paretopo.tasks.choice import ensure_search_server
 
 _COMMAND = "verl.trainer.main_ppo"

@@ -30,8 +30,8 @@ from paretopo.integrations.verl.rollouts import (
     measured,
 )
 from paretopo.integrations.verl.settings import VerlRun
+from paretopo.records.files import write_text
 from paretopo.rollout import BadRollout, Rollout
-from paretopo.run.files import write_text
 from paretopo.session import ScoredGroup, choose_recorded
 
 _STATE = "paretopo.json"  # in the folder of a checkpoint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paretopo.run.provenance import check_release
+from paretopo.records.provenance import check_release
 
 RELEASE = (0, 9, 1)  # the tested release
 

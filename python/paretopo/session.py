@@ -36,14 +36,10 @@ from paretopo.controller.limits import judge
 from paretopo.controller.rules import fill_missing
 from paretopo.controller.two_stages import ParetoPO, Step
 from paretopo.preference import Preference, preferences_of
-from paretopo.rewards.measures import complete_rollouts
-from paretopo.rewards.overlong import overlong
-from paretopo.rewards.scoring import Scores
-from paretopo.rollout import BadRollout, Rollout
-from paretopo.run.files import Row
-from paretopo.run.folder import RunFolder
-from paretopo.run.measures import describe_evaluation
-from paretopo.run.rows import (
+from paretopo.records.files import Row
+from paretopo.records.folder import RunFolder
+from paretopo.records.measures import describe_evaluation
+from paretopo.records.rows import (
     average,
     average_by_kind,
     average_measures,
@@ -53,20 +49,24 @@ from paretopo.run.rows import (
     share_mixed,
     tabulate_questions,
 )
-from paretopo.run.start_checks import (
+from paretopo.records.start_checks import (
     MixedGroups,
     warn_of_absence,
     warn_of_gate,
     warn_of_reference,
 )
-from paretopo.run.sweeps import average_sweep
-from paretopo.run.trackers import (
+from paretopo.records.sweeps import average_sweep
+from paretopo.records.trackers import (
     Trackers,
     add_framework_numbers,
     numbers_of_evaluation,
     numbers_of_step,
 )
-from paretopo.run.trajectories import Group
+from paretopo.records.trajectories import Group
+from paretopo.rewards.measures import complete_rollouts
+from paretopo.rewards.overlong import overlong
+from paretopo.rewards.scoring import Scores
+from paretopo.rollout import BadRollout, Rollout
 
 _NO_STEP = -1  # before every record
 

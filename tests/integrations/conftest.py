@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from paretopo.config import loads
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 
 @pytest.fixture(scope="session")

@@ -38,8 +38,8 @@ from paretopo.integrations.openrlhf.rollouts import (
 )
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.verl.rollouts import RolloutRows, Rows
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout, Rollout
-from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 from paretopo.vectors import load
 
@@ -373,6 +373,7 @@ def find_makers():
     found = set()
     for package, folder in (
         ("paretopo", "python/paretopo"),
+        ("paretopo_lab", "python/paretopo_lab"),
         ("paretopo.integrations", "integrations"),
     ):
         for path in (ROOT / folder).rglob("*.py"):

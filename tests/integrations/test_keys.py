@@ -27,10 +27,10 @@ from paretopo.integrations.trl import arguments
 from paretopo.integrations.trl.train import _device
 from paretopo.integrations.verl import options as verl
 from paretopo.integrations.verl import prepare as verl_files
+from paretopo.records import trackers
+from paretopo.records.folder import RunFolder
 from paretopo.rewards.own import load_own_rewards
 from paretopo.rollout import Rollout
-from paretopo.run import trackers
-from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 from paretopo.tasks import environment
 from paretopo.tasks.choice import ensure_search_server, load_demonstrate, load_own_tools, make_task

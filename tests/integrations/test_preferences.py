@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from paretopo.config import loads
-from paretopo.evaluation.own_task import format_evaluation, plan_evaluation
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.huggingface.warmup import encode, make_trace_source
@@ -20,9 +19,10 @@ from paretopo.integrations.openrlhf.rollouts import read_rollouts
 from paretopo.integrations.verl.options import _times_asked
 from paretopo.integrations.verl.prepare import _row_of as verl_row
 from paretopo.integrations.verl.rollouts import Rows, group_rows
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
+from paretopo_lab.evaluate.own_task import format_evaluation, plan_evaluation
+from paretopo_lab.training.report import write_report
 
 TINY = """
 seed = 3

@@ -10,8 +10,8 @@ import pytest
 from support.sessions import new_session
 
 from paretopo.config import METHODS, ConfigError, RunFolderConfig, dumps, loads, with_method
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout, Rollout, Segment
-from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 GOLDEN = json.loads(Path(__file__).with_name("two_objectives.json").read_text(encoding="utf-8"))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from paretopo.config import ConfigError, dumps, loads
-from paretopo.evaluation.own_task import choose_folder, identify_request
 from paretopo.preference import preferences_of
+from paretopo.records.folder import RunFolder
+from paretopo.records.sweeps import agreement, average_sweep, split_sweeps
 from paretopo.rollout import BadRollout, Rollout
-from paretopo.run.folder import RunFolder
-from paretopo.run.sweeps import agreement, average_sweep, split_sweeps
 from paretopo.session import Session
+from paretopo_lab.evaluate.own_task import choose_folder, identify_request
 
 GIVEN = '[paretopo]\npreference = "given"\n'
 BUDGETS = f"""

@@ -5,8 +5,8 @@ import re
 import numpy as np
 from support.studies import ENDS, SEEDS, make_results
 
-from paretopo.run.document import Report
-from paretopo.study.analysis import Results, compare
+from paretopo_lab.document.report import Report
+from paretopo_lab.study.analysis import Results, compare
 from research.claims import _decide_dominates, _decide_more, check_claims, format_claims
 from research.tuning import choose_settings
 

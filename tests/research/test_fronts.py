@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from paretopo.preference import Preference
-from paretopo.study import grid, plan
-from paretopo.study.cells import fingerprint, run_cell
-from paretopo.study.plan import Cell
-from paretopo.study.report import write_report
+from paretopo_lab.study import grid, plan
+from paretopo_lab.study.cells import fingerprint, run_cell
+from paretopo_lab.study.plan import Cell
+from paretopo_lab.study.report import write_report
 from research.fronts import score_policies, train_tabular_front
 from research.grid import TABLES
 from research.tables import make_task

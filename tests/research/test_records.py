@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from paretopo.config import from_table
-from paretopo.study import plan
-from paretopo.study.analysis import Results
-from paretopo.study.records import read_records
-from paretopo.study.report import describe, results_folder
+from paretopo_lab.study import plan
+from paretopo_lab.study.analysis import Results
+from paretopo_lab.study.records import read_records
+from paretopo_lab.study.report import describe, results_folder
 from research import questions
 from research.claims import check_claims
 from research.grid import TABLES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 HAS_TENSORBOARD = importlib.util.find_spec("tensorboard") is not None
 

@@ -6,11 +6,11 @@ import json
 import pyarrow
 import pyarrow.parquet
 
-from paretopo.data.preparing import prepare
-from paretopo.data.schema import read_rows
-from paretopo.data.sources import SOURCES
-from paretopo.data.training_set import Options
 from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.records.schema import read_rows
+from paretopo_lab.prepare.preparing import prepare
+from paretopo_lab.prepare.sources import SOURCES
+from paretopo_lab.prepare.training_set import Options
 
 TOWNS = ["Orb", "Vell", "Quim", "Drast", "Nool", "Pesk", "Tarn", "Ulmo"]
 

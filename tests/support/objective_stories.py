@@ -7,9 +7,9 @@ import math
 from support.trajectory_groups import HOSTILE
 
 from paretopo.config import loads
+from paretopo.records.folder import RunFolder
+from paretopo.records.trajectories import Group
 from paretopo.rollout import Rollout, Segment
-from paretopo.run.folder import RunFolder
-from paretopo.run.trajectories import Group
 
 # Name, value at the start, value at the end. For measures other than ours, more is better.
 OBJECTIVES = (

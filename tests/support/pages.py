@@ -9,9 +9,9 @@ import json
 import re
 from pathlib import Path
 
-import paretopo.run.viewer
+import paretopo_lab.document
 
-PARTS = Path(paretopo.run.viewer.__file__).parent / "parts"
+PARTS = Path(paretopo_lab.document.__file__).parent / "parts"
 
 
 class Reader(html.parser.HTMLParser):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 RUN_SECONDS = 540  # on two busy cores; one or two minutes on quiet ones
 GONE_SECONDS = 180
@@ -42,13 +42,13 @@ attention = "eager"
 correction = "token"
 """
 TRAIN = (
-    "import sys; from paretopo.run.folder import RunFolder\n"
+    "import sys; from paretopo.records.folder import RunFolder\n"
     "from paretopo.integrations.openrlhf.train import train\n"
     "run = RunFolder.open(sys.argv[1])\n"
     "train(run.config, run, resume=sys.argv[2] == 'True', options=sys.argv[3:])\n"
 )
 PREPARE = (
-    "import sys; from paretopo.run.folder import RunFolder\n"
+    "import sys; from paretopo.records.folder import RunFolder\n"
     "from paretopo.integrations.openrlhf.prepare import prepare\n"
     "run = RunFolder.open(sys.argv[1]); prepare(run.config, run, lambda: False)\n"
 )

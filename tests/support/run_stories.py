@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from paretopo.config import RunConfig
-from paretopo.evaluation.folder import EvaluationFolder, identity_of
-from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.records.folder import RunFolder
+from paretopo.records.trajectories import Group
 from paretopo.rollout import Rollout, Segment
-from paretopo.run.folder import RunFolder
-from paretopo.run.trajectories import Group
+from paretopo_lab.evaluate.folder import EvaluationFolder, identity_of
+from paretopo_lab.evaluate.settings import EvaluationSettings
 
 
 def tell(out, *, seed=0, recipe="recommended", steps=6, stage_1=3, status="finished") -> RunFolder:

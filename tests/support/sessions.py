@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from paretopo.config import loads
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import Rollout
-from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 

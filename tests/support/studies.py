@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from paretopo.study import plan as plans
-from paretopo.study.analysis import Results
+from paretopo_lab.study import plan as plans
+from paretopo_lab.study.analysis import Results
 
 SEEDS = 12
 

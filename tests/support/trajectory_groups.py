@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from paretopo.records.trajectories import Group
 from paretopo.rollout import Rollout, Segment
-from paretopo.run.trajectories import Group
 
 # Texts that would run, load, close or fake something if they were read as markup or commands.
 HOSTILE = (

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.records.folder import RunFolder
+from paretopo.records.sweeps import split_sweeps
 from paretopo.rollout import Rollout
-from paretopo.run.folder import RunFolder
-from paretopo.run.sweeps import split_sweeps
 from paretopo.session import Session
 
 _EXCHANGE = "rehearsal/advantages.jsonl"

@@ -31,7 +31,7 @@ from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.verl.rehearsal.plan import ENGINE, TRAINER
 from paretopo.integrations.verl.rollouts import column
 from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
-from paretopo.run.files import append_row
+from paretopo.records.files import append_row
 
 EngineRegistry.register(model_type="language_model", backend=["fsdp2"], device=["cpu"])(
     FSDPEngineWithLMHead

@@ -80,10 +80,10 @@ def add_audit(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
-    from paretopo.audit.describe import describe, to_plain, write_files
-    from paretopo.audit.faults import find_faults
-    from paretopo.audit.match import find_match
-    from paretopo.audit.read import read_dump
+    from paretopo_lab.audit.describe import describe, to_plain, write_files
+    from paretopo_lab.audit.faults import find_faults
+    from paretopo_lab.audit.match import find_match
+    from paretopo_lab.audit.read import read_dump
 
     paths = [Path(name) for name in arguments.files]
     if any(one.suffix.lower() == ".parquet" for one in paths):

@@ -128,11 +128,11 @@ def add_compare(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
-    from paretopo.compare.analysis import analyse
-    from paretopo.compare.columns import parse_objective
-    from paretopo.compare.logs import read_logs
-    from paretopo.compare.report import describe, to_plain
-    from paretopo.compare.scores import collect_scores
+    from paretopo_lab.compare.analysis import analyse
+    from paretopo_lab.compare.columns import parse_objective
+    from paretopo_lab.compare.report import describe, to_plain
+    from paretopo_lab.compare.scores import collect_scores
+    from paretopo_lab.read.logs import read_logs
 
     if arguments.out is not None:
         need("matplotlib")
@@ -157,7 +157,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             until_settled=arguments.until is not None,
         )
         if arguments.out is not None:
-            from paretopo.compare.files import write_files
+            from paretopo_lab.compare.files import write_files
 
             written = write_files(analysis, Path(arguments.out))
             print(f"paretopo: wrote {written}", file=sys.stderr)

@@ -45,11 +45,11 @@ def add_data(subcommands: Subcommands) -> None:
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("math_verify", "tqdm")
-    from paretopo.data.schema import DataError, read_rows
-    from paretopo.evaluation.checking import check_answers, find_unreadable
-    from paretopo.evaluation.grading import Grader
-    from paretopo.run.document import Table, write_table
+    from paretopo.records.schema import DataError, read_rows
     from paretopo.tools.python_interpreter import SandboxError
+    from paretopo_lab.document.report import Table, write_table
+    from paretopo_lab.evaluate.checking import check_answers, find_unreadable
+    from paretopo_lab.evaluate.grading import Grader
 
     try:
         rows = list(read_rows(arguments.file))

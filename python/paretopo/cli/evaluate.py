@@ -13,9 +13,9 @@ from paretopo.cli.subcommands import Subcommands, add_trust, announce, need, ref
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
-    from paretopo.evaluation.folder import EvaluationFolder
-    from paretopo.evaluation.settings import EvaluationSettings
     from paretopo.preference import Preference
+    from paretopo_lab.evaluate.folder import EvaluationFolder
+    from paretopo_lab.evaluate.settings import EvaluationSettings
 
 _EXAMPLES = """\
 examples:
@@ -208,11 +208,11 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     if arguments.engine == "vllm":
         need("vllm", extra="openrlhf")
     from paretopo.config import ConfigError
-    from paretopo.data.schema import DataError
-    from paretopo.evaluation import folder as folders
-    from paretopo.evaluation.prompting import check_tool
+    from paretopo.records.schema import DataError
     from paretopo.tools.http_client import ServerError
     from paretopo.tools.python_interpreter import SandboxError
+    from paretopo_lab.evaluate import folder as folders
+    from paretopo_lab.evaluate.prompting import check_tool
 
     if arguments.batch is not None and arguments.batch < 1:
         refuse(f"--batch must be at least 1, got {arguments.batch}")
@@ -248,14 +248,14 @@ _OF_OTHER_TOOLS = (
 def _run_task(arguments: argparse.Namespace) -> int:
     """Evaluate on the run's own task."""
     from paretopo.config import ConfigError
-    from paretopo.evaluation.own_task import (
+    from paretopo.interrupt import terminate_as_interrupt
+    from paretopo.records.folder import RunFolder
+    from paretopo_lab.evaluate.own_task import (
         choose_folder,
         format_evaluation,
         identify_request,
         plan_evaluation,
     )
-    from paretopo.run.folder import RunFolder
-    from paretopo.run.interrupt import terminate_as_interrupt
 
     need("trl", "accelerate")
     if arguments.tool not in (None, "task"):
@@ -351,15 +351,15 @@ def _evaluate(
     settings: EvaluationSettings,
     arguments: argparse.Namespace,
 ) -> None:
-    from paretopo.evaluation.results import summarise_folder
-    from paretopo.evaluation.tables import results_table
-    from paretopo.run.document import write_table
+    from paretopo_lab.document.report import write_table
+    from paretopo_lab.evaluate.results import summarise_folder
+    from paretopo_lab.evaluate.tables import results_table
 
     done = {(one.datasource, one.id) for one in folder.read_answers()}
     if any((row.datasource, row.id) not in done for row in rows):
         folder.note_resumption()
         announce("loading packages and model")
-        from paretopo.integrations import evaluation
+        from paretopo_lab.evaluate import launch as evaluation
 
         options = evaluation.RuntimeOptions(
             batch=arguments.batch or (1024 if settings.engine == "vllm" else 64),
@@ -390,7 +390,7 @@ def _evaluate(
 
 
 def _make_settings(arguments: argparse.Namespace, model: str) -> EvaluationSettings:
-    from paretopo.evaluation.settings import EvaluationSettings
+    from paretopo_lab.evaluate.settings import EvaluationSettings
 
     return EvaluationSettings(
         model=model,
@@ -433,7 +433,7 @@ def find_model(given: str) -> tuple[str, str]:
 
 def _refuse_script(path: Path) -> None:
     """Refuse the folder of a script's run, which holds no model itself, and name its last one."""
-    from paretopo.run.files import parse_object
+    from paretopo.records.files import parse_object
 
     manifest = path / "manifest.json"
     if not manifest.is_file() or not (parse_object(manifest.read_bytes()) or {}).get("script"):

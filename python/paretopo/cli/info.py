@@ -19,7 +19,7 @@ def add_info(subcommands: Subcommands) -> None:
 
 
 def _run(_: argparse.Namespace, __: Sequence[str]) -> int:
-    from paretopo.run.provenance import machine, versions
+    from paretopo.records.provenance import machine, versions
     from paretopo_core import _core, get_isa, get_threads
 
     here = machine()

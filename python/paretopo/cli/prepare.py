@@ -6,10 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paretopo.cli.subcommands import Subcommands, announce, need, refuse
-from paretopo.data.sources import SOURCES, Source
+
+if TYPE_CHECKING:
+    from paretopo_lab.prepare.sources import Source
 
 _EXAMPLES = """\
 examples:
@@ -31,6 +33,8 @@ command downloads the file from the Hugging Face Hub. docs/data.md has the detai
 
 def add_prepare(subcommands: Subcommands) -> None:
     """Add the command that prepares files for training and evaluation."""
+    from paretopo_lab.prepare.sources import SOURCES
+
     parser = subcommands.add(
         "prepare",
         _run,
@@ -102,10 +106,11 @@ def _describe_source(source: Source) -> str:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("tqdm", "pyarrow", "huggingface_hub", "httpx", "math_verify")
     announce(f"preparing {arguments.name}")
-    from paretopo.data.preparing import download, find_published_files, prepare
-    from paretopo.data.schema import DataError, read_rows
-    from paretopo.data.training_set import Options
-    from paretopo.evaluation.checking import find_unreadable
+    from paretopo.records.schema import DataError, read_rows
+    from paretopo_lab.evaluate.checking import find_unreadable
+    from paretopo_lab.prepare.preparing import download, find_published_files, prepare
+    from paretopo_lab.prepare.sources import SOURCES
+    from paretopo_lab.prepare.training_set import Options
 
     source = SOURCES[arguments.name]
     try:

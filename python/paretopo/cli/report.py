@@ -55,7 +55,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
     from paretopo.config import ConfigError
-    from paretopo.evaluation.folder import is_evaluation
+    from paretopo_lab.evaluate.folder import is_evaluation
 
     need("matplotlib")
     arguments.runs = _leave_out_others(arguments.runs)
@@ -75,8 +75,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         announce("reading records and drawing")
         if arguments.runs[0].endswith(".toml"):
             return _report_study(arguments.runs, out)
-        from paretopo.run.folder import RunFolder
-        from paretopo.run.report import write_report
+        from paretopo.records.folder import RunFolder
+        from paretopo_lab.training.report import write_report
 
         report = write_report([RunFolder.open(path) for path in arguments.runs], out)
         print(f"{report}\n{report.with_suffix('.html')}")
@@ -89,7 +89,7 @@ def _leave_out_others(paths: Sequence[str]) -> list[str]:
     """Return the folders with a run or an evaluation: runs/* also holds reports."""
     from pathlib import Path
 
-    from paretopo.evaluation.folder import is_evaluation
+    from paretopo_lab.evaluate.folder import is_evaluation
 
     if len(paths) == 1:
         return list(paths)
@@ -109,7 +109,7 @@ def _leave_out_others(paths: Sequence[str]) -> list[str]:
 def _report_study(files: Sequence[str], out: Path | None) -> int:
     from pathlib import Path
 
-    from paretopo.study import plan, report
+    from paretopo_lab.study import plan, report
 
     if len(files) > 1:
         refuse(f"report takes one study at a time, got {' '.join(files)}")
@@ -119,8 +119,8 @@ def _report_study(files: Sequence[str], out: Path | None) -> int:
 
 
 def _report_evaluations(paths: Sequence[str], out: Path | None, paper: Any) -> int:
-    from paretopo.evaluation.folder import EvaluationFolder
-    from paretopo.evaluation.report import write_report
+    from paretopo_lab.evaluate.folder import EvaluationFolder
+    from paretopo_lab.evaluate.report import write_report
 
     folders = [EvaluationFolder.open(path) for path in paths]
     path, report = write_report(folders, out, paper)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from paretopo.cli.subcommands import Subcommands, add_trust, announce, need, refuse
 
 if TYPE_CHECKING:
-    from paretopo.run.trajectories import Group
-    from paretopo.run.viewer.selection import Selection
+    from paretopo.records.trajectories import Group
+    from paretopo_lab.show.selection import Selection
 
 _EXAMPLES = """\
 examples:
@@ -92,9 +92,9 @@ def add_show(subcommands: Subcommands) -> None:
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.config import ConfigError
-    from paretopo.run.trajectories import read_groups
-    from paretopo.run.viewer.rollouts_page import render_rollouts_page
-    from paretopo.run.viewer.selection import Selection
+    from paretopo.records.trajectories import read_groups
+    from paretopo_lab.show.page import render_rollouts_page
+    from paretopo_lab.show.selection import Selection
 
     if arguments.groups is not None and arguments.groups < 1:
         refuse(f"--groups must be at least 1, got {arguments.groups}")
@@ -135,7 +135,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 def _list_steps(source: Path) -> str:
     """Return the steps with rollouts as the end of an error; the middle of many is left out."""
-    from paretopo.run.trajectories import read_groups
+    from paretopo.records.trajectories import read_groups
 
     steps = sorted({group.step for group in read_groups(source)})
     if not steps:
@@ -150,7 +150,7 @@ def _ask(folder: str, *, trusted: bool) -> int:
     from paretopo.cli.evaluate import find_model, parse_preference
     from paretopo.config import ConfigError
     from paretopo.integrations.huggingface.ask import answer_on_terminal
-    from paretopo.run.folder import RunFolder
+    from paretopo.records.folder import RunFolder
 
     try:
         run = RunFolder.open(folder)
@@ -201,7 +201,7 @@ def _find_trajectories(path: Path) -> Path:
 def _render_text(
     groups: Sequence[Group], wanted: int, selection: Selection, colours: bool
 ) -> Iterable[str]:
-    from paretopo.run.viewer.terminal import render_lines
+    from paretopo_lab.show.terminal import render_lines
 
     width = shutil.get_terminal_size().columns
     yield from render_lines(groups, selection, width=width, colours=colours)

@@ -12,8 +12,8 @@ from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paretopo.study.plan import Cell, Plan, Table
-    from paretopo.study.report import Section
+    from paretopo_lab.study.plan import Cell, Plan, Table
+    from paretopo_lab.study.report import Section
 
 _EXAMPLES = """\
 examples:
@@ -90,9 +90,9 @@ def study(
     from pathlib import Path
 
     from paretopo.config import ConfigError
-    from paretopo.study import plan
-    from paretopo.study.records import read_records
-    from paretopo.study.report import results_folder, write_report
+    from paretopo_lab.study import plan
+    from paretopo_lab.study.records import read_records
+    from paretopo_lab.study.report import results_folder, write_report
 
     need("matplotlib", "tqdm", *(["ray"] if arguments.ray else []))
     if arguments.workers is not None and arguments.workers < 1:
@@ -121,8 +121,8 @@ def study(
 
 def _train(plan: Plan, out: Path, arguments: argparse.Namespace) -> dict[Cell, str]:
     from paretopo.progress import make_bar
-    from paretopo.study import grid
-    from paretopo.study.records import read_records
+    from paretopo_lab.study import grid
+    from paretopo_lab.study.records import read_records
 
     left = len(plan.cells()) - len(read_records(plan, out))
     with make_bar(total=left, unit="training", desc="study") as bar:

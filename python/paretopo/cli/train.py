@@ -20,7 +20,7 @@ from paretopo.cli.subcommands import (
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
-    from paretopo.run.folder import RunFolder
+    from paretopo.records.folder import RunFolder
 
 _EXAMPLES = """\
 examples:
@@ -121,8 +121,8 @@ def add_train(subcommands: Subcommands) -> None:
 
 def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     from paretopo.config import ConfigError, load, with_method
-    from paretopo.run.folder import RunFolder
-    from paretopo.run.trackers import check_trackers
+    from paretopo.records.folder import RunFolder
+    from paretopo.records.trackers import check_trackers
     from paretopo.tasks.probe import check_rewards
 
     if (arguments.config is None) == (arguments.resume is None):
@@ -249,7 +249,7 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     announce("loading packages and model")
     try:
         with run.note_failure():
-            from paretopo.run.interrupt import terminate_as_interrupt
+            from paretopo.interrupt import terminate_as_interrupt
 
             with terminate_as_interrupt():
                 if run.config.backend == "trl":
@@ -285,7 +285,7 @@ def _how_to_resume(run: RunFolder) -> str:
 
 def _print_end(run: RunFolder) -> None:
     """Print the measures before and after training, and the paths of report and model."""
-    from paretopo.run.report import write_report
+    from paretopo_lab.training.report import write_report
 
     report = write_report([run])
     print("\n" + "\n".join(report.list_rows()))

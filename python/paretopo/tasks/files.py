@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paretopo.config import ConfigError
-from paretopo.data.schema import DataError, read_rows
+from paretopo.records.schema import DataError, read_rows
 from paretopo.rewards.correctness import add_percentages
 from paretopo.tasks.task import Question, Task, TextTrace, Trace
 

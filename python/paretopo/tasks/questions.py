@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from paretopo.config import ConfigError
-from paretopo.data.schema import DataError, read_lines
 from paretopo.preference import Preference
+from paretopo.records.schema import DataError, read_lines
 from paretopo.rewards.correctness import last_answer, number_or_words_match
 from paretopo.rollout import digest_prompt
 from paretopo.tasks.task import Message, Prompt, Question, Task, Trace

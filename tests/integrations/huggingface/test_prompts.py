@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.huggingface.prompts import leave_out_long_prompts
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
 
 

@@ -24,8 +24,8 @@ from paretopo.integrations.openrlhf.options import (
 )
 from paretopo.integrations.openrlhf.rehearsal.plan import plan_rehearsal
 from paretopo.integrations.openrlhf.version import openrlhf_version
-from paretopo.run import provenance
-from paretopo.run.folder import RunFolder
+from paretopo.records import provenance
+from paretopo.records.folder import RunFolder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = Files("model", Path("agent.py"), Path("prompts.jsonl"), 320, Path("held_out.jsonl"), 64)

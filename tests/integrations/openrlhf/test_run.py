@@ -28,7 +28,7 @@ from support.rehearsals import (
 )
 from support.step_records import check_cosine, check_limit, expect_multipliers
 
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.calculator import is_correct
 from paretopo.tasks.choice import make_task
 

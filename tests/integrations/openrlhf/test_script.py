@@ -10,8 +10,8 @@ from paretopo.config import ConfigError
 from paretopo.integrations.openrlhf.options import refuse_options
 from paretopo.integrations.openrlhf.rollouts import find_components
 from paretopo.integrations.openrlhf.script import begin_run, check_options, make_config
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
 
 OBJECTIVES = """
 [[objectives]]

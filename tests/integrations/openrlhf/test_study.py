@@ -3,8 +3,8 @@
 import pytest
 from support.rehearsals import command
 
-from paretopo.study import plan
-from paretopo.study.records import read_records
+from paretopo_lab.study import plan
+from paretopo_lab.study.records import read_records
 from research.grid import TABLES
 
 pytest.importorskip("ray")

@@ -10,7 +10,7 @@ pytest.importorskip("psutil")
 from support.rehearsals import command
 
 from paretopo.config import dumps, load
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 WORLDS = [pytest.param("math", marks=pytest.mark.sandbox), "multihop"]

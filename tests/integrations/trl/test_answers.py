@@ -9,16 +9,16 @@ from support.interrupts import train_until
 from transformers import AutoModelForCausalLM
 
 from paretopo.config import ConfigError, loads, with_method
-from paretopo.data.schema import Example, write_rows
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.trl.datasets import make_answer_dataset
 from paretopo.integrations.trl.train import train
+from paretopo.records.folder import RunFolder
+from paretopo.records.schema import Example, write_rows
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
 from paretopo.tasks.calculator import CalculatorTask, is_correct
 from paretopo.tasks.choice import ensure_search_server, make_task
+from paretopo_lab.training.report import write_report
 
 SMALL = {
     "model": {"layers": 1, "width": 32, "heads": 2, "mlp_width": 64},

@@ -16,7 +16,7 @@ from paretopo.integrations.trl.batches import trim
 from paretopo.integrations.trl.choices import Choices, Place, compute_entropies
 from paretopo.integrations.trl.task_trainer import TaskTrainer
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 TOOLS = '''
 def catalogue(part: str) -> str:

@@ -23,10 +23,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from paretopo.config import ConfigError
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.trl.script_rewards import check_rewards, split_reward
+from paretopo.records.folder import RunFolder
 from paretopo.rewards.calls import Limits
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
+from paretopo_lab.training.report import write_report
 
 CAPITALS = {"Norway": "Oslo", "Peru": "Lima", "Ghana": "Accra"}
 OPENING = '<call>{"name": "look_up", "arguments": {"country": "'

@@ -10,8 +10,8 @@ from paretopo.config import load
 from paretopo.integrations.trl import task_trainer
 from paretopo.integrations.trl import train as train_module
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
+from paretopo.records.folder import RunFolder
+from paretopo_lab.training.report import write_report
 
 from .test_own_rewards import write_colours, write_files
 

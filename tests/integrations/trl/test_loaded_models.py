@@ -19,7 +19,7 @@ from paretopo.cli import main
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.huggingface.loading import has_bfloat16, load_model, load_tokenizer
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 SETTINGS = """
 seed = 2

@@ -9,7 +9,7 @@ pytest.importorskip("trl")
 from paretopo.config import with_method
 from paretopo.integrations.trl.arguments import make_rollout_arguments
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 SMALL = {
     "model": {"layers": 1, "width": 32, "heads": 2, "mlp_width": 64},

@@ -9,9 +9,9 @@ pytest.importorskip("trl")
 
 from paretopo.config import ConfigError, load
 from paretopo.integrations.trl.train import train
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
+from paretopo_lab.training.report import write_report
 
 CONFIG = """
 [[objectives]]

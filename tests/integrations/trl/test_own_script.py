@@ -15,7 +15,7 @@ pytest.importorskip("trl")
 
 from safetensors.torch import load_file
 
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "own_script.py"
 OURS = re.compile(r"  # paretopo$", re.MULTILINE)

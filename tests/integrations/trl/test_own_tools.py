@@ -12,7 +12,7 @@ from support.memorised import save_memorised
 from paretopo.cli import main
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
 
 TOOLS = '''

@@ -28,8 +28,8 @@ from paretopo.integrations.trl.callbacks import LearningRateFactor, WholeCheckpo
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.datasets import make_question_dataset, read_question
 from paretopo.integrations.trl.rewards import SessionRewards
-from paretopo.run.files import write_bytes
-from paretopo.run.interrupt import Interrupt
+from paretopo.interrupt import Interrupt
+from paretopo.records.files import write_bytes
 from paretopo.tasks.calculator import FACTS, CalculatorTask, CalculatorWithSolver, is_correct
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.environment import grade_each

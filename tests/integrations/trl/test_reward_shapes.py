@@ -19,9 +19,9 @@ from paretopo.config import from_table
 from paretopo.integrations.trl.datasets import make_question_dataset, read_question
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.train import train
+from paretopo.records.folder import RunFolder
 from paretopo.rewards.functions import find_rewards
 from paretopo.rewards.own import OwnRewards
-from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.probe import check_rewards
 

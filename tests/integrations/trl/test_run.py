@@ -28,9 +28,9 @@ from paretopo.controller.limits import Multipliers
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.huggingface.policy import shared_warmup
 from paretopo.integrations.trl.train import train
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import Segment
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
+from paretopo_lab.training.report import write_report
 
 SMALL = """
 seed = 3
@@ -52,7 +52,7 @@ max_completion_tokens = 48
 def start(run: RunFolder, *, resume: bool = False) -> subprocess.Popen[str]:
     """Train in a process of its own, which can be killed."""
     code = (
-        "import sys; from paretopo.run.folder import RunFolder\n"
+        "import sys; from paretopo.records.folder import RunFolder\n"
         "from paretopo.integrations.trl.train import train\n"
         "run = RunFolder.open(sys.argv[1]); train(run.config, run, resume=sys.argv[2] == 'True')\n"
     )

@@ -27,9 +27,9 @@ from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
+from paretopo_lab.training.report import write_report
 
 TABLE = {
     "objectives": [

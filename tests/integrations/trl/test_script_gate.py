@@ -15,7 +15,7 @@ from trl import GRPOTrainer
 from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 UNGATED = "No objective says whether a rollout solved its prompt"
 

@@ -16,7 +16,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from trl import GRPOTrainer
 
 from paretopo.integrations.trl import ParetoGRPOTrainer
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 TRAINED = Dataset.from_list([{"prompt": f"{number}+1="} for number in range(6)])
 CONTINUOUS = {

@@ -14,15 +14,15 @@ from support import published_files
 from support.replays import replay
 
 from paretopo.config import ConfigError, load, loads
-from paretopo.data.schema import Example
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.huggingface.warmup import encode
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
-from paretopo.run.report import write_report
+from paretopo.records.folder import RunFolder
+from paretopo.records.schema import Example
 from paretopo.tasks.choice import ensure_search_server, make_task
+from paretopo_lab.training.report import write_report
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TWO_WORLDS = EXAMPLES / "two_worlds"

@@ -21,8 +21,8 @@ with warnings.catch_warnings():  # of engines that are not installed
 
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.agents.agent import ToolAgent, Turn
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
 
 END = 0
 QUESTION = {

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from paretopo.config import ConfigError, load, loads
-from paretopo.evaluation.own_task import plan_evaluation
 from paretopo.integrations.verl.options import Files, verl_options
 from paretopo.integrations.verl.rehearsal.plan import describe_gaps, plan_rehearsal
-from paretopo.run.folder import RunFolder
-from paretopo.run.provenance import check_release
+from paretopo.records.folder import RunFolder
+from paretopo.records.provenance import check_release
+from paretopo_lab.evaluate.own_task import plan_evaluation
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "own_rewards" / "train.toml"
 FILES = Files("a-model", Path("/a b/p.parquet"), 40, Path("/h.parquet"), None)

@@ -34,8 +34,8 @@ from paretopo.integrations.verl.rehearsal.plan import plan_options
 from paretopo.integrations.verl.rollouts import column
 from paretopo.integrations.verl.settings import VerlRun
 from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
 
 END = 0
 

@@ -26,7 +26,7 @@ from support.rehearsals import (
 from support.step_records import check_cosine, check_limit
 
 from paretopo.controller.estimators import ESTIMATORS
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
 
 pytestmark = pytest.mark.timeout(2400)

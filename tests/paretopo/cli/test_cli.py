@@ -13,8 +13,8 @@ import paretopo_core
 from paretopo import cli
 from paretopo.config import ConfigError, loads
 from paretopo.config.backend import find_backend
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
-from paretopo.run.folder import RunFolder
 
 
 @pytest.fixture

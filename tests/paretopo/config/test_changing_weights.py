@@ -10,8 +10,8 @@ import pytest
 from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.records.folder import RunFolder
 from paretopo.rollout import Rollout
-from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 FILE = """

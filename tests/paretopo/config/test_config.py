@@ -19,7 +19,7 @@ from paretopo.config import (
     parse_override,
 )
 from paretopo.config.keys import keys
-from paretopo.run.foreign import ForeignJob
+from paretopo.records.foreign import ForeignJob
 
 JOB = ForeignJob("output_dir", "resume", "report_to", "eval_dataset", "reward_funcs")
 

@@ -19,7 +19,7 @@ from paretopo.config import (
     with_method,
 )
 from paretopo.config.backend import check_backend
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.toml"))
 CALCULATOR = str(EXAMPLES[0])

@@ -15,11 +15,11 @@ from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.limits import INTEGRAL, MOST, PROPORTIONAL, VIOLATION, Multipliers
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.run import plots
-from paretopo.run.folder import RunFolder
-from paretopo.run.history import read_history
-from paretopo.run.viewer.report_page import render_report_page
+from paretopo.records.folder import RunFolder
 from paretopo.session import Session
+from paretopo_lab.document import plots
+from paretopo_lab.read.history import read_history
+from paretopo_lab.training.page import render_report_page
 
 FILE = """
 [[objectives]]

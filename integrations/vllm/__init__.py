@@ -1,1 +1,0 @@
-"""Generation with vLLM, on GPUs or a CPU."""

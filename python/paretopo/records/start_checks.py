@@ -1,0 +1,110 @@
+"""Warnings of a run that goes on without an error and learns nothing.
+
+If objectives cannot teach, the curves are flat. The steps show the cause
+(:mod:`~paretopo.controller.watch`), as the first held-out evaluation does. A steerable policy can
+lose the choice between its tools at any step.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paretopo.config import Objective, RunConfig
+from paretopo.config.notes import warn_caller
+from paretopo.records.rows import list_values
+from paretopo.rollout import Rollout
+
+_LOGGER = logging.getLogger("paretopo")
+FEWEST_MIXED = 0.1  # share of a step's groups
+STEPS_UNMIXED = 10  # in a row, before a warning
+
+
+def warn_of_reference(
+    objectives: Sequence[Objective], outcome: NDArray[np.float64], reference: NDArray[np.float64]
+) -> None:
+    """Warn if a reward of the first evaluation gains no hypervolume, which nothing else would show.
+
+    Args:
+        objectives: Of the run.
+        outcome: (objectives,) of the first evaluation.
+        reference: (objectives,) of the hypervolume; NaN before it is known.
+    """
+    # This evaluation shows the price of a saving, and the bound of a reward without one.
+    learnt = [one.worst is None and one.reference is None for one in objectives]
+    behind = np.flatnonzero((outcome < reference) & ~np.array(learnt))
+    if not len(behind):
+        return
+    listed = ", ".join(
+        f"{objectives[at].name!r} ({outcome[at]:g} against {reference[at]:g}: set reference = "
+        f"{objectives[at].to_reference(outcome[at]):g})"
+        for at in behind
+    )
+    warn_caller(
+        "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
+        f"{listed}: nothing is gained until it does",
+    )
+
+
+def warn_of_gate(config: RunConfig, rollouts: Sequence[Rollout]) -> None:
+    """Warn of a gate that no held-out rollout passes, such as a penalty."""
+    first = config.objectives[0]
+    if any(one.solved is not False for one in rollouts):
+        return
+    values = [one.reward_components[first.name] for one in rollouts]
+    known = [value for value in values if value is not None]
+    # Rewards of all 0 come from a hard task; a reward below the threshold may be a penalty.
+    if config.paretopo.gate == "none" or min(known, default=first.threshold) >= first.threshold:
+        return
+    warn_caller(
+        f"no held-out rollout passes the gate {first.name!r}, which is above "
+        f"{first.threshold:g} if a rollout solved its prompt: values are from "
+        f"{min(known):g} to {max(known):g}. A penalty cannot be a gate: choose another, or a "
+        "threshold in its range",
+    )
+
+
+def warn_of_absence(objectives: Sequence[Objective], rollouts: Sequence[Rollout]) -> None:
+    """Warn of objectives that apply to no held-out question, and so never gain."""
+    names = [one.name for one in objectives if one.teaches]
+    absent = [name for name in names if not list_values(name, rollouts)]
+    if absent and rollouts:
+        _LOGGER.warning(
+            "%s: applies to none of the %d held-out questions, so that no evaluation measures it",
+            " and ".join(map(repr, absent)),
+            len(rollouts),
+        )
+
+
+class MixedGroups:
+    """Warns once if a steerable policy answers nearly every group with one tool.
+
+    Such groups do not teach which tool a preference asks for.
+    """
+
+    def __init__(self) -> None:
+        self._below = 0  # steps in a row
+
+    def check(self, step: int, share: float | None) -> None:
+        """Count a step; warn if the share of mixed groups was low in several steps in a row.
+
+        Args:
+            step: Its number.
+            share: From :func:`~paretopo.records.rows.share_mixed`.
+        """
+        if share is None:
+            return
+        self._below = self._below + 1 if share < FEWEST_MIXED else 0
+        if self._below == STEPS_UNMIXED:
+            _LOGGER.warning(
+                "in the %d steps up to step %d, fewer than %.0f %% of the groups used more than "
+                "one tool. The choice between tools is hardly learnt any more. Look at the results "
+                "for each preference; if they do not differ as you want, raise "
+                "optimiser.decision_entropy or prompts_per_step, or lower the learning rate",
+                STEPS_UNMIXED,
+                step,
+                100.0 * FEWEST_MIXED,
+            )

@@ -1,0 +1,243 @@
+"""The lines of `trajectories.jsonl`: rollouts piece by piece, with their rewards.
+
+A line is a *group*, the rollouts of one prompt. A training group has the rollouts of its step, with
+Pareto ranks and advantages; a held-out question usually has one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from paretopo.config import ConfigError
+from paretopo.records import files
+from paretopo.rollout import Rollout, Segment, SegmentKind
+
+_MOST_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rollouts of one prompt, at least one.
+
+    Attributes:
+        rollouts: In the order in which they were sampled.
+        step: Training step, 0 before the first.
+        stage: 1 or 2; 0 outside of training.
+        objectives: Names of the rewards.
+
+    >>> wrote = (Segment("call", "<search> Nile </search>"), Segment("tool", "a river"))
+    >>> one = Rollout("q1", {"calls": 1.0}, prompt="How long is it?", segments=wrote)
+    >>> group = Group((one,), step=3, objectives=("calls",))
+    >>> group.id, Group.from_row(group.to_row()) == group
+    ('q1', True)
+    """
+
+    rollouts: tuple[Rollout, ...]
+    step: int = 0
+    stage: int = 0
+    objectives: tuple[str, ...] = ("correct", "calls")
+
+    @property
+    def id(self) -> str:
+        """Name of the prompt."""
+        return self.rollouts[0].prompt_id
+
+    @property
+    def prompt(self) -> str:
+        """Text that the policy read."""
+        return self.rollouts[0].prompt
+
+    @property
+    def answer(self) -> str:
+        """The file's answer; "" where it has none."""
+        return self.rollouts[0].answer
+
+    @property
+    def answer_name(self) -> str:
+        """Return the label of the answer: if it is not graded, it may only be for imitation."""
+        return "right answer" if "correct" in self.objectives else "answer"
+
+    @property
+    def kind(self) -> str:
+        """Kind of question, or its data set."""
+        return self.rollouts[0].kind
+
+    @property
+    def held_out(self) -> bool:
+        """Is it a held-out question?"""
+        return self.rollouts[0].held_out
+
+    @property
+    def preference(self) -> str:
+        """The text of the preference that it was given; "" for none."""
+        return self.rollouts[0].preference
+
+    def to_row(self) -> files.Row:
+        """Return the group as JSON's own types; values that its rollouts share are stored once."""
+        given = {"preference": self.preference} if self.preference else {}
+        row: files.Row = files.to_json(
+            given
+            | {
+                "id": self.id,
+                "prompt": self.prompt,
+                "answer": self.answer,
+                "rollouts": [_rollout_row(one) for one in self.rollouts],
+                "step": self.step,
+                "stage": self.stage,
+                "held_out": self.held_out,
+                "kind": self.kind,
+                "objectives": self.objectives,
+            }
+        )
+        return row
+
+    @classmethod
+    def from_row(cls, row: files.Row) -> Group:
+        """Make the group of a row.
+
+        Raises:
+            ConfigError: a field is missing or of another type; names it.
+        """
+        shared = {
+            "prompt_id": _read_field(row, "id", str),
+            "prompt": _read_field(row, "prompt", str),
+            "answer": _read_field(row, "answer", str),
+            "held_out": _read_field(row, "held_out", bool),
+            "kind": _read_field(row, "kind", str),
+            "preference": _read_field({"preference": ""} | row, "preference", str),
+        }
+        rollouts = tuple(_rollout(one, shared) for one in _read_field(row, "rollouts", list))
+        if not rollouts:
+            raise ConfigError("rollouts must hold at least one")
+        return cls(
+            rollouts=rollouts,
+            step=_read_field(row, "step", int),
+            stage=_read_field(row, "stage", int),
+            objectives=tuple(str(name) for name in _read_field(row, "objectives", list)),
+        )
+
+
+def append_group(path: Path, group: Group) -> None:
+    """Add a group to a file, as one line."""
+    files.append_row(path, group.to_row())
+
+
+def read_groups(path: Path) -> Iterator[Group]:
+    """Yield the groups of a file in its order; a torn last line or a missing file yields nothing.
+
+    Raises:
+        ConfigError: a line is no group; names file, line and field.
+    """
+    for number, row in enumerate(files.read_rows(path), start=1):
+        try:
+            yield Group.from_row(row)
+        except ConfigError as error:
+            raise ConfigError(f"{path} line {number} is not a group of rollouts: {error}") from None
+
+
+def shorten(group: Group, most: int = _MOST_CHARACTERS) -> Group:
+    """Shorten the rollouts of a group to about `most` characters, the longest pieces first.
+
+    The middle of a piece is left out, and says how much it was.
+    """
+    prompt = _cut(group.prompt, most)
+    rollouts = tuple(
+        dataclasses.replace(one, prompt=prompt, segments=_shortened(one.segments, most))
+        for one in group.rollouts
+    )
+    return dataclasses.replace(group, rollouts=rollouts)
+
+
+def _shortened(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
+    left, share = most, most
+    # From the shortest on, each may use an equal part of the characters that are left.
+    lengths = sorted(len(segment.text) for segment in segments)
+    for taken, length in enumerate(lengths):
+        share = left // (len(lengths) - taken)
+        left -= min(length, share)
+    return tuple(Segment(one.kind, _cut(one.text, share)) for one in segments)
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return (
+        f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n"
+        f"{text[len(text) - half :]}"
+    )
+
+
+def _rollout_row(rollout: Rollout) -> files.Row:
+    return {
+        "segments": [dataclasses.asdict(segment) for segment in rollout.segments],
+        "reward_components": dict(rollout.reward_components),
+        "solved": rollout.solved,
+        "tokens": rollout.tokens,
+        "truncated": rollout.truncated,
+        "rewards": rollout.rewards,
+        "gated": rollout.gated,
+        "rank": rollout.rank,
+        "advantage": rollout.advantage,
+    }
+
+
+def _rollout(row: Any, shared: dict[str, Any]) -> Rollout:
+    if not isinstance(row, dict):
+        raise ConfigError(f"a rollout must be an object, got {row!r:.80}")
+    rank, advantage = row.get("rank"), row.get("advantage")
+    return Rollout(
+        **shared,
+        reward_components=_components(row),
+        solved=None if row.get("solved", False) is None else _read_field(row, "solved", bool),
+        tokens=_read_field(row, "tokens", int),
+        truncated=_read_field(row, "truncated", bool),
+        segments=tuple(_segment(one) for one in _read_field(row, "segments", list)),
+        rewards=_numbers(row, "rewards"),
+        gated=_numbers(row, "gated"),
+        rank=None if rank is None else _read_field(row, "rank", int),
+        advantage=None if advantage is None else _read_field(row, "advantage", float),
+    )
+
+
+def _segment(row: Any) -> Segment:
+    if not isinstance(row, dict) or row.get("kind") not in get_args(SegmentKind):
+        raise ConfigError(f"a segment must have a kind of {get_args(SegmentKind)}, got {row!r:.80}")
+    return Segment(row["kind"], _read_field(row, "text", str))
+
+
+def _components(row: files.Row) -> dict[str, float | None]:
+    given = _read_field(row, "reward_components", dict)
+    return {
+        name: None if value is None else _number(f"reward_components.{name}", value)
+        for name, value in given.items()
+    }
+
+
+def _numbers(row: files.Row, name: str) -> tuple[float, ...]:
+    """Rewards; null, as NaN is written, comes back as NaN."""
+    numbers = _read_field(row, name, list)
+    return tuple(math.nan if one is None else _number(name, one) for one in numbers)
+
+
+def _read_field(row: files.Row, name: str, kind: type) -> Any:
+    """Return a field of a row; raise an error if it is missing or of another type."""
+    if name not in row:
+        raise ConfigError(f"{name} is missing")
+    value = row[name]
+    if kind is float:
+        return _number(name, value)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ConfigError(f"{name} must be of type {kind.__name__}, got {value!r:.80}")
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ConfigError(f"{name} must be of numbers, got {value!r:.80}")
+    return float(value)

@@ -1,0 +1,136 @@
+"""The report of an audit: Markdown, plain values, and a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paretopo.records.files import to_json, write_text
+from paretopo_lab.audit.faults import Fault
+from paretopo_lab.audit.match import Match
+from paretopo_lab.audit.read import Dump
+from paretopo_lab.document.page import render_document
+from paretopo_lab.document.report import Heading, Part, Report, Table, escape_markdown
+
+_HEADER = ("reward", "weight", "mean", "deviation in groups", "groups with differences")
+_SCRIPTS = ("../report/table.js", "audit.js")
+_STYLES = ("../report/style.css",)
+
+
+def summarise(dump: Dump, match: Match | None) -> list[str]:
+    """Return sentences on the dump and on the estimator that it follows."""
+    of = f"Records of {dump.trainer}. " if dump.trainer else ""
+    sizes = np.unique(np.bincount(dump.groups))
+    several = " to ".join(str(one) for one in dict.fromkeys((sizes[0], sizes[-1])))
+    steps = int(dump.batches.max()) + 1
+    first = (
+        f"{of}Rollouts: {len(dump.groups):,}. Groups: {len(dump.labels):,}, of {several} rollouts. "
+        f"Training steps: {steps:,}."
+    )
+    if dump.advantages is None:
+        return [first, "The dump has no advantages: only faults of its rewards can show."]
+    if match is None:
+        return [first, "No advantage of the dump is a number."]
+    settings = ", ".join(f"{name} {value}" for name, value in match.settings.items())
+    named = match.name + (f" ({settings})" if settings else "")
+    if not match.follows:
+        near = f" The nearest, {named}, agrees with {100 * match.share:.0f} % of the groups."
+        return [
+            first,
+            "The advantages follow no estimator that we know. If it weighs rewards, give its "
+            f"--weights.{near if match.share > 0.0 else ''}",
+        ]
+    how = "fitted weights" if match.fitted else "the weights below"
+    text = f"The advantages follow {named}, with {how}, within {match.error:.2g}"
+    differ = int((match.informative & ~match.agrees).sum())
+    if match.blocks:
+        text += ", in blocks of consecutive rows"
+    elif differ:
+        text += f", except in {differ} of {int(match.informative.sum())} groups"
+    alike = f" These agree as well: {', '.join(match.alike)}." if match.alike else ""
+    return [first, f"{text}.{alike}"]
+
+
+def tabulate(dump: Dump, match: Match | None) -> list[list[str]]:
+    """Return a row for each reward."""
+    table = []
+    for at, name in enumerate(dump.names):
+        column = dump.rewards[:, at]
+        known = [column[rows][np.isfinite(column[rows])] for rows in dump.list_groups()]
+        spreads = [float(one.std()) for one in known if len(one)]
+        weight = f"{match.weights[at]:.4g}" if match is not None and match.follows else ""
+        table.append(
+            [
+                name,
+                weight,
+                f"{np.mean(column[np.isfinite(column)]):.4g}" if any(map(len, known)) else "",
+                f"{np.mean(spreads):.4g}" if spreads else "",
+                str(sum(len(one) > 0 and float(np.ptp(one)) > 0.0 for one in known)),
+            ]
+        )
+    return table
+
+
+def describe(dump: Dump, match: Match | None, faults: list[Fault]) -> Report:
+    """Return the report of a dump."""
+    text = "\n".join(map(escape_markdown, summarise(dump, match)))
+    parts: list[Part] = [text, Table(_HEADER, tabulate(dump, match))]
+    parts.append(Heading("Faults") if faults else "No known fault shows.")
+    lines = []
+    for one in faults:
+        group = f" (group {one.group})" if one.group else ""
+        shown = f"**{one.name}**{group}: {one.shows} {one.effect} Groups: {one.groups:,}."
+        lines.append(f"- {escape_markdown(shown)}")
+    return Report("Audit", [*parts, "\n".join(lines)])
+
+
+def to_plain(dump: Dump, match: Match | None, faults: list[Fault]) -> dict[str, Any]:
+    """Return the report as values for JSON; NaN becomes null."""
+    found = None
+    if match is not None:
+        found = {
+            "name": match.name,
+            "follows": match.follows,
+            "settings": match.settings,
+            "weights": dict(zip(dump.names, match.weights, strict=True)),
+            "weights_fitted": match.fitted,
+            "missing_reward": match.missing or None,
+            "largest_error": match.error,
+            "groups_that_agree": match.share,
+            "others_that_agree": match.alike,
+        }
+    plain: dict[str, Any] = to_json(
+        {
+            "trainer": dump.trainer or None,
+            "rollouts": len(dump.groups),
+            "groups": len(dump.labels),
+            "rewards": dump.names,
+            "estimator": found,
+            "faults": [one._asdict() for one in faults],
+        }
+    )
+    return plain
+
+
+def write_files(dump: Dump, match: Match | None, faults: list[Fault], out: Path) -> Path:
+    """Write ``audit.html``, ``audit.md`` and ``audit.json`` to a folder.
+
+    Returns:
+        The path of the page.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(out / "audit.md", describe(dump, match, faults).write())
+    plain = json.dumps(to_plain(dump, match, faults), indent=1, ensure_ascii=False)
+    write_text(out / "audit.json", plain + "\n")
+    content = {
+        "notes": summarise(dump, match),
+        "header": _HEADER,
+        "rewards": tabulate(dump, match),
+        "faults": [one._asdict() for one in faults],
+    }
+    page = out / "audit.html"
+    write_text(page, render_document("audit", _SCRIPTS, "Audit of advantages", content, _STYLES))
+    return page

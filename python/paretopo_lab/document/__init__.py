@@ -1,0 +1,1 @@
+"""One value for reports, and its writers."""

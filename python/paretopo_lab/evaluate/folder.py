@@ -1,0 +1,267 @@
+"""An evaluation's folder: its settings, every trajectory, the results.
+
+::
+
+    manifest.json       settings, data, versions, machine, command, start and end
+    trajectories.jsonl  one line per question: its responses, `paretopo show` reads them
+    results.json        the numbers, by data set
+    claim               held by the process that works here
+    report/             tables and a plot
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import ConfigError
+from paretopo.records import files
+from paretopo.records.files import write_text
+from paretopo.records.folder import Folder, now
+from paretopo.records.provenance import git_commit, machine, versions
+from paretopo.records.schema import DataError, Example, read_rows
+from paretopo.records.trajectories import Group, append_group
+from paretopo.rewards.correctness import last_answer
+from paretopo.rewards.mathematics import last_box
+from paretopo_lab.evaluate.settings import EvaluationSettings, digest
+
+TRAJECTORIES = "trajectories.jsonl"
+
+
+@dataclass(frozen=True)
+class AnsweredQuestion:
+    """One question with its graded responses.
+
+    Attributes:
+        id: Its name.
+        datasource: Its data set.
+        solved: For each response, whether it was right; None if the grader reached a limit.
+        calls: Tool executions of each.
+        tokens: Tokens that the model wrote in each.
+        truncated: For each, whether it ran out of room.
+        answered: For each, whether it has an answer in the requested form, a box or answer tags.
+    """
+
+    id: str
+    datasource: str
+    solved: tuple[bool | None, ...]
+    calls: tuple[int, ...]
+    tokens: tuple[int, ...]
+    truncated: tuple[bool, ...]
+    answered: tuple[bool, ...]
+
+
+class EvaluationFolder(Folder):
+    """The folder of one evaluation; `start` creates or resumes it, `open` reads it."""
+
+    @classmethod
+    def start(
+        cls,
+        path: Path,
+        identity: Mapping[str, Any],
+        *,
+        name: str,
+        questions: int,
+        command: Sequence[str] | None = None,
+    ) -> EvaluationFolder:
+        """Create the folder, or resume it if settings and data are the same.
+
+        Args:
+            path: The folder.
+            identity: Settings and data on which the numbers depend.
+            name: Name of the model in tables.
+            questions: Number of questions.
+            command: How the evaluation was started; the process's own by default.
+
+        Raises:
+            ConfigError: The folder holds something else; names the first difference.
+        """
+        if path.exists() and any(path.iterdir()):
+            folder = cls.open(path)
+            _check_same(path, folder.manifest["evaluation"], files.to_json(identity))
+            return folder
+        path.mkdir(parents=True, exist_ok=True)
+        folder = cls(path)
+        folder.update_manifest(
+            evaluation=dict(identity),
+            name=name,
+            questions=questions,
+            started=now(),
+            ended=None,
+            status="running",
+            command=shlex.join(sys.argv if command is None else command),
+            versions=versions(),
+            machine=machine(),
+            git=git_commit(),
+        )
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> EvaluationFolder:
+        """Return the evaluation in a folder.
+
+        Raises:
+            ConfigError: It is not an evaluation, or its manifest is broken.
+        """
+        folder = cls(Path(path))
+        if not isinstance(folder.manifest.get("evaluation"), dict):
+            raise ConfigError(
+                f"{path} is not the folder of an evaluation: its manifest.json names none"
+            )
+        return folder
+
+    def note_resumption(self) -> None:
+        """Record a resumption, if some work was done."""
+        if not (self.path / TRAJECTORIES).exists():
+            return
+        entry = {"at": now(), "versions": versions()}
+        before = list(self.manifest.get("resumed", []))
+        self.update_manifest(resumed=[*before, entry], ended=None, status="running")
+
+    @property
+    def name(self) -> str:
+        """The name of the model in tables."""
+        return str(self.manifest.get("name", self.path.name))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return the settings in the form of `EvaluationSettings.as_dict`."""
+        return dict(self.manifest["evaluation"]["settings"])
+
+    def append(self, group: Group) -> None:
+        """Append the rollouts of one question."""
+        append_group(self.path / TRAJECTORIES, group)
+
+    def read_answers(self) -> Iterator[AnsweredQuestion]:
+        """Yield the questions answered so far, in that order.
+
+        Raises:
+            ConfigError: A line is broken; names file and line.
+        """
+        for number, row in enumerate(files.read_rows(self.path / TRAJECTORIES), start=1):
+            try:
+                rollouts = row["rollouts"]
+                yield AnsweredQuestion(
+                    str(row["id"]),
+                    str(row["kind"]),
+                    tuple(_read_grade(one) for one in rollouts),
+                    tuple(int(one["reward_components"]["calls"]) for one in rollouts),
+                    tuple(int(one["tokens"]) for one in rollouts),
+                    tuple(bool(one["truncated"]) for one in rollouts),
+                    tuple(_has_answer(row["prompt"], one["segments"]) for one in rollouts),
+                )
+            except (KeyError, TypeError, ValueError) as error:
+                raise ConfigError(
+                    f"{self.path / TRAJECTORIES} line {number} is not an answered "
+                    f"question: {error!r}"
+                ) from None
+
+    def write_results(self, results: Mapping[str, Any]) -> None:
+        """Write `results.json`, completely or not at all."""
+        text = json.dumps(files.to_json(results), indent=2) + "\n"
+        write_text(self.path / "results.json", text)
+
+
+def _read_grade(rollout: Mapping[str, Any]) -> bool | None:
+    measured = rollout["reward_components"]
+    is_undecided = "correct" in measured and measured["correct"] is None
+    return None if is_undecided else bool(rollout["solved"])
+
+
+def _has_answer(prompt: str, segments: Sequence[Mapping[str, str]]) -> bool:
+    written = "".join(one["text"] for one in segments if one["kind"] != "tool")
+    find_answer = last_box if "\\boxed{" in prompt else last_answer
+    return find_answer(written) is not None
+
+
+def is_evaluation(path: str | Path) -> bool:
+    """Return whether a folder is that of an evaluation instead of a run."""
+    manifest = Path(path) / "manifest.json"
+    if not manifest.is_file() or (Path(path) / "config.toml").exists():
+        return False
+    return "evaluation" in (files.parse_object(manifest.read_bytes()) or {})
+
+
+def load_data(
+    files: Sequence[str | Path], limit: int
+) -> tuple[list[Example], list[dict[str, Any]]]:
+    """Return the questions of some files, and the identity of the files.
+
+    Args:
+        files: As `paretopo prepare` writes them.
+        limit: Questions of each, the first ones; 0 for all.
+
+    Raises:
+        DataError: A file has no such rows, or a question comes twice.
+    """
+    rows: list[Example] = []
+    described = []
+    taken: dict[tuple[str, str], str | Path] = {}
+    for file in files:
+        own = list(read_rows(file))
+        for row in own[: limit or None]:
+            key = (row.datasource, row.id)
+            if key in taken:
+                raise DataError(
+                    f"question {row.id!r} of {row.datasource!r} is in {taken[key]} and in {file}: "
+                    "give each question once"
+                )
+            taken[key] = file
+            rows.append(row)
+        checksum = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        described.append({"sha256": checksum, "rows": len(own)})
+    return rows, described
+
+
+def identity_of(
+    settings: EvaluationSettings, data: Sequence[Mapping[str, Any]], model: Path | None
+) -> dict[str, Any]:
+    """Return everything on which an evaluation's numbers depend.
+
+    Args:
+        settings: Prompts and sampling.
+        data: As `load_data` describes the files.
+        model: Folder or file of the weights, if they are local: a model that has been trained
+            further is another one.
+    """
+    weights = None if model is None else digest_weights(model)
+    return {"settings": settings.as_dict(), "data": [dict(one) for one in data], "weights": weights}
+
+
+def digest_weights(model: Path) -> str:
+    """Return a digest of names, sizes and times of a model's files; it reads no weights.
+
+    Args:
+        model: A folder, or one file.
+    """
+    inside = model.iterdir() if model.is_dir() else [model]
+    files = sorted(file for file in inside if file.is_file())
+    seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
+
+
+def default_path(out: Path, name: str, tool: str, identity: Mapping[str, Any]) -> Path:
+    """Return `OUT/NAME-TOOL-DIGEST`: the folder depends on the settings only."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
+    return out / f"{plain[:80]}-{tool}-{digest(dict(identity))}"
+
+
+def _check_same(path: Path, kept: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    if kept == asked:
+        return
+    before, after = kept.get("settings", {}), asked["settings"]
+    for name in {**after, **before}:
+        if before.get(name) != after.get(name):
+            raise ConfigError(
+                f"{path} holds an evaluation with {name} = {before.get(name)!r}, this one has "
+                f"{after.get(name)!r}: give another --out"
+            )
+    difference = "data" if kept.get("data") != asked["data"] else "weights of the model"
+    raise ConfigError(f"{path} holds an evaluation with other {difference}: give another --out")

@@ -1,0 +1,127 @@
+"""`paretopo evaluate`: load a model, its tools and its questions, and run the evaluation."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from paretopo.interrupt import Interrupt
+from paretopo.records.schema import Example
+from paretopo.tools.python_interpreter import PythonInterpreter
+from paretopo.tools.sandbox_fusion import SandboxFusion
+from paretopo.tools.search import SearchClient
+from paretopo_lab.evaluate.evaluate import evaluate
+from paretopo_lab.evaluate.folder import EvaluationFolder
+from paretopo_lab.evaluate.grading import Grader
+from paretopo_lab.evaluate.prompting import Tools
+from paretopo_lab.evaluate.runner import InferenceEngine, RolloutRunner
+from paretopo_lab.evaluate.settings import EvaluationSettings
+
+
+@dataclass(frozen=True)
+class RuntimeOptions:
+    """Where and how fast an evaluation runs; these options should not change its numbers.
+
+    Attributes:
+        batch: Number of rollouts generated together.
+        device: Device for transformers; None takes a GPU if there is one.
+        gpus: Number of GPUs that share the model, for vLLM.
+        memory: Share of a GPU's memory, for vLLM.
+        threads: Threads of torch on a CPU; 0 takes one for each physical core.
+        isolation: Isolation of model-written programs and of comparisons of mathematics.
+        workers: Number of programs, or of comparisons, that run together.
+        sandbox_url: Address of a SandboxFusion server that runs the programs instead.
+        search_url: Address of the search server.
+    """
+
+    batch: int = 64
+    device: str | None = None
+    gpus: int = 1
+    memory: float = 0.9
+    threads: int = 0
+    isolation: Literal["bubblewrap", "process"] = "bubblewrap"
+    workers: int = 4
+    sandbox_url: str | None = None
+    search_url: str = "http://127.0.0.1:8000"
+
+
+def run(
+    folder: EvaluationFolder,
+    rows: Sequence[Example],
+    settings: EvaluationSettings,
+    options: RuntimeOptions,
+) -> bool:
+    """Evaluate into a folder; return False if Ctrl-C came between two batches.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came within a batch, which is dropped.
+        ConfigError: The model cannot be loaded.
+        SandboxError: Programs cannot be run here.
+        ServerError: The search server or the sandbox server does not answer.
+    """
+    with ExitStack() as opened:
+        # Open the tools first: a missing tool is reported before the model is loaded.
+        tools = opened.enter_context(_open_tools(settings, options))
+        grader = opened.enter_context(
+            Grader(rows, workers=options.workers, isolation=options.isolation)
+        )
+        interrupt = opened.enter_context(Interrupt())
+        engine = open_engine(settings, options, lambda: interrupt.came)
+        runner = RolloutRunner(engine, settings)
+        opened.callback(runner.close)
+        return evaluate(
+            folder,
+            rows,
+            settings,
+            runner,
+            tools,
+            grader,
+            batch=options.batch,
+            should_stop=lambda: interrupt.came,
+        )
+
+
+def open_engine(
+    settings: EvaluationSettings,
+    options: RuntimeOptions,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> InferenceEngine:
+    """Load the model into the engine that the settings name.
+
+    Args:
+        settings: Names the model and the engine.
+        options: Devices, threads and memory.
+        should_stop: Called at every token that transformers generates; True drops the batch.
+    """
+    if settings.engine == "vllm":
+        from paretopo_lab.evaluate.vllm_engine import VllmEngine
+
+        return VllmEngine(settings.model, settings, gpus=options.gpus, memory=options.memory)
+    from paretopo.integrations.huggingface.threads import use_threads
+    from paretopo_lab.evaluate.transformers_engine import TransformersEngine
+
+    use_threads(options.threads, made=False)
+    return TransformersEngine(
+        settings.model, settings, device=options.device, should_stop=should_stop
+    )
+
+
+@contextlib.contextmanager
+def _open_tools(settings: EvaluationSettings, options: RuntimeOptions) -> Iterator[Tools]:
+    with ExitStack() as opened:
+        python: Any = None
+        search = None
+        if settings.tool == "python" and options.sandbox_url is not None:
+            client = SandboxFusion(options.sandbox_url, connections=options.workers)
+            python = opened.enter_context(client)
+        elif settings.tool == "python":
+            python = opened.enter_context(
+                PythonInterpreter(workers=options.workers, isolation=options.isolation)
+            )
+        if settings.tool in ("search", "rag"):
+            search = opened.enter_context(SearchClient(options.search_url, topk=settings.topk))
+            search.search("is there a server")  # fails before a model is loaded
+        yield Tools(python, search)

@@ -1,0 +1,155 @@
+"""Evaluate a trained policy on its own task: the run's questions, tool and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig, dumps
+from paretopo.config.python_files import hash_run_files
+from paretopo.preference import Preference
+from paretopo.records.folder import RunFolder, fresh_folder
+from paretopo.records.measures import SOLVED, measure_objective
+from paretopo_lab.document.report import Table, write_table
+from paretopo_lab.evaluate.folder import digest_weights
+
+
+def plan_evaluation(
+    config: RunConfig,
+    model: str,
+    *,
+    questions: str | None = None,
+    limit: int = 0,
+    temperature: float | None = None,
+) -> RunConfig:
+    """Return the run's configuration for a held-out evaluation of its policy.
+
+    Args:
+        config: The configuration of the run, of any framework.
+        model: The trained policy.
+        questions: A file that replaces the held-out questions.
+        limit: Number of questions; 0 takes as many as the run.
+        temperature: Sampling temperature; None takes the run's.
+
+    Raises:
+        ConfigError: The environment belongs to OpenRLHF or verl, or the task has no files.
+
+    >>> from paretopo.config import loads
+    >>> plan_evaluation(loads("[evaluation]\\ntemperature = 1.0"), "runs/A/model").model.path
+    'runs/A/model'
+    """
+    agents, files = config.openrlhf, config.verl
+    given = {
+        "openrlhf": ("openrlhf.agent and openrlhf.held_out", {agents.agent, agents.held_out}),
+        "verl": ("verl.reward and verl.held_out", {files.reward, files.held_out}),
+    }
+    keys, values = given.get(config.backend, ("", {FROM_TASK}))
+    if values != {FROM_TASK}:
+        named = {"openrlhf": "OpenRLHF", "verl": "verl"}[config.backend]
+        raise ConfigError(
+            f"{keys} are an environment that runs only on {named}: "
+            "its held-out evaluations are those of the training, in evaluations.jsonl"
+        )
+    kinds = config.evaluation.kinds if questions is None else None
+    asked = config.task if questions is None else replace(config.task, held_out=questions)
+    prompts = limit or config.evaluation.prompts
+    warm = config.evaluation.temperature if temperature is None else temperature
+    return replace(
+        config,
+        backend="trl",
+        task=asked,
+        model=config.model.trained(model),
+        warmup=replace(config.warmup, steps=0),
+        optimiser=replace(config.optimiser, learn_from="rewards", kl=0.0),
+        evaluation=replace(config.evaluation, prompts=prompts, temperature=warm, kinds=kinds),
+        run=replace(config.run, trajectories=prompts, tensorboard=False, wandb_project=NONE),
+    )
+
+
+def identify_request(model: Path, preferences: Sequence[Preference] | None) -> dict[str, Any]:
+    """Return policy and preferences as the manifest's entry "asked" keeps them.
+
+    Args:
+        model: A folder, or one file.
+        preferences: None for all preferences of the run.
+    """
+    texts = None if preferences is None else [one.text for one in preferences]
+    return {"weights": digest_weights(model), "preferences": texts}
+
+
+def choose_folder(
+    config: RunConfig, asked: Mapping[str, Any], out: Path, *, is_named: bool
+) -> RunFolder:
+    """Return the folder of an evaluation: that of the same evaluation, or else a fresh one.
+
+    Two evaluations are the same if configuration, policy, preferences and files agree.
+
+    Args:
+        config: Of :func:`plan_evaluation`.
+        asked: Of :func:`identify_request`.
+        out: The folder's path.
+        is_named: True if the user named it. Otherwise the folder may also be ``OUT-2``, ``OUT-3``
+            and so on.
+
+    Raises:
+        ConfigError: The user named the folder, and it holds something else.
+    """
+    before = out.parent.iterdir() if out.parent.is_dir() else ()
+    others = [one for one in before if one.name.startswith(f"{out.name}-")]
+    for path in [out, *([] if is_named else sorted(others))]:
+        if _holds(path, config, asked):
+            return RunFolder(path, config)
+    if not is_named:
+        return RunFolder(fresh_folder(out.parent, out.name), config)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ConfigError(
+            f"{out} holds something other than an evaluation with these settings, questions and "
+            "weights: give another --out"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    return RunFolder(out, config)
+
+
+def _holds(path: Path, config: RunConfig, asked: Mapping[str, Any]) -> bool:
+    """Return whether a folder has the evaluation, which may be unfinished."""
+    written = path / "config.toml"
+    if not written.is_file() or written.read_text(encoding="utf-8") != dumps(config):
+        return False
+    manifest = RunFolder(path, config).manifest
+    files, now = manifest.get("files") or {}, hash_run_files(config)
+    return manifest.get("asked") == asked and all(
+        now.get(name) == digest for name, digest in files.items() if not name.endswith("imported")
+    )
+
+
+def format_evaluation(rows: Sequence[Mapping[str, Any]], config: RunConfig) -> str:
+    """Return the measurements, each objective with its unit: by kind, or by preference.
+
+    ± is the standard error of a mean.
+
+    Args:
+        rows: The rows of the evaluation; one, or one for each preference.
+        config: Names the objectives.
+
+    >>> from paretopo.config import loads
+    >>> part = {"solved": 0.5, "rollouts": 64, "measured": {"calls": 1.25}, "error": {"calls": 0.1}}
+    >>> print(format_evaluation([{**part, "by_kind": {"all": part}}], loads("")))
+    |                    |         all |
+    |--------------------|------------:|
+    | solved (%)         |  50.0 ± 6.3 |
+    | calls per question | 1.25 ± 0.10 |
+    | answers            |          64 |
+    """
+    row = rows[0]
+    parts = {"all": row} | (row["by_kind"] if len(row["by_kind"]) > 1 else {})
+    if "preference" in row:
+        parts = {one["preference"]: one for one in rows}
+    measures = [measure_objective(one) for one in config.objectives if one.name in row["measured"]]
+    if all(part["solved"] is not None for part in parts.values()):
+        measures = [SOLVED, *measures]
+    lines = [[one.title, *one.describe(parts.values())] for one in measures]
+    if "rollouts" in row:
+        lines.append(["answers", *(str(part["rollouts"]) for part in parts.values())])
+    return "\n".join(write_table(Table(["", *parts], lines), aligned=True))

@@ -1,0 +1,251 @@
+"""The report on evaluations: the paper's tables with our rows, tests, fronts, a plot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from paretopo.config import ConfigError
+from paretopo_lab.document.report import Heading, Part, Picture, Report, Table, escape_markdown
+from paretopo_lab.evaluate import published
+from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
+from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
+from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
+from paretopo_lab.evaluate.plots import draw_panels
+from paretopo_lab.evaluate.published import Method
+from paretopo_lab.evaluate.results import Result, group_by_datasource, summarise
+from paretopo_lab.evaluate.tables import (
+    format_interval,
+    format_p_value,
+    list_datasources,
+    paper_table,
+    results_table,
+)
+
+SIZES = ("1.5B", "3B", "7B")
+PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation that has been read."""
+
+    folder: EvaluationFolder
+    answered: tuple[AnsweredQuestion, ...]
+    results: dict[str, Result]
+
+    @property
+    def has_tool(self) -> bool:
+        """Return whether tools were called."""
+        return bool(self.folder.settings.get("tool") != "none")
+
+
+def write_report(
+    folders: Sequence[EvaluationFolder], out: Path | None = None, paper: PaperRows = "auto"
+) -> tuple[Path, Report]:
+    """Write `report.md` and `points.png`.
+
+    Args:
+        folders: At least one evaluation.
+        out: The folder to write to; by default `report/` of a single evaluation, and `comparison/`
+            next to the first of several.
+        paper: The paper's rows that are shown: of a size of base model, of "all" or "none";
+            "auto" takes the sizes that the models' names say, else all.
+
+    Returns:
+        The path of `report.md`, and the report.
+
+    Raises:
+        ConfigError: There is no evaluation, one occurs twice, or one has no answers or broken
+            records.
+    """
+    evaluations = _read_evaluations(folders)
+    if out is None:
+        first = folders[0].path.resolve()
+        out = first / "report" if len(folders) == 1 else first.parent / "comparison"
+    sizes = _choose_sizes(list(evaluations), paper)
+    measured = {name: one.results for name, one in evaluations.items()}
+    rows = {name: (one.has_tool, one.results) for name, one in evaluations.items()}
+    shown = _select_tables(measured, sizes)
+    seen = list(list_panels(rows, shown))
+    parts: list[Part] = [*_describe_evaluations(evaluations)]
+    for table, blocks in shown:
+        parts += [paper_table(table, blocks, rows), *_describe_gaps(table, measured)]
+    parts += [results_table(measured), *_compare_with_paper(measured, shown, paper)]
+    parts += [*_compare_pairs(evaluations), *_tabulate_fronts(seen)]
+    report = Report("Evaluation", [*parts, Picture("EM against tool calls", "points.png")])
+    out.mkdir(parents=True, exist_ok=True)
+    draw_panels(seen, out / "points.png")
+    path = out / "report.md"
+    path.write_text(report.write(aligned=True), encoding="utf-8")
+    return path, report
+
+
+def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
+    """Return the evaluations by a short, unique name."""
+    if not folders:
+        raise ConfigError("a report needs at least one evaluation")
+    paths = [folder.path.resolve() for folder in folders]
+    tools = [f"{folder.name}, {folder.settings.get('tool')}" for folder in folders]
+    evaluations = {}
+    for folder, path, tool in zip(folders, paths, tools, strict=True):
+        if paths.count(path) > 1:
+            raise ConfigError(f"a report needs different evaluations, got {path} twice")
+        answered = tuple(folder.read_answers())
+        if not answered:
+            raise ConfigError(f"{folder.path} has no answers yet: there is nothing to report")
+        name = folder.name
+        if sum(other.name == name for other in folders) > 1:
+            name = tool if tools.count(tool) == 1 else f"{tool} ({path.name})"
+        if name in evaluations:
+            name = str(path)
+        results = {key: summarise(key, own) for key, own in group_by_datasource(answered).items()}
+        evaluations[name] = Evaluation(folder, answered, results)
+    return evaluations
+
+
+def _choose_sizes(names: Sequence[str], paper: PaperRows) -> Sequence[str]:
+    if paper == "none":
+        return ()
+    if paper in SIZES:
+        return (paper,)
+    named = [size for size in map(published.model_size, names) if size is not None]
+    return SIZES if paper == "all" or not named else named
+
+
+def _select_tables(
+    measured: Mapping[str, Mapping[str, Result]], sizes: Sequence[str]
+) -> list[tuple[published.Table, dict[str, tuple[Method, ...]]]]:
+    """Return the tables that share a column with ours, with the blocks of that column."""
+    ours = set(list_datasources(measured.values()))
+    return [
+        (table, published.select_blocks(table, sizes))
+        for table in published.tables()
+        if ours & set(table.columns)
+    ]
+
+
+def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
+    lines = []
+    for name, one in evaluations.items():
+        settings, manifest = one.folder.settings, one.folder.manifest
+        greedy = settings["temperature"] == 0
+        sampled = (
+            "greedy"
+            if greedy
+            else (f"temperature {settings['temperature']:g}, {settings['samples']} samples")
+        )
+        done = f"{len(one.answered)} of {manifest.get('questions')} questions"
+        line = (
+            f"* **{name}**: {settings['model']}, tool {settings['tool']}, at most "
+            f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
+            f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
+        )
+        lines.append(escape_markdown(line))
+    return [f"Rows as printed: {published.source()}. Rows measured here:", "\n".join(lines)]
+
+
+def _describe_gaps(
+    table: published.Table, measured: Mapping[str, Mapping[str, Result]]
+) -> list[str]:
+    notes = []
+    for datasource, heading in table.columns.items():
+        whole = published.question_counts()[datasource]
+        for name, results in measured.items():
+            if datasource in results and results[datasource].questions != whole:
+                notes.append(f"{heading}: {name} has {results[datasource].questions} of {whole}")
+    notes = [f"Not all questions: {'; '.join(notes)}."] if notes else []
+    if "nq" in list_datasources(measured.values()) and "nq" in table.columns:
+        notes.append("For NQ the paper says 7,830 questions; the file it uses has 3,610.")
+    return ["\n".join(map(escape_markdown, notes))]
+
+
+def _compare_with_paper(
+    measured: Mapping[str, Mapping[str, Result]],
+    shown: Sequence[tuple[published.Table, Mapping[str, Sequence[Method]]]],
+    paper: PaperRows,
+) -> list[Part]:
+    methods = [
+        (f"{method.name} ({block})", method)
+        for _, blocks in shown
+        for block, rows in blocks.items()
+        for method in rows
+    ]
+    if not methods:
+        return []
+    title = "Against the paper's rows"
+    if paper == "auto" and not any(map(published.model_size, measured)):
+        return [
+            Heading(title),
+            "No tests: no name of a model says the size of its base model. `--paper 7B`, for one, "
+            "says it.",
+        ]
+    tests = compare_with_paper(measured, methods)
+    rows = [
+        [
+            one.datasource,
+            one.ours,
+            one.method,
+            f"{one.em:+.1f}",
+            format_p_value(one.p),
+            format_p_value(one.holm),
+        ]
+        for one in tests
+    ]
+    header = ["data set", "here", "as printed", "EM difference", "p", "p (Holm)"]
+    note = (
+        "Two-proportion test (Fisher's where a count is small), unpaired: the paper's answers are "
+        f"not published. Holm's correction for {len(tests)} tests."
+    )
+    return [Table(header, rows, 3, title, note)]
+
+
+def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
+    tests = compare_pairwise({name: one.answered for name, one in evaluations.items()})
+    if not tests:
+        return []
+    rows = [
+        [
+            one.datasource,
+            one.first,
+            one.second,
+            str(one.questions),
+            f"{one.em:+.1f} {format_interval(one.em_interval, 1, 1)}",
+            format_p_value(one.em_p),
+            format_p_value(one.em_holm),
+            f"{one.calls:+.2f} {format_interval(one.calls_interval, 1, 2)}",
+            format_p_value(one.calls_p),
+            format_p_value(one.calls_holm),
+        ]
+        for one in tests
+    ]
+    header = ["data set", "first", "second", "questions", "EM, first - second", "p", "p (Holm)"]
+    header += ["calls, first - second", "p", "p (Holm)"]
+    note = (
+        "EM: McNemar's exact test (with several samples random signs); calls: random signs. In "
+        "brackets: 95 % intervals, the differences that random signs do not reject; of fewer than "
+        f"6 questions there is no interval. Holm's correction for {2 * len(tests)} tests, EM and "
+        "calls of each row; the intervals are not corrected."
+    )
+    return [Table(header, rows, 3, "Against each other, question by question", note)]
+
+
+def _tabulate_fronts(seen: Sequence[Panel]) -> list[Part]:
+    rows = []
+    for panel in seen:
+        one = measure_panel(panel)
+        if one is not None:
+            printed = "" if math.isnan(one.printed) else f"{one.printed:.2f}"
+            volume, reference = f"{one.hypervolume:.2f}", f"{one.reference:g} calls"
+            rows.append([panel.title, ", ".join(one.best), volume, printed, reference])
+    if not rows:
+        return []
+    header = ["data set", "non-dominated", "hypervolume", "of the printed rows", "reference"]
+    note = (
+        "Higher EM and fewer calls are better; methods without a tool are left out. Hypervolume in "
+        "percent points x calls, from EM 0 and the calls of the reference."
+    )
+    return [Table(header, rows, 2, "Dominance", note)]

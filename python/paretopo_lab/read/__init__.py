@@ -1,0 +1,1 @@
+"""Readers of runs, of anybody's logs and of data files."""

@@ -1,0 +1,205 @@
+"""Logs of evaluations: files of rows, and the columns that name the model and the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from paretopo.parsing import HalfPairError, parse_json
+from paretopo.records.files import Row
+from paretopo.records.schema import DataError
+from paretopo_lab.read.data_files import read_cells
+from paretopo_lab.read.formats import (
+    FORMATS,
+    Format,
+    Placed,
+    convert_inspect,
+    is_inspect,
+    read_eval,
+    read_events,
+)
+
+_QUESTIONS = ("question", "question_id", "id", "example_id", "doc_id", "problem_id", "sample_id")
+_MODELS = ("model", "model_name", "model name")
+_KNOWN = ("file", "model", "task", "question")  # columns that readers add
+_INSPECT = frozenset(_KNOWN)
+_SHOWN = 60  # characters of a broken line in an error
+
+
+@dataclass(frozen=True)
+class Log:
+    """The rows of a file, or the last values of curves of several files.
+
+    Attributes:
+        name: Its path, for errors.
+        format: The program that writes such files, or the file's kind.
+        rows: One object for each answer.
+        places: The place of each row, for errors: "line 3".
+        by: The column that names the model; "file" if no column does.
+        question: The column that names the question; None if none is known.
+        added: The columns that the file itself does not have.
+    """
+
+    name: str
+    format: str
+    rows: tuple[Row, ...]
+    places: tuple[str, ...]
+    by: str = "file"
+    question: str | None = None
+    added: frozenset[str] = frozenset()
+
+
+def read_logs(paths: Sequence[Path]) -> list[Log]:
+    """Read files; recognise the format of each by its content.
+
+    Every row gets the column ``file``, unless it has one: the file's name, or its path if several
+    files have that name. Event files become one log, with a row for each run.
+
+    Raises:
+        DataError: a file is missing, empty or broken.
+    """
+    logs: list[Log] = []
+    runs: dict[str, Row] = {}
+    curves: list[str] = []
+    names = [path.name for path in paths]
+    for path in paths:
+        found = _open(path)
+        if isinstance(found, dict):
+            curves.append(str(path))
+            for run, metrics in found.items():
+                runs.setdefault(run, {"run": run}).update(metrics)
+            continue
+        if not found.rows:
+            raise DataError(f"{path} has no rows: there is nothing to compare")
+        label = path.name if names.count(path.name) == 1 else str(path)
+        added = found.added | {"file"} - found.rows[0].keys()
+        rows = tuple({"file": label, **row} for row in found.rows)
+        logs.append(replace(found, rows=rows, added=added))
+    if runs:
+        places = tuple(f"run {run}" for run in runs)
+        rows, added = tuple(runs.values()), frozenset({"run"})
+        logs.append(Log(", ".join(curves), "curves", rows, places, "run", added=added))
+    return logs
+
+
+def _open(path: Path) -> Log | dict[str, Row]:
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name files in it, such as {path}/*.jsonl")
+    try:
+        return _read_any(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path} is not a text in UTF-8 (byte {error.start}); export it as CSV or JSONL"
+        ) from None
+
+
+def _read_any(path: Path) -> Log | dict[str, Row]:
+    suffix = path.suffix.lower()
+    if ".tfevents." in path.name:
+        return read_events(path)
+    if suffix == ".eval":
+        return _name_columns(path, "inspect-ai", read_eval(path), _INSPECT)
+    if suffix in (".csv", ".tsv"):
+        return _read_csv(path)
+    if suffix == ".json":
+        return _read_json(path)
+    return _read_lines(path)
+
+
+def _read_lines(path: Path) -> Log:
+    """Read JSONL."""
+    placed: list[Placed] = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                placed.append((_parse(line, f"{path} line {number}"), f"line {number}"))
+    return _recognise(path, "JSONL", placed)
+
+
+def _recognise(path: Path, kind: str, placed: Sequence[Placed]) -> Log:
+    """Return the log of a known format, or of rows as they are."""
+    for one in FORMATS:
+        if placed and one.matches(placed[0][0]):
+            added = frozenset(_KNOWN) - placed[0][0].keys()
+            return _name_columns(path, one.name, _convert(path, one, placed), added)
+    return _name_columns(path, kind, placed)
+
+
+def _convert(path: Path, one: Format, placed: Sequence[Placed]) -> list[Placed]:
+    for row, place in placed:
+        if not one.matches(row):
+            raise DataError(
+                f"{path} {place} must be a row of {one.name}, as the first one is, got the keys "
+                f"{', '.join(list(row)[:10])}"
+            )
+    return list(one.convert(path, placed))
+
+
+def _parse(line: str, place: str) -> Row:
+    try:
+        row = parse_json(line.encode())
+    except ValueError as error:
+        raise DataError(
+            f"{place} must be a JSON object, got {line.strip()[:_SHOWN]!r}: {error}"
+        ) from None
+    if not isinstance(row, dict):
+        raise DataError(f"{place} must be a JSON object, got {line.strip()[:_SHOWN]!r}")
+    return row
+
+
+def _read_json(path: Path) -> Log:
+    """Read a JSON file: a log of inspect-ai, or one or more objects."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        content = parse_json(text.encode())
+    except HalfPairError as error:
+        raise DataError(f"{path}: {error}") from None
+    except ValueError:
+        return _read_lines(path)  # JSONL under another name
+    if is_inspect(content):
+        samples = enumerate(content["samples"] or [], start=1)
+        placed = [(sample, f"sample {number}") for number, sample in samples]
+        return _name_columns(path, "inspect-ai", list(convert_inspect(content, placed)), _INSPECT)
+    found = content if isinstance(content, list) else [content]
+    if not all(isinstance(row, dict) for row in found):
+        raise DataError(
+            f"{path} must hold an object or a list of objects, got {text.strip()[:_SHOWN]!r}"
+        )
+    objects = enumerate(found, start=1)
+    return _recognise(path, "JSON", [(row, f"object {number}") for number, row in objects])
+
+
+def _read_csv(path: Path) -> Log:
+    numbered = list(read_cells(path, "\t" if path.suffix.lower() == ".tsv" else ","))
+    if not numbered:
+        return _name_columns(path, "CSV", [])
+    (_, names), *rest = numbered
+    header = [name.strip() for name in names]
+    doubled = {name for name in header if header.count(name) > 1}
+    if doubled:
+        raise DataError(
+            f"{path} line 1 names a column twice: {', '.join(sorted(doubled))}; rename one"
+        )
+    placed: list[Placed] = []
+    for line, cells in rest:
+        if len(cells) != len(header):
+            raise DataError(
+                f"{path} line {line} must have {len(header)} cells, as the header has, got "
+                f"{len(cells)}; quote cells that contain a comma"
+            )
+        placed.append((dict(zip(header, cells, strict=True)), f"line {line}"))
+    return _name_columns(path, "CSV", placed)
+
+
+def _name_columns(
+    path: Path, kind: str, placed: Sequence[Placed], added: frozenset[str] = frozenset()
+) -> Log:
+    """Return a log; the columns of model and question are found by their names."""
+    rows, places = tuple(row for row, _ in placed), tuple(place for _, place in placed)
+    names = rows[0].keys() if rows else set()
+    question = next((name for name in _QUESTIONS if name in names), None)
+    by = next((name for name in names if name.lower() in _MODELS), "file")
+    return Log(str(path), kind, rows, places, by, question, added & names)

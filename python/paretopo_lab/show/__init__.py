@@ -1,0 +1,1 @@
+"""Rollouts as text and as a page."""

@@ -1,0 +1,343 @@
+"""The statistics of a study's records: means, deviations, paired comparisons, the worst case."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import paretopo_core
+from paretopo.records.files import Row
+from paretopo_lab.statistics.intervals import (
+    holm,
+    least_sign_flip_p,
+    sign_flip_interval,
+    sign_flips,
+)
+from paretopo_lab.study.plan import Cell, Plan
+
+Floats = NDArray[np.float64]
+SIGNIFICANT = 0.05
+Verdict = Literal["more", "less", "equal", "no worse", "no better", "unknown", "too few seeds"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Pairs of numbers, seed by seed or question by question.
+
+    Attributes:
+        other: Against whom.
+        differences: (seeds or questions,) ours less theirs.
+        p: Of the exact sign-flip test, two-sided, corrected for all that is compared at once.
+        margin: Differences up to this are as good as none.
+        least_p: The smallest p that this many seeds can give, corrected too.
+    """
+
+    other: str
+    differences: Floats
+    p: float
+    margin: float
+    least_p: float
+
+    @property
+    def mean(self) -> float:
+        """The mean difference."""
+        return float(self.differences.mean())
+
+    @functools.cached_property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the mean difference: the sign-flip test of this comparison, inverted.
+
+        Infinite of fewer than 6 seeds; not corrected for other comparisons.
+        """
+        return sign_flip_interval(self.differences)
+
+    @property
+    def is_contradictory(self) -> bool:
+        """Return whether the interval excludes 0 although the corrected p is not significant."""
+        low, high = self.interval
+        return self.p >= SIGNIFICANT and not low <= 0.0 <= high
+
+    @property
+    def verdict(self) -> Verdict:
+        """The conclusion from a comparison.
+
+        "more" or "less" where the difference is significant and its mean above the margin; "equal"
+        where the whole interval lies within the margin, "no worse" where it begins above its lower
+        end, "no better" where it ends below its upper end; else "unknown". "too few seeds" where
+        no differences at all could be significant.
+        """
+        if self.least_p >= SIGNIFICANT:
+            return "too few seeds"
+        if self.p < SIGNIFICANT and abs(self.mean) > self.margin:
+            return "more" if self.mean > 0 else "less"
+        low, high = self.interval
+        no_worse, no_better = low >= -self.margin, high <= self.margin
+        if no_worse and no_better:
+            return "equal"
+        return "no worse" if no_worse else "no better" if no_better else "unknown"
+
+
+def compare(differences: Mapping[str, Floats], margins: Mapping[str, float]) -> list[Comparison]:
+    """Test differences together, p corrected after Holm for how many there are."""
+    corrected = holm([sign_flips(values) for values in differences.values()])
+    least = holm([least_sign_flip_p(len(values)) for values in differences.values()])
+    return [
+        Comparison(name, values, p, margins[name], least_p)
+        for (name, values), p, least_p in zip(differences.items(), corrected, least, strict=True)
+    ]
+
+
+class Results:
+    """The trainings of a study.
+
+    Args:
+        plan: The study.
+        records: The trainings that have ended, by `read_records`.
+    """
+
+    def __init__(self, plan: Plan, records: Mapping[Cell, Row]) -> None:
+        self.plan = plan
+        self._compared: dict[tuple[str, str], list[Comparison]] = {}
+        # Pairs are of the same seed: one counts when every method of its task has ended, an
+        # ablation when it has ended on all of these.
+        self._seeds = {
+            task: [
+                seed
+                for seed in plan.seeds_of(task)
+                if all(Cell(task, method, seed) in records for method in self.methods(task))
+            ]
+            for task in plan.tasks
+        }
+        self._records = {
+            cell: records[cell]
+            for task, seeds in self._seeds.items()
+            for method in plan.methods_of(task)
+            for cells in [[Cell(task, method, seed) for seed in seeds]]
+            if all(cell in records for cell in cells)
+            for cell in cells
+        }
+        self.tasks = [task for task in plan.tasks if self._seeds[task]]
+
+    @property
+    def hours(self) -> float:
+        """Return the hours of all compared trainings, by their clocks."""
+        return sum(float(row.get("seconds", 0.0)) for row in self._records.values()) / 3600.0
+
+    @property
+    def trainings(self) -> int:
+        """Return the number of compared trainings."""
+        return len(self._records)
+
+    def seeds(self, task: str, method: str) -> list[int]:
+        """Return the seeds on which all methods of a task have ended; none if the method is not
+        among them.
+        """
+        seeds = self._seeds[task]
+        return seeds if all(Cell(task, method, seed) in self._records for seed in seeds) else []
+
+    def curve(self, task: str, method: str, measure: str) -> Floats:
+        """Return a measure over the course of the trainings, with shape (seeds, evaluations).
+
+        Args:
+            task: The task.
+            method: The method.
+            measure: "step", "accuracy", "economy", "cost", "hypervolume" or "preference"; of some
+                "fewest" (calls known to solve a question) or "response" (tokens).
+        """
+        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
+        return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
+
+    def read(self, task: str, method: str, measure: str, step: int | None = None) -> Floats:
+        """Return a measure after a number of steps, or after the last step, with shape (seeds,)."""
+        curve = self.curve(task, method, measure)
+        if step is None:
+            return curve[:, -1]
+        at = self.curve(task, method, "step")[0].tolist().index(step)
+        return curve[:, at]
+
+    def test(self, task: str, method: str, measure: str) -> Floats:
+        """Return a measure of the trained policies on a task's test questions, (seeds,)."""
+        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
+        return np.array([self._records[cell]["test"][measure][-1] for cell in cells])
+
+    def hypervolume_of_run(self, task: str, method: str) -> Floats:
+        """Return the hypervolume of all evaluations of each training, from (0, 0), with shape
+        (seeds,).
+        """
+        outcomes = [self.curve(task, method, measure) for measure in ("accuracy", "economy")]
+        return np.asarray(paretopo_core.hypervolume(np.stack(outcomes, axis=-1), 0.0))
+
+    def is_trained(self, task: str) -> bool:
+        """Return whether a task trains language models; the others are tables."""
+        return self.plan.tasks[task].config is not None
+
+    def is_measured(self, task: str, method: str, measure: str) -> bool:
+        """Return whether all trainings of a method have an optional measure."""
+        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
+        return all(measure in self._records[cell]["evaluations"] for cell in cells)
+
+    def describe(self, task: str) -> str:
+        """Describe a task in one line."""
+        table = self.plan.tasks[task].table
+        return "a language model" if table is None else table.about
+
+    def unit(self, task: str) -> str:
+        """Return the unit of an answer's cost."""
+        return self.plan.tasks[task].cost
+
+    def methods(self, task: str) -> list[str]:
+        """Return the methods of a task, without the ablations."""
+        named = self.plan.tasks[task].methods or self.plan.study.methods
+        return [method for method in self.plan.methods_of(task) if method in named]
+
+    def worst(
+        self,
+        method: str,
+        where: str | None = None,
+        measure: str | None = None,
+        step: int | None = None,
+    ) -> Floats:
+        """Return the smallest value of a measure over the tasks, (seeds,); see `over_tasks`."""
+        worst: Floats = self.over_tasks(method, where, measure, step).min(axis=0)
+        return worst
+
+    def over_tasks(
+        self,
+        method: str,
+        where: str | None = None,
+        measure: str | None = None,
+        step: int | None = None,
+    ) -> Floats:
+        """Return a measure on each task, (tasks, seeds), for the seeds that all of them have.
+
+        Args:
+            method: The method.
+            where: A method on whose tasks it counts; on its own if not given.
+            measure: The study's if not given.
+            step: See `read`.
+        """
+        tried = [task for task in self.tasks if (where or method) in self.methods(task)]
+        shared = set.intersection(*(set(self.seeds(task, method)) for task in tried))
+        measure = measure or self.plan.study.measure
+        ends = [
+            self.read(task, method, measure, step)[np.isin(self.seeds(task, method), list(shared))]
+            for task in tried
+        ]
+        return np.array(ends)
+
+    def rank_by_worst(self) -> list[str]:
+        """Return the methods in the order of their worst cases, the best first."""
+        methods = self.plan.study.methods
+        return sorted(methods, key=lambda method: -float(self.worst(method).mean()))
+
+    # ---- comparisons -------------------------------------------------------------------------
+
+    def compare(self, task: str, measure: str | None = None) -> list[Comparison]:
+        """Our method against each other one on a task."""
+        measure = measure or self.plan.study.measure
+        if (task, measure) not in self._compared:
+            ours = self.read(task, self.plan.ours, measure)
+            self._compared[task, measure] = self._test(
+                {m: ours - self.read(task, m, measure) for m in self._others(task)}
+            )
+        return self._compared[task, measure]
+
+    def compare_early(self, step: int) -> list[Comparison]:
+        """Our method after so many steps against each other one at the end, on all tasks at once.
+
+        They are named TASK/METHOD.
+        """
+        ours, measure = self.plan.ours, self.plan.study.measure
+        return self._test(
+            {
+                f"{task}/{m}": self.read(task, ours, measure, step) - self.read(task, m, measure)
+                for task in self.tasks
+                for m in self._others(task)
+            }
+        )
+
+    def compare_tests(self, task: str) -> list[Comparison]:
+        """Our method against each other one on the test questions of a task."""
+        measure = self.plan.study.measure
+        ours = self.test(task, self.plan.ours, measure)
+        return self._test({m: ours - self.test(task, m, measure) for m in self._others(task)})
+
+    def compare_questions(self, task: str, part: str, measure: str) -> list[Comparison]:
+        """Compare our method with each other one, question by question, at the end.
+
+        A difference is the mean over the seeds whose records have each question.
+
+        Args:
+            task: The task.
+            part: "evaluations" for the held-out questions, or "test".
+            measure: "accuracy" or "cost".
+        """
+        differences = {}
+        for method in self._others(task):
+            pairs = [
+                [self._records[cell].get("by_question", {}).get(part) for cell in cells]
+                for seed in self._seeds[task]
+                for cells in [[Cell(task, one, seed) for one in (self.plan.ours, method)]]
+            ]
+            known = [(ours[measure], theirs[measure]) for ours, theirs in pairs if ours and theirs]
+            if known:
+                by_seed = np.array(known, np.float64)  # (seeds, 2, questions); NaN: does not apply
+                mean = (by_seed[:, 0] - by_seed[:, 1]).mean(axis=0)
+                differences[method] = mean[~np.isnan(mean)]
+        return self._test(differences)
+
+    def compare_worst(
+        self, measure: str | None = None, step: int | None = None
+    ) -> list[Comparison]:
+        """Compare the worst case of our method with those of the others, on their common tasks."""
+        ours, methods = self.plan.ours, self.plan.study.methods
+        return self._test(
+            {
+                m: self.worst(ours, m, measure, step) - self.worst(m, m, measure, step)
+                for m in methods
+                if m != ours
+            }
+        )
+
+    def find_losses(self) -> list[tuple[str, Comparison]]:
+        """Return (task, comparison) for each method that is better than ours, the largest loss
+        first.
+        """
+        lost = [
+            (task, one)
+            for task in self.tasks
+            for one in self.compare(task)
+            if one.verdict == "less"
+        ]
+        return sorted(lost, key=lambda pair: pair[1].mean)
+
+    def find_unsure_losses(self) -> dict[str, list[Comparison]]:
+        """Task → comparisons if ours is worse on average, which may be chance."""
+        margin = self.plan.study.margin
+        found = {
+            task: [one for one in self.compare(task) if one.mean < -margin and one.p >= SIGNIFICANT]
+            for task in self.tasks
+        }
+        return {task: ones for task, ones in found.items() if ones}
+
+    def find_dominating(self, task: str) -> list[str]:
+        """Methods on average as accurate and as lean as ours, one of both significantly more."""
+        accuracy, economy = (self.compare(task, measure) for measure in ("accuracy", "economy"))
+        return [
+            right.other
+            for right, lean in zip(accuracy, economy, strict=True)
+            if right.mean <= 0.0
+            and lean.mean <= 0.0
+            and any(one.mean < 0.0 and one.p < SIGNIFICANT for one in (right, lean))
+        ]
+
+    def _others(self, task: str) -> list[str]:
+        return [method for method in self.methods(task) if method != self.plan.ours]
+
+    def _test(self, differences: Mapping[str, Floats]) -> list[Comparison]:
+        return compare(differences, dict.fromkeys(differences, self.plan.study.margin))

@@ -1,0 +1,297 @@
+"""One training of a study: `paretopo train` in a process of its own, or a table in this one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import RECIPES, RunConfig, dumps, load
+from paretopo.config.methods import by_dotted_name
+from paretopo.config.python_files import hash_own_files
+from paretopo.preference import Preference, Preferences
+from paretopo.records.files import Row
+from paretopo.records.folder import RunFolder
+from paretopo.records.sweeps import split_sweeps
+from paretopo_lab.study.fronts import preference_grid, score_front
+from paretopo_lab.study.plan import Cell, Plan, TaskSection
+from paretopo_lab.study.processes import die_with_parent
+
+_ERROR_LINES = 15  # of a failed training
+_DIGITS = 5
+SAVING = "of the price of a right answer"  # an earlier version used the start's cost
+
+
+def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
+    """Train, and measure the policy along the way.
+
+    Args:
+        plan: The study.
+        cell: One of its cells.
+        runs: Where `paretopo train` puts its run folders; an unfinished run is resumed.
+
+    Returns:
+        task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
+        step, accuracy, economy, cost, hypervolume and preference, to five digits. Language models
+        have response (its tokens) and economy_of_solved (of right answers) in place of the last
+        two, which `add_scores` computes; fronts have the scores. If the task has test questions,
+        test has the same numbers of the last policy on them. Language models have by_question:
+        accuracy and cost of each question in the last evaluation, and in the test.
+
+    Raises:
+        RuntimeError: the training failed; with the last lines of its error output.
+    """
+    began = time.monotonic()
+    section = plan.tasks[cell.task]
+    further: Row = {}
+    if section.table is not None:
+        overrides, steps = plan.overrides_of(cell.method), section.steps or plan.study.steps
+        evaluations = section.table.train(overrides, cell.seed, steps, plan.study)
+    elif plan.study.preferences is None:
+        evaluations, further = _train_language_model(plan, cell, runs)
+    else:
+        evaluations = _train_front(plan, cell, runs, plan.study.preferences)
+    return {
+        "task": cell.task,
+        "method": cell.method,
+        "seed": cell.seed,
+        "fingerprint": fingerprint(plan, cell),
+        "step": evaluations[-1]["step"],
+        "seconds": round(time.monotonic() - began, 2),
+        "evaluations": _columns(evaluations),
+        **further,
+    }
+
+
+def _columns(rows: Sequence[Row]) -> Row:
+    return {name: [round(row[name], _DIGITS) for row in rows] for name in rows[0]}
+
+
+def add_scores(plan: Plan, row: Row) -> Row:
+    """Add hypervolume and preference, relative to the plan's best policies, to a training's record.
+
+    Tables and fronts have theirs when they are recorded.
+    """
+    section, scored = plan.tasks[row["task"]], dict(row)
+    if section.config is None or plan.study.preferences is not None:
+        return row
+    for part in ("evaluations", *(["test"] if "test" in row else [])):
+        columns = (row[part][name] for name in ("accuracy", "economy", "economy_of_solved"))
+        scores = [section.score(*one) for one in zip(*columns, strict=True)]
+        added = {name: [one[name] for one in scores] for name in ("hypervolume", "preference")}
+        scored[part] = row[part] | added
+    return scored
+
+
+def fingerprint(plan: Plan, cell: Cell) -> str:
+    """Hash everything that a cell's result follows from; a record with another is out of date.
+
+    A method enters by its switches and the other values that it sets, not by its name.
+    """
+    section = plan.tasks[cell.task]
+    overrides = plan.overrides_of(cell.method)
+    recipe = overrides.get("recipe", "recommended")
+    method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | overrides
+    about: dict[str, Any] = {"method": method, "seed": cell.seed}
+    if section.table is not None:
+        about |= {"steps": section.steps or plan.study.steps, "every": plan.study.every}
+        about |= section.table.identify(overrides)
+        if plan.study.preferences is not None:
+            about["preferences"] = plan.study.preferences
+    else:
+        config = str(section.config)
+        # As it is written, not as it is resolved: a new key does not change old trainings.
+        about["config"] = tomllib.loads(Path(config).read_text(encoding="utf-8"))
+        about["method"] = method | plan.overrides_of_training(cell)
+        trained = load(config, plan.overrides_of_training(cell))
+        about["files"] = hash_own_files(trained)
+        if any(one.economy == "saving" for one in trained.objectives):
+            about["saving"] = SAVING
+        # Shares of the cost are recorded; scores follow from them when they are read.
+        about["scale"] = [section.cost, section.most]
+        if section.test is not None:
+            about["test"] = _digest(section.test)
+        if plan.study.preferences is not None:
+            about["front"] = [plan.study.preferences, plan.study.every]
+            about["front"] += [section.cheapest_accuracy, section.best_front]
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row], Row]:
+    """Train a language model; return its evaluations, and that on test questions, if any."""
+    section, out = plan.tasks[cell.task], _folder(cell, runs)
+    run = _train(section, plan.overrides_of_training(cell), runs, out)
+    evaluations = [_score_held_out(section, run.config, row) for row in run.evaluations()]
+    further: Row = {"by_question": {"evaluations": _outcomes_by_question(section, run)}}
+    if section.test is not None:
+        test = _test(run, section.test)
+        further["test"] = _columns([_score_held_out(section, run.config, test.evaluations()[-1])])
+        further["by_question"]["test"] = _outcomes_by_question(section, test)
+    return evaluations, further
+
+
+def _outcomes_by_question(section: TaskSection, run: RunFolder) -> Row:
+    """Return accuracy and cost of each question at the end, in order; None where undefined.
+
+    Empty for a run folder without ``questions.json``, which earlier versions did not write.
+    """
+    kept = run.questions()
+    if not kept:
+        return {}
+    right, cost = run.config.objectives[0].name, run.config.objective(section.cost)
+    answers = list(kept["last"]["measured"].values())
+    costs = [one[cost.name] for one in answers]
+    return {
+        "accuracy": [one[right] for one in answers],
+        "cost": [None if one is None else cost.to_amount(one) for one in costs],
+    }
+
+
+def _test(run: RunFolder, questions: str) -> RunFolder:
+    """Ask a trained policy the test questions; repeat an unfinished test."""
+    name = f"{run.path.name}-test-{_digest(questions)[:8]}"
+    ended = _ended_tests(run, name)
+    if not ended:
+        count = len(Path(questions).read_text(encoding="utf-8").splitlines())
+        where = (
+            "--tool",
+            "task",
+            "--data",
+            questions,
+            "--limit",
+            str(count),
+            "--out",
+            str(run.path.parent / name),
+        )
+        _run_command("evaluate", str(run.path), "--trust", *where)
+        ended = _ended_tests(run, name)
+    return ended[-1]
+
+
+def _ended_tests(run: RunFolder, name: str) -> list[RunFolder]:
+    found = sorted(run.path.parent.glob(f"{name}*/config.toml"))
+    opened = [RunFolder.open(path.parent) for path in found]
+    return [one for one in opened if one.manifest.get("status") == "finished"]
+
+
+def _digest(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> list[Row]:
+    """Train one policy for all preferences, or one for each, at the same cost.
+
+    `steps` counts them together. A method that sets more questions per step takes fewer steps.
+    """
+    section, out = plan.tasks[cell.task], _folder(cell, runs)
+    overrides = plan.overrides_of_training(cell)
+    steps, every = section.steps or plan.study.steps, plan.study.every
+    given = preference_grid(count)
+    grid = Preferences(load(str(section.config), given)).grid
+    factor = plan.steps_at_once(cell.task, cell.method)
+    length = {"optimiser.steps": steps // factor, "evaluation.every": every // factor}
+    if overrides.get("paretopo.preference") == "given":
+        run = _train(section, overrides | given | length, runs, out)
+        sweeps = split_sweeps(run.evaluations())
+    else:
+        trained = [
+            _train(section, overrides | length | _weights(section, one), runs, out / str(at))
+            for at, one in enumerate(grid)
+        ]
+        sweeps = [list(rows) for rows in zip(*(one.evaluations() for one in trained), strict=True)]
+        run = trained[0]
+    weights = [one.weights for one in grid]
+    return [
+        _evaluate_front(section, run.config, rows, weights) | {"step": factor * rows[0]["step"]}
+        for rows in sweeps
+    ]
+
+
+def _weights(section: TaskSection, preference: Preference) -> Row:
+    right, saved = preference.weights
+    first = load(str(section.config)).objectives[0].name
+    return {f"objectives.{first}.weight": right, f"objectives.{section.cost}.weight": saved}
+
+
+def _evaluate_front(
+    section: TaskSection, config: RunConfig, rows: Sequence[Row], weights: Sequence[Any]
+) -> Row:
+    """Return the joint scores of the answers to all preferences."""
+    each = [_score_held_out(section, config, row) for row in rows]
+    amounts = [_average_amounts(section, config, row) for row in rows]
+    points = [(right, right * (1.0 - cost / section.most)) for right, _, cost in amounts]
+    start = (section.cheapest_accuracy, 0.0)
+    means = {name: sum(one[name] for one in each) / len(each) for name in each[0]}
+    return means | score_front(points, section.best_front, start, weights)
+
+
+def _folder(cell: Cell, runs: Path) -> Path:
+    return runs / cell.task / cell.method / str(cell.seed)
+
+
+def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFolder:
+    """Start the run of a configuration, or resume it if it has not ended."""
+    # Methods share the warm-up of a task and seed.
+    places = {"run.out": str(out), "warmup.shared": str(runs / "warmups")}
+    config = load(str(section.config), overrides | places)
+    begun = _runs_of(config, out)
+    if not begun:
+        file = out / "study.toml"
+        out.mkdir(parents=True, exist_ok=True)
+        file.write_text(dumps(config), encoding="utf-8")
+        _run_command("train", str(file))
+        begun = _runs_of(config, out)
+    elif begun[-1].manifest.get("status") != "finished":
+        _run_command("train", "--resume", str(begun[-1].path), "--trust")
+    return begun[-1]
+
+
+def _score_held_out(section: TaskSection, config: RunConfig, row: Row) -> Row:
+    """Return the scores of the held-out answers; costs are before price and budget."""
+    accuracy, cost, cost_of_solved = _average_amounts(section, config, row)
+    return {
+        "step": row["step"],
+        "accuracy": accuracy,
+        "economy": 1.0 - cost / section.most,
+        "economy_of_solved": 1.0 - cost_of_solved / section.most,
+        "cost": cost,
+        "response": row["response_tokens"],
+    }
+
+
+def _average_amounts(
+    section: TaskSection, config: RunConfig, row: Row
+) -> tuple[float, float, float]:
+    """Share of right answers, mean cost of all and of the right ones."""
+    measure = config.objective(section.cost)
+    cost = measure.to_amount(row["measured"][section.cost])
+    known = row["measured_of_solved"][section.cost]  # None where no answer was right
+    return row["solved"], cost, cost if known is None else measure.to_amount(known)
+
+
+def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:
+    """Return the runs of a configuration, the oldest first."""
+    runs = [RunFolder.open(path.parent) for path in sorted(out.glob("*/config.toml"))]
+    return [run for run in runs if run.config == config]
+
+
+def _run_command(*arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "paretopo", *arguments],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        preexec_fn=die_with_parent,
+    )
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.strip()][-_ERROR_LINES:]
+        raise RuntimeError(
+            f"paretopo {' '.join(arguments)} ended with {done.returncode}:\n" + "\n".join(lines)
+        )

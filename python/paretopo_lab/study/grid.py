@@ -1,0 +1,136 @@
+"""The grid of a study: every cell once, on all cores, from where it was left.
+
+A study that was killed, or whose file has grown, runs the cells that have no record yet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from paretopo.records.files import Row
+from paretopo_lab.study.cells import run_cell
+from paretopo_lab.study.plan import Cell, Plan
+from paretopo_lab.study.processes import die_with_parent
+from paretopo_lab.study.records import append_record, claim_records, pack_records, read_records
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def run(
+    plan: Plan,
+    out: Path,
+    *,
+    workers: int | None = None,
+    ray: str | None = None,
+    on_end: Callable[[Cell, str | None], None] | None = None,
+) -> dict[Cell, str]:
+    """Run every cell that has no record yet.
+
+    Args:
+        plan: The study.
+        out: Folder of the records.
+        workers: Trainings at a time; None takes the cores.
+        ray: Address of a Ray cluster ("auto", "local" or host and port) that runs the cells
+            instead; `out` is then a folder that all of its nodes see.
+        on_end: Called when a cell has ended, with its error, or None.
+
+    Returns:
+        The cells that failed, and their errors; the others went on.
+
+    Raises:
+        ConfigError: the records are broken, or another study writes them.
+        KeyboardInterrupt: Ctrl-C came; the cells that had ended are kept.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    with claim_records(out):
+        known = read_records(plan, out)
+        missing = [cell for cell in plan.cells() if cell not in known]
+        failures: dict[Cell, str] = {}
+        if ray is None:
+            ended = _run_here(plan, missing, out, workers)
+        else:
+            ended = _run_on_ray(plan, missing, out, ray)
+        for cell, row, failure in ended:
+            if row is not None:
+                append_record(out, row)
+            else:
+                failures[cell] = str(failure)
+            if on_end is not None:
+                on_end(cell, failure)
+        if not failures:
+            pack_records(plan, out)
+    return failures
+
+
+Ended = tuple[Cell, Row | None, str | None]
+
+
+def _attempt(plan: Plan, cell: Cell, runs: Path) -> Ended:
+    try:
+        return cell, run_cell(plan, cell, runs), None
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}, line {last.lineno}"
+        return cell, None, f"{type(error).__name__}: {error} ({where})"
+
+
+def _run_here(plan: Plan, cells: Sequence[Cell], out: Path, workers: int | None) -> Iterator[Ended]:
+    if not cells:
+        return
+    count = min(workers or len(os.sched_getaffinity(0)), len(cells))
+    context = multiprocessing.get_context("spawn")  # threads of a library do not survive a fork
+    with (
+        _limit_threads(),
+        ProcessPoolExecutor(count, mp_context=context, initializer=die_with_parent) as pool,
+    ):
+        # Long trainings first: a long one that begins last would keep only one worker busy.
+        ordered = sorted(cells, key=lambda cell: plan.tasks[cell.task].config is None)
+        futures = [pool.submit(_attempt, plan, cell, out / "runs") for cell in ordered]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _run_on_ray(plan: Plan, cells: Sequence[Cell], out: Path, address: str) -> Iterator[Ended]:
+    import ray
+
+    began: Any = ray.init(address=None if address == "local" else address, log_to_driver=False)
+    try:
+        attempt = ray.remote(num_cpus=1, max_retries=0)(_attempt)
+        shared = ray.put(plan)
+        names = {attempt.remote(shared, cell, out.resolve() / "runs"): cell for cell in cells}
+        waiting = list(names)
+        while waiting:
+            (ended, *_), waiting = ray.wait(waiting, num_returns=1)
+            try:
+                yield ray.get(ended)
+            except ray.exceptions.RayError as error:  # the worker died, not the training
+                yield names[ended], None, f"{type(error).__name__}: {error}"
+    finally:
+        del began
+        ray.shutdown()
+
+
+@contextlib.contextmanager
+def _limit_threads() -> Iterator[None]:
+    """Workers are as many as cores: threads of their own would only stand in each other's way."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value

@@ -1,0 +1,119 @@
+"""The records of a study: a row for each training that has ended.
+
+While a study trains, rows are appended to ``records.jsonl``, one write each, so that a kill leaves
+at most a torn last line, which is dropped. When every training of the plan has its row, all rows go
+into ``records.jsonl.xz``, a sixth of the size, which is replaced whole before the other file is
+removed: at every moment each row is in at least one of the two. A study that has grown since
+appends to ``records.jsonl`` again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import lzma
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from paretopo.config import ConfigError
+from paretopo.records import files
+from paretopo.records.files import Row
+from paretopo_lab.study.cells import add_scores, fingerprint
+from paretopo_lab.study.plan import Cell, Plan
+
+RECORDS = "records.jsonl"
+PACKED = "records.jsonl.xz"
+
+
+def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
+    """Return the finished trainings of a plan, in its order, without outdated ones.
+
+    Each has its scores, see `add_scores`.
+
+    Args:
+        plan: The study.
+        out: Folder of the records.
+
+    Raises:
+        ConfigError: a line, or the packed file, is broken.
+    """
+    found = _read_rows(out)
+    return {
+        cell: add_scores(plan, found[cell])
+        for cell in plan.cells()
+        if cell in found and found[cell]["fingerprint"] == fingerprint(plan, cell)
+    }
+
+
+def append_record(out: Path, row: Row) -> None:
+    """Add the row of a training that has ended."""
+    files.append_row(out / RECORDS, row)
+
+
+def pack_records(plan: Plan, out: Path) -> None:
+    """Bring all rows into the packed file, those of the plan first; the same rows give its bytes.
+
+    Rows that are out of the plan stay: it may name their trainings again.
+    """
+    if not (out / RECORDS).exists():
+        return
+    rows = _read_rows(out)
+    order = [cell for cell in plan.cells() if cell in rows]
+    order += sorted(rows.keys() - set(order), key=str)
+    text = "".join(json.dumps(rows[cell]) + "\n" for cell in order)
+    temporary = out / f"{PACKED}.new"
+    with temporary.open("wb") as file:
+        file.write(lzma.compress(text.encode()))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(out / PACKED)
+    (out / RECORDS).unlink()
+
+
+@contextmanager
+def claim_records(out: Path) -> Iterator[None]:
+    """Keep other processes from writing records here; a killed process claims nothing.
+
+    Raises:
+        ConfigError: another study writes here.
+    """
+    folder = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(
+                f"another study writes its records to {out}: wait for its end, or give --out"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(folder)
+
+
+def _read_rows(out: Path) -> dict[Cell, Row]:
+    # The appended rows first: packing may move them while this reads, but never out of both files.
+    appended = list(files.read_rows(out / RECORDS))
+    rows = [*_read_packed(out / PACKED), *appended]
+    return {Cell(row["task"], row["method"], row["seed"]): row for row in rows}
+
+
+def _read_packed(path: Path) -> list[Row]:
+    if not path.exists():
+        return []
+    try:
+        lines = lzma.decompress(path.read_bytes()).splitlines()
+    except lzma.LZMAError as error:
+        raise ConfigError(
+            f"{path} is broken ({error}): restore it, or remove it to train its part again"
+        ) from None
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        row = files.parse_object(line)
+        if row is None:
+            raise ConfigError(f"{path} line {number} is not a record: {line[:80]!r}")
+        rows.append(row)
+    return rows

@@ -1,0 +1,208 @@
+"""Write tables, pictures and a page of runs, only from their records."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paretopo.records.folder import RunFolder
+from paretopo_lab.document.plots import draw_dynamics, draw_front
+from paretopo_lab.document.report import Heading, Part, Picture, Report, Table, escape_markdown
+from paretopo_lab.read.history import (
+    History,
+    compare_ends,
+    merge_objectives,
+    read_history,
+)
+from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
+from paretopo_lab.training.page import render_report_page
+from paretopo_lab.training.preferences import draw_preferences, tabulate_preferences
+from paretopo_lab.training.summary import summarise_runs
+
+if TYPE_CHECKING:
+    _AnyPath = Path
+else:
+    _AnyPath = type(Path())  # Python 3.11 cannot inherit from Path itself
+
+
+class ReportPath(_AnyPath):
+    """The path of a report, which a notebook shows as a table and the picture of the front."""
+
+    rows: tuple[tuple[str, ...], ...] = ()  # of the table; the first has the titles
+
+    def list_rows(self) -> list[str]:
+        """Return the table as aligned lines for a terminal."""
+        widths = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
+        return [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in self.rows
+        ]
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for number, row in enumerate(self.rows):
+            tag = "td" if number else "th"
+            cells = (re.sub(r"\*\*(.+)\*\*", r"<b>\1</b>", html.escape(cell)) for cell in row)
+            lines.append("<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>")
+        picture = self.with_name("front.png")
+        image = ""
+        if picture.is_file():
+            data = base64.b64encode(picture.read_bytes()).decode()
+            image = f'<img alt="Front over the evaluations" src="data:image/png;base64,{data}">'
+        page = html.escape(str(self.with_suffix(".html")))
+        return f"<table>{''.join(lines)}</table>{image}<p>The whole report: <code>{page}</code></p>"
+
+
+def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:
+    """Write ``report.md``, ``report.html``, ``front.png`` and ``dynamics.png``.
+
+    Args:
+        runs: at least one; several are laid over each other. A single objective has no front.
+        out: the folder to write to; by default ``report/`` of a single run, and ``comparison/``
+            next to the first of several.
+
+    Returns:
+        The path of ``report.md``, with the table.
+
+    Raises:
+        ValueError: no runs, one twice, a run without evaluations or with broken records, trainings
+            mixed with evaluations, or runs that disagree on which way of an objective is better.
+    """
+    if not runs:
+        raise ValueError("a report needs at least one run")
+    labelled = label_runs(runs)
+    histories = {label: read_history(run) for label, run in labelled.items()}
+    kinds = [one.is_evaluation for one in histories.values()]
+    if any(kinds) and not all(kinds):
+        raise ValueError(
+            "a report covers trainings or evaluations, not both: "
+            f"{runs[kinds.index(True)].path} is an evaluation, {runs[kinds.index(False)].path} is "
+            "a training"
+        )
+    objectives = merge_objectives(histories.values())
+    if out is None:
+        out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
+    out.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    if not kinds[0]:
+        pictures.append(Picture("Training dynamics", "dynamics.png"))
+        draw_dynamics(histories, out / "dynamics.png")
+    if len(objectives) > 1 and (not kinds[0] or len(histories) > 1):
+        pictures.insert(0, Picture("Front over the evaluations", "front.png"))
+        draw_front(histories, out / "front.png")
+    else:
+        (out / "front.png").unlink(missing_ok=True)  # of a report before this one
+    if any(history.sweeps for history in histories.values()):
+        pictures.insert(0, Picture("Results under each preference", "preferences.png"))
+        draw_preferences(histories, out / "preferences.png")
+    page = render_report_page(histories)
+    (out / "report.html").write_text(page, encoding="utf-8")
+    path = ReportPath(out / "report.md")
+    report = describe("Evaluation" if kinds[0] else "Training", histories, pictures)
+    path.write_text(report.write(), encoding="utf-8")
+    several = len(histories) > 1
+    rows = _rows_of_runs(histories) if several else _rows_of_ends(*histories.values())
+    path.rows = tuple(map(tuple, rows))
+    return path
+
+
+def describe(subject: str, histories: Mapping[str, History], pictures: Sequence[Picture]) -> Report:
+    """Return the report on runs.
+
+    Args:
+        subject: Of the title, "Training" or "Evaluation".
+        histories: By label.
+        pictures: At the end.
+    """
+    parts: list[Part] = ["[The same as a page](report.html)"]
+    if len(histories) > 1:
+        parts += _tabulate_runs(histories)
+        tests = compare_questions(histories)
+        if tests:
+            rows = [one.cells for one in tests]
+            parts.append(Table(COLUMNS, rows, 3, "Question by question", EXPLAINED))
+    for label, history in histories.items():
+        parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
+        parts += tabulate_preferences(history)
+    return Report(f"{subject} report", [*parts, *pictures])
+
+
+def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
+    """The runs by a short name: title and seed, where that is not unique the folder, or its path.
+
+    Raises:
+        ValueError: one folder was given twice.
+    """
+    names = [f"{run.title}, seed {run.config.seed}" for run in runs]
+    folders = [run.path.resolve() for run in runs]
+    labelled = {}
+    for name, folder, run in zip(names, folders, runs, strict=True):
+        if folders.count(folder) > 1:
+            raise ValueError(f"a report needs different runs, got {folder} twice")
+        alike = [other.name for also, other in zip(names, folders, strict=True) if also == name]
+        where = folder.name if alike.count(folder.name) == 1 else folder
+        labelled[name if len(alike) == 1 else f"{name} ({where})"] = run
+    return labelled
+
+
+def _tabulate_ends(history: History) -> list[Part]:
+    """Tabulate every measure before and after training, with direction and unit."""
+    title, *rows = _rows_of_ends(history)
+    note = _ERRORS if "change" in title else _ERRORS.partition(" report.html")[0]
+    return [Table(title, rows, 3), note if _COUNT in title else ""]
+
+
+def _rows_of_ends(history: History) -> list[list[str]]:
+    moments, compared = history.moments, compare_ends(history)
+    counted = [_COUNT] if any(one.count for one in compared) else []
+    changed = ["change"] if len(moments) > 1 else []
+    rows = [["objective", "better", "unit", *counted, *moments, *changed]]
+    for one in compared:
+        measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
+        head = [f"{kind}{measure.name}", measure.better or "", measure.unit]
+        ends = [*one.ends, one.change] if changed else one.ends[:1]
+        rows.append([*head, *([one.count] if counted else []), *ends])
+    return rows
+
+
+_COUNT = "answers"
+_ERRORS = (
+    "answers: number of held-out answers; ±: standard error of their mean. report.html colours a "
+    "change only beyond 1.96 standard errors."
+)
+
+
+def _tabulate_runs(histories: Mapping[str, History]) -> list[Part]:
+    """Tabulate the measures of each run and each method."""
+    title, *rows = _rows_of_runs(histories)
+    ends = "" if all(one.is_evaluation for one in histories.values()) else "Before → after (change)"
+    return [
+        Table(title, rows),
+        f"{ends or 'Results'}, of a run ± the standard error over its questions; bold: the mean "
+        "of a method's runs ± their standard deviation, if there are several.",
+    ]
+
+
+def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
+    measures, found = summarise_runs(histories)
+    rows = [["run", "seeds", *(measure.label for measure in measures)]]
+    for row in found:
+        name = f"**{row.name}**" if row.of_method else row.name
+        seeds = str(len(row.seeds)) if row.of_method else ""
+        rows.append([name, seeds, *(row.describe(measure) for measure in measures)])
+    return rows
+
+
+def _describe_run(history: History) -> str:
+    run, last = history.run, history.evaluations[-1]
+    name, status = run.path.resolve().name, run.manifest.get("status", "unknown")
+    text = escape_markdown(f"Run folder: {name}; status: {status}.")
+    if last.get("hypervolume") is None:
+        return text
+    size = last.get("archive_size")
+    outcomes = f"{size} outcome{'' if size == 1 else 's'}"
+    return f"{text}\nArchive at the end: {outcomes}, hypervolume {last['hypervolume']:.4f}."

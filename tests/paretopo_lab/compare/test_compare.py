@@ -1,0 +1,418 @@
+"""paretopo compare: from files of any columns to a front with its uncertainty."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paretopo.cli import main
+from paretopo_lab.compare.analysis import analyse
+from paretopo_lab.compare.columns import parse_objective
+from paretopo_lab.compare.report import format_column
+from paretopo_lab.compare.scores import collect_scores
+from paretopo_lab.read.logs import read_logs
+
+OBJECTIVES = ("--objective", "accuracy:max", "--objective", "tokens:min")
+HEADER = ["model", "question", "accuracy", "tokens"]
+
+
+def write_csv(path, rows, header=HEADER):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return str(path)
+
+
+def make_rows(models, questions=40, seed=0):
+    """Return rows of models whose accuracy and tokens are given."""
+    rng = np.random.default_rng(seed)
+    return [
+        [name, f"q{at}", int(rng.random() < accuracy), int(tokens * rng.uniform(0.8, 1.2))]
+        for name, (accuracy, tokens) in models.items()
+        for at in range(questions)
+    ]
+
+
+def run(capsys, *arguments):
+    """Return status, output and errors of a command."""
+    status = main(["compare", *arguments])
+    return (status, *capsys.readouterr())
+
+
+def run_json(capsys, *arguments):
+    status, out, error = run(capsys, *arguments, "--json")
+    assert status == 0, error
+    return json.loads(out)
+
+
+def refused(capsys, *arguments):
+    """Return the error of a command that fails."""
+    status, out, error = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    return error
+
+
+def test_means_errors_front_and_volume_of_a_file(tmp_path, capsys):
+    rows = [
+        ["a", "q1", 1, 10], ["a", "q2", 0, 30],
+        ["b", "q1", 1, 40], ["b", "q2", 1, 60],
+        ["c", "q1", 0, 50], ["c", "q2", 1, 70],
+    ]  # fmt: skip
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES, "--ref", "0,100")
+    a, b, c = found["models"]
+    assert (a["mean"], a["questions"], a["answers"]) == ({"accuracy": 0.5, "tokens": 20.0}, 2, 2)
+    assert a["standard_error"] == {"accuracy": 0.5, "tokens": 10.0}
+    assert [one["on_front"] for one in (a, b, c)] == [True, True, False]
+    [front] = found["fronts"]
+    assert front["models"] == ["b", "a"]
+    assert front["hypervolume"] == pytest.approx(1.0 * 50 + 0.5 * 30)
+    assert found["paired"]
+    assert not found["reference_guessed"]
+    assert found["reference"] == {"accuracy": 0.0, "tokens": 100.0}
+
+
+def test_dominance_of_a_draw_of_two_questions(tmp_path, capsys):
+    # Draws: q1 twice (1/4): equal accuracy, fewer tokens; q2 twice (1/4) and both (1/2): fewer
+    # tokens, but less accurate.
+    rows = [["a", "q1", 1, 10], ["a", "q2", 0, 10], ["b", "q1", 1, 20], ["b", "q2", 1, 20]]
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    a, b = found["models"]
+    assert b["dominated_by"]["a"] == pytest.approx(0.25, abs=0.02)
+    assert a["dominated_by"] == {}
+    assert b["on_front_probability"] == pytest.approx(0.75, abs=0.02)
+    assert a["on_front_probability"] == 1.0
+
+
+def test_the_table_names_the_dominating_model(tmp_path, capsys):
+    rows = make_rows({"good": (0.9, 100), "bad": (0.2, 300)})
+    status, out, _ = run(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    assert status == 0
+    [line] = [line for line in out.splitlines() if line.startswith("| bad")]
+    assert "good (>0.99)" in line
+    assert "Models: 2. Questions compared: 40 of each, the same for all." in out
+
+
+def test_several_answers_to_a_question_count_as_their_mean(tmp_path, capsys):
+    rows = [["a", "q1", 1, 10], ["a", "q1", 0, 20], ["a", "q1", 0, 30], ["a", "q2", 1, 40]]
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    [a] = found["models"]
+    assert a["mean"] == {"accuracy": pytest.approx((1 / 3 + 1) / 2), "tokens": 30.0}
+    assert (a["questions"], a["answers"]) == (2, 4)
+
+
+def make_gaps(share, questions=100):
+    """Return rows of four models; the last one lacks a share of the answers."""
+    rows = make_rows(
+        {"a": (0.9, 100), "b": (0.6, 200), "c": (0.6, 300), "d": (0.5, 400)}, questions
+    )
+    return [row for row in rows if row[0] != "d" or int(row[1][1:]) >= share * questions]
+
+
+@pytest.mark.parametrize(
+    ("missing", "counts", "share"),
+    [("pairs", [100, 100, 100, 60], 0.4), ("worst", [100] * 4, 0.4), ("models", [100] * 3, 0.4),
+     ("models", [95] * 4, 0.05)],
+)  # fmt: skip
+def test_missing_answers_are_paired_counted_or_left_out(tmp_path, capsys, missing, counts, share):
+    rows = make_gaps(share)
+    path = write_csv(tmp_path / "a.csv", rows)
+    found = run_json(capsys, path, *OBJECTIVES, "--missing", missing)
+    assert [one["questions"] for one in found["models"]] == counts
+    notes = " ".join(found["notes"])
+    if missing == "worst":
+        right = sum(row[2] for row in rows if row[0] == "d")
+        assert found["models"][3]["mean"]["accuracy"] == right / 100
+        assert found["models"][3]["mean"]["tokens"] > 400
+    elif missing == "pairs":
+        assert (
+            "Warning: all models answered only 60 of 100 questions. Missing most: d (40)" in notes
+        )
+    assert ("--missing models leaves out d." in notes) == (len(counts) == 3)
+
+
+@pytest.mark.parametrize(("missing", "counts"), [("pairs", [1, 3]), ("worst", [2, 3])])
+def test_missing_values_of_unnamed_questions_count(tmp_path, capsys, missing, counts):
+    rows = [["a", 1, 10], ["a", 0, ""], ["b", 1, 30], ["b", 1, 40], ["b", 0, 20]]
+    path = write_csv(tmp_path / "a.csv", rows, ["model", "accuracy", "tokens"])
+    found = run_json(capsys, path, *OBJECTIVES, "--missing", missing)
+    assert [one["questions"] for one in found["models"]] == counts
+    assert found["models"][0]["mean"]["tokens"] == (10 if missing == "pairs" else 25)
+
+
+def test_a_pair_is_compared_on_the_questions_that_both_answered(tmp_path, capsys):
+    # On the shared questions, a is better and cheaper; b answered only the easy half.
+    rows = [["a", at, int(at < 20), 10 + at % 3] for at in range(40)]
+    rows += [["b", at, int(at % 2), 20 + at % 3] for at in range(20)]
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    assert found["models"][1]["dominated_by"]["a"] > 0.99
+    for at in range(20):
+        rows[at][2], rows[at + 40][2] = 0, 1
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    assert found["models"][1]["dominated_by"] == {}
+
+
+def test_a_model_on_other_questions_is_named_and_the_others_stay_paired(tmp_path, capsys):
+    rows = [[name, f"q{at}", at % 2, 10 * at] for name in "abc" for at in range(30)]
+    rows += [["odd", f"z{at}", at % 2, at] for at in range(30)]
+    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    [note] = [one for one in found["notes"] if one.startswith("odd shares no question")]
+    assert "with a, b, c: it has 30, such as 'z0'. It is compared without pairs." in note
+    assert [one["p"] for one in found["tests"] if "odd" not in (one["first"], one["second"])]
+
+
+def test_answers_of_several_seeds_are_averaged_and_drawn_within_questions(tmp_path, capsys):
+    once = [["a", f"q{at}", 0.5, 10 + at] for at in range(50)]
+    twice = [
+        [name, question, right + step, tokens]
+        for name, question, right, tokens in once
+        for step in (-0.5, 0.5)
+    ]
+    found = [
+        run_json(capsys, write_csv(tmp_path / "a.csv", [*rows, *others]), *OBJECTIVES)
+        for rows, others in ((once, []), (twice, [["b", f"q{at}", 0.5, 90] for at in range(50)]))
+    ]
+    assert found[0]["models"][0]["mean"] == found[1]["models"][0]["mean"]
+    assert not any("averag" in note or "up to" in note for note in found[0]["notes"])
+    assert any(note.startswith("Models answered a question up to 2") for note in found[1]["notes"])
+    # Only draws within questions move the accuracy of a.
+    assert 0.3 < found[1]["models"][1]["on_front_probability"] < 0.7
+
+
+@pytest.mark.parametrize(
+    ("objective", "warned"),
+    [("tokens:max", True), ("tokens:min", False), ("cost=tokens:max", True), ("right:max", False)],
+)
+def test_a_cost_that_is_maximised_is_noted(tmp_path, capsys, objective, warned):
+    path = write_csv(tmp_path / "a.csv", [["a", 1, 5, 1]], ["model", "accuracy", "tokens", "right"])
+    notes = run_json(capsys, path, "--objective", "accuracy:max", "--objective", objective)["notes"]
+    assert any("write tokens:min if fewer are" in note for note in notes) == warned
+
+
+def test_tables_fit_80_columns_and_dominated_models_are_counted(tmp_path, capsys):
+    models = {f"a-model-with-a-name-{at:02d}": (0.9 - 0.01 * at, 100 + 5 * at) for at in range(25)}
+    path = write_csv(tmp_path / "a.csv", make_rows(models, 200))
+    objectives = (*OBJECTIVES, "--objective", "len(model):max")
+    status, out, _ = run(capsys, path, *objectives)
+    assert status == 0
+    assert max(len(line) for line in out.splitlines() if line.startswith("|")) <= 80
+    [note] = [line for line in out.splitlines() if "dominated models are not listed" in line]
+    every = run(capsys, path, *objectives, "--all")[1]
+    shown = [len(set(re.findall(r"^\| (a-model\S+)", text, re.MULTILINE))) for text in (out, every)]
+    assert shown == [25 - int(note.split()[0]), 25]
+
+
+def test_numbers_of_a_column_have_the_same_decimals():
+    assert format_column(np.array([134.0, 257.94]), np.array([4.13, 18.31])) == [
+        "134.0 ± 4.1",
+        "257.9 ± 18.3",
+    ]
+    assert format_column(np.array([0.00002679, 0.5]), np.array([np.nan, np.nan])) == [
+        "0.0000",
+        "0.5000",
+    ]
+
+
+def test_questions_until_settled_shrink_with_the_gap(tmp_path, capsys):
+    needed = []
+    for accuracy in (0.62, 0.7):
+        rows = make_rows({"a": (0.6, 100), "b": (accuracy, 100)}, 60, seed=3)
+        path = write_csv(tmp_path / "a.csv", rows)
+        found = run_json(capsys, path, *OBJECTIVES, "--until", "settled")
+        needed.append(found["models"][1]["questions_until_settled"])
+        assert found["models"][1]["on_front_surely"] == "open"
+        assert "questions to go" in run(capsys, path, *OBJECTIVES, "--until", "settled")[1]
+    assert "questions to go" not in run(capsys, path, *OBJECTIVES)[1]
+    assert needed[0] > needed[1] > 0
+
+
+def test_rows_without_questions_are_independent(tmp_path, capsys):
+    rows = [row for row in make_rows({"a": (0.5, 100), "b": (0.5, 200)}) if row[1] != "q0"]
+    path = write_csv(tmp_path / "a.csv", rows)
+    assert not run_json(capsys, path, *OBJECTIVES, "--question", "none")["paired"]
+
+
+def test_unshared_questions_that_were_guessed_are_noted(tmp_path, capsys):
+    path = write_csv(
+        tmp_path / "a.csv", [["a", 1, 1, 10], ["a", 2, 0, 9], ["b", 3, 1, 9], ["b", 4, 1, 8]]
+    )
+    found = run_json(capsys, path, *OBJECTIVES)
+    assert not found["paired"]
+    assert any(
+        note.startswith("Not paired: the 2 models share no question") for note in found["notes"]
+    )
+    error = refused(capsys, path, *OBJECTIVES, "--question", "question")
+    assert "name another column, or --question none" in error
+
+
+def test_a_leaderboard_has_no_intervals(tmp_path, capsys):
+    rows = [["a", "85 %", "$1.41"], ["b", "90 %", "$1,234.50"], ["c", "80 %", "$2"]]
+    path = write_csv(tmp_path / "a.csv", rows, ["Model", "Pass rate", " Cost per task"])
+    objectives = ("--objective", "Pass rate:max", "--objective", "Cost per task:min")
+    found = run_json(capsys, path, *objectives)
+    assert found["models"][1]["mean"] == {"Pass rate": 90.0, "Cost per task": 1234.5}
+    assert found["replicates"] == 0
+    assert found["fronts"][0]["interval"] == [None, None]
+    assert found["models"][0]["on_front_probability"] is None
+    status, out, _ = run(capsys, path, *objectives)
+    assert status == 0
+    assert "Models: 3. One row of each.\n" in out
+    assert "| model | on the front | dominated by | Pass rate:max | Cost per task:min |" in out
+
+
+def test_incomplete_rows_are_counted_and_left_out(tmp_path, capsys):
+    rows = make_rows({"a": (0.5, 100)})
+    path = write_csv(tmp_path / "a.csv", [*rows, ["a", "q40", "", 5], ["a", "q41", 1, "NaN"]])
+    found = run_json(capsys, path, *OBJECTIVES)
+    assert found["models"][0]["questions"] == 40
+    assert f"{path}: 2 of 42 rows lack a value of an objective and are left out." in found["notes"]
+
+
+def test_long_texts_and_tabs_in_a_table(tmp_path, capsys):
+    (tmp_path / "a.tsv").write_text(f"accuracy\ttext\n1\t{'x' * 200_000}\n")
+    found = run_json(
+        capsys, str(tmp_path / "a.tsv"), "--objective", "accuracy:max",
+        "--objective", "len(text):min",
+    )  # fmt: skip
+    assert found["models"][0]["mean"] == {"accuracy": 1.0, "len(text)": 200_000.0}
+
+
+def test_nested_columns_names_and_lengths_in_json_lines(tmp_path, capsys):
+    path = tmp_path / "small.jsonl"
+    rows = [
+        {"grade": {"right": at % 2 == 0}, "usage": {"dollars": 0.5 * at}, "text": "x" * at}
+        for at in range(4)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+    found = run_json(
+        capsys, str(path), "--objective", "right=grade.right:max",
+        "--objective", "usage.dollars:min", "--objective", "length=len(text):min",
+    )  # fmt: skip
+    [model] = found["models"]
+    assert model["name"] == "small.jsonl"
+    assert model["mean"] == {"right": 0.5, "usage.dollars": 0.75, "length": 1.5}
+
+
+def test_one_model_for_each_file_or_combination(tmp_path, capsys):
+    first = write_csv(tmp_path / "a.csv", [["q1", 1, 5], ["q2", 1, 6]], HEADER[1:])
+    second = write_csv(tmp_path / "b.csv", [["q1", 0, 4], ["q2", 1, 3]], HEADER[1:])
+    found = run_json(capsys, first, second, *OBJECTIVES)
+    assert [one["name"] for one in found["models"]] == ["a.csv", "b.csv"]
+    found = run_json(capsys, first, second, *OBJECTIVES, "--by", "file", "--by", "question")
+    assert [one["name"] for one in found["models"]][:2] == [
+        "a.csv question=q1",
+        "a.csv question=q2",
+    ]
+
+
+def test_families_have_fronts_and_a_difference(tmp_path, capsys):
+    models = {"a1": (0.9, 300), "a2": (0.6, 100), "b1": (0.5, 320), "b2": (0.2, 150)}
+    rows = [[row[0][0], *row] for row in make_rows(models, questions=60)]
+    path = write_csv(tmp_path / "a.csv", rows, ["family", *HEADER])
+    found = run_json(capsys, path, *OBJECTIVES, "--front", "family", "--ref", "0,400")
+    assert [one["name"] for one in found["fronts"]] == ["a", "b"]
+    [gap] = found["gaps"]
+    volumes = [one["hypervolume"] for one in found["fronts"]]
+    assert gap["difference"] == pytest.approx(volumes[0] - volumes[1])
+    assert gap["interval"][0] > 0
+    assert gap["first_larger_probability"] == 1.0
+    error = refused(capsys, path, *OBJECTIVES, "--front", "model", "--by", "family")
+    assert "a model belongs to one front, but a has rows of a1 and a2" in error
+
+
+def test_the_cover_is_the_smallest_subset(tmp_path):
+    # Volumes above (0, 10): a 9 x 1, b 8 x 5, c 1 x 9; b has 40 of 1 + 40 + 4 = 45.
+    rows = [
+        [name, "q", right, spent] for name, right, spent in (("a", 9, 9), ("b", 8, 5), ("c", 1, 1))
+    ]
+    log = read_log_of(tmp_path, rows)
+    for share, names in ((0.8, ["b"]), (0.9, ["b", "c"]), (1.0, ["a", "b", "c"])):
+        found = analyse(collect_scores([log], objectives()), reference=[0, 10], cover=share)
+        assert [found.scores.models[at] for at in sorted(found.fronts[0].cover)] == names
+
+
+def read_log_of(tmp_path, rows):
+    [log] = read_logs([Path(write_csv(tmp_path / "a.csv", rows))])
+    return log
+
+
+def objectives():
+    return [parse_objective("accuracy:max"), parse_objective("tokens:min")]
+
+
+def test_the_same_seed_gives_the_same_report(tmp_path, capsys):
+    path = write_csv(tmp_path / "a.csv", make_rows({"a": (0.5, 100), "b": (0.6, 110)}))
+    first, again = (run_json(capsys, path, *OBJECTIVES) for _ in range(2))
+    other = run_json(capsys, path, *OBJECTIVES, "--seed", "1")
+    assert first == again != other
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--objective", "accuracy"], "write accuracy:max if larger is better, or accuracy:min"),
+        (["--objective", "accuracy:more"], "must be COLUMN:max or COLUMN:min, got 'accuracy:more'"),
+        (["--objective", "accuracy:max"], "a front needs two objectives or more, got 1"),
+        ([], "\n  tokens                   "),
+        ([], "For example: --objective accuracy:max --objective tokens:min"),
+        ([*OBJECTIVES, "--objective", "tokens:min"], "--objective tokens is given twice"),
+        ([*OBJECTIVES, "--ref", "1"], "--ref must have one number for each of the 2 objectives"),
+        ([*OBJECTIVES, "--ref", "1,inf"], "--ref must be finite"),
+        ([*OBJECTIVES, "--ref", "1;2"], "--ref must be numbers with commas between them"),
+        ([*OBJECTIVES, "--cover", "0"], "--cover must be a share above 0 and at most 1, got 0"),
+        ([*OBJECTIVES, "--replicates", "1"], "--replicates must be at least 100, got 1"),
+        (
+            ["--objective", "accuracy:max", "--objective", "token:min"],
+            "has no column 'token': did you mean tokens? its columns are model, question, "
+            "accuracy, tokens, file (added by paretopo)",
+        ),
+        ([*OBJECTIVES, "--by", "name"], "has no column 'name': its columns are"),
+        ([*OBJECTIVES, "--question", "id"], "has no column 'id'"),
+        (
+            ["--objective", "accuracy:max", "--objective", "model:min"],
+            "a.csv line 2: column model must hold finite numbers, got 'a'",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_explained(tmp_path, capsys, arguments, message):
+    path = write_csv(tmp_path / "a.csv", make_rows({"a": (0.5, 100)}))
+    assert message in refused(capsys, path, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "", "a.csv has no rows"),
+        ("a.csv", "model,accuracy,tokens\n", "a.csv has no rows"),
+        ("a.csv", "model,tokens,tokens\na,1,2\n", "a.csv line 1 names a column twice: tokens"),
+        ("a.csv", "model,accuracy,tokens\na,1\n", "line 2 must have 3 cells, as the header has"),
+        ("a.csv", "accuracy,tokens\n1,2\n0,n/a\n", "must hold finite numbers, got 'n/a'"),
+        ("a.csv", "accuracy,tokens\n1,2\n0,inf\n", "line 3: column tokens must hold"),
+        ("a.csv", "accuracy,tokens\n1,\n0,\n", "no row of"),
+        ("a.csv", 'accuracy,tokens\n1,"2\n', "a.csv, after line 2: no CSV: unexpected end of data"),
+        ("a.jsonl", '{"accuracy": 1}\n[1]\n', "a.jsonl line 2 must be a JSON object, got '[1]'"),
+        ("a.jsonl", '{"accuracy": 1}\n{"acc\n', "line 2 must be a JSON object, got '{\"acc'"),
+        ("a.jsonl", "[" * 100_000 + "\n", "no JSON (maximum recursion depth"),
+        ("a.jsonl", r'{"accuracy": "\ud800"}', r"'\ud800' is half of a surrogate pair"),
+        ("a.json", r'{"accuracy": "\ud800"}', r"a.json: '\ud800' is half of a surrogate pair"),
+        ("a.json", "[1, 2]", "a.json must hold an object or a list of objects, got '[1, 2]'"),
+        ("a.csv", "model,accuracy,tokens\n,1,2\n", "column model must hold a name or a number"),
+    ],
+)  # fmt: skip
+def test_broken_files_are_named_with_line_and_column(tmp_path, capsys, name, content, message):
+    (tmp_path / name).write_text(content)
+    assert message in refused(capsys, str(tmp_path / name), *OBJECTIVES)
+
+
+def test_missing_folders_and_binary_files_are_named(tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe")
+    assert "is not a text in UTF-8 (byte 0)" in refused(
+        capsys, str(tmp_path / "a.jsonl"), *OBJECTIVES
+    )
+    assert "is a folder; name files in it" in refused(capsys, str(tmp_path), *OBJECTIVES)
+    missing = refused(capsys, str(tmp_path / "none.csv"), *OBJECTIVES)
+    assert "none.csv cannot be read: No such file or directory" in missing

@@ -1,0 +1,176 @@
+"""The files of paretopo compare: page, picture, tables."""
+
+import json
+
+import numpy as np
+import pytest
+from support.browsers import browser
+from support.pages import check_self_contained, read_data
+
+from paretopo.cli import main
+from paretopo_core import is_nondominated
+from paretopo_lab.statistics.regions import (
+    attain_surfaces,
+    covariance_of_means,
+    outline_band,
+    trace_ellipse,
+)
+
+
+def write_logs(path, models, extra="", questions=60):
+    """Write answers of models, given their accuracy and tokens; the family is the first letter."""
+    rng = np.random.default_rng(0)
+    lines = ["model,family,question,accuracy,tokens,calls"]
+    lines += [
+        f"{name}{extra},{name[0]},q{at},{int(rng.random() < accuracy)},"
+        f"{int(tokens * rng.uniform(0.5, 1.5))},{rng.integers(4)}"
+        for name, (accuracy, tokens) in models.items()
+        for at in range(questions)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+MODELS = {"a1": (0.9, 400), "a2": (0.6, 200), "b1": (0.7, 500), "b2": (0.3, 100)}
+
+
+def write_report(tmp_path, *arguments, models=MODELS, extra=""):
+    out = tmp_path / "report"
+    objectives = ("--objective", "accuracy:max", "--objective", "tokens:min")
+    log = write_logs(tmp_path / "log.csv", models, extra)
+    assert main(["compare", log, *objectives, *arguments, "--out", str(out)]) == 0
+    return out
+
+
+def test_all_files_are_written(tmp_path, capsys):
+    out = write_report(tmp_path)
+    assert {one.name for one in out.iterdir()} == {
+        "compare.html",
+        "compare.md",
+        "compare.json",
+        "front.png",
+    }
+    printed, error = capsys.readouterr()
+    assert f"paretopo: wrote {out / 'compare.html'}" in error
+    written = (out / "compare.md").read_text()
+    assert written.startswith(printed.partition("## Models")[0])
+    assert "| model | on the front | dominated by (p) |" in written
+    assert len(json.loads((out / "compare.json").read_text())["models"]) == 4
+
+
+@pytest.mark.parametrize("more", [(), ("--front", "family"), ("--objective", "calls:min")])
+def test_the_picture_has_content(tmp_path, capsys, more):
+    from matplotlib.image import imread
+
+    picture = imread(write_report(tmp_path, *more) / "front.png")
+    assert min(picture.shape[:2]) > 400
+    assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 10
+
+
+def test_the_page_holds_every_model_and_loads_nothing(tmp_path, capsys):
+    text = (write_report(tmp_path, "--front", "family") / "compare.html").read_text()
+    check_self_contained(text)
+    shown = read_data(text)
+    assert [one["name"] for one in shown["models"]] == ["a1", "b1", "a2", "b2"]
+    assert [one["name"] for one in shown["fronts"]] == ["a", "b"]
+    assert shown["fronts"][0]["band"]
+    assert [one["title"] for one in shown["tables"]] == [
+        "Models",
+        "Hypervolume",
+        "Fronts against each other",
+        "Question by question",
+    ]
+
+
+def test_names_of_models_are_no_markup(tmp_path, capsys):
+    text = (write_report(tmp_path, extra="</script><b>") / "compare.html").read_text()
+    check_self_contained(text)
+    assert read_data(text)["models"][0]["name"] == "a1</script><b>"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("more", [(), ("--objective", "calls:min", "--front", "family")])
+def test_the_pointer_and_keys_choose_a_model(tmp_path, capsys, more):
+    page = write_report(tmp_path, *more) / "compare.html"
+    with browser(tmp_path / "profile") as chromium:
+        chromium.open(page)
+        chromium.wait("document.querySelectorAll('#chart .mark').length === 4")
+        about = "document.querySelector('#about h3').textContent"
+        assert chromium.value(about).startswith("a1")
+        chromium.value("document.querySelector('#chart svg').focus()")
+        seen = set()
+        for _ in range(4):
+            chromium.press("ArrowLeft")
+            seen.add(chromium.value(about)[:2])
+        assert "b2" in seen
+        chromium.value(
+            "(() => { const select = document.querySelector('#model'); select.value = 2;"
+            " select.dispatchEvent(new Event('change')); })()"
+        )
+        assert chromium.value(about).startswith("a2")
+        assert chromium.value("document.querySelector('.tip').textContent") == "a2"
+        mark = "document.querySelector('#chart .mark')"
+        chromium.value(
+            f"(() => {{ const box = {mark}.getBoundingClientRect();"
+            " document.querySelector('#chart svg').dispatchEvent(new MouseEvent('click',"
+            " {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2})); })()"
+        )
+        assert chromium.value(about).startswith("a1")
+        if more:
+            chromium.value("document.querySelector('#shown input').click()")
+            assert chromium.value("document.querySelectorAll('#chart .mark').length") == 2
+            chromium.value(
+                "(() => { const select = document.querySelector('#up'); select.value = 1;"
+                " select.dispatchEvent(new Event('change')); })()"
+            )
+            assert "tokens" in chromium.value(
+                "document.querySelector('#chart svg').getAttribute('aria-label').split(',')[0]"
+            )
+        chromium.open(page, width=360)
+        chromium.wait("document.querySelectorAll('#chart .mark').length === 4")
+        assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
+        assert not chromium.complaints()
+        assert all(one.startswith("file:") for one in chromium.requests())
+
+
+def test_the_ellipse_holds_95_percent():
+    rng = np.random.default_rng(0)
+    covariance = np.array([[4.0, 1.5], [1.5, 1.0]])
+    drawn = rng.multivariate_normal([0, 0], covariance, size=20_000)
+    edge = trace_ellipse(covariance)
+    root = np.linalg.inv(np.linalg.cholesky(covariance))
+    radius = np.linalg.norm(edge @ root.T, axis=1)
+    np.testing.assert_allclose(radius, radius[0])
+    inside = np.linalg.norm(drawn @ root.T, axis=1) < radius[0]
+    assert inside.mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_covariance_of_one_question_is_unknown():
+    assert np.isnan(covariance_of_means(np.ones((1, 2)))).all()
+    values = np.random.default_rng(1).random((50, 2))
+    np.testing.assert_allclose(
+        np.sqrt(np.diag(covariance_of_means(values))), values.std(axis=0, ddof=1) / np.sqrt(50)
+    )
+
+
+def test_surfaces_are_attained_by_their_share():
+    rng = np.random.default_rng(2)
+    drawn = rng.random((200, 5, 2))
+    maximise = [False, True]
+    for percentile, surface in zip(
+        (5.0, 95.0), attain_surfaces(drawn, maximise, (5.0, 95.0)), strict=True
+    ):
+        assert is_nondominated(surface, maximise=maximise).all()
+        for x, y in surface:
+            attained = ((drawn[..., 0] <= x) & (drawn[..., 1] >= y)).any(axis=1)
+            assert attained.mean() >= percentile / 100
+
+
+def test_the_band_follows_both_surfaces():
+    # All ten replicates attain (3, 1); one also attains (2, 1.5) and (1, 1.2).
+    drawn = np.array([[[3.0, 1.0], [3.0, 1.0]]] * 9 + [[[2.0, 1.5], [1.0, 1.2]]])
+    band = outline_band(drawn, np.array([-1.0, 1.0]), (5.0, 0.0))
+    assert band.tolist() == [
+        [3.0, 0.0], [3.0, 1.0], [5.0, 1.0],
+        [5.0, 1.5], [2.0, 1.5], [2.0, 1.2], [1.0, 1.2], [1.0, 0.0],
+    ]  # fmt: skip

@@ -1,0 +1,272 @@
+"""Tables in the paper's layout, tests, fronts and pictures of made-up evaluations."""
+
+import math
+from pathlib import Path
+
+import pytest
+from support.run_stories import answer_all, spread_calls, tell
+
+from paretopo.cli import main
+from paretopo.config import ConfigError
+from paretopo_lab.document.report import write_table
+from paretopo_lab.evaluate import published
+from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
+from paretopo_lab.evaluate.fronts import Panel, Point, list_panels, measure_panel
+from paretopo_lab.evaluate.report import write_report
+from paretopo_lab.evaluate.results import summarise_folder
+from paretopo_lab.evaluate.tables import paper_table
+from paretopo_lab.prepare.sources import SOURCES
+from paretopo_lab.statistics.intervals import mcnemar_exact, sign_flips
+
+# ---- the paper's numbers -------------------------------------------------------------------------
+
+
+def test_the_papers_tables_are_whole():
+    mathematics, search = published.tables()
+    assert [table.number for table in (mathematics, search)] == [1, 2]
+    assert list(mathematics.columns.values()) == [
+        "MATH500",
+        "AIME24",
+        "AIME25",
+        "Olympiad",
+        "AMC23",
+    ]
+    assert [len(rows) for rows in mathematics.blocks.values()] == [6, 6]
+    assert [len(rows) for rows in search.blocks.values()] == [7, 7]
+    # Column sums over the LaTeX source of each table.
+    sums = {
+        datasource: tuple(
+            round(sum(getattr(row.cells[datasource], name) or 0 for row in rows), 1)
+            for name in ("em", "calls")
+        )
+        for table in published.tables()
+        for rows in [[row for block in table.blocks.values() for row in block]]
+        for datasource in table.columns
+    }
+    assert sums == {
+        "math500": (925.0, 16.0),
+        "aime24": (286.8, 14.0),
+        "aime25": (253.3, 14.4),
+        "olympiadbench": (519.6, 16.6),
+        "amc23": (807.5, 18.0),
+        "nq": (525.9, 12.1),
+        "hotpotqa": (430.9, 13.9),
+    }
+    assert set(published.question_counts()) == set(sums)
+
+
+# Non-dominated methods with a tool, hypervolume above (EM 0, 3 calls) of all of them.
+FRONTS = {
+    "MATH500, Qwen2.5-Math-1.5B": (["ParetoPO"], 168.0),
+    "AIME24, Qwen2.5-Math-1.5B": (["ParetoPO"], 66.0),
+    "Olympiad, Qwen2.5-Math-1.5B": (["ParetoPO"], 105.82),
+    "AIME24, Qwen2.5-Math-7B": (["OTC-GRPO"], 84.41),
+    "HotpotQA, Qwen2.5-3B (Base)": (["RAG", "ParetoPO"], 81.06),
+}
+
+
+def test_fronts_of_the_papers_own_points():
+    """ParetoPO is dominated once and shares one front: the table's points, by hand."""
+    shown = [(table, table.blocks) for table in published.tables()]
+    nothing = {name: (True, {}) for name in ("a",)}
+    assert list(list_panels(nothing, shown)) == []
+    found = {}
+    for table, blocks in shown:
+        for datasource, heading in table.columns.items():
+            for block, methods in blocks.items():
+                points = tuple(
+                    Point(one.name, one.cells[datasource].em, one.cells[datasource].calls)
+                    for one in methods
+                )
+                found[f"{heading}, {block}"] = measure_panel(Panel("", points, ()))
+    assert len(found) == 14
+    assert sum(one.best == ("ParetoPO",) for one in found.values()) == 12
+    for title, (best, volume) in FRONTS.items():
+        assert list(found[title].best) == best
+        assert found[title].hypervolume == pytest.approx(volume, abs=0.005)
+
+
+def test_the_reference_moves_where_a_point_has_more_calls():
+    one = measure_panel(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
+    assert (one.reference, one.hypervolume, one.printed) == (4.0, 105.0, 100.0)
+    assert measure_panel(Panel("", (Point("a", 50.0, None),), ())) is None
+    assert math.isnan(measure_panel(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
+
+
+# ---- tests ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two evaluations on the same 500 questions, the second on 30 more."""
+    first = answer_all(
+        tmp_path / "a", "ours-1.5B", {"math500": spread_calls(500, 400, 450)}, tool="python"
+    )
+    second = answer_all(
+        tmp_path / "b",
+        "base-1.5B",
+        {"math500": spread_calls(500, 389, 1050), "aime24": spread_calls(30, 7, 66)},
+        tool="python",
+    )
+    return first, second
+
+
+def test_against_a_row_of_the_paper(two):
+    torl = published.tables()[0].blocks["Qwen2.5-Math-1.5B"][2]
+    measured = {folder.name: summarise_folder(folder) for folder in two}
+    tests = compare_with_paper(measured, [("ToRL-GRPO", torl)])
+    assert [(one.datasource, one.ours) for one in tests] == [
+        ("math500", "ours-1.5B"),
+        ("math500", "base-1.5B"),
+        ("aime24", "base-1.5B"),
+    ]
+    assert tests[0].em == pytest.approx(2.2)
+    assert tests[0].p == pytest.approx(0.394, abs=5e-4)
+    assert tests[0].holm == 1.0
+    assert tests[1].p == 1.0
+
+
+def test_question_by_question(two):
+    answered = {folder.name: list(folder.read_answers()) for folder in two}
+    (one,) = compare_pairwise(answered)  # aime24 is in one of them only
+    assert (one.datasource, one.questions) == ("math500", 500)
+    assert one.em == pytest.approx(2.2)
+    assert one.em_p == mcnemar_exact(11, 0)
+    assert one.calls == pytest.approx(-1.2)
+    assert one.calls_interval[0] < -1.2 < one.calls_interval[1] < 0
+    assert one.em_holm == pytest.approx(max(one.em_p, 2 * one.calls_p))
+    assert one.calls_holm == pytest.approx(2 * one.calls_p)
+
+
+def test_several_samples_are_compared_by_their_means(tmp_path):
+    data = {f"q{n}": [(n % 2 == 0, 1), (n % 3 == 0, 2)] for n in range(12)}
+    worse = {f"q{n}": [(False, 1), (n % 3 == 0, 2)] for n in range(12)}
+    kept = [
+        answer_all(tmp_path / name, name, {"nq": one}, temperature=1.0, samples=2)
+        for name, one in (("a", data), ("b", worse))
+    ]
+    (one,) = compare_pairwise({folder.name: list(folder.read_answers()) for folder in kept})
+    assert one.em == pytest.approx(25.0)
+    assert one.em_p == sign_flips([0.5] * 6)
+    assert summarise_folder(kept[0])["nq"].samples == 2
+    assert summarise_folder(kept[0])["nq"].calls == pytest.approx(1.5)
+
+
+# ---- the report ----------------------------------------------------------------------------------
+
+GOLDEN = """\
+| Model                         | Tool | NQ EM | #Tool | HotpotQA EM | #Tool |
+|-------------------------------|------|------:|------:|------------:|------:|
+| *Qwen2.5-7B (Base), as printed* |    |       |       |             |       |
+| R1-Base                       | no   |  27.0 |     / |        24.2 |     / |
+| SFT                           | no   |  31.8 |     / |        21.7 |     / |
+| RAG                           | yes  |  34.9 |   1.0 |        29.9 |   1.0 |
+| Search-R1                     | yes  |  39.9 |   1.7 |        34.1 |   2.1 |
+| OTC-GRPO                      | yes  |  44.4 |   1.0 |        36.6 |   1.0 |
+| MO-GRPO                       | yes  |  41.5 |   1.4 |        33.1 |   1.6 |
+| ParetoPO                      | yes  |  50.1 |   0.9 |        45.2 |   0.9 |
+| *measured here*               |      |       |       |             |       |
+| a\\|b                          | yes  |  50.0 |   1.5 |             |       |
+| bare                          | no   |  25.0 |     / |             |       |"""
+
+
+def test_the_layout_is_the_papers(tmp_path):
+    _, table = published.tables()
+    folders = [
+        answer_all(tmp_path / "a", "a|b", {"nq": spread_calls(4, 2, 6)}, tool="search"),
+        answer_all(tmp_path / "b", "bare", {"nq": spread_calls(4, 1, 0)}),
+        answer_all(tmp_path / "c", "of another table", {"math500": spread_calls(4, 1, 0)}),
+    ]
+    measured = {
+        one.name: (one.settings["tool"] != "none", summarise_folder(one)) for one in folders
+    }
+    made = paper_table(table, published.select_blocks(table, ["7B"]), measured)
+    lines = write_table(made, aligned=True)
+    squeezed = [[cell.strip() for cell in line.split(" | ")] for line in lines]
+    golden = [[cell.strip() for cell in line.split(" | ")] for line in GOLDEN.splitlines()]
+    assert squeezed[0] == golden[0]
+    assert squeezed[2:] == golden[2:]
+    assert len({len(line) for line in lines}) == 1  # columns stand below each other
+    assert lines[1].strip("|").replace("-", "").replace("|", "") == ":" * 4
+
+
+def test_a_report_on_evaluations(two, tmp_path, capsys):
+    assert main(["report", *(str(folder.path) for folder in two)]) == 0
+    path = tmp_path / "comparison" / "report.md"
+    text = path.read_text()
+    assert "*Qwen2.5-Math-1.5B, as printed*" in text
+    assert "Qwen2.5-Math-7B" not in text  # the names say 1.5B
+    assert "| ours-1.5B                       | yes  |       80.0 |   0.9 |" in text
+    assert "77.8 [74.0, 81.2]" in text
+    assert "## Against the paper's rows" in text
+    assert "Holm's correction for 18 tests" in text  # 6 rows x 3 results
+    assert "## Against each other, question by question" in text
+    assert "| MATH500, Qwen2.5-Math-1.5B | ParetoPO, ours-1.5B" in text
+    assert (tmp_path / "comparison" / "points.png").read_bytes().startswith(b"\x89PNG")
+    out = capsys.readouterr().out
+    assert "80.0 [76.3, 83.3]" in out
+    assert out.splitlines()[-1] == str(path)
+
+
+def test_one_evaluation_without_a_size(tmp_path):
+    data = {"aime24": spread_calls(30, 3, 15), "own": spread_calls(9, 9, 9)}
+    folder = answer_all(tmp_path / "a", "<b>mine", data, tool="python", status="interrupted")
+    path, report = write_report([folder])
+    assert path == folder.path.resolve() / "report" / "report.md"
+    text = report.write(aligned=True)
+    assert r"* **\<b>mine**: \<b>mine, tool python" in text
+    assert "39 of 39 questions, interrupted" in text
+    assert "No tests: no name of a model says the size" in text
+    assert "*Qwen2.5-Math-1.5B, as printed*" in text
+    assert "*Qwen2.5-Math-7B, as printed*" in text
+    assert "question by question" not in text
+    assert "| own " in text
+    _, report = write_report([folder], paper="7B")
+    assert "Holm's correction for 6 tests" in report.write()
+    _, report = write_report([folder], paper="none")
+    assert "as printed*" not in report.write()
+
+
+def test_equal_names_are_disambiguated(tmp_path):
+    a, b, c = (
+        answer_all(tmp_path / name, "same", {"own": spread_calls(3, 1, 3)}, tool=tool)
+        for name, tool in (("a", "none"), ("b", "search"), ("c", "search"))
+    )
+    text = write_report([a, b, c])[1].write(aligned=True)
+    assert all(
+        f"**{name}**" in text for name in ("same, none", "same, search (b)", "same, search (c)")
+    )
+    with pytest.raises(ConfigError, match=r"different evaluations, got .* twice"):
+        write_report([a, a])
+
+
+def test_wrong_folders_are_refused(tmp_path, capsys):
+    empty = answer_all(tmp_path / "a", "a", {})
+    assert main(["report", str(empty.path)]) == 2
+    assert "has no answers yet" in capsys.readouterr().err
+    run = tell(tmp_path)
+    assert main(["report", str(run.path), str(empty.path)]) == 2
+    assert "not both" in capsys.readouterr().err
+    assert main(["report", str(run.path), "--paper", "7B"]) == 2
+    assert "--paper is only for reports on evaluations" in capsys.readouterr().err
+
+
+def test_data_sets_are_those_that_prepare_makes():
+    rows = {name: source.rows for name, source in SOURCES.items() if not source.training}
+    assert published.question_counts().items() <= rows.items()
+
+
+def test_the_page_on_reproduction_has_the_papers_numbers():
+    page = Path(__file__).parents[3] / "docs" / "reproduce.md"
+    lines = page.read_text(encoding="utf-8").partition("## The paper's tables")[2].splitlines()
+    shown = ["|".join(line.split("|")[1:-3]).strip() for line in lines if line.startswith("| Qwen")]
+    assert shown == [
+        " | ".join(
+            [block, one.name]
+            + [f"{cell.em:g}" + (f" ({cell.calls:g})" if cell.calls else "") for cell in cells]
+        )
+        for table in published.tables()
+        for block, rows in table.blocks.items()
+        for one in rows
+        for cells in [one.cells.values()]
+    ]

@@ -1,0 +1,210 @@
+"""Every name that a published data set gives to question, answer and id is understood."""
+
+import pytest
+from support import made_data as made
+
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo_lab.prepare import fields
+from paretopo_lab.prepare.answers import alternative_answers, mathematical_answer
+from paretopo_lab.prepare.fields import UnusableRow
+
+QUESTIONS = [
+    *({name: "How many?", "prompt": "else"} for name in ("problem", "Problem", "question")),
+    {
+        "prompt": [
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": "How many?"},
+        ]
+    },
+    {"prompt": [{"role": "user", "content": search_r1_prompt("How many")}]},
+    {"prompt": '[{"role": "user", "content": "How many?"}]'},
+    {"prompt": "How many?"},
+    {"question": "", "Question": "How many?"},
+    {"question": " How many?\n", "image_1": None, "image": "", "context": None},
+    {"question": "How many?", "context": [["Orb", ["Orb is a town."]]]},
+]
+
+
+@pytest.mark.parametrize("raw", QUESTIONS)
+def test_the_question_is_found(raw):
+    assert fields.question_of(raw) == "How many?"
+
+
+BOX = "\\boxed{}"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"How many?\nPlease reason step by step, and put your final answer within {BOX}.",
+        f"How many? Let's think step by step and output the final answer within {BOX}.",
+        f"How many? Think step by step. Put your final answer in {BOX}",
+        "How many? Return your final response within \\boxed{ }.",
+        f"Please reason step by step, and put your final answer within {BOX}.\n\nHow many?",
+        f"Solve the following problem step by step. Put the answer in {BOX}.\n\nHow many?",
+    ],
+)
+def test_answer_instructions_are_stripped(asked):
+    assert fields.question_of({"problem": asked}) == "How many?"
+    assert fields.has_instruction({"problem": asked})
+    assert not fields.has_instruction({"problem": "How many?"})
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"What does {BOX} do in LaTeX?",
+        "Which number stands in \\boxed{3}?",
+        "Find the answer and give reasons, step by step.",
+        f"Put your final answer within {BOX}.",
+    ],
+)
+def test_questions_about_boxes_stay_as_they_are(asked):
+    assert fields.question_of({"problem": asked}) == asked
+
+
+def test_only_the_instruction_is_cut():
+    asked = f"Express $x$ in terms of $y$.\nPlease put your final answer within {BOX}."
+    assert fields.question_of({"problem": asked}) == "Express $x$ in terms of $y$."
+
+
+def test_a_context_stands_before_its_question():
+    raw = made.olympiad_row(7, "Find $R$.", ["$3$"], context="Let $R$ be round.")
+    assert fields.question_of(raw) == "Let $R$ be round.\nFind $R$."
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ({}, "no question"),
+        ({"question": None, "prompt": []}, "no question"),
+        ({"question": "  "}, "no question"),
+        ({"question": 7}, "no question"),
+        ({"prompt": [{"role": "assistant", "content": "Hi"}]}, "no question"),
+        ({"prompt": [{"role": "user", "content": None}, 3]}, "no question"),
+        (
+            {"prompt": [{"role": "user", "content": "Answer the given question. Question: "}]},
+            "no q",
+        ),
+        ({"question": "half \ud800"}, "broken text"),
+        ({"question": "See the figure", "image_1": {"bytes": b"\x89PNG"}}, "needs an image"),
+        ({"question": "See the figure", "images": ["a.png"]}, "needs an image"),
+        ({"question": "See <image_1>."}, "needs an image"),
+        ({"question": "x", "context": "See <image_3>."}, "needs an image"),
+    ],
+)
+def test_rows_without_a_question_of_text_say_why(raw, reason):
+    with pytest.raises(UnusableRow, match=reason):
+        fields.question_of(raw)
+
+
+ANSWERS = [
+    ({"answer": "42"}, ["42"]),
+    ({"Answer": 42}, ["42"]),
+    ({"answer": 27.0}, ["27"]),
+    ({"answer": 0.5}, ["0.5"]),
+    ({"answer": 0}, ["0"]),
+    ({"final_answer": ["$42$"]}, ["$42$"]),
+    ({"golden_answers": ["Ada", "Ada L."]}, ["Ada", "Ada L."]),
+    ({"golden_answers": '["Ada", "Ada L."]'}, ["Ada", "Ada L."]),
+    ({"reward_model": {"ground_truth": "42", "stype": "rule"}}, ["42"]),
+    ({"reward_model": {"ground_truth": {"target": ["Ada", "Ada L."]}}}, ["Ada", "Ada L."]),
+    ({"reward_model": {"ground_truth": {"target": "Ada"}}}, ["Ada"]),
+    ({"reward_model": '{"ground_truth": "42"}'}, ["42"]),
+    ({"answer": None, "final_answer": ["3"]}, ["3"]),
+    ({"answer": "[0, 1)"}, ["[0, 1)"]),
+    ({"answer": "[1, 2]"}, ["[1, 2]"]),
+    ({"answer": "{1, 2}"}, ["{1, 2}"]),
+    ({"answer": "He has 3 + 4 = <<3+4=7>>7.\n#### 7"}, ["7"]),
+    ({"solution": "So \\boxed{1}, no \\boxed{2}."}, ["2"]),
+    ({"answer": "3", "solution": "So \\boxed{1}."}, ["3"]),
+    ({"target": 43.0}, ["43"]),
+    ({"body": "Orb.", "answer": "9 (apples)"}, ["9"]),
+    ({"answer": "f (x)"}, ["f (x)"]),
+    ({"answer": "Ada", "answer_aliases": ["Ada L."]}, ["Ada", "Ada L."]),
+]
+
+
+@pytest.mark.parametrize(("raw", "answers"), ANSWERS)
+def test_the_answers_are_found(raw, answers):
+    assert fields.answers_of(raw) == answers
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ({}, "no answer"),
+        ({"answer": ""}, "no answer"),
+        ({"answer": "  "}, "no answer"),
+        ({"answer": True}, "no answer"),
+        ({"answer": float("nan")}, "no answer"),
+        ({"answer": float("-inf")}, "no answer"),
+        ({"final_answer": []}, "no answer"),
+        ({"golden_answers": [None, ""]}, "no answer"),
+        ({"reward_model": {"ground_truth": {"target": []}}}, "no answer"),
+        ({"reward_model": "rule"}, "no answer"),
+        ({"answer": {"value": 3}}, "no answer"),
+        ({"solution": "It is 3."}, "no answer"),
+        ({"answer": "It is 3. ####"}, "no answer"),
+        ({"answer": "\udfff"}, "broken text"),
+    ],
+)
+def test_rows_without_an_answer_say_why(raw, reason):
+    with pytest.raises(UnusableRow, match=reason):
+        fields.answers_of(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ({"unique_id": "test/a/1.json", "id": 4}, "test/a/1.json"),
+        ({"id": 0}, "0"),
+        ({"ID": "2024-I-4"}, "2024-I-4"),
+        ({"problem_idx": 3}, "3"),
+        ({"_id": "5a8b"}, "5a8b"),
+        ({"extra_info": {"id": 9, "split": "train"}}, "9"),
+        ({"extra_info": {"index": 9}}, "9"),
+        ({"id": "train_1", "extra_info": {"index": 9}}, "train_1"),
+        ({"id": None}, None),
+        ({"id": ["a"], "extra_info": "x"}, None),
+        ({"id": True}, None),
+    ],
+)
+def test_ids_are_those_of_the_source(raw, name):
+    assert fields.id_of(raw) == name
+
+
+@pytest.mark.parametrize(
+    ("answer", "cleaned"),
+    [
+        ("$42$", "42"),
+        ("$$\\frac{1}{2}$$", "\\frac{1}{2}"),
+        ("\\( x+1 \\)", "x+1"),
+        ("\\[x\\]", "x"),
+        ("So \\boxed{1} or \\boxed{\\sqrt{2}}.", "\\sqrt{2}"),
+        ("$\\frac{3}{4}$ or 0.75", "\\frac{3}{4} or 0.75"),
+        ("\\$5", "\\$5"),
+        ("$\\$5$", "\\$5"),
+        ("007", "007"),
+        ("$2$,$-3$", "2,-3"),
+    ],
+)
+def test_answers_lose_their_markup(answer, cleaned):
+    assert mathematical_answer([answer]) == cleaned
+
+
+def test_whole_numbers_are_written_in_one_way():
+    written = ["073", "27.0", "-3", "0", "000", "12.5", "x", "9" * 200]
+    cleaned = [mathematical_answer([answer], whole_numbers=True) for answer in written]
+    assert cleaned == ["73", "27", "-3", "0", "0", "12.5", "x", "9" * 200]
+
+
+def test_sources_decide_whether_all_answers_are_required():
+    assert mathematical_answer(["$1$", "$-2$"], all_wanted=True) == "1, -2"
+    with pytest.raises(UnusableRow, match="does not say if one is enough"):
+        mathematical_answer(["1", "-2"])
+    with pytest.raises(UnusableRow, match="no answer"):
+        mathematical_answer(["1", ""], all_wanted=True)
+    with pytest.raises(UnusableRow, match="no answer"):
+        mathematical_answer(["$ $"])
+    assert alternative_answers(["Ada", "", " Ada", "Ada L."]) == ("Ada", "Ada L.")

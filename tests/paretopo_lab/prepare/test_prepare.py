@@ -1,0 +1,183 @@
+"""`paretopo prepare`: the command, its downloads from the Hub, and training on its files."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import huggingface_hub
+import pytest
+from support import made_data as made
+
+from paretopo import cli
+from paretopo.config import loads
+from paretopo.integrations.openrlhf.prepare import _rows
+from paretopo.integrations.openrlhf.rollouts import label_fields, prompt_id
+from paretopo.records.schema import DataError, read_rows
+from paretopo_lab.prepare import preparing
+from paretopo_lab.prepare.sources import SOURCES
+
+
+def test_openrlhf_gets_ids_and_answers(tmp_path):
+    _, train, _ = made.prepare_rows(tmp_path, "search_r1", made.search_rows(), held_out=0.1)
+    source = tmp_path / "data" / "search_r1" / "train.jsonl"
+    tokenizer = SimpleNamespace(
+        apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
+    )
+    config = loads("[openrlhf]\nchat_template = true")
+    read = _rows(config, tokenizer, "prompts", str(source), None, [])
+    for row, got in zip(train, read, strict=True):
+        assert got["prompt"] == f"<{row.prompt}>"
+        assert got["datasource"] == row.datasource
+        assert prompt_id(got["prompt"], got["label"]) == row.id
+        assert label_fields(got["label"])["answer"] == list(row.answers)
+        assert label_fields(got["label"])["kind"] == row.datasource
+
+
+def test_examples_name_the_written_files():
+    examples = Path(__file__).parents[3] / "examples"
+    for name, task in (("torl", "math"), ("search_r1", "search")):
+        for path in examples.glob(f"{task}_*.toml"):
+            text = path.read_text(encoding="utf-8")
+            assert f'train = "data/{name}/train.jsonl"' in text
+            assert f'held_out = "data/{name}/held_out.jsonl"' in text
+
+
+# ---- the Hub -------------------------------------------------------------------------------------
+
+
+def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch, capsys):
+    asked = []
+    rows = [made.math500_row(number, f"How many? {number}", "3") for number in range(500)]
+
+    def hf_hub_download(repository, file, **where):
+        asked.append((repository, file, where))
+        return str(made.write(tmp_path / "cache" / file, rows))
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
+    assert cli.main(["prepare", "math500", "--unchecked", "--out", str(tmp_path / "data")]) == 0
+    source = SOURCES["math500"]
+    assert asked == [
+        (source.repository, source.file, {"repo_type": "dataset", "revision": source.revision})
+    ]
+    assert len(list(read_rows(tmp_path / "data/math500/test.jsonl"))) == 500
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_missing_hub_names_the_alternative(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(DataError) as refused:
+        preparing.download(SOURCES[name])
+    text = str(refused.value)
+    assert f"download {SOURCES[name].address} and pass it: paretopo prepare {name} --from" in text
+    assert text.startswith(
+        f"{SOURCES[name].title} is not on the Hugging Face Hub"
+        if SOURCES[name].repository is None
+        else "the Hugging Face"
+    )
+
+
+def test_every_source_is_pinned_and_addressed():
+    for name, source in SOURCES.items():
+        assert source.name == name
+        assert source.address.startswith("https://")
+        assert (source.repository is None) == (source.elsewhere is not None)
+        assert source.repository is None or len(source.revision) == 40
+        assert source.sha256 is None or len(bytes.fromhex(source.sha256)) == 32
+
+
+# ---- the command line ----------------------------------------------------------------------------
+
+
+def run(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "paretopo", "prepare", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def test_command_prints_a_summary(tmp_path):
+    made.write(tmp_path / "math.jsonl", [made.math500_row(1, "How many?", "3")])
+    rows = [
+        *made.torl_rows(),
+        made.torl_row(900, "How many?", "3"),
+        made.torl_row(901, "What?", ""),
+    ]
+    made.write(tmp_path / "clone/data/torl_data/train.parquet", rows)
+    first = run("math500", "--unchecked", "--from", "math.jsonl", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    second = run("torl", "--from", "clone", "--held-out", "0.1", cwd=tmp_path)
+    assert second.returncode == 0, second.stderr
+    lines = [line.split() for line in second.stdout.splitlines()]
+    assert ["read", "302", "rows"] in lines
+    assert ["dropped", "1", "same", "question", "as", "a", "benchmark"] in lines
+    assert ["dropped", "1", "no", "answer"] in lines
+    assert ["without", "1", "questions", "of", "data/math500/test.jsonl"] in lines
+    assert ["kept", "300", "made_math"] in lines
+    manifest = json.loads((tmp_path / "data/torl/manifest.json").read_text(encoding="utf-8"))
+    for output in manifest["outputs"]:
+        content = (tmp_path / "data/torl" / output["path"]).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        assert output["sha256"] == digest
+        assert output["rows"] == content.count(b"\n")
+        summary = f"wrote {output['rows']} rows data/torl/{output['path']} sha256 {digest}"
+        assert summary.split() in lines
+    assert "warning: 302 rows of ToRL's training set, where about 28,000" in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["nothing"], "got 'nothing'"),
+        (["torl", "--from", "nowhere"], "paretopo: there is no file or folder nowhere"),
+        (["torl"], "paretopo: ToRL's training set is not on the Hugging Face Hub: download https:"),
+        (["math500", "--seed", "3"], "math500 is a benchmark and stays as published"),
+        (["math500", "--exclude", "x"], "math500 is a benchmark and stays as published"),
+        (["torl", "--unchecked"], "torl is a training set, and --unchecked is for benchmarks"),
+        (["math500", "--from", "few.jsonl"], "paretopo: few.jsonl is not MATH-500: expected 500"),
+        (["torl", "--held-out", "0"], "--held-out must be above 0 and at most 0.5, got 0.0"),
+        (["torl", "--held-out", "nan"], "--held-out must be above 0 and at most 0.5, got nan"),
+        (["torl", "--longest-prompt", "0"], "--longest-prompt must be at least 1, got 0"),
+        (["torl", "--tokenizer", "x"], "--tokenizer counts for --longest-prompt"),
+        (["torl", "--from", "few.jsonl"], "no rows for data/torl/held_out.jsonl: 1 read, 1 kept"),
+        (["torl", "--from", "few.jsonl", "--exclude", "no.csv"], "cannot read no.csv: No such"),
+        (["torl", "--from", "few.txt"], "few.txt must be a .parquet, .jsonl, .json, .csv file"),
+        (["torl", "--from", "few.jsonl", "--out", "few.txt"], "Not a directory"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_line(tmp_path, monkeypatch, capsys, words, complaint):
+    monkeypatch.chdir(tmp_path)
+    made.write(tmp_path / "few.jsonl", [{"question": "Who?", "answer": "1"}])
+    (tmp_path / "few.txt").write_text("Who?", encoding="utf-8")
+    try:
+        code = cli.main(["prepare", *words])
+    except SystemExit as stopped:
+        code = stopped.code
+    error = capsys.readouterr().err
+    assert code == 2
+    assert complaint in error
+    assert words == ["nothing"] or error.count("\n") == 1
+    assert not (tmp_path / "data/torl/train.jsonl").exists()
+
+
+def test_help_teaches_and_loads_nothing_heavy(tmp_path):
+    shown = run("--help")
+    assert shown.returncode == 0
+    for name, source in SOURCES.items():
+        assert f"\n  {name} " in shown.stdout
+        assert f"{source.rows:,}" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 100
+    code = (
+        "import sys; from paretopo import cli; cli.make_parser()\n"
+        "heavy = {'torch', 'pyarrow', 'datasets', 'huggingface_hub', 'tqdm'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

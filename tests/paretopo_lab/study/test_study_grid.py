@@ -1,0 +1,421 @@
+"""The grid runs every cell once, resumes, and keeps failures separate; its file; its command."""
+
+import lzma
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paretopo.config import ConfigError
+from paretopo_lab.study import grid
+from paretopo_lab.study import plan as plans
+from paretopo_lab.study.cells import add_scores, fingerprint
+from paretopo_lab.study.records import (
+    PACKED,
+    RECORDS,
+    append_record,
+    claim_records,
+    pack_records,
+    read_records,
+)
+from research.grid import TABLES
+
+ROOT = Path(__file__).parents[3]
+from_table = partial(plans.from_table, tables=TABLES)
+TABLE = {
+    "study": {"methods": ["recommended", "grpo"], "seeds": 3, "steps": 10},
+    "tasks": {"free": {}, "concave": {"without": ["grpo"]}},
+}
+GATED = {"gated": {"paretopo": {"gate": "success"}}}
+
+
+def run(plan, out):
+    ended = []
+    failures = grid.run(
+        plan, out, workers=2, on_end=lambda cell, failure: ended.append((cell, failure))
+    )
+    return ended, failures
+
+
+def unpack(out):
+    """Back to the file that a study under way appends to; its lines."""
+    text = lzma.decompress((out / PACKED).read_bytes())
+    (out / RECORDS).write_bytes(text)
+    (out / PACKED).unlink()
+    return text.splitlines(keepends=True)
+
+
+def evaluations(plan, out):
+    return {cell: row["evaluations"] for cell, row in read_records(plan, out).items()}
+
+
+def test_finished_cells_are_skipped(tmp_path):
+    plan = from_table(TABLE)
+    ended, failures = run(plan, tmp_path)
+    assert len(ended) == len(plan.cells()) == 9
+    assert not failures
+    before = (tmp_path / PACKED).read_bytes()
+    assert run(plan, tmp_path) == ([], {})
+    assert (tmp_path / PACKED).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
+
+
+def test_killed_study_resumes(tmp_path):
+    plan = from_table(TABLE)
+    run(plan, tmp_path)
+    whole = evaluations(plan, tmp_path)
+    lines = unpack(tmp_path)
+    (tmp_path / RECORDS).write_bytes(b"".join(lines[:4]) + lines[4][:50])  # torn
+    ended, _ = run(plan, tmp_path)
+    assert len(ended) == 5
+    assert evaluations(plan, tmp_path) == whole
+
+
+def test_a_record_of_other_settings_is_out_of_date(tmp_path):
+    run(from_table(TABLE), tmp_path)
+    longer = from_table({**TABLE, "study": {**TABLE["study"], "steps": 12}})
+    assert not read_records(longer, tmp_path)
+    assert len(run(longer, tmp_path)[0]) == 9
+
+
+def test_failed_cell_is_retried(tmp_path):
+    (tmp_path / "broken.toml").write_text('[model]\npath = "no/such/model"\n')
+    # One method: each broken cell starts a process that imports torch.
+    table = {
+        "study": {**TABLE["study"], "methods": ["recommended"]},
+        "tasks": {"free": {}, "broken": {"config": "broken.toml", "seeds": 1}},
+    }
+    plan = from_table(table, base=tmp_path)
+    ended, failures = run(plan, tmp_path / "out")
+    assert len(ended) == 4
+    assert {str(cell) for cell in failures} == {"broken/recommended/1000"}
+    assert all("ended with" in failure for failure in failures.values())
+    assert len(read_records(plan, tmp_path / "out")) == 3
+    assert (tmp_path / "out" / RECORDS).exists()  # not finished: not packed
+    assert len(run(plan, tmp_path / "out")[0]) == 1
+
+
+# ---- the two files of the records ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A plan and the rows of its finished study."""
+    plan, out = from_table(TABLE), tmp_path_factory.mktemp("finished")
+    run(plan, out)
+    return plan, list(read_records(plan, out).values())
+
+
+def test_packed_bytes_do_not_depend_on_row_order(finished, tmp_path):
+    plan, rows = finished
+    packed = []
+    for name, order in (("a", rows), ("b", rows[::-1])):
+        (tmp_path / name).mkdir()
+        for row in order:
+            append_record(tmp_path / name, row)
+        pack_records(plan, tmp_path / name)
+        packed.append((tmp_path / name / PACKED).read_bytes())
+    assert packed[0] == packed[1]
+
+
+def test_a_study_that_grew_appends_and_is_packed_again(finished, tmp_path):
+    plan, rows = finished
+    for row in rows[:5]:
+        append_record(tmp_path, row)
+    pack_records(plan, tmp_path)
+    for row in rows[5:]:
+        append_record(tmp_path, row)
+    assert list(read_records(plan, tmp_path).values()) == rows
+    pack_records(plan, tmp_path)
+    assert list(read_records(plan, tmp_path).values()) == rows
+    assert not (tmp_path / RECORDS).exists()
+
+
+def test_a_newer_row_wins_and_rows_outside_the_plan_stay(finished, tmp_path):
+    plan, rows = finished
+    for row in [*rows, {**rows[0], "method": "gdpo"}]:
+        append_record(tmp_path, row)
+    pack_records(plan, tmp_path)
+    append_record(tmp_path, {**rows[0], "seconds": 99.0})
+    for _ in range(2):
+        found = read_records(plan, tmp_path)
+        assert [row["seconds"] for row in found.values()].count(99.0) == 1
+        assert len(found) == len(rows)
+        pack_records(plan, tmp_path)
+    assert b'"gdpo"' in lzma.decompress((tmp_path / PACKED).read_bytes())
+
+
+@pytest.mark.parametrize("moment", ["before the file is replaced", "before the lines are removed"])
+def test_a_kill_while_packing_loses_nothing(finished, tmp_path, monkeypatch, moment):
+    plan, rows = finished
+    for row in rows[:4]:
+        append_record(tmp_path, row)
+    pack_records(plan, tmp_path)
+    for row in rows[4:]:
+        append_record(tmp_path, row)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        name = "replace" if moment == "before the file is replaced" else "unlink"
+        patched.setattr(type(tmp_path), name, kill)
+        with pytest.raises(Killed):
+            pack_records(plan, tmp_path)
+    assert list(read_records(plan, tmp_path).values()) == rows
+    assert run(plan, tmp_path) == ([], {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
+    assert list(read_records(plan, tmp_path).values()) == rows
+
+
+@pytest.mark.parametrize("broken", [b"no xz at all", "cut", lzma.compress(b'{"task": "free"')])
+def test_broken_records_are_refused_by_name(finished, tmp_path, broken):
+    plan, rows = finished
+    append_record(tmp_path, rows[0])
+    pack_records(plan, tmp_path)
+    path = tmp_path / PACKED
+    path.write_bytes(path.read_bytes()[:-20] if broken == "cut" else broken)
+    with pytest.raises(ConfigError, match=rf"{PACKED} (is broken|line 1 is not a record)"):
+        read_records(plan, tmp_path)
+
+
+def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
+    plan, _ = finished
+    with claim_records(tmp_path), pytest.raises(ConfigError, match="another study writes"):
+        run(plan, tmp_path)
+    assert len(run(plan, tmp_path)[0]) == 9
+
+
+# ---- the file of a study ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({}, r"needs at least one \[tasks.NAME\]"),
+        ({"tasks": {"fre": {}}}, "tasks.fre needs config, .*; did you mean 'free'"),
+        ({"tasks": {"free": {"sed": 1}}}, "unknown key tasks.free.sed; did you mean 'seeds'"),
+        ({"tasks": {"free": {"methods": ["grop"]}}}, "unknown method 'grop'"),
+        ({"tasks": {"free": {"config": "no.toml"}}}, "tasks.free.config: there is no file"),
+        ({"tasks": {"free": 3}}, r"\[tasks.free\] must be a section"),
+        ({"tasks": {"free": {}}, "stdy": {}}, r"unknown section \[stdy\]; did you mean 'study'"),
+        (
+            {"tasks": {"free": {}}, "study": {"seeds": 0}},
+            "study.seeds must be an integer of at least 1",
+        ),
+        (
+            {"tasks": {"free": {}}, "study": {"early": 120}},
+            r"study\.early must be a multiple of study\.every, 50",
+        ),
+        ({"tasks": {"free": {}}, "study": {"methods": ["grpo", "grpo"]}}, "names a method twice"),
+        ({"tasks": {"free": {}}, "study": {"methods": "grpo"}}, "must be a list of strings"),
+        ({"tasks": {"free": {}}, "study": {"ablation_tasks": ["x"]}}, r"no \[tasks.x\]"),
+        (
+            {"tasks": {"free": {}}, "study": {"methods": ["paper+gatd"]}, "switches": GATED},
+            "unknown method 'gatd'; did you mean 'gated'",
+        ),
+        (
+            {"tasks": {"free": {}}, "switches": {"gated": {"paretopo": {"gat": 1}}}},
+            "switches.gated: unknown key paretopo.gat; did you mean 'gate'",
+        ),
+        (
+            {"tasks": {"free": {}}, "switches": {"gated": "success"}},
+            "switches.gated must be a table of keys, .* got 'success'",
+        ),
+        ({"tasks": {"free": {}}, "switches": {"a+b": GATED["gated"]}}, "a name of its own"),
+        ({"tasks": {"free": {}}, "switches": {"grpo": GATED["gated"]}}, "a name of its own"),
+        (
+            {
+                "tasks": {"free": {"methods": ["grpo+gated"]}},
+                "switches": {"gated": {"paretopo": {"gate": "sucess"}}},
+            },
+            r"method 'grpo\+gated': paretopo.gate must be",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused(table, message):
+    with pytest.raises(ConfigError, match=message):
+        from_table(table)
+
+
+def test_switches_follow_the_file():
+    plan = from_table({"tasks": {"free": {}}, "switches": GATED})
+    assert plan.overrides_of("paper+gated") == {"recipe": "paper", "paretopo.gate": "success"}
+    other = from_table({"tasks": {"free": {}}, "switches": {"gated": {"seed": 1}}})
+    cell = plans.Cell("free", "paper+gated", 1000)
+    assert fingerprint(plan, cell) != fingerprint(other, cell)
+
+
+def test_quick_takes_fewer_seeds():
+    plan = from_table({**TABLE, "quick": {"seeds": 2}}, quick=True)
+    assert len(plan.cells()) == 6
+
+
+def test_ablations_go_on_their_tasks_only():
+    study = {**TABLE["study"], "ablations": ["constant"], "ablation_tasks": ["free"]}
+    plan = from_table({**TABLE, "study": study})
+    assert plan.methods_of("free") == ("recommended", "grpo", "constant")
+    assert plan.methods_of("concave") == ("recommended",)
+
+
+def test_a_training_is_worth_its_share_of_the_best():
+    section = plans.TaskSection(config="x", cheapest_accuracy=0.4, best=((1.0, 1.0),), most=4.0)
+    assert section.score(1.0, 0.75, 0.75) == {"hypervolume": 1.0, "preference": 1.0}
+    assert section.score(0.4, 1.0, 1.0)["hypervolume"] == 0.0
+    assert section.score(0.7, 0.75, 0.75)["hypervolume"] == pytest.approx(0.5)
+    last = section.score(1.0, -1.25, 0.0)
+    assert last == pytest.approx({"hypervolume": 0.0, "preference": 2 / 3})
+    # The cost of wrong answers is not the saving of right ones.
+    assert section.score(0.5, 0.25, 0.75)["preference"] == pytest.approx(0.5)
+
+
+def test_each_measure_has_a_best_policy_of_its_own():
+    parts = plans.TaskSection(config="x", best=((0.75, 0.02), (1.0, 0.04)), most=0.08)
+    assert parts.score(0.75, 0.75, 0.75) == pytest.approx(
+        {"hypervolume": 1.0, "preference": 0.84375}
+    )
+    assert parts.score(1.0, 0.5, 0.5) == pytest.approx({"hypervolume": 8 / 9, "preference": 1.0})
+
+
+def test_mixtures_do_not_beat_the_best_policy():
+    section = plans.TaskSection(config="x", best=((0.2, 0.0), (0.5, 0.3), (0.9, 0.8)), most=1.0)
+    shares = np.linspace(0.0, 1.0, 2001)[:, None]
+    points = np.array([[right, 1.0 - cost] for right, cost in section.best])
+    scores = [
+        section.score(*point, point[1])["hypervolume"]
+        for one, other in ((0, 1), (0, 2), (1, 2))
+        for point in shares * points[one] + (1.0 - shares) * points[other]
+    ]
+    assert max(scores) == pytest.approx(1.0, abs=1e-5)
+    assert max(scores) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("best", "error"),
+    [
+        ([], "tasks.mine.best must be pairs of an accuracy and a cost"),
+        ([[1.0]], "tasks.mine.best must be pairs"),
+        ([[1.5, 1.0]], "tasks.mine.best must be pairs"),
+        ([[1.0, -1.0]], "tasks.mine.best must be pairs"),
+        ("shop", "tasks.mine.best must be pairs of an accuracy and a cost, got 'shop'"),
+        ([[1.0, 4.0]], "tasks.mine.best needs a policy that is right more often than 0"),
+    ],
+)
+def test_best_policies_worth_nothing_are_refused(best, error, tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    table = {"tasks": {"mine": {**TRAINING["tasks"]["mine"], "best": best}}}
+    with pytest.raises(ConfigError, match=re.escape(error)):
+        from_table(table, base=tmp_path)
+
+
+def test_scores_follow_from_a_record_and_the_plan(tmp_path):
+    """Another best policy changes the scores of trainings but makes none out of date."""
+    (tmp_path / "mine.toml").write_text(MINE)
+    task = TRAINING["tasks"]["mine"]
+    shop, both = (
+        from_table({**TRAINING, "tasks": {"mine": {**task, "best": best}}}, base=tmp_path)
+        for best in ([[1.0, 2.0]], [[1.0, 2.0], [0.75, 1.0]])
+    )
+    cell = shop.cells()[0]
+    assert fingerprint(shop, cell) == fingerprint(both, cell)
+    shares = {"accuracy": [0.75], "economy": [0.75], "economy_of_solved": [0.75]}
+    row = {"task": "mine", "evaluations": shares}
+    scores = [add_scores(plan, row)["evaluations"]["hypervolume"] for plan in (shop, both)]
+    assert scores == [[1.125], [1.0]]
+
+
+TRAINING = {
+    "study": {"methods": ["kimi", "grpo"], "seeds": 3},
+    "tasks": {
+        "mine": {
+            "config": "mine.toml",
+            "cost": "tokens",
+            "by_seed": [
+                {"objectives": {"tokens": {"price": 5.0}}},
+                {"objectives": {"tokens": {"price": 0.5, "budget": 50.0}}},
+            ],
+        }
+    },
+}
+MINE = """
+[[objectives]]
+name = "correct"
+[[objectives]]
+name = "tokens"
+"""
+
+
+def test_seeds_alternate_and_methods_use_the_name_of_the_cost(tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    plan = from_table(TRAINING, base=tmp_path)
+    overrides = [
+        plan.overrides_of_training(plans.Cell("mine", "kimi", seed)) for seed in range(1000, 1003)
+    ]
+    assert [one["objectives.tokens.price"] for one in overrides] == [5.0, 0.5, 5.0]
+    assert "objectives.tokens.budget" not in overrides[0]
+    assert overrides[0]["objectives.tokens.economy"] == "kimi"
+    assert overrides[2]["seed"] == 1002
+
+
+def test_changed_input_file_makes_a_training_out_of_date(tmp_path):
+    (tmp_path / "mine.toml").write_text(f'{MINE}[rewards]\nfile = "{tmp_path}/rewards.py"')
+    rewards = tmp_path / "rewards.py"
+    rewards.write_text("def correct(completions): ...")
+    plan = from_table(TRAINING, base=tmp_path)
+    cells = plan.cells()
+    before = [fingerprint(plan, cell) for cell in cells]
+    assert len(set(before)) == len(cells)
+    rewards.write_text("def correct(prompts): ...")
+    assert not set(before) & {fingerprint(plan, cell) for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ({"by_seed": 3}, r"\[\[tasks.mine.by_seed\]\] must be tables"),
+        ({"by_seed": [{"objectives": {"tokens": {"prize": 1}}}]}, "by_seed: unknown key .*price"),
+        ({"cost": "seconds"}, r"mine/kimi/1000: there is no objective 'seconds' to set"),
+    ],
+)
+def test_a_wrong_training_is_refused(task, message, tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    table = {**TRAINING, "tasks": {"mine": {**TRAINING["tasks"]["mine"], **task}}}
+    with pytest.raises(ConfigError, match=message):
+        from_table(table, base=tmp_path)
+
+
+def test_a_task_without_tables_needs_a_configuration():
+    with pytest.raises(ConfigError, match=r"tasks\.free needs config, a training configuration$"):
+        plans.from_table(TABLE)
+
+
+def test_command_trains_reports_and_resumes(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        '[study]\nmethods = ["recommended", "grpo"]\nseeds = 2\nsteps = 10\n'
+        "[tasks.free]\n[tasks.concave]\n"
+    )
+
+    def run(*words):
+        command = [sys.executable, "-m", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+    done = run("research", str(file))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "mine" / "report.md")
+    assert len(read_records(plans.load(file, tables=TABLES), tmp_path / "mine")) == 8
+    for picture in ("overview", "fronts", "dynamics"):
+        assert (tmp_path / "mine" / f"{picture}.png").stat().st_size > 5_000
+    (tmp_path / "mine" / "report.md").unlink()
+    assert run("research", str(file)).returncode == 0
+    assert (tmp_path / "mine" / "report.md").is_file()
+    wrong = run("paretopo", "study", str(tmp_path / "none.toml"))
+    assert wrong.returncode == 2
+    assert "cannot read" in wrong.stderr

@@ -1,0 +1,94 @@
+"""The report on a steerable run shows each preference, with any number of objectives."""
+
+import itertools
+import json
+
+import pytest
+from matplotlib.image import imread
+
+from paretopo.config import loads
+from paretopo.records.folder import RunFolder
+from paretopo_lab.read.history import read_history
+from paretopo_lab.study.fronts import score_front
+from paretopo_lab.training.preferences import describe_sweep
+from paretopo_lab.training.report import write_report
+
+NAMES = ("correct", "tokens", "polite", "short")
+
+
+def tell_sweep(folder, count, levels):
+    """Return a run in which every objective reaches its weight."""
+    names = NAMES[:count]
+    tables = "".join(
+        f"[[objectives]]\nname = '{name}'\n" + ("high = 1\nlow = 0\n" if at > 1 else "")
+        for at, name in enumerate(names)
+    )
+    settings = {"paretopo.preference": "given", "paretopo.stage2_estimator": "gdpo"}
+    settings |= {"preference.levels": levels, "preference.grid": levels}
+    run = RunFolder.create(folder, loads(tables, settings))
+    grid = [
+        [one / levels for one in units]
+        for units in itertools.product(range(levels + 1), repeat=count)
+        if sum(units) == levels
+    ]
+    for step, weights in itertools.product((0, 2), grid):
+        measured = dict(zip(names, weights, strict=True)) | {"tokens": 10.0 * (1.0 - weights[1])}
+        row = {"step": step, "preference": str(weights), "weights": weights, "measured": measured}
+        outcome = dict(zip(names, weights, strict=True))
+        run.append_evaluation({**row, "outcome": outcome, "hypervolume": 0.1, "archive_size": 1})
+    return run, grid
+
+
+@pytest.mark.parametrize(("count", "levels"), [(2, 4), (3, 3), (4, 2), (4, 6)])
+def test_each_preference_is_a_row_of_table_page_and_picture(tmp_path, count, levels):
+    run, grid = tell_sweep(tmp_path, count, levels)
+    sweep = describe_sweep(read_history(run))
+    assert [row[0] for row in sweep.rows] == list(map(str, grid))
+    assert len(sweep.columns) == count
+    assert sweep.notes[0].startswith(f"{len(grid)} of {len(grid)} preferences lead to different")
+    assert sum("100 % of the pairs" in one for one in sweep.notes) == count
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert f"| {grid[0]} |" in text
+    page = (run.report / "report.html").read_text(encoding="utf-8")
+    assert json.dumps(sweep.notes[0]) in page
+    height, width, _ = imread(run.report / "preferences.png").shape
+    assert min(height, width) > 500
+    if count > 2 and len(grid) < 60:
+        assert height > 150 * 0.26 * len(grid)  # a line for each preference
+
+
+BEST = [[0.544, 0.408], [0.72, 0.39], [0.848, 0.336], [0.936, 0.252], [0.984, 0.138], [1.0, 0.0]]
+WEIGHTS = [[one, 1.0 - one] for one in (1.0, 0.75, 0.5, 0.25, 0.0)]
+
+
+def flip(share):
+    """Return the point of a coin that asks the dear tool this often, whatever the question."""
+    dear, cheap = BEST[-1], BEST[0]
+    return [share * d + (1.0 - share) * c for d, c in zip(dear, cheap, strict=True)]
+
+
+def test_coins_that_ignore_the_preference_have_no_utility():
+    coins = [flip(share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    start = [0.544, 0.0]
+    for given in ([coins[2]] * 5, [coins[at] for at in (1, 3, 0, 4, 2)], coins):
+        assert score_front(given, BEST, start, WEIGHTS)["utility"] < 0.0
+    # Coins that follow the preference, but ignore the question.
+    following = score_front(coins[::-1], BEST, start, WEIGHTS)
+    assert following["hypervolume"] == pytest.approx(0.456, abs=1e-3)
+    assert following["utility"] == pytest.approx(0.036, abs=1e-3)
+    best = [BEST[at] for at in (5, 4, 3, 1, 0)]
+    scores = score_front(best, BEST, start, WEIGHTS)
+    assert scores["utility"] == pytest.approx(1.0)
+    assert (scores["order"], scores["distinct"]) == (1.0, 1.0)
+
+
+def test_points_within_the_noise_count_once(tmp_path):
+    run, grid = tell_sweep(tmp_path, 2, 4)
+    rows = run.evaluations()
+    noisy = [{**row, "error": {"correct": 0.15, "tokens": 1.5}} for row in rows]
+    (run.path / "evaluations.jsonl").write_text("".join(json.dumps(row) + "\n" for row in noisy))
+    notes = describe_sweep(read_history(RunFolder.open(run.path))).notes
+    assert notes[0].startswith(f"3 of {len(grid)} preferences lead to different")
+    values = [[w[0] ** 2 + w[1] ** 2 for w in grid], [0.5 * (w[0] + w[1]) for w in grid]]
+    asked, blind = (sum(one) / len(grid) for one in values)
+    assert notes[1].startswith(f"Expected utility: {asked:.4f} as asked; {blind:.4f} if")

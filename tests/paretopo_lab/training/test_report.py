@@ -1,0 +1,455 @@
+import base64
+import math
+import re
+import shutil
+
+import numpy as np
+import pytest
+from support.objective_stories import names_of, tell_objectives
+from support.run_stories import evaluate, tell
+
+from paretopo.config import RunConfig, loads
+from paretopo.records.folder import RunFolder
+from paretopo.records.measures import Measure
+from paretopo_lab.document import plots
+from paretopo_lab.read.history import (
+    Comparison,
+    compare_ends,
+    find_front,
+    merge_objectives,
+    read_history,
+)
+from paretopo_lab.statistics.intervals import sign_flips
+from paretopo_lab.statistics.questions import compare_questions
+from paretopo_lab.training.report import label_runs, write_report
+from paretopo_lab.training.summary import summarise_runs
+
+
+def picture(path):
+    from matplotlib.image import imread
+
+    pixels = imread(path)
+    assert pixels.shape[0] > 500
+    assert pixels.shape[1] > 500
+    assert len(np.unique(pixels[::4, ::4].sum(axis=-1))) > 50  # not blank
+    return pixels
+
+
+def test_report_has_a_table_and_two_pictures(tmp_path):
+    run = tell(tmp_path)
+    path = write_report([run])
+    assert path == run.report / "report.md"
+    text = path.read_text(encoding="utf-8")
+    head = "| objective | better | unit | after warm-up (step 0) | end (step 6) | change |"
+    assert head in text
+    assert "| correct | more | % | 50.0 | 90.0 | +40.0 points |" in text
+    assert "| calls | fewer | per question | 2.00 | 1.00 | -50 % |" in text
+    assert "| response length |  | tokens | 60.0 | 40.0 | -33 % |" in text
+    assert "| two calls: calls | fewer | per question | 3.00 | 1.50 | -50 % |" in text
+    assert "status: finished" in text
+    assert "Archive at the end: 2 outcomes, hypervolume 0.8100." in text
+    for name in ("front.png", "dynamics.png"):
+        assert f"({name})" in text
+        picture(run.report / name)
+
+
+def test_names_of_strangers_have_no_effect_in_markdown(tmp_path):
+    run = tell(tmp_path)
+    records = run.path / "evaluations.jsonl"
+    text = records.read_text(encoding="utf-8").replace("two calls", "<b>two|`calls`</b> [x](y)")
+    records.write_text(text, encoding="utf-8")
+    run.update_manifest(method="<i>m", status="<img src=x>")
+    lines = write_report([run]).read_text(encoding="utf-8").splitlines()
+    assert r"## \<i>m, seed 0" in lines
+    assert rf"Run folder: {run.path.name}; status: \<img src=x>." in lines
+    row = next(line for line in lines if "two" in line)
+    assert row.startswith(r"| \<b>two\|\`calls\`\</b> [x]\(y): correct | more |")
+
+
+def test_a_notebook_shows_table_and_front(tmp_path):
+    run = tell(tmp_path)
+    report = write_report([run])
+    shown = report._repr_html_()
+    assert "<th>after warm-up (step 0)</th><th>end (step 6)</th>" in shown
+    assert "<tr><td>correct</td><td>more</td><td>%</td><td>50.0</td><td>90.0</td>" in shown
+    assert shown.count("<tr>") == len(report.rows) == len(report.list_rows())
+    front = re.search(r"data:image/png;base64,([^\"]+)", shown)[1]
+    assert base64.b64decode(front) == (run.report / "front.png").read_bytes()
+    several = write_report([run, tell(tmp_path, seed=1)])._repr_html_()
+    assert "<td><b>recommended</b></td><td>2</td>" in several
+
+
+def test_report_needs_only_the_records(tmp_path):
+    """Only config, manifest and the two record files travel; nothing is evaluated again."""
+    run = tell(tmp_path / "there")
+    expected = write_report([run]).read_text(encoding="utf-8")
+    here = tmp_path / "here" / run.path.name
+    here.mkdir(parents=True)
+    for name in ("config.toml", "manifest.json", "steps.jsonl", "evaluations.jsonl"):
+        shutil.copy(run.path / name, here / name)
+    assert write_report([RunFolder.open(here)]).read_text(encoding="utf-8") == expected
+
+
+def test_drawing_again_gives_the_same_pictures(tmp_path):
+    run = tell(tmp_path)
+    write_report([run])
+    first = [picture(run.report / name) for name in ("front.png", "dynamics.png")]
+    write_report([run])
+    again = [picture(run.report / name) for name in ("front.png", "dynamics.png")]
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_several_runs_are_compared(tmp_path):
+    runs = [tell(tmp_path, seed=0), tell(tmp_path, seed=1, steps=8), tell(tmp_path, recipe="paper")]
+    path = write_report(runs)
+    assert path == tmp_path / "comparison" / "report.md"
+    text = path.read_text(encoding="utf-8")
+    for name in ("recommended, seed 0", "recommended, seed 1", "paper, seed 0"):
+        changes = "50.0 → 90.0 (+40.0 points) | 2.00 → 1.00 (-50 %) | 60.0 → 40.0 (-33 %)"
+        assert f"| {name} |  | {changes} |" in text
+        assert f"## {name}" in text
+    assert "| **recommended** | 2 | 50.0 ± 0.0 → 90.0 ± 0.0 (+40.0 points) |" in text
+    assert "| **paper** | 1 | 50.0 → 90.0 (+40.0 points) |" in text
+    columns = "correct (%), more is better | calls per question, fewer is better"
+    assert f"| run | seeds | {columns} | response length (tokens) |" in text
+    picture(path.parent / "front.png")
+    picture(path.parent / "dynamics.png")
+    assert not (runs[0].report / "report.md").exists()
+    elsewhere = write_report(runs, tmp_path / "figures")
+    assert elsewhere.parent == tmp_path / "figures"
+
+
+def test_a_method_is_the_mean_of_its_seeds(tmp_path):
+    runs = [tell_objectives(tmp_path, ["correct", "calls", "polite"], seed=s) for s in (0, 1, 2)]
+    for run, value in zip(runs, (0.2, 0.5, 0.8), strict=True):
+        run.append_evaluation({"step": 9, "measured": {"correct": value, "polite": None}})
+    runs[2].update_manifest(method="gdpo")
+    histories = {label: read_history(run) for label, run in label_runs(runs).items()}
+    assert list(histories)[2] == "gdpo, seed 2"
+    measures, rows = summarise_runs(histories)
+    assert [one.key for one in measures] == ["correct", "calls", "polite", "response_tokens"]
+    assert [(row.name, row.seeds, row.of_method) for row in rows] == [
+        *(("recommended, seed 0", (0,), False), ("recommended, seed 1", (1,), False)),
+        *(("gdpo, seed 2", (2,), False), ("recommended", (0, 1), True), ("gdpo", (2,), True)),
+    ]
+    described = [row.describe(measures[0]) for row in rows]
+    spread = 100 * np.std([0.2, 0.5], ddof=1)
+    assert described[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0 points)"
+    assert described[4] == described[2] == "50.0 → 80.0 (+30.0 points)"
+    assert rows[3].describe(measures[2]).endswith("→ unknown")
+
+
+def answer(run, values):
+    """Add a last evaluation that says each question's calls."""
+    errors = {"correct": 0.0, "calls": float(np.std(values, ddof=1) / len(values) ** 0.5)}
+    row = {"step": 9, "rollouts": len(values), "applies": {"correct": 8, "calls": len(values)}}
+    row |= {"measured": {"correct": 1.0, "calls": float(np.mean(values))}, "error": errors}
+    run.append_evaluation(row)
+    measured = {str(at): {"correct": 1.0, "calls": one} for at, one in enumerate(values)}
+    run.write_questions(9, measured)
+
+
+def test_means_have_a_number_and_an_error_and_noise_is_no_change(tmp_path):
+    run = tell(tmp_path)
+    answer(run, [1.0, 3.0, 1.0, 3.0])
+    assert "| calls | fewer | per question | 4 | 2.00 | 2.00 ± 0.58 |" in write_report(
+        [run]
+    ).read_text(encoding="utf-8")
+    calls = Measure("calls", "calls", better="fewer")
+    for change, verdict in ((-0.5, ""), (-1.0, "better"), (1.0, "worse")):
+        one = Comparison(calls, "", 2.0, 2.0 + change, (0.3, 0.3))
+        assert one.verdict == verdict
+    assert Comparison(calls, "", 2.0, 1.5).verdict == "better"  # old records have no errors
+
+
+def test_runs_on_the_same_questions_are_compared_by_question(tmp_path):
+    runs = [tell(tmp_path, recipe=one) for one in ("recommended", "paper")]
+    other = tell(tmp_path, seed=1)  # with questions of its own
+    for run, more in ((runs[0], 0.0), (runs[1], 0.5), (other, 0.0)):
+        answer(run, [1.0 + more, 2.0 + more, 3.0 + more, 4.0, 5.0, 1.0 + more, 2.0, 3.0])
+    histories = {label: read_history(run) for label, run in label_runs([*runs, other]).items()}
+    correct, calls = compare_questions(histories)
+    assert (correct.difference, correct.p) == (0.0, 1.0)
+    assert (calls.first, calls.second) == ("recommended, seed 0", "paper, seed 0")
+    assert (calls.questions, calls.difference) == (8, -0.25)
+    assert calls.p == sign_flips([-0.5] * 4) == 0.125
+    assert calls.holm == 0.25
+    text = write_report(runs).read_text(encoding="utf-8")
+    assert "| 8 | -0.25 [" in text
+    runs[0].append_evaluation({"step": 12, "measured": {"correct": 1.0, "calls": 1.0}})
+    assert compare_questions({"a": read_history(runs[0]), "b": read_history(runs[1])}) == []
+
+
+def test_seeds_require_identical_settings(tmp_path):
+    def tell_with(overrides):
+        run = RunFolder.create(tmp_path, loads("", overrides))
+        evaluate(run, 0, "pretrained", 0.5, 2.0, 60.0)
+        return run
+
+    runs = [
+        tell_with({"seed": 1}),
+        tell_with({"seed": 2, "run.out": "elsewhere", "run.threads": 2}),
+        tell_with({"seed": 1, "objectives.calls.weight": 0.25}),
+        tell_with({"seed": 1, "optimiser.kl": 0.1}),
+    ]
+    _, rows = summarise_runs({str(at): read_history(run) for at, run in enumerate(runs)})
+    names = {row.name: row.seeds for row in rows if row.of_method}
+    assert list(names.values()) == [(1, 2), (1,), (1,)]
+    assert list(names)[1].startswith("recommended, ")
+    assert "objectives.calls.weight = 0.333333" in list(names)[1]  # as a share of all
+    assert "optimiser.kl = 0.1" in list(names)[2]
+
+
+def test_equal_names_are_distinguished_by_folder(tmp_path):
+    runs = [tell(tmp_path), tell(tmp_path)]
+    assert list(label_runs(runs)) == [f"recommended, seed 0 ({run.path.name})" for run in runs]
+
+
+def test_equal_folders_are_distinguished_by_path(tmp_path):
+    run = tell(tmp_path)
+    copy = RunFolder.open(shutil.copytree(run.path, tmp_path / "copied" / run.path.name))
+    runs = [run, copy, tell(tmp_path, seed=1)]
+    names = [*(f"recommended, seed 0 ({run.path})" for run in (run, copy)), "recommended, seed 1"]
+    assert label_runs(runs) == dict(zip(names, runs, strict=True))
+    with pytest.raises(ValueError, match=r"needs different runs, got .* twice"):
+        write_report([run, RunFolder.open(run.path)], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_current_folder_has_a_name_and_neighbours(tmp_path, monkeypatch):
+    run, other = tell(tmp_path), tell(tmp_path, seed=1)
+    monkeypatch.chdir(run.path)
+    here = RunFolder.open(".")
+    assert f"Run folder: {run.path.name};" in write_report([here]).read_text(encoding="utf-8")
+    assert write_report([here, other]) == tmp_path / "comparison" / "report.md"
+
+
+def test_an_interrupted_run_without_steps_still_reports(tmp_path):
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    evaluate(run, 0, "warmup", 0.5, 2.0, 60.0)
+    run.finish("interrupted")
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| correct | more | % | 50.0 |\n" in text
+    assert "status: interrupted" in text
+
+
+def test_missing_values_do_not_break_it(tmp_path):
+    run = tell(tmp_path)
+    run.append_evaluation(
+        {"step": 7, "phase": "train", "measured": {"correct": None, "calls": 0.0}, "outcome": {}}
+    )
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| correct | more | % | 50.0 | unknown |  |" in text
+    assert "evaluation (step 7)" in text
+
+
+@pytest.mark.parametrize("stage_1", [0, 99])
+def test_a_run_of_one_stage_has_no_boundary(tmp_path, stage_1):
+    run = tell(tmp_path, stage_1=stage_1)
+    assert read_history(run).boundary() is None
+    write_report([run])
+
+
+def test_without_warmup_the_policy_as_it_came_counts(tmp_path):
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    evaluate(run, 0, "pretrained", 0.2, 2.0, 60.0)
+    evaluate(run, 1, "train", 0.3, 1.5, 50.0)
+    evaluate(run, 2, "final", 0.4, 1.0, 40.0)
+    assert [row["step"] for row in read_history(run).evaluations] == [0, 1, 2]
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| before training (step 0) | end (step 2) | change |" in text
+
+
+def test_start_is_the_end_of_the_warm_up(tmp_path):
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    evaluate(run, 0, "warmup", 0.2, 2.0, 60.0)
+    evaluate(run, 0, "warmup", 0.5, 1.5, 50.0)
+    evaluate(run, 1, "final", 0.6, 1.0, 40.0)
+    assert compare_ends(read_history(run))[0].before == 50.0
+
+
+def test_empty_report_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"a report needs at least one run"):
+        write_report([])
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    with pytest.raises(ValueError, match=r"has no evaluations yet: there is nothing to report"):
+        write_report([run])
+
+
+def test_rescored_outcomes_replace_those_of_the_time(tmp_path):
+    run = RunFolder.create(tmp_path, RunConfig())
+    for step, value in enumerate((0.5, 0.6, 0.7)):
+        run.append_evaluation({"step": step, "outcome": {"correct": value, "calls": value}})
+    assert rewards_of(run) == [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]
+    run.write_outcomes(("correct", "calls"), [[0.5, 0.1], [0.6, 0.5]])
+    assert rewards_of(run) == [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]]
+
+
+def rewards_of(run):
+    history = read_history(run)
+    return history.rewards(history.objectives).tolist()
+
+
+@pytest.mark.parametrize("senses", [(1, 1), (-1, 1), (1, -1), (-1, -1)])
+def test_staircase_bounds_the_dominated_region(senses):
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 8, (20, 2)) / 8
+    x, y = points.T
+    edge_x, edge_y = plots.trace_front(x, y, senses)
+    best = find_front(points, senses)
+    for i in range(len(x)):
+        on_a_corner = ((edge_x == x[i]) & (edge_y == y[i])).any()
+        assert on_a_corner or not best[i]
+    assert (np.diff(senses[1] * edge_y) >= 0).all()
+    assert (np.diff(senses[0] * edge_x) <= 0).all()
+
+
+def test_no_outcome_no_staircase():
+    nothing = np.array([np.nan])
+    edge_x, edge_y = plots.trace_front(nothing, nothing, (1, 1))
+    assert len(edge_x) == len(edge_y) == 0
+
+
+# ---- any number of objectives --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
+    path = write_report([tell_objectives(tmp_path, names_of(count))])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    expected = [
+        "| correct | more | % | 50.0 | 90.0 | +40.0 points |",
+        "| calls | fewer | per question | 3.00 | 1.00 | -67 % |",
+        "| tokens | fewer | per question | 400.0 | 200.0 | -50 % |",
+        "| polite | more |  | 0.75 | 0.25 | -0.5 |",
+        "| seconds | fewer | per question | 6.00 | 2.00 | -67 % |",
+        "| grounded | more |  | -1 | 2 | +3 |",
+        "| dollars | fewer | per question | 0.01200 | 0.00400 | -67 % |",
+        "| turns | fewer | per question | 4.00 | 2.00 | -50 % |",
+    ]
+    assert [line for line in lines if line in expected] == expected[:count]
+    assert ("| response length |  | tokens | 100.0 | 94.0 | -6 % |" in lines) == (count < 3)
+    assert "| easy: correct | more | % | 50.0 | 90.0 | +40.0 points |" in lines
+    picture(path.with_name("dynamics.png"))
+    assert path.with_name("front.png").exists() == (count > 1)
+    if count > 1:
+        front = picture(path.with_name("front.png"))
+        assert max(front.shape) < 2400  # 28 pairs would be too small to read
+
+
+def test_stale_front_picture_is_removed(tmp_path):
+    out = tmp_path / "out"
+    write_report([tell_objectives(tmp_path, names_of(2))], out)
+    assert (out / "front.png").exists()
+    write_report([tell_objectives(tmp_path, names_of(1), seed=1)], out)
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("dynamics.png", "report.html", "report.md"),
+    ]
+
+
+def test_axes_name_the_direction(tmp_path):
+    [one] = merge_objectives([read_history(tell_objectives(tmp_path, ["correct"]))])
+    assert one.label == "correct (%), more is better"
+    history = read_history(tell_objectives(tmp_path, ["polite", "calls"]))
+    labels = [measure.label for measure in history.objectives]
+    assert labels == ["polite, more is better", "calls per question, fewer is better"]
+
+
+def test_a_correct_of_another_range_is_no_percentage(tmp_path):
+    table = (
+        '[paretopo]\nstage2_estimator = "gd2po"\n'
+        '[[objectives]]\nname = "correct"\nlow = 0.0\nhigh = 10.0\n'
+    )
+    run = RunFolder.create(tmp_path, loads(table))
+    run.append_evaluation({"step": 0, "measured": {"correct": 7.5}})
+    assert "| correct | more |  | 7.5 |\n" in write_report([run]).read_text()
+
+
+def test_runs_with_different_objectives_share_plots(tmp_path):
+    runs = [
+        tell_objectives(tmp_path, ["correct", "calls"], seed=1),
+        tell_objectives(tmp_path, ["correct", "tokens"], seed=2),
+    ]
+    path = write_report(runs)
+    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if ", seed" in line]
+    assert rows[0].count("→") == 3
+    assert rows[0].split(" | ")[4] == ""  # this one never measured tokens
+    history = read_history(runs[0])
+    merged = merge_objectives([history, read_history(runs[1])])
+    assert [one.key for one in merged] == ["correct", "calls", "tokens"]
+    assert np.isnan(history.measured(merged)[:, 2]).all()
+    picture(path.with_name("front.png"))
+
+
+def test_runs_that_disagree_on_a_direction_are_refused(tmp_path):
+    runs = [tell_objectives(tmp_path, ["correct", "polite"])]
+    table = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "polite"\nbetter = "fewer"\n'
+    runs.append(RunFolder.create(tmp_path, loads(f"seed = 1\n{table}")))
+    runs[1].append_evaluation({"step": 0, "measured": {"correct": 1.0, "polite": 1.0}})
+    with pytest.raises(ValueError, match=r"disagree on 'polite': fewer is better in"):
+        write_report(runs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_old_records_without_objectives_are_unknown_not_an_error(tmp_path):
+    """Neither means by objective, nor an outcome by name, nor rollouts of this shape."""
+    run = RunFolder.create(tmp_path, RunConfig())
+    run.append_step({"step": 1, "stage": 1, "accuracy": 0.5, "calls": 2.0})
+    for step in (0, 1):
+        row = {"step": step, "accuracy": 0.5, "calls": 2.0, "outcome": [0.5, 0.5]}
+        run.append_evaluation(row | {"response_tokens": 50.0 - step, "seconds": 3.0})
+    (run.path / "trajectories.jsonl").write_text('{"step": 0}\n')
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| response length |  | tokens | 50.0 | 49.0 | -2 % |" in text
+    assert "calls" not in text.split("| objective")[1]
+    picture(run.report / "front.png")
+
+
+def test_evaluation_time_differs_from_rollout_time(tmp_path):
+    run = RunFolder.create(tmp_path, tell_objectives(tmp_path, ["correct", "seconds"]).config)
+    run.append_evaluation({"step": 0, "seconds": 3.0, "measured": {"correct": 1.0}})
+    history = read_history(run)
+    assert np.isnan(history.measured(history.objectives)[0, 1])
+
+
+def test_share_solved_is_added_if_no_objective_has_it(tmp_path):
+    run = tell_objectives(tmp_path, ["correct", "calls"])
+    assert [one.key for one in read_history(run).other_measures()] == ["response_tokens"]
+    graded = RunFolder.create(tmp_path, run.config)
+    graded.append_evaluation({"step": 0, "solved": 0.75, "measured": {"correct": 0.5}})
+    assert "| solved | more | % | 75.0 |\n" in write_report([graded]).read_text()
+
+
+def test_share_solved_does_not_repeat_an_own_objective(tmp_path):
+    config = loads('[[objectives]]\nname = "routed"\n[[objectives]]\nname = "tokens"\n')
+    run = RunFolder.create(tmp_path, config)
+    run.append_evaluation({"step": 0, "solved": 0.75, "measured": {"routed": 0.75, "tokens": 3.0}})
+    assert read_history(run).other_measures() == ()
+
+
+def test_single_kind_is_not_listed(tmp_path):
+    run = RunFolder.create(tmp_path, loads(""))
+    means = {"solved": 0.5, "measured": {"correct": 0.5, "calls": 2.0}}
+    run.append_evaluation({"step": 0, **means, "by_kind": {"all": means}})
+    assert {one.kind for one in compare_ends(read_history(run))} == {""}
+    run.append_evaluation({"step": 1, **means, "by_kind": {"easy": means, "hard": means}})
+    assert {one.kind for one in compare_ends(read_history(run))} == {"", "easy", "hard"}
+
+
+@pytest.mark.parametrize(
+    ("better", "before", "after", "change", "verdict"),
+    [
+        ("fewer", 2.0, 1.0, "-50 %", "better"),
+        ("fewer", 0.0, 1.0, "+1.00", "worse"),
+        ("fewer", -2.0, -1.0, "+1.00", "worse"),
+        ("more", 2.0, 1.0, "-1.00", "worse"),
+        ("more", 1.0, 1.0, "+0.00", ""),
+        (None, 2.0, 1.0, "-50 %", ""),
+        ("more", math.nan, 1.0, "", ""),
+    ],
+)
+def test_changes_are_described_and_judged(better, before, after, change, verdict):
+    measure = Measure("x", "x", better=better, decimals=2)
+    assert measure.describe_change(before, after) == change
+    assert measure.judge(before, after) == verdict
