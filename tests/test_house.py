@@ -37,7 +37,6 @@ EXCEPT = {
     # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
     ("paretopo.integrations.openrlhf.rehearsal.checks", "load_state_dict"),
     ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
-    ("paretopo.integrations.verl.rehearsal.parts", "load_state_dict"),  # of torch, too
 }
 ONLY_SESSION_NAMES = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
 
@@ -185,8 +184,8 @@ ARROWS = {
     "audit": "compare controller data run",
     "cli": (
         "audit compare config data evaluation integrations.evaluation integrations.huggingface "
-        "integrations.openrlhf integrations.trl integrations.verl preference progress rollout run "
-        "study tasks tools paretopo_core"
+        "integrations.openrlhf integrations.trl preference progress rollout run study tasks tools "
+        "paretopo_core"
     ),
     "compare": "config data parsing run paretopo_core",
     "controller": "config rollout paretopo_core",
@@ -213,10 +212,7 @@ ARROWS = {
     ),
     "integrations.nemo_rl": "config controller integrations.advantages",
     "integrations.skyrl": "config controller integrations.advantages",
-    "integrations.verl": (
-        "config controller integrations.advantages integrations.agents integrations.huggingface "
-        "integrations.rehearsals preference rewards rollout run session tasks"
-    ),
+    "integrations.verl": "config controller integrations.advantages rollout run session",
     "integrations.vllm": "config evaluation integrations.huggingface",
     "preference": "config",
     "protocols": "tools",
