@@ -1,7 +1,7 @@
 """Pass advantages to a trainer as the result of an advantage estimator of its own.
 
-verl and SkyRL give an estimator no reward vectors. Our trainers for both therefore compute the
-advantages first, and then call the trainer's computation, which calls this module.
+verl and SkyRL give an estimator no reward vectors. Our mixins for their trainers therefore compute
+the advantages first, and then call the trainer's computation, which calls this module.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def spread(
         (rows, tokens) advantages, and the returns, which are equal to them.
 
     Raises:
-        ConfigError: The caller is not one of our trainers.
+        ConfigError: The caller is not a trainer with one of our mixins.
     """
     given = _given.get()
     if given is None:
         raise ConfigError(
             "the advantage estimator is one of paretopo's, and the trainer is not. verl needs "
-            "trainer.use_v1=true and trainer.v1.trainer_mode=paretopo_sync or "
-            "paretopo_colocate_async; its deprecated RayPPOTrainer (trainer.use_v1=false) is not "
-            "supported. SkyRL needs a trainer with paretopo.integrations.skyrl.ParetoTraining"
+            "trainer.use_v1=true and trainer.v1.trainer_mode=sync or colocate_async; its "
+            "deprecated RayPPOTrainer (trainer.use_v1=false) is not supported. SkyRL needs a "
+            "trainer with paretopo.integrations.skyrl.ParetoTraining"
         )
     advantages = spread_over_tokens(given, token_level_rewards, response_mask)
     return advantages, advantages.clone()

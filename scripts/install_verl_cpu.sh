@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the environment in which trainings on verl are rehearsed on a CPU, from nothing.
+# Makes the environment in which trainings on verl run on a CPU, from nothing; then tests them.
 # Usage: scripts/install_verl_cpu.sh [FOLDER]      (default .venv-verl, about 2 GB)
 # Needs Linux on x86-64, Python 3.11 and g++. No GPU, no CUDA.
 set -euo pipefail
@@ -16,4 +16,4 @@ echo "2/3 verl, Ray, TransferQueue and their dependencies"
 pip install --no-deps -r scripts/verl_cpu.txt
 echo "3/3 paretopo"
 PARETOPO_CUDA=OFF pip install --no-build-isolation --no-deps .
-echo "done: $venv/bin/paretopo train examples/own_rewards/train.toml --backend verl --rehearse"
+"$venv/bin/python" -m pytest tests/integrations/verl

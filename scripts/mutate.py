@@ -180,9 +180,9 @@ MUTANTS = (
     ),
     Mutant(
         "verl's padding becomes a rollout",
-        "integrations/verl/rollouts.py",
-        'if tag.get("is_padding", False):',
-        'if tag.get("padding", False):',
+        "integrations/verl/training.py",
+        'if not tag.get("is_padding", False):',
+        'if not tag.get("padding", False):',
         "tests/integrations/verl tests/test_docstrings.py tests/integrations/test_one_story.py",
     ),
     # ---- csrc ----------------------------------------------------------------------------------

@@ -40,7 +40,6 @@ EXCEPT = {
     # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
     ("paretopo.integrations.openrlhf.rehearsal.checks", "load_state_dict"),
     ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
-    ("paretopo.integrations.verl.rehearsal.parts", "load_state_dict"),  # of torch, too
 }
 ONLY_SESSION_NAMES = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
 
@@ -181,79 +180,19 @@ def test_the_machinery_knows_no_operation_by_name():
         assert not names & (texts | of_core), each
 
 
-# Room -> the rooms that it imports.
-ARROWS = {
-    "paretopo": "paretopo_core",
-    "__main__": "cli",
-    "cli": (
-        "config integrations.huggingface integrations.openrlhf integrations.trl "
-        "integrations.verl interrupt paretopo_core paretopo_lab.audit paretopo_lab.compare "
-        "paretopo_lab.document paretopo_lab.evaluate paretopo_lab.prepare paretopo_lab.read "
-        "paretopo_lab.training paretopo_lab.show paretopo_lab.study preference progress records "
-        "rollout tasks tools"
-    ),
-    "controller": "config paretopo_core rollout",
-    "integrations.advantages": "config",
-    "integrations.agents": "config protocols rewards tasks tools",
-    "integrations.huggingface": (
-        "config integrations.agents preference progress protocols records tasks"
-    ),
-    "integrations.nemo_rl": "config controller integrations.advantages",
-    "integrations.openrlhf": (
-        "config controller integrations.agents integrations.huggingface "
-        "integrations.rehearsals interrupt progress records rewards rollout session tasks"
-    ),
-    "integrations.rehearsals": "config",
-    "integrations.skyrl": "config controller integrations.advantages",
-    "integrations.trl": (
-        "config controller integrations.huggingface interrupt preference progress protocols "
-        "records rewards rollout session tasks tools"
-    ),
-    "integrations.verl": (
-        "config controller integrations.advantages integrations.agents "
-        "integrations.huggingface integrations.rehearsals interrupt preference records "
-        "rewards rollout session tasks"
-    ),
-    "preference": "config",
-    "protocols": "tools",
-    "records": "config parsing rollout",
-    "rewards": "config controller rollout tools",
-    "session": "config controller paretopo_core preference records rewards rollout",
-    "tasks": "config controller preference protocols records rewards rollout tools",
-    "tools": "parsing progress",
-    "paretopo_lab.audit": (
-        "controller paretopo_lab.compare paretopo_lab.document paretopo_lab.read records"
-    ),
-    "paretopo_lab.compare": (
-        "config paretopo_core paretopo_lab.document paretopo_lab.read paretopo_lab.statistics "
-        "records"
-    ),
-    "paretopo_lab.document": "paretopo_lab.read records",
-    "paretopo_lab.evaluate": (
-        "config integrations.huggingface interrupt paretopo_core paretopo_lab.document "
-        "paretopo_lab.statistics preference progress protocols records rewards rollout tasks "
-        "tools"
-    ),
-    "paretopo_lab.prepare": "paretopo_lab.read protocols records rewards rollout",
-    "paretopo_lab.read": "paretopo_core parsing records",
-    "paretopo_lab.training": (
-        "config paretopo_lab.document paretopo_lab.read paretopo_lab.show "
-        "paretopo_lab.statistics records"
-    ),
-    "paretopo_lab.show": "paretopo_lab.document records rollout",
-    "paretopo_lab.statistics": "paretopo_core paretopo_lab.document paretopo_lab.read records",
-    "paretopo_lab.study": (
-        "config paretopo_core paretopo_lab.document paretopo_lab.statistics preference records"
-    ),
-}
+# The rooms, from the lowest floor up. A room imports only rooms of earlier lines.
+FLOORS = """
+FLOORS_HERE
+"""
 
 
-def test_rooms_import_only_the_rooms_listed_here():
-    found = {
-        name.removeprefix("paretopo."): {target.removeprefix("paretopo.") for target in targets}
-        for name, targets in arrows().items()
-    }
-    assert {name: set(targets.split()) for name, targets in ARROWS.items()} == found
+def test_rooms_import_only_rooms_of_lower_floors():
+    floors = [line.split() for line in FLOORS.strip().splitlines()]
+    floor = {name: number for number, names in enumerate(floors) for name in names}
+    graph = arrows()
+    assert set(graph) | {one for targets in graph.values() for one in targets} == set(floor)
+    up = [(one, to) for one, targets in graph.items() for to in targets if floor[to] >= floor[one]]
+    assert not up
 
 
 def test_the_session_knows_no_framework():

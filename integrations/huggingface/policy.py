@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, SMALL, TINY, ConfigError, RunConfig
+from paretopo.config import NONE, SMALL, TINY, ConfigError, RunConfig
 from paretopo.config.python_files import hash_own_files
 from paretopo.integrations.huggingface.files import find_model_files, link_or_copy
 from paretopo.integrations.huggingface.loading import (
@@ -28,6 +28,7 @@ from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.preference import preferences_of
 from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import load_demonstrate, takes_preference
+from paretopo.tasks.probe import asks_own_prompts
 from paretopo.tasks.task import Task
 
 _MADE = "start"  # under checkpoints/
@@ -272,9 +273,5 @@ def starts_warmed_up(config: RunConfig) -> bool:
     A user's own environment has no traces, so there is no warm-up. A rehearsal with random weights
     in place of a model has none either.
     """
-    own = {
-        "openrlhf": (config.openrlhf.agent, config.openrlhf.prompts),
-        "verl": (config.verl.reward, config.verl.prompts),
-    }.get(config.backend, ())
-    ours = all(one == FROM_TASK for one in own)
-    return config.warmup.steps > 0 and ours and not config.model.path.startswith(SMALL)
+    replaced = config.model.path.startswith(SMALL)
+    return config.warmup.steps > 0 and not asks_own_prompts(config) and not replaced

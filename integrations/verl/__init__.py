@@ -1,6 +1,5 @@
-"""verl: its default trainer with this package's advantages, records and checkpoints.
+"""verl: its trainers with our advantages, records and state.
 
-verl loads `plugin` through the entry-point group ``verl.plugins``. `trainer` holds the trainers
-that the plug-in registers, and `paretopo train` calls `train` for ``backend = "verl"``.
+verl loads `plugin` through the entry-point group ``verl.plugins``; `training` holds the hook.
 Importing this package imports neither verl nor torch.
 """

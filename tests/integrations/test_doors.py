@@ -37,7 +37,7 @@ from paretopo.integrations.openrlhf.rollouts import (
     read_rollouts,
 )
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
-from paretopo.integrations.verl.rollouts import RolloutRows, Rows
+from paretopo.integrations.verl.training import make_rollout
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.session import Session
@@ -125,17 +125,12 @@ def read_on_openrlhf(rows, session, *, by_name=False):
     return rollouts
 
 
-def read_on_verl(rows, session):
-    columns = {
-        "responses": [[5, 6]] * POINTS,
-        "response_mask": [[1, 1]] * POINTS,
-        "extra_info": [{"id": "q"}] * POINTS,
-        "extra_fields": [{"reward_extra_info": {"score": 1.0, **row}} for row in rows],
-    }
-    tokenizer = SimpleNamespace(eos_token_id=0)
-    keys = [f"u_{at}_0" for at in range(POINTS)]
-    batch = Rows(keys, columns, objectives=session.objectives, longest=4, tokenizer=tokenizer)
-    return [batch.rollout(RolloutRows("u", at, (at,))) for at in range(POINTS)]
+def read_on_verl(rows, _session):
+    outputs = {"responses": [5, 6], "response_mask": [1, 1], "extra_info": {"id": "q"}}
+    return [
+        make_rollout([outputs | {"extra_fields": {"reward_extra_info": row}}], NAMES, 4, 0)
+        for row in rows
+    ]
 
 
 def open_openrlhf(*given):
@@ -251,7 +246,7 @@ DOORS = {
     "a script with TRL": ("paretopo.integrations.trl.script", open_script),
     "an agent on OpenRLHF": ("paretopo.integrations.openrlhf.rollouts", open_openrlhf),
     "a script with OpenRLHF": ("paretopo.integrations.openrlhf.rollouts", open_script_on_openrlhf),
-    "verl": ("paretopo.integrations.verl.rollouts", open_verl),
+    "verl": ("paretopo.integrations.verl.training", open_verl),
     "NeMo-RL": ("paretopo.integrations.nemo_rl", open_nemo_rl),
     "SkyRL": ("paretopo.integrations.skyrl", open_skyrl),
 }
@@ -292,8 +287,6 @@ CANNOT = {
 BEHIND = {
     "paretopo.integrations.openrlhf.rehearsal.checks": "recomputes the records of a rehearsal",
     "paretopo.integrations.trl.train": "a session of paretopo train",
-    "paretopo.integrations.verl.rehearsal.parts": "recomputes the steps of a rehearsal",
-    "paretopo.integrations.verl.settings": "its rewards pass verl.rollouts",
 }
 
 

@@ -25,8 +25,6 @@ from paretopo.integrations.openrlhf import options as openrlhf
 from paretopo.integrations.openrlhf import prepare as openrlhf_files
 from paretopo.integrations.trl import arguments
 from paretopo.integrations.trl.train import _device
-from paretopo.integrations.verl import options as verl
-from paretopo.integrations.verl import prepare as verl_files
 from paretopo.records import trackers
 from paretopo.records.folder import RunFolder
 from paretopo.rewards.own import load_own_rewards
@@ -100,15 +98,9 @@ def openrlhf_words(config, folder):
     return openrlhf.openrlhf_options(config, run, files, (0, 11, 2), resume=False)
 
 
-def verl_words(config, folder):
-    reward = None if config.verl.reward == "task" else Path(config.verl.reward)
-    files = verl.Files("m", Path("p.parquet"), 320, Path("h.parquet"), reward)
-    return verl.verl_options(config, RunFolder(folder, config), files)
-
-
 def prepared(config, folder):
     """Return the files written for another trainer, or the refused file."""
-    prepare = {"openrlhf": openrlhf_files, "verl": verl_files}[config.backend].prepare
+    prepare = openrlhf_files.prepare
     run = RunFolder.create(folder, config)
     files = prepare(config, run, lambda: False)
     written = [getattr(files, name) for name in ("prompts", "held_out")]
@@ -262,13 +254,12 @@ OWN = (
 LOADED = 'model.path = "loaded"\n'
 MULTIHOP = 'task.name = "multihop"\n'
 SERVED = MULTIHOP + 'tool.search_url = "http://127.0.0.1:1"\n'
-ORL, VERL = 'backend = "openrlhf"\n', 'backend = "verl"\n'
-GRADED = VERL + 'verl.reward = "reward_a.py"\n'
+ORL = 'backend = "openrlhf"\n'
 ADAPTED = TINY + "model.lora.rank = 4\n"
 
 CASES = {
     "recipe": Case(records, "recommended", "paper", SHORT),
-    "backend": Case(packages, "verl", "openrlhf"),
+    "backend": Case(packages, "trl", "openrlhf"),
     "seed": Case(questions, 1, 2, TINY),
     "objectives.name": Case(records, "calls", "turns"),
     "objectives.function": Case(
@@ -420,9 +411,9 @@ CASES = {
     "optimiser.clip_low": Case(trl_arguments, 0.2, 0.1),
     "optimiser.clip_high": Case(trl_arguments, 0.2, 0.3),
     "optimiser.kl": Case(trl_arguments, 0.0, 0.01),
-    "evaluation.every": Case(verl_words, 1, 2, VERL),
+    "evaluation.every": Case(openrlhf_words, 1, 2, ORL),
     "evaluation.prompts": Case(questions, 6, 9, TINY),
-    "evaluation.temperature": Case(verl_words, 0.0, 1.0, VERL),
+    "evaluation.temperature": Case(openrlhf_words, 0.0, 1.0, ORL),
     "run.out": Case(place, "here", "there"),
     "run.checkpoint_every": Case(trl_arguments, 1, 5),
     "run.threads": Case(cores, 0, 3),
@@ -463,23 +454,6 @@ CASES = {
         records, 1.0, 2.0, ORL + SHORT + "openrlhf.overlong_buffer = 40\n"
     ),
     "openrlhf.options": Case(openrlhf_words, "none", "--vllm.x 1", ORL),
-    "verl.prompts": Case(prepared, "a.parquet", "b.parquet", VERL + NOT_WARMED, refused=True),
-    "verl.held_out": Case(prepared, "a.parquet", "b.parquet", VERL + NOT_WARMED, refused=True),
-    "verl.reward": Case(prepared, "reward_a.py", "reward_b.py", VERL + NOT_WARMED, refused=True),
-    "verl.agent": Case(verl_words, "single_turn_agent", "other", GRADED),
-    "verl.tools": Case(
-        verl_words, "tools_a.py", "tools_b.py", GRADED + 'verl.agent = "tool_agent"\n'
-    ),
-    "verl.nodes": Case(verl_words, 1, 2, VERL),
-    "verl.gpus_per_node": Case(verl_words, 8, 4, VERL),
-    "verl.engine": Case(verl_words, "vllm", "sglang", VERL),
-    "verl.engine_gpus": Case(verl_words, 1, 2, VERL),
-    "verl.engine_memory": Case(verl_words, 0.5, 0.6, VERL),
-    "verl.asynchronous": Case(verl_words, True, False, VERL),
-    "verl.strategy": Case(verl_words, "fsdp", "fsdp2", VERL),
-    "verl.offload": Case(verl_words, True, False, VERL),
-    "verl.dynamic_sampling": Case(verl_words, True, False, VERL),
-    "verl.options": Case(verl_words, "none", "trainer.x=1", VERL),
 }
 
 # Key -> the tests of its effect, if they need a framework or megabytes.
@@ -491,7 +465,6 @@ ELSEWHERE = {
     "optimiser.decision_entropy": "integrations/trl/test_choices.py",
     "run.trajectories": "integrations/openrlhf/test_texts.py",
     "run.trajectories_mb": "paretopo/test_objectives.py",
-    "verl.turn_timeout": "integrations/verl/test_agent_loop.py",
 }
 
 

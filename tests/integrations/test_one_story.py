@@ -37,9 +37,7 @@ from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
 from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards, split_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo.integrations.verl.rollouts import Rows
-from paretopo.integrations.verl.rollouts import measured as measured_by_verl
-from paretopo.integrations.verl.training import ParetoTraining
+from paretopo.integrations.verl.training import ParetoTraining, group_rows
 from paretopo.session import choose_recorded
 from paretopo.tasks.environment import grade_each
 
@@ -388,10 +386,20 @@ class OnOpenRLHF:
 class QueueOfVerl:
     """The parts of verl's trainer that our hooks use: it holds rows and calls the estimator."""
 
-    def __init__(self):
-        self.columns = {}
-        self.tokenizer = TOKENIZER
-        self._scored, self._held_out, self._began_evaluation = {}, [], 0.0
+    tokenizer, _began_evaluation = TOKENIZER, 0.0
+
+    def __init__(self, session):
+        self.session = session
+        self._scored, self._held_out = {}, []
+        trainer = SimpleNamespace(default_local_dir=session.run.path / "none")
+        self.config = SimpleNamespace(
+            trainer=trainer, data=SimpleNamespace(max_response_length=MOST)
+        )
+
+    def step(self, metrics, timing_raw):
+        names = {"loss": "actor/loss", "grad_norm": "actor/grad_norm", "learning_rate": "actor/lr"}
+        metrics |= {names[ours]: value for ours, value in MEASURED.items()}
+        return self._compute_advantage(self.batch, metrics)
 
     def _compute_advantage(self, batch, metrics):
         masks = [self.columns[key]["response_mask"] for key in batch.keys]
@@ -412,24 +420,14 @@ class TrainingOnVerl(ParetoTraining, QueueOfVerl):
     __init__ = QueueOfVerl.__init__
 
     def _read(self, keys, partition_id):
-        rows = [self.columns[key] for key in keys]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return Rows(
-            keys, columns, objectives=self._objectives, longest=MOST, tokenizer=self.tokenizer
-        )
+        return [self.columns[key] | {"key": key} for key in keys]
 
 
 class OnVerl:
     """The story on verl's side, with the trainer above."""
 
     def __init__(self, session):
-        self.session = session
-        trainer = TrainingOnVerl()
-        trainer.session, trainer._objectives = session, session.objectives
-        trainer.config = SimpleNamespace(
-            trainer=SimpleNamespace(default_local_dir=session.run.path / "none")
-        )
-        self.trainer = trainer
+        self.session, self.trainer = session, TrainingOnVerl(session)
 
     def row(self, one, uid):
         tokens, own = one.tokens
@@ -467,12 +465,8 @@ class OnVerl:
 
     def train(self, step, story):
         uids = [f"{step}u{at // POINTS}" for at in range(len(story))]
-        batch = self.batch(story, uids)
-        self.trainer.global_steps = step
-        self.trainer._compute_advantage(batch, {})
-        names = {"loss": "actor/loss", "grad_norm": "actor/grad_norm", "learning_rate": "actor/lr"}
-        metrics = {names[ours]: value for ours, value in MEASURED.items()}
-        self.session.record_step(step, measured_by_verl(metrics, {}, 1.0))
+        self.trainer.batch, self.trainer.global_steps = self.batch(story, uids), step
+        self.trainer.step({}, {})
         written = self.trainer.written
         assert not written["padding_0_0"].any()
         advantages = []
@@ -489,9 +483,9 @@ class OnVerl:
             part = story[first : first + 3]
             batch = self.batch(part, [f"{step}v{first + at}" for at in range(len(part))])
             rows = self.trainer._read(batch.keys, "val")
-            for [session] in self.trainer._group(batch):
-                seen = (rows, session, rows.rollout(session, held_out=True))
-                self.trainer._held_out.append(seen)
+            for [outputs] in group_rows(batch.keys, batch.tags).values():
+                own = [rows[one] for one in outputs]
+                self.trainer._held_out.append((own[-1], self.trainer._make_rollout(own)))
         counts = {("sum", str(at)): 1 for at in range(len(story))}
         numbers = self.trainer._val_metrics_update([], [], {}, [], expected_acc_counts=counts)
         assert "paretopo/hypervolume" in numbers

@@ -16,9 +16,6 @@ from paretopo.integrations.huggingface.warmup import encode, make_trace_source
 from paretopo.integrations.openrlhf.prepare import _rows as openrlhf_rows
 from paretopo.integrations.openrlhf.rehearsal.checks import _check_steps as check_steps
 from paretopo.integrations.openrlhf.rollouts import read_rollouts
-from paretopo.integrations.verl.options import _times_asked
-from paretopo.integrations.verl.prepare import _row_of as verl_row
-from paretopo.integrations.verl.rollouts import Rows, group_rows
 from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo_lab.evaluate.own_task import format_evaluation, plan_evaluation
@@ -93,25 +90,6 @@ def test_openrlhf_reads_preferences_from_its_files(task):
     )
     [rollout] = read_rollouts(sample)
     assert rollout.preference == asked[0].preference.text
-
-
-def test_verl_reads_preferences_from_its_files(task):
-    tokenizer = make_task_tokenizer(task)
-    question = task.sweep()[-1]
-    row = verl_row(tokenizer, task, question, 0)
-    assert row["extra_info"]["text"].startswith("<|system|>Preference: correct 0, calls 1")
-    scored = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
-    columns = {
-        "responses": [torch.tensor([5, tokenizer.eos_token_id])],
-        "response_mask": [torch.ones(2, dtype=torch.int64)],
-        "extra_info": [row["extra_info"]],
-        "extra_fields": [scored],
-    }
-    names = ("correct", "calls")
-    rows = Rows(["u_0_0"], columns, objectives=names, longest=4, tokenizer=tokenizer)
-    [[session]] = group_rows(["u_0_0"], [{}])
-    assert rows.rollout(session).preference == "correct 0, calls 1"
-    assert _times_asked(loads('backend = "verl"\n' + TINY, WRITTEN)) == 3
 
 
 def without_time(rows):

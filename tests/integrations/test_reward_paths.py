@@ -14,7 +14,6 @@ from paretopo.config import from_table
 from paretopo.integrations.openrlhf.rollouts import measure_own as measure_on_openrlhf
 from paretopo.integrations.openrlhf.rollouts import put_components, read_rollouts
 from paretopo.integrations.trl.rewards import SessionRewards
-from paretopo.integrations.verl.rollouts import measure_own as measure_on_verl
 from paretopo.rewards.calls import Limits
 from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout
@@ -123,11 +122,6 @@ def on_openrlhf(own):
     return read_rollouts(experience)[0].reward_components
 
 
-def on_verl(own):
-    label = {"id": "q", "answer": "42", "kind": "all", "columns": COLUMNS}
-    return measure_on_verl(own, CHAT, label, TOKENS, MASK, TOKENIZER)
-
-
 @pytest.fixture
 def make(tmp_path, monkeypatch):
     """Return ``f(failing)``: the rewards of the files above."""
@@ -152,7 +146,7 @@ def make(tmp_path, monkeypatch):
     return build
 
 
-@pytest.mark.parametrize("adapter", [on_trl, on_openrlhf, on_verl])
+@pytest.mark.parametrize("adapter", [on_trl, on_openrlhf])
 def test_every_adapter_calls_functions_of_all_kinds(make, adapter):
     own = make()
     for _ in range(2):  # the semaphore lasts

@@ -35,9 +35,8 @@ examples:
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
-A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before you pay for
-GPUs (docs/rehearsal.md). A dry run only reads the file, and needs neither. Words after -- go to the
-command line of OpenRLHF or verl.
+A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before you pay for GPUs
+(docs/rehearsal.md). A dry run only reads the file. Words after -- go to OpenRLHF's command line.
 
 docs/configuration.md explains every key of the file. --method overrides the file, and --set
 overrides both. If you set a key twice, the later value counts. The weights of the file or of --set
@@ -53,7 +52,7 @@ _SHORTHANDS = (
     ("seed", "seed", "N"),
     ("steps", "optimiser.steps", "N"),
     ("out", "run.out", "DIR"),
-    ("backend", "backend", "trl|openrlhf|verl"),
+    ("backend", "backend", "trl|openrlhf"),
 )
 
 
@@ -105,7 +104,7 @@ def add_train(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--rehearse",
         action="store_true",
-        help="try the run at a small size on a CPU (openrlhf, verl)",
+        help="try the run at a small size on a CPU (openrlhf)",
     )
     parser.add_argument(
         "--dry-run",
@@ -140,8 +139,8 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
             if run.manifest.get("script"):
-                on_trl = ", with trainer.train(resume_from_checkpoint=True)"
-                how = on_trl if run.config.backend == "trl" else ""
+                how = run.manifest["script"]  # True in the runs of older releases
+                how = f", with {how}" if isinstance(how, str) else ""
                 refuse(f"{run.path} is the run of a script: start the script again{how}")
             if not arguments.trust:
                 run.check_trust([] if options else run.manifest.get("options", ()))
@@ -256,14 +255,10 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
                     from paretopo.integrations.trl.train import train as train_on_trl
 
                     train_on_trl(run.config, run, resume=resume)
-                elif run.config.backend == "openrlhf":
+                else:
                     from paretopo.integrations.openrlhf.train import train as train_on_openrlhf
 
                     train_on_openrlhf(run.config, run, resume=resume, options=options)
-                else:
-                    from paretopo.integrations.verl.train import train as train_on_verl
-
-                    train_on_verl(run.config, run, resume=resume, options=options)
     except BadRollout as error:
         # Show only the frames of the reward itself, not those of trainers.
         if error.__cause__ is not None:
@@ -299,12 +294,7 @@ def _plan_rehearsal(
 ) -> tuple[RunConfig, list[str]]:
     """Return the configuration at a small size, and the parts that only a GPU can test."""
     if config.backend == "trl":
-        refuse('--rehearse needs backend = "openrlhf" or "verl", but this file has "trl"')
-    if config.backend == "verl":
-        from paretopo.integrations.verl.rehearsal import plan as of_verl
-
-        planned = of_verl.plan_rehearsal(config, steps=steps, real_model=real_model)
-        return planned, of_verl.describe_gaps(config)
+        refuse('--rehearse needs backend = "openrlhf", but this file has "trl"')
     from paretopo.integrations.openrlhf.prepare import check_step
     from paretopo.integrations.openrlhf.rehearsal import plan as of_openrlhf
 
@@ -339,7 +329,7 @@ def _check_backend(
 
     backend = find_backend(config.backend)
     if options and backend.name == "trl":
-        refuse(f'options after -- are for OpenRLHF and verl, but the backend is "{backend.name}"')
+        refuse(f'options after -- are for OpenRLHF, but the backend is "{backend.name}"')
     backend.check(config)
     packages, install = backend.packages, f'pip install ".[{backend.extra}]"'
     if dry:  # reads the shape of the model

@@ -39,7 +39,6 @@ from paretopo.config.sections import (
     RunFolderConfig,
     TaskConfig,
     ToolConfig,
-    VerlConfig,
     WarmupConfig,
 )
 from paretopo.config.toml import (
@@ -88,7 +87,6 @@ __all__ = [
     "RunFolderConfig",
     "TaskConfig",
     "ToolConfig",
-    "VerlConfig",
     "WarmupConfig",
     "apply_method",
     "dumps",

@@ -106,7 +106,6 @@ _FILES = {
     "tool": ("corpus",),
     "model": ("path", "chat_template"),
     "openrlhf": ("agent", "prompts", "held_out"),
-    "verl": ("reward", "prompts", "held_out", "tools"),
 }
 _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
 # Keys whose value is a file, or one of `_NO_FILE`.
@@ -149,8 +148,6 @@ _CODE = {
     "rewards.file": NONE,
     "tool.isolation": "bubblewrap",
     "openrlhf.agent": FROM_TASK,
-    "verl.reward": FROM_TASK,
-    "verl.tools": NONE,
 }
 
 

@@ -40,7 +40,6 @@ from paretopo.config.sections import (
     RunFolderConfig,
     TaskConfig,
     ToolConfig,
-    VerlConfig,
     WarmupConfig,
 )
 
@@ -60,11 +59,11 @@ class RunConfig:
         'Source of every default marked "by recipe". paper: the paper\'s Algorithm 1. '
         "recommended: the recipe that the study supports.",
     )
-    backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Trainer that updates the policy.")
+    backend: Literal["trl", "openrlhf"] = key("trl", "Trainer that updates the policy.")
     seed: int = key(
         0,
-        "Seed of all random numbers. On OpenRLHF and verl, runs with the same seed still differ, "
-        "because the order in which their engines answer varies.",
+        "Seed of all random numbers. On OpenRLHF, runs with the same seed still differ, because "
+        "the order in which its engines answer varies.",
         low=0,
         high=2**32 - 1,
     )
@@ -80,7 +79,6 @@ class RunConfig:
     evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
     run: RunFolderConfig = dataclasses.field(default_factory=RunFolderConfig)
     openrlhf: OpenRLHFConfig = dataclasses.field(default_factory=OpenRLHFConfig)
-    verl: VerlConfig = dataclasses.field(default_factory=VerlConfig)
     notes: tuple[Note, ...] = dataclasses.field(default=(), compare=False, repr=False)
     effective: frozenset[str] | None = dataclasses.field(default=None, compare=False, repr=False)
 
@@ -462,7 +460,6 @@ SECTIONS: dict[str, type] = {
     "evaluation": EvaluationConfig,
     "run": RunFolderConfig,
     "openrlhf": OpenRLHFConfig,
-    "verl": VerlConfig,
 }
 # Sections that only runs of the back end of that name read.
-BACKEND_SECTIONS = frozenset({"openrlhf", "verl"})
+BACKEND_SECTIONS = frozenset({"openrlhf"})

@@ -411,8 +411,7 @@ class OptimiserConfig:
     )
     max_prompt_tokens: int = key(
         0,
-        "Longest prompt in tokens; questions with longer prompts are dropped. 0 means no limit; "
-        "on verl, it means 512 tokens.",
+        "Longest prompt in tokens; questions with longer prompts are dropped. 0 means no limit.",
         low=0,
     )
     max_tool_calls: int = key(
@@ -648,66 +647,3 @@ class OpenRLHFConfig:
             )
         if self.max_tokens_per_gpu and not self.packing:
             raise ConfigError("openrlhf.max_tokens_per_gpu needs openrlhf.packing = true")
-
-
-@dataclass(frozen=True)
-class VerlConfig:
-    """verl's data, and its distribution of a run over GPUs."""
-
-    prompts: str = key(
-        FROM_TASK,
-        'Training prompts: "task", or a Parquet file with verl\'s columns.',
-    )
-    held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
-    reward: str = key(
-        FROM_TASK,
-        'Grading of rollouts: "task" for the task\'s own grading; or a Python file with a '
-        'function compute_score, which returns "score" and a number for each objective.',
-    )
-    agent: str = key("single_turn_agent", "verl's agent loop, if reward is a file.")
-    turn_timeout: float = key(
-        600.0,
-        "Time limit of a turn of the task's agent, in seconds.",
-        low=0.0,
-        open_low=True,
-    )
-    tools: str = key(
-        NONE,
-        'For agent = "tool_agent": a Python file of functions that the policy may call.',
-    )
-    nodes: int = key(1, "Number of machines.", low=1)
-    gpus_per_node: int = key(8, "Number of GPUs on each machine.", low=1)
-    engine: str = key("vllm", "verl's inference engine: vllm, sglang or trtllm.")
-    engine_gpus: int = key(1, "Number of GPUs per engine (tensor parallelism).", low=1)
-    engine_memory: float = key(
-        0.5, "Share of a GPU's memory for an engine.", low=0.0, high=1.0, open_low=True
-    )
-    asynchronous: bool = key(
-        False, "Continue unfinished rollouts in the next step (colocate_async)."
-    )
-    strategy: Literal["fsdp", "fsdp2"] = key("fsdp", "Method of sharding the policy.")
-    offload: bool = key(
-        False, "Keep weights and the optimiser's state in host memory between uses."
-    )
-    dynamic_sampling: bool = key(
-        False, "Replace the groups that paretopo.group_filter drops, until a step is full."
-    )
-    options: str = key("none", "Further options of verl, as on its command line.")
-
-    def __post_init__(self) -> None:
-        check_section(self, "verl")
-        if (self.nodes * self.gpus_per_node) % self.engine_gpus:
-            raise ConfigError(
-                f"verl.engine_gpus must divide the {self.nodes * self.gpus_per_node} GPUs "
-                f"(nodes * gpus_per_node), got {self.engine_gpus}"
-            )
-        if self.reward == FROM_TASK and self.agent != "single_turn_agent":
-            raise ConfigError(
-                f"verl.agent = {self.agent!r} needs verl.reward, a Python file with compute_score: "
-                "the task's own rewards come with its agent"
-            )
-        if (self.tools != NONE) != (self.agent == "tool_agent"):
-            raise ConfigError(
-                'verl.tools and verl.agent = "tool_agent" belong together, got '
-                f"{self.tools!r} and {self.agent!r}"
-            )

@@ -500,8 +500,7 @@ def find_start(evaluations: Sequence[Row]) -> int:
 
 def _name_questions(config: RunConfig) -> str:
     """Return the name of the run's questions: its task, or the user's own file."""
-    given = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
-    own = given.get(config.backend, FROM_TASK)
+    own = config.openrlhf.agent if config.backend == "openrlhf" else FROM_TASK
     return config.task.name if own == FROM_TASK else Path(own).stem
 
 

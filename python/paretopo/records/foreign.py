@@ -130,4 +130,4 @@ class ForeignJob:
             run.write_config()
         else:
             run.path.mkdir(parents=True, exist_ok=True)
-            run.begin(method=method, script=True)
+            run.begin(method=method, script=self.resume)

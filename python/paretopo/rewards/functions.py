@@ -83,8 +83,7 @@ def check_measured(config: RunConfig, rewards: Sequence[Reward]) -> None:
     Raises:
         ConfigError: Names the objective, and the nearest known name.
     """
-    own_agent = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
-    if own_agent.get(config.backend, FROM_TASK) != FROM_TASK:
+    if config.backend == "openrlhf" and config.openrlhf.agent != FROM_TASK:
         return
     measured = {name for one in rewards for name in one.objectives}
     functions = _File(config.rewards.file).names()

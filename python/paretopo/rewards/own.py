@@ -51,7 +51,7 @@ class _Loops:
     """
 
     def __init__(self) -> None:
-        self._opening = threading.Lock()  # on verl each rollout has a thread of its own
+        self._opening = threading.Lock()
         self._loop: LoopThread | None = None
 
     def get(self) -> LoopThread:

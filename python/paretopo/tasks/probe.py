@@ -12,7 +12,6 @@ from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
 from paretopo.config.keys import nearest
 from paretopo.config.notes import Note
 from paretopo.controller.rules import check_number
-from paretopo.rewards.calls import LoopThread
 from paretopo.rewards.functions import Reward, check_measured
 from paretopo.rewards.own import OwnRewards
 from paretopo.rewards.values import shape_completion
@@ -23,7 +22,7 @@ from paretopo.tasks.task import Question, Task
 
 _ALWAYS = ("prompts", "completions", "completion_ids", "answer", "id", "kind")
 _LOGS = ("log_metric", "log_extra")
-_STATE = "trainer_state"  # verl tells it to no agent loop
+_STATE = "trainer_state"
 _WITHOUT_ANSWER = "This is a call before training."
 
 
@@ -31,9 +30,8 @@ def check_rewards(config: RunConfig) -> list[Note]:
     """Refuse objectives and reward functions that do not fit the questions.
 
     Each function is called once, with as many rollouts as a group has, on the first training
-    question; the response is then the question's answer. On OpenRLHF and verl that call is
-    made in a process of its own, because the functions run in others, too; on verl in a thread with
-    a running event loop, as in training.
+    question; the response is then the question's answer. On OpenRLHF that call is made in a
+    process of its own, because the functions run in others, too.
 
     Returns:
         Warnings of measures that no rollout can change.
@@ -44,12 +42,12 @@ def check_rewards(config: RunConfig) -> list[Note]:
     """
     own = OwnRewards(config)
     check_measured(config, own.rewards)
-    if _asks_own_prompts(config):
+    if asks_own_prompts(config):
         return []
     task = make_task(config)
     _check_answers(config, own.rewards, task)
     for reward in own.rewards:
-        _check_arguments(config, reward, task.training[0])
+        _check_arguments(reward, task.training[0])
     for reward in own.rewards:
         if reward.is_model:
             reward.function.check()  # type: ignore[attr-defined]
@@ -88,13 +86,10 @@ def _find_constant_measures(config: RunConfig, rewards: Sequence[Reward], task: 
     ]
 
 
-def _asks_own_prompts(config: RunConfig) -> bool:
-    """Do agent or prompts belong to the user, so that the columns are not known?"""
-    given = {
-        "openrlhf": (config.openrlhf.agent, config.openrlhf.prompts),
-        "verl": (config.verl.reward, config.verl.prompts),
-    }
-    return any(one != FROM_TASK for one in given.get(config.backend, ()))
+def asks_own_prompts(config: RunConfig) -> bool:
+    """Return whether agent or prompts belong to the user, so that the columns are not known."""
+    own = {config.openrlhf.agent, config.openrlhf.prompts}
+    return config.backend == "openrlhf" and own != {FROM_TASK}
 
 
 def _check_answers(config: RunConfig, rewards: Sequence[Reward], task: Task) -> None:
@@ -113,15 +108,12 @@ def _check_answers(config: RunConfig, rewards: Sequence[Reward], task: Task) -> 
             )
 
 
-def _check_arguments(config: RunConfig, reward: Reward, question: Question) -> None:
-    known = [*_ALWAYS, *(one for one in question.columns if one != "prompt"), *_LOGS]
-    if config.backend != "verl":
-        known.append(_STATE)
+def _check_arguments(reward: Reward, question: Question) -> None:
+    known = [*_ALWAYS, *(one for one in question.columns if one != "prompt"), *_LOGS, _STATE]
     for name in reward.needs:
         if name not in known:
-            why = "is known on TRL and OpenRLHF only" if name == _STATE else "no question has"
             raise ConfigError(
-                f"the reward {reward.name!r} needs the argument {name!r}, which {why}; "
+                f"the reward {reward.name!r} needs the argument {name!r}, which no question has; "
                 f"{nearest(name, known)}"
             )
 
@@ -134,9 +126,7 @@ def _call_once(config: RunConfig, own: OwnRewards, task: Task) -> None:
     prompt = columns.pop("prompt", None) or format_prompt(task.prompt(question))
     columns |= {"answer": question.answer, "id": question.id, "kind": question.kind}
     columns["completion_ids"] = list(range(len(text)))
-    further = dict.fromkeys(_LOGS, _ignore)
-    if config.backend != "verl":
-        further[_STATE] = _make_state(config)
+    further = dict.fromkeys(_LOGS, _ignore) | {_STATE: _make_state(config)}
     own.rewards = [one for one in own.rewards if not one.is_model]  # these are loaded later
     try:
         measured = own.measure(
@@ -151,8 +141,7 @@ def _call_once(config: RunConfig, own: OwnRewards, task: Task) -> None:
                 check_number(question.id, one.name, one.to_measure(amount), one.bounds)
     except BadRollout as error:
         raise ConfigError(
-            f"{error} (a call before the model is loaded; each completion was {text[:80]!r}"
-            f"{'; on verl functions run in threads' if config.backend == 'verl' else ''})"
+            f"{error} (a call before the model is loaded; each completion was {text[:80]!r})"
         ) from error
 
 
@@ -183,25 +172,11 @@ def _call_in_process(config: RunConfig) -> None:
         raise ConfigError(lines[-1].removeprefix(_REFUSED))
 
 
-def _call_as_in_training(config: RunConfig) -> None:
-    """Call in the main thread, or, as agent loops of verl do, in one with a running event loop."""
-
-    def call() -> None:
-        _call_once(config, OwnRewards(config), make_task(config))
-
-    async def call_in_loop() -> None:
-        call()
-
-    if config.backend == "verl":
-        LoopThread("agent").submit(call_in_loop()).result()
-    else:
-        call()
-
-
 _REFUSED = "paretopo: "
 
 if __name__ == "__main__":
     try:
-        _call_as_in_training(loads(sys.stdin.read()))
+        given = loads(sys.stdin.read())
+        _call_once(given, OwnRewards(given), make_task(given))
     except ConfigError as refused:
         sys.exit(_REFUSED + " ".join(str(refused).splitlines()))

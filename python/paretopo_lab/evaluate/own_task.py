@@ -34,22 +34,16 @@ def plan_evaluation(
         temperature: Sampling temperature; None takes the run's.
 
     Raises:
-        ConfigError: The environment belongs to OpenRLHF or verl, or the task has no files.
+        ConfigError: The environment belongs to OpenRLHF, or the task has no files.
 
     >>> from paretopo.config import loads
     >>> plan_evaluation(loads("[evaluation]\\ntemperature = 1.0"), "runs/A/model").model.path
     'runs/A/model'
     """
-    agents, files = config.openrlhf, config.verl
-    given = {
-        "openrlhf": ("openrlhf.agent and openrlhf.held_out", {agents.agent, agents.held_out}),
-        "verl": ("verl.reward and verl.held_out", {files.reward, files.held_out}),
-    }
-    keys, values = given.get(config.backend, ("", {FROM_TASK}))
-    if values != {FROM_TASK}:
-        named = {"openrlhf": "OpenRLHF", "verl": "verl"}[config.backend]
+    own = {config.openrlhf.agent, config.openrlhf.held_out}
+    if config.backend == "openrlhf" and own != {FROM_TASK}:
         raise ConfigError(
-            f"{keys} are an environment that runs only on {named}: "
+            "openrlhf.agent and openrlhf.held_out are an environment that runs only on OpenRLHF: "
             "its held-out evaluations are those of the training, in evaluations.jsonl"
         )
     kinds = config.evaluation.kinds if questions is None else None

@@ -1,15 +1,14 @@
-"""Adapters saved by OpenRLHF and verl become the trained policy."""
+"""Adapters saved by OpenRLHF become the trained policy."""
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("peft")
 
-from safetensors.torch import save_file
 from support.small_models import make_tokenizer, save_folder
 
 from paretopo.config import LoraConfig, ModelConfig
-from paretopo.integrations.huggingface.adapters import merge_saved_adapter, merge_saved_weights
+from paretopo.integrations.huggingface.adapters import merge_saved_adapter
 from paretopo.integrations.huggingface.loading import load_model, load_tokenizer, prepare_training
 
 GIVEN = torch.arange(20)[None]
@@ -43,16 +42,3 @@ def test_an_adapter_of_openrlhf_is_merged(trained, tmp_path):
     torch.testing.assert_close(logits(tmp_path / "saved"), expected, rtol=1e-4, atol=1e-4)
     assert (tmp_path / "saved" / "adapter" / "adapter_config.json").is_file()
     merge_saved_adapter(base, str(base))  # nothing to do
-
-
-def test_weights_of_verl_get_their_own_names(trained, tmp_path):
-    model, expected, base = trained
-    saved = tmp_path / "saved"
-    save_folder(saved, make_tokenizer(), seed=5)
-    state = {name: one.detach() for name, one in model.named_parameters()}
-    save_file(state, saved / "model.safetensors", metadata={"format": "pt"})
-    merge_saved_weights(saved, 12 / 4)
-    torch.testing.assert_close(logits(saved), expected, rtol=1e-4, atol=1e-4)
-    before = (base / "model.safetensors").read_bytes()
-    merge_saved_weights(base, 3.0)
-    assert (base / "model.safetensors").read_bytes() == before

@@ -110,15 +110,10 @@ def test_files_that_another_trainer_reads_are_not_missed():
     assert len(list_missing_files(loads(text, {"backend": "openrlhf"}))) == 2
 
 
-@pytest.mark.parametrize(
-    ("backend", "script"),
-    [("openrlhf", "scripts/install_openrlhf_cpu.sh"), ("verl", "scripts/install_verl_cpu.sh")],
-)
-def test_all_that_a_rehearsal_lacks_stands_in_one_error(
-    tmp_path, monkeypatch, capsys, backend, script
-):
+def test_all_that_a_rehearsal_lacks_stands_in_one_error(tmp_path, monkeypatch, capsys):
+    script = "scripts/install_openrlhf_cpu.sh"
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    words = ["--backend", backend, "--rehearse", "--set", "task.name=questions"]
+    words = ["--backend", "openrlhf", "--rehearse", "--set", "task.name=questions"]
     words += ["--set", "task.train=a.jsonl", "--set", "task.held_out=b.jsonl"]
     file = tmp_path / "run.toml"
     file.write_text('model = { path = "x" }\nwarmup = { steps = 0 }\n', encoding="utf-8")

@@ -117,7 +117,7 @@ def test_the_records_are_those_of_any_run(tmp_path, capsys):
     assert "timeout" not in written["rewards"]
     assert main(["evaluate", str(tmp_path)]) == 2
     assert "give the folder of a checkpoint" in capsys.readouterr().err
-    assert run.manifest["script"] is True
+    assert "resume_from_checkpoint" in run.manifest["script"]
     assert run.manifest["status"] == "finished"
     groups = list(run.trajectories())
     assert {len(group.rollouts) for group in groups if not group.held_out} == {4}

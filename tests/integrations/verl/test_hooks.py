@@ -1,4 +1,4 @@
-"""Our hooks without verl: rows, settings, filter, state."""
+"""The hook without verl: rows, options, filter, state."""
 
 import json
 from collections import defaultdict
@@ -13,9 +13,13 @@ from support.sessions import new_session
 
 from paretopo.config import ConfigError
 from paretopo.integrations.advantages import hand_over, spread
-from paretopo.integrations.verl.rollouts import Rows, UnexpectedVerl, column, group_rows
-from paretopo.integrations.verl.settings import VerlRun
-from paretopo.integrations.verl.training import ParetoTraining
+from paretopo.integrations.verl.training import (
+    ParetoTraining,
+    _column,
+    is_ours,
+    make_config,
+    make_rollout,
+)
 from paretopo.rollout import BadRollout
 from paretopo.session import Session
 
@@ -26,90 +30,70 @@ TOKENIZER = SimpleNamespace(
 NAMES = ("correct", "calls")
 
 
-def row(correct=1.0, calls=1, *, prompt="why?", tokens=(5, END), **more):
+def row(correct=1.0, calls=1, *, prompt="why?", tokens=(5, END), extra=None, **more):
     return {
+        "key": "u_0_0",
         "prompts": torch.tensor([7, 8]),
         "responses": torch.tensor(tokens),
         "response_mask": torch.ones(len(tokens), dtype=torch.int64),
         "raw_prompt": [{"role": "user", "content": prompt}],
-        "extra_fields": {"reward_extra_info": {"correct": correct, "calls": calls, "score": 3.0}},
+        "extra_fields": {"reward_extra_info": {"correct": correct, "calls": calls, "score": 3.0}}
+        | (extra or {}),
     } | more
 
 
-def rows_of(table, objectives=NAMES, longest=4):
-    columns = {name: [one[name] for one in table.values()] for name in next(iter(table.values()))}
-    return Rows(list(table), columns, objectives=objectives, longest=longest, tokenizer=TOKENIZER)
+def rollout_of(*outputs, objectives=NAMES):
+    return make_rollout(outputs, objectives, 4, END)
 
 
-def rollouts_of(table, **more):
-    groups = group_rows(list(table), [{}] * len(table))
-    rows = rows_of(table, **more)
-    return [rows.rollout(session) for group in groups for session in group]
-
-
-def test_last_output_defines_the_rollout():
-    table = {"u_0_1": row(0.0, 3, tokens=(5, 6, END)), "u_0_0": row(1.0, 9, tokens=(5, 6))}
-    [one] = rollouts_of(table)
+def test_the_last_output_is_measured_and_all_count_their_tokens():
+    one = rollout_of(row(1.0, 9, tokens=(5, 6)), row(0.0, 3, tokens=(5, 6, END)))
     assert one.reward_components == {"correct": 0.0, "calls": 3}
-    assert one.tokens == 5  # of all outputs
-    assert not one.truncated
+    assert (one.tokens, one.truncated) == (5, False)
 
 
-def test_full_response_without_an_end_is_truncated():
-    full, ended = rollouts_of({"u_0_0": row(tokens=(5,) * 4), "u_1_0": row(tokens=(5, 5, 5, END))})
-    assert full.truncated
-    assert not ended.truncated
+@pytest.mark.parametrize(
+    ("given", "truncated"),
+    [
+        ({"tokens": (5,) * 4}, True),
+        ({"tokens": (5, 5, 5, END)}, False),
+        ({"extra": {"truncated": True}}, True),  # as the agent loop says
+        ({"tokens": (5,) * 4, "extra": {"truncated": False}}, False),
+    ],
+)
+def test_a_full_response_without_an_end_is_truncated(given, truncated):
+    assert rollout_of(row(**given)).truncated is truncated
 
 
-def test_an_agent_loop_says_whether_a_response_is_whole():
-    scored = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
-    cut, whole = rollouts_of(
-        {
-            "u_0_0": row(extra_fields={**scored, "truncated": True}),
-            "u_1_0": row(tokens=(5,) * 4, extra_fields={**scored, "truncated": False}),
-        }
-    )
-    assert cut.truncated
-    assert not whole.truncated
-
-
-def test_a_missing_reward_names_prompt_and_row():
-    table = {"u_0_0": row(), "u_1_0": row(extra_fields={"reward_extra_info": {"corect": 1.0}})}
-    with pytest.raises(BadRollout, match=r"\(row u_1_0\) has no 'correct'.*did you mean 'corect'"):
-        rollouts_of(table)
-    table["u_1_0"] = row(extra_fields={})
-    with pytest.raises(BadRollout, match=r"row u_1_0.*compute_score must return it with 'score'"):
-        rollouts_of(table)
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"reward_extra_info": {"corect": 1.0}}, "has no 'correct'.*did you mean 'corect'"),
+        ({"reward_extra_info": None}, "compute_score must return it with 'score'"),
+    ],
+)
+def test_a_missing_reward_names_prompt_and_row(extra, message):
+    with pytest.raises(BadRollout, match=rf"prompt 'q7' \(row u_0_0\) .*{message}"):
+        rollout_of(row(extra=extra, extra_info={"id": "q7"}))
 
 
 def test_tokens_and_turns_need_no_reward_of_that_name():
-    [one] = rollouts_of({"u_0_0": row(num_turns=6)}, objectives=(*NAMES, "tokens", "turns"))
+    one = rollout_of(row(num_turns=6), objectives=(*NAMES, "tokens", "turns"))
     assert one.reward_components["turns"] == 3
 
 
 def test_prompts_are_named_by_their_id_or_by_their_text():
-    named, plain, same, other = rollouts_of(
-        {
-            "a_0_0": row(extra_info={"id": 17}),
-            "b_0_0": row(extra_info={"index": 3}),
-            "c_0_0": row(extra_info={}),
-            "d_0_0": row(extra_info={}, prompt="what?"),
-        }
-    )
-    assert named.prompt_id == "17"
-    assert plain.prompt_id == same.prompt_id != other.prompt_id
-
-
-def test_malformed_key_is_reported():
-    with pytest.raises(UnexpectedVerl, match=r"must be UID_SESSION_INDEX, got 'u_1'"):
-        group_rows(["u_1"], [{}])
+    given = [{"id": 17}, {"index": 3}, {}]
+    named, plain, same = (rollout_of(row(extra_info=one)).prompt_id for one in given)
+    assert named == "17"
+    assert plain == same != rollout_of(row(prompt="what?")).prompt_id
 
 
 def test_columns_come_as_tensors_and_otherwise():
     nested = torch.nested.as_nested_tensor([torch.arange(2), torch.arange(3)], layout=torch.jagged)
-    assert [len(one) for one in column(nested)] == [2, 3]
-    assert column(np.array([{"a": 1}, None], object)) == [{"a": 1}, None]
-    assert column(["x"]) == ["x"]
+    assert [len(one) for one in _column(nested)] == [2, 3]
+    assert _column(np.array([{"a": 1}, None], object)) == [{"a": 1}, None]
+    assert _column(["x"]) == ["x"]
 
 
 def test_only_policy_tokens_get_advantages():
@@ -117,7 +101,7 @@ def test_only_policy_tokens_get_advantages():
     with hand_over(np.array([0.5, -1.0])):
         advantages, _ = spread(torch.zeros(2, 3), mask, index=None, config=None)
     assert advantages.tolist() == [[0.5, 0.0, 0.5], [-1.0, -1.0, 0.0]]
-    with pytest.raises(ConfigError, match=r"trainer_mode=paretopo_sync.*RayPPOTrainer"):
+    with pytest.raises(ConfigError, match=r"trainer_mode=sync.*RayPPOTrainer"):
         spread(torch.zeros(2, 3), mask)
 
 
@@ -127,12 +111,15 @@ class Settings(dict):
     __getattr__ = dict.__getitem__
 
 
+OBJECTIVES = {"objectives": [{"name": "correct"}, {"name": "polite"}]}
+
+
 def verl_settings(tmp_path, **changes):
     def tree(table):
         return Settings({k: tree(v) if isinstance(v, dict) else v for k, v in table.items()})
 
     config = {
-        "paretopo.config": {"objectives": [{"name": "correct"}, {"name": "polite"}]},
+        "paretopo.config": OBJECTIVES,
         "algorithm.adv_estimator": "paretopo_gd2po",
         "algorithm.use_kl_in_reward": False,
         "algorithm.filter_groups": {"enable": False, "metric": "reward"},
@@ -155,86 +142,111 @@ def verl_settings(tmp_path, **changes):
     return tree(built)
 
 
-def test_script_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
-    run = VerlRun(verl_settings(tmp_path))
-    session = run.open(steps=8, prompts=64, held_out=16, resumed=False)
-    config = session.config
-    assert session.objectives == ("correct", "polite")
-    assert (config.backend, config.optimiser.steps, config.optimiser.group_size) == ("verl", 8, 4)
-    assert config.paretopo.stage2_estimator == "gd2po"
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, (("correct", "polite"), (0.5, 0.5), "gd2po")),
+        (
+            {"paretopo": {"config": OBJECTIVES, "method": "dr_grpo"}}
+            | {"algorithm.adv_estimator": "paretopo"},
+            (("correct", "polite"), (0.5, 0.5), "dr_grpo"),
+        ),
+        (
+            {"paretopo": {}, "algorithm.gdpo_reward_keys": ["correct", "brief"]}
+            | {"algorithm.gdpo_reward_weights": [3, 1], "algorithm.adv_estimator": "paretopo_gdpo"},
+            (("correct", "brief"), (0.75, 0.25), "gdpo"),
+        ),
+    ],
+)
+def test_verls_options_make_the_configuration(tmp_path, changes, expected):
+    config = make_config(verl_settings(tmp_path, **changes), 8, 16)
+    names = tuple(one.name for one in config.objectives)
+    assert (names, config.paretopo.weights, config.paretopo.stage2_estimator) == expected
+    assert (config.optimiser.steps, config.optimiser.group_size) == (8, 4)
     assert (config.evaluation.every, config.evaluation.prompts) == (5, 16)
-    assert run.folder.path == tmp_path
-    assert run.folder.manifest["script"]
-    with run.training():
-        pass
-    longer = VerlRun(verl_settings(tmp_path)).open(steps=9, prompts=64, held_out=16, resumed=True)
-    assert longer.config.optimiser.steps == 9
-    other = verl_settings(tmp_path, **{"algorithm.adv_estimator": "paretopo_gdpo"})
-    with pytest.raises(ConfigError, match="begun with other values of paretopo"):
-        VerlRun(other).open(steps=9, prompts=64, held_out=16, resumed=True)
-    anew = verl_settings(tmp_path)
-    anew.trainer["resume_mode"] = "disable"
-    VerlRun(anew).open(steps=9, prompts=64, held_out=16, resumed=False)  # nothing was recorded
-    run.folder.append_step({"step": 1})
-    with pytest.raises(ConfigError, match="holds the records of a run"):
-        VerlRun(anew).open(steps=9, prompts=64, held_out=16, resumed=False)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"algorithm.adv_estimator": "grpo"}, "adv_estimator must be paretopo"),
-        ({"algorithm.adv_estimator": "paretopogrpo"}, "adv_estimator must be paretopo"),
         ({"algorithm.use_kl_in_reward": True}, "use_kl_loss=true"),
         ({"reward.reward_model": {"enable": True, "enable_resource_pool": False}}, "its own pool"),
         ({"algorithm.filter_groups": {"enable": True, "metric": "acc"}}, "paretopo_informative"),
-        ({"paretopo.config": {}, "paretopo.run": "x"}, r"needs \+paretopo.config=FILE"),
+        ({"paretopo": {}}, r"\+algorithm.gdpo_reward_keys=.* or \+paretopo.config=FILE"),
+        (
+            {"paretopo": {}, "algorithm.gdpo_reward_keys": ["a", "b"]}
+            | {"algorithm.gdpo_reward_weights": [1.0]},
+            r"a number for each of \['a', 'b'\], got \[1.0\]",
+        ),
         ({"paretopo.confg": "x"}, "did you mean 'config'"),
+        ({"algorithm.adv_estimator": "paretopo_gdop"}, "stage2_estimator"),
+        (
+            {"paretopo.config": OBJECTIVES | {"paretopo": {"multiplier_on": "learning_rate"}}},
+            'use "advantage"',
+        ),
     ],
 )
-def test_unsupported_trainer_settings_are_refused(tmp_path, changes, message):
+def test_options_that_do_not_fit_several_objectives_are_refused(tmp_path, changes, message):
     with pytest.raises(ConfigError, match=message):
-        VerlRun(verl_settings(tmp_path, **changes))
+        make_config(verl_settings(tmp_path, **changes), 8, 16)
 
 
-def test_an_unknown_estimator_is_refused_by_its_name(tmp_path):
-    run = VerlRun(verl_settings(tmp_path, **{"algorithm.adv_estimator": "paretopo_gdop"}))
-    with pytest.raises(ConfigError, match="stage2_estimator"):
-        run.open(steps=8, prompts=64, held_out=16, resumed=False)
+def test_only_jobs_that_choose_our_estimators_get_the_hook(tmp_path):
+    names = ["paretopo", "paretopo_gdpo", "paretopogrpo", "grpo"]
+    settings = [verl_settings(tmp_path, **{"algorithm.adv_estimator": one}) for one in names]
+    assert [*map(is_ours, settings)] == [True, True, False, False]
 
 
 class Verl:
-    """The parts of verl's trainer that our hooks use."""
+    """The parts of verl's trainer that our hook uses."""
 
-    def __init__(self, config):
-        self.saved = []
+    total_training_steps, train_dataset, val_dataset = 4, [1] * 8, [1]
 
     def _val_metrics_update(self, *args, **kwargs):
         return {}
 
     def _save_checkpoint(self):
-        folder = self.config.trainer.default_local_dir / f"global_step_{self.global_steps}"
-        assert (folder / "paretopo.json").exists()  # before the mark of the latest
-        self.saved.append(self.global_steps)
+        assert self._state_path(self.global_steps).exists()  # before the mark of the latest
 
     def _load_checkpoint(self):
         self.global_steps = self.found
 
+    def fit(self, agent_loop_manager):
+        pass
+
 
 class Trainer(ParetoTraining, Verl):
-    def __init__(self, tmp_path, session, found=0):
-        Verl.__init__(self, None)
-        self.config = SimpleNamespace(
-            trainer=SimpleNamespace(default_local_dir=tmp_path, resume_mode="auto")
-        )
-        self.run = SimpleNamespace(open=lambda **_: session, folder=session.run)
-        self.total_training_steps, self.train_dataset, self.val_dataset = 4, [1] * 8, [1]
+    tokenizer = TOKENIZER
+
+    def __init__(self, tmp_path, session=None, found=0, **changes):
+        self.config, self.found = verl_settings(tmp_path, **changes), found
         self._scored, self._held_out, self._began_evaluation = {}, [], 0.0
-        self.found = found
-        self._load_checkpoint()
+        if session is None:
+            self._load_checkpoint()
+        else:
+            self.session = session
+            if found:
+                session.restore(self._read_state(found))
 
     def _read(self, keys, partition_id):
-        return rows_of({key: self.queue[key] for key in keys})
+        return [self.queue[key] | {"key": key} for key in keys]
+
+
+def test_a_job_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
+    run = Trainer(tmp_path).session.run
+    assert run.path == tmp_path
+    assert run.manifest["script"] == "trainer.resume_mode=auto"
+    assert Trainer(tmp_path).session.config == run.config
+    with pytest.raises(ConfigError, match="checkpoint was written without paretopo"):
+        Trainer(tmp_path, found=1)
+    anew = {"trainer.resume_mode": "disable"}
+    Trainer(tmp_path, **anew)  # nothing was recorded
+    run.append_step({"step": 1})
+    with pytest.raises(ConfigError, match="holds the records of a run"):
+        Trainer(tmp_path, **anew)
+    with pytest.raises(ConfigError, match="begun with other values of paretopo"):
+        Trainer(tmp_path, **{"algorithm.adv_estimator": "paretopo_gdpo"})
+    assert not Trainer(tmp_path).session.run.steps()  # the run ended before a checkpoint
 
 
 def buffer_of(queue):
@@ -269,9 +281,7 @@ def test_groups_that_differ_only_in_cost_are_kept(tmp_path):
 def evaluate(trainer, step, **answer):
     trainer.global_steps = step
     table = {"v_0_0": row(**answer)}
-    rows = rows_of(table)
-    [[session]] = group_rows(list(table), [{}])
-    trainer._held_out = [(rows, session, rows.rollout(session, held_out=True))]
+    trainer._held_out = [(one, trainer._make_rollout([one])) for one in table.values()]
     counts = {("all", "v"): 1}
     return trainer._val_metrics_update([], [], {}, [], expected_acc_counts=counts)
 
@@ -310,12 +320,8 @@ def test_a_resumed_run_knows_each_evaluation_once(tmp_path, killed):
     assert json.loads((tmp_path / "global_step_2" / "paretopo.json").read_text()) == again.state()
 
 
-def test_checkpoint_of_another_trainer_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"that checkpoint was written without paretopo"):
-        Trainer(tmp_path, new_session(tmp_path), found=3)
-
-
 def test_a_held_out_rollout_that_failed_stops_the_run(tmp_path):
     trainer = Trainer(tmp_path, new_session(tmp_path))
+    trainer.global_steps = 0
     with pytest.raises(BadRollout, match=r"2 of 2 held-out rollouts failed"):
         trainer._val_metrics_update([], [], {}, [], expected_acc_counts={("all", "v"): 2})

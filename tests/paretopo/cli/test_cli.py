@@ -366,9 +366,9 @@ def test_code_that_a_run_folder_names_is_executed_only_with_trust(
 
 def test_the_run_of_a_script_is_resumed_by_the_script(trainer, tmp_path, capsys):
     run = tell(tmp_path, status="interrupted")
-    run.update_manifest(script=True)
+    run.update_manifest(script="WORDS")
     assert cli.main(["train", "--resume", str(run.path)]) == 2
-    assert "is the run of a script: start the script again" in capsys.readouterr().err
+    assert "is the run of a script: start the script again, with WORDS" in capsys.readouterr().err
 
 
 def test_report_writes_where_it_says(tmp_path, capsys):

@@ -221,7 +221,7 @@ def test_of_two_for_one_key_the_later_wins(train):
         (["--set", "paretopo.k=0"], 'paretopo.k must be "archive" or an integer of at least 1'),
         (["--set", "paretopo.k"], "an override must be KEY=VALUE"),
         (["--steps", "many"], "optimiser.steps must be an integer of at least 1, got 'many'"),
-        (["--backend", "tlr"], 'must be "trl" or "openrlhf" or "verl", got \'tlr\''),
+        (["--backend", "tlr"], 'must be "trl" or "openrlhf", got \'tlr\''),
     ],
 )
 def test_a_wrong_option_is_refused_in_one_line(words, message, capsys):

@@ -78,14 +78,6 @@ def test_where_functions_run_in_other_processes_so_does_the_call(tmp_path):
     check_rewards(config_of(tmp_path, MEASURED, backend="openrlhf"))
 
 
-def test_on_verl_a_function_that_needs_the_main_thread_is_refused(tmp_path):
-    text = f"import signal\n{POLITE}signal.signal(signal.SIGALRM, signal.SIG_DFL)\n"
-    text += "    return [1.0] * len(completions)\n"
-    check_rewards(config_of(tmp_path, text, backend="openrlhf"))
-    with pytest.raises(ConfigError, match=r"main thread.*; on verl functions run in threads\)"):
-        check_rewards(config_of(tmp_path, text, backend="verl"))
-
-
 def test_messages_of_the_file_are_messages_for_the_function(tmp_path):
     chat = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "why?"}]
     text = (
@@ -107,13 +99,6 @@ def test_an_argument_that_no_question_has_is_refused(tmp_path, signature, messag
     text = f"def polite({signature}):\n    return [1.0] * len(completions)\n"
     with pytest.raises(ConfigError, match=message):
         check_rewards(config_of(tmp_path, text))
-
-
-def test_the_state_of_the_trainer_is_no_argument_on_verl(tmp_path):
-    text = "def polite(completions, trainer_state):\n    return [1.0] * len(completions)\n"
-    check_rewards(config_of(tmp_path, text, **{"rewards.timeout": 600.0}))
-    with pytest.raises(ConfigError, match="'trainer_state', which is known on TRL and OpenRLHF"):
-        check_rewards(config_of(tmp_path, text, backend="verl"))
 
 
 def test_a_question_without_an_answer_is_refused_where_answers_are_graded(tmp_path):
