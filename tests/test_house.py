@@ -222,7 +222,7 @@ ARROWS = {
     "protocols": "tools",
     "rewards": "config controller rollout tools",
     "run": "config rollout paretopo_core",
-    "session": "config controller preference rewards rollout run paretopo_core",
+    "session": "config controller preference rewards rollout run",
     "study": "config preference run paretopo_core",
     "tasks": "config controller data preference protocols rewards rollout tools",
     "tools": "parsing progress",

@@ -17,7 +17,6 @@ BACKEND = Backend(
     extra="verl",
     rehearsal="scripts/install_verl_cpu.sh",
     limits=(
-        Limit("optimiser.method", ("adamw",), "it trains with AdamW"),
         Limit(
             "optimiser.learn_from",
             ("rewards",),
@@ -28,19 +27,12 @@ BACKEND = Backend(
             (0.0,),
             "its entropy bonus covers all tokens, not only the choice between tools: train on TRL",
         ),
-        Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
-        Limit("model.lora.dropout", (0.0,), "it has no such option"),
         Limit(
             "paretopo.multiplier_on",
             ("advantage", "reward", "none"),
             'its policy processes set the learning rate themselves: use "advantage" instead of '
             '"learning_rate"',
-        ),
-        Limit(
-            "preference.sampling",
-            ("dirichlet",),
-            "its prompts, with their preferences, are written before training",
         ),
         Limit(
             "paretopo.preference",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.config import MAX_GRAD_NORM, NONE, WEIGHT_DECAY, ConfigError, RunConfig
 from paretopo.preference import preferences_of
 from paretopo.run.folder import RunFolder
 
@@ -111,9 +111,9 @@ def _policy_options(config: RunConfig, files: Files) -> dict[str, Any]:
         f"{actor}.strategy": cluster.strategy,
         f"{actor}.optim.lr": optimiser.learning_rate,
         f"{actor}.optim.lr_scheduler_type": optimiser.learning_rate_schedule,
-        f"{actor}.optim.weight_decay": optimiser.weight_decay,
-        f"{actor}.optim.clip_grad": optimiser.max_grad_norm,
-        f"{actor}.grad_clip": optimiser.max_grad_norm,
+        f"{actor}.optim.weight_decay": WEIGHT_DECAY,
+        f"{actor}.optim.clip_grad": MAX_GRAD_NORM,
+        f"{actor}.grad_clip": MAX_GRAD_NORM,
         f"{actor}.ppo_mini_batch_size": optimiser.prompts_per_step,  # one update a step
         f"{actor}.ppo_micro_batch_size_per_gpu": size,
         f"{actor}.clip_ratio": optimiser.clip_low,
