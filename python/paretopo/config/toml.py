@@ -423,8 +423,8 @@ def _check_key(section: str, name: str) -> None:
         raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
 
 
-# Keys of earlier versions, with the value that every run has now, or that of each recipe, and what
-# to do about another value. Files with this value are read.
+# Keys of earlier versions: the value that every run has now, or that of each recipe, and the cure
+# for another value. Files with this value are read.
 _FURTHER, _NO_MORE = "openrlhf.options takes OpenRLHF's own option", "remove the line"
 RETIRED: dict[str, tuple[Any, str]] = {
     "model.frozen_embeddings": (False, _NO_MORE),
