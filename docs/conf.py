@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import re
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 from sphinx.util.docutils import SphinxDirective
+
+sys.path.append(str(Path(__file__).parent))
+from key_tables import add_key_tables
 
 from paretopo.cli import make_parser
 from paretopo_core import __version__
@@ -147,6 +151,7 @@ def read_files_outside(_: Sphinx, page: str, source: list[str]) -> None:
         return f"[{words}]({path}{heading})"
 
     text = file.read_text(encoding="utf-8") if page in ELSEWHERE else source[0]
+    text = add_key_tables(text) if page == "configuration" else text
     source[0] = LINK.sub(point, text)
 
 

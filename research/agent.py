@@ -233,7 +233,7 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
     targets = make_targets(calls)
     if targets is not None:
         return _ToTarget(targets)
-    return _ByFewest(task, config, calls)
+    return _ByFewest(task, calls)
 
 
 def _pay_raw(answers: _Answers) -> Floats:
@@ -281,18 +281,18 @@ class _ToTarget:
 class _ByFewest:
     """The paper's economy, or OTC's, by the fewest calls that solved a question."""
 
-    def __init__(self, task: TabularTask, config: RunConfig, objective: Objective) -> None:
+    def __init__(self, task: TabularTask, objective: Objective) -> None:
         if not task.counted:
             raise ValueError(
                 f'economy = "{objective.economy}" goes by the fewest calls, and {task.name} is '
                 "paid in another unit: leave the method out there"
             )
-        economy, rewards = make_economy(objective), config.rewards
+        economy = make_economy(objective)
         assert economy is not None
         self._economy = economy
         # Per question; a question that was never solved counts with the most calls.
         self._fewest = np.full((len(task.policy_rows), PER_KIND), float(task.cost[..., 0].max()))
-        self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
+        self._minima = CostMinimum()
 
     def __call__(self, answers: _Answers) -> Floats:
         fewest = np.empty(answers.costs.shape[:2])

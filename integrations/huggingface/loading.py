@@ -166,7 +166,7 @@ def computing_in(dtype: Any, device: str) -> Iterator[None]:
 
 
 def prepare_training(model: Any, config: ModelConfig) -> Any:
-    """Add adapters and freeze embeddings as configured; return the model to train.
+    """Add adapters as configured; return the model to train.
 
     Args:
         model: The model from `load_model`.
@@ -175,10 +175,6 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
     Raises:
         ConfigError: The package peft is missing, or no layer has a configured name.
     """
-    if config.frozen_embeddings:
-        for layer in (model.get_input_embeddings(), model.get_output_embeddings()):
-            if layer is model.get_input_embeddings() or model.config.tie_word_embeddings:
-                layer.weight.requires_grad_(False)
     if not config.lora.rank:
         return model
     if importlib.util.find_spec("peft") is None:
@@ -193,7 +189,7 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
                 task_type="CAUSAL_LM",
                 r=lora.rank,
                 lora_alpha=lora.alpha,
-                lora_dropout=lora.dropout,
+                lora_dropout=0.0,
                 target_modules=targets if isinstance(targets, str) else list(targets),
             ),
         )

@@ -26,7 +26,6 @@ BACKEND = Backend(
     extra="openrlhf",
     rehearsal="scripts/install_openrlhf_cpu.sh",
     limits=(
-        Limit("optimiser.method", ("adamw",), "it trains with AdamW"),
         Limit(
             "optimiser.learn_from",
             ("rewards",),
@@ -37,7 +36,6 @@ BACKEND = Backend(
             (0.0,),
             "its entropy bonus covers all tokens, not only the choice between tools: train on TRL",
         ),
-        Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
         Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
         Limit(
             "openrlhf.zero_stage",
@@ -51,11 +49,6 @@ BACKEND = Backend(
             (),
             "a step needs at least optimiser.prompts_per_step prompts",
             _lacks_a_step,
-        ),
-        Limit(
-            "preference.sampling",
-            ("dirichlet",),
-            "its prompts, with their preferences, are written before training",
         ),
         Limit(
             "paretopo.preference",

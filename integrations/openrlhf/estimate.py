@@ -107,9 +107,8 @@ def count_bytes(config: RunConfig, shape: Shape) -> tuple[float, float]:
     gpus = cluster.nodes * cluster.gpus_per_node
     of_stage = [gpus if cluster.zero_stage >= stage else 1 for stage in (3, 2, 1)]
     models = 2 if config.optimiser.kl > 0 else 1  # the reference model
-    adam = 0 if cluster.adam_offload else 12
-    parts = (2 * models * shape.parameters, 2 * trained, adam * trained)
-    tokens = cluster.max_tokens_per_gpu or micro_batch(config) * longest_sequence(config)
+    parts = (2 * models * shape.parameters, 2 * trained, 12 * trained)
+    tokens = micro_batch(config) * longest_sequence(config)
     states = sum(part / share for part, share in zip(parts, of_stage, strict=True))
     return states, float(shape.vocabulary * _LOGIT_BYTES * tokens)
 

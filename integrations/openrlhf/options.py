@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import NONE, ConfigError, RunConfig, dumps
+from paretopo.config import MAX_GRAD_NORM, NONE, WEIGHT_DECAY, ConfigError, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.records.folder import RunFolder
 
@@ -56,11 +56,8 @@ def longest_sequence(config: RunConfig) -> int:
 
 def micro_batch(config: RunConfig) -> int:
     """Return the number of rollouts per forward and backward pass on each GPU."""
-    return config.optimiser.micro_batch_of(
-        _policy_gpus(config),
-        "openrlhf.nodes * gpus_per_node",
-        by_tokens=bool(config.openrlhf.max_tokens_per_gpu),
-    )
+    gpus = config.openrlhf.nodes * config.openrlhf.gpus_per_node
+    return config.optimiser.micro_batch_of(gpus, "openrlhf.nodes * gpus_per_node")
 
 
 def openrlhf_options(
@@ -141,27 +138,27 @@ def refuse_options(options: Any) -> None:
         raise ConfigError(
             f"rollout.vllm_generate_batch_size must be at most rollout.batch_size = "
             f"{rollout.batch_size}, got {generated}: OpenRLHF's checkpoints lose the rollouts of "
-            "later steps (OpenRLHF issue 1322); leave it out and set openrlhf.queue, or set "
-            "run.checkpoint_every = 0"
+            "later steps (OpenRLHF issue 1322); leave it out and set --train.async_queue_size, or "
+            "set run.checkpoint_every = 0"
         )
 
 
 def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
-    cluster, optimiser, model = config.openrlhf, config.optimiser, config.model
+    optimiser, model = config.optimiser, config.model
     words = ["--actor.model_name_or_path", files.model, "--ckpt.output_dir", str(run.model)]
     words += ["--train.agent_func_path", str(files.agent)]
     words += ["--actor.adam.lr", str(optimiser.learning_rate)]
-    words += ["--actor.adam.weight_decay", str(optimiser.weight_decay)]
+    words += ["--actor.adam.weight_decay", str(WEIGHT_DECAY)]
     words += ["--actor.adam.betas", "0.9", "0.999"]  # AdamW's own, as on one machine
-    words += ["--actor.max_norm", str(optimiser.max_grad_norm)]
+    words += ["--actor.max_norm", str(MAX_GRAD_NORM)]
     words += ["--actor.lr_scheduler", optimiser.learning_rate_schedule]
     words += ["--actor.lr_warmup_ratio", "0.0"]
     words += ["--train.seed", str(config.seed % 2**31)]
-    words += ["--ds.attn_implementation", cluster.attention]
+    words += ["--ds.attn_implementation", "flash_attention_2"]
     words += ["--actor.gradient_checkpointing_enable"] if model.gradient_checkpointing else []
     if model.lora.rank:
         words += ["--ds.lora.rank", str(model.lora.rank), "--ds.lora.alpha", str(model.lora.alpha)]
-        words += ["--ds.lora.dropout", str(model.lora.dropout)]
+        words += ["--ds.lora.dropout", "0.0"]
         targets = model.lora.targets
         if not isinstance(targets, str):  # OpenRLHF's own default is all-linear
             words += ["--ds.lora.target_modules", *targets]
@@ -201,22 +198,14 @@ def _cluster_options(config: RunConfig) -> list[str]:
     words += ["--vllm.num_engines", str(cluster.engines)]
     words += ["--vllm.tensor_parallel_size", str(cluster.engine_gpus)]
     words += ["--vllm.gpu_memory_utilization", str(cluster.engine_memory)]
-    words += ["--vllm.enforce_eager"] if cluster.eager_engine else []
-    words += ["--vllm.enable_prefix_caching"] if cluster.prefix_caching else []
+    words += ["--vllm.enable_prefix_caching"]
     if cluster.colocate:
         words += ["--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"]
     else:
         words += ["--train.colocate_actor_ref"]
     if cluster.asynchronous:
-        words += ["--train.async_enable", "--train.async_queue_size", str(cluster.queue)]
-        words += ["--train.partial_rollout_enable"] if cluster.partial_rollouts else []
+        words += ["--train.async_enable", "--train.async_queue_size", "1"]
     words += ["--ds.zero_stage", str(cluster.zero_stage), "--ds.param_dtype", "bf16"]
-    words += ["--ds.adam_offload"] if cluster.adam_offload else []
-    words += ["--ds.packing_samples"] if cluster.packing else []
-    if cluster.max_tokens_per_gpu:
-        words += ["--train.dynamic_batch_enable"]
-        words += ["--train.max_tokens_per_gpu", str(cluster.max_tokens_per_gpu)]
-        words += ["--rollout.max_tokens_per_gpu", str(cluster.max_tokens_per_gpu)]
     return words
 
 
@@ -229,10 +218,6 @@ def _algorithm_options(config: RunConfig, version: tuple[int, ...]) -> list[str]
     if cluster.dynamic_sampling:
         words += ["--algo.dynamic_filtering_enable"]
     return words + loss_options(version, optimiser.loss, cluster.correction)
-
-
-def _policy_gpus(config: RunConfig) -> int:
-    return config.openrlhf.nodes * config.openrlhf.gpus_per_node
 
 
 def worker_variables(config: RunConfig) -> dict[str, str]:

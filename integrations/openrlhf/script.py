@@ -50,7 +50,6 @@ _SAME = {
     "openrlhf.engines": "vllm.num_engines",
     "openrlhf.engine_gpus": "vllm.tensor_parallel_size",
     "openrlhf.zero_stage": "ds.zero_stage",
-    "openrlhf.packing": "ds.packing_samples",
     "openrlhf.asynchronous": "train.async_enable",
     "openrlhf.dynamic_sampling": "algo.dynamic_filtering_enable",
     "openrlhf.overlong_penalty": "reward.overlong_penalty_factor",

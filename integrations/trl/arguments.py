@@ -8,11 +8,10 @@ from typing import Any
 import torch
 from trl import GRPOConfig, SFTConfig
 
-from paretopo.config import RunConfig
+from paretopo.config import MAX_GRAD_NORM, WEIGHT_DECAY, RunConfig
 from paretopo.integrations.huggingface.loading import compute_dtype
 from paretopo.records.folder import RunFolder
 
-_OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
@@ -71,11 +70,11 @@ def _make_shared_arguments(
         "output_dir": str(run.checkpoints),
         "seed": config.seed,
         "max_steps": optimiser.steps,
-        "optim": _OPTIMISERS[optimiser.method],
+        "optim": "adamw_torch_fused",
         "learning_rate": optimiser.learning_rate,
         "lr_scheduler_type": optimiser.learning_rate_schedule,
-        "weight_decay": optimiser.weight_decay,
-        "max_grad_norm": optimiser.max_grad_norm,
+        "weight_decay": WEIGHT_DECAY,
+        "max_grad_norm": MAX_GRAD_NORM,
         "eval_on_start": evaluate_first,
         "save_strategy": "steps" if config.run.checkpoint_every > 0 else "no",
         "save_steps": max(config.run.checkpoint_every, 1),

@@ -304,7 +304,6 @@ class ScriptSession:
             "optimiser.prompts_per_step": args.generation_batch_size // args.num_generations,
             "optimiser.group_size": args.num_generations,
             "optimiser.temperature": args.temperature,
-            "optimiser.weight_decay": args.weight_decay,
             "optimiser.kl": args.beta,
             "evaluation.temperature": args.temperature,
             "model.gradient_checkpointing": bool(args.gradient_checkpointing),

@@ -31,6 +31,9 @@ from paretopo.config import (
 from paretopo.config.keys import nearest
 from paretopo.config.notes import say
 from paretopo.integrations.advantages import hand_over
+from paretopo.records.files import write_text
+from paretopo.records.folder import RunFolder
+from paretopo.records.foreign import ForeignJob
 from paretopo.rollout import (
     BadRollout,
     Rollout,
@@ -39,9 +42,6 @@ from paretopo.rollout import (
     format_prompt,
     split_tokens,
 )
-from paretopo.records.files import write_text
-from paretopo.records.folder import RunFolder
-from paretopo.records.foreign import ForeignJob
 from paretopo.session import ScoredGroup, Session, choose_recorded
 
 ESTIMATOR = "paretopo"  # algorithm.adv_estimator; "paretopo_NAME" for another of stage 2

@@ -25,13 +25,12 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from paretopo.config import ConfigError, Objective, RunConfig
 from paretopo.config.keys import nearest
 
 _STREAM = 20  # of random numbers, separate from those of questions and weights
-_EVERYWHERE = 0.5  # share of draws that ignore thinness, so that no region is forgotten
 
 
 _MOST_NAMED = 3  # preferences in an error
@@ -91,9 +90,7 @@ class Preferences:
         else:
             self.all = self.grid = tuple(_list_budgets(config.objectives))
         self._named = {one.text: one for one in self.all}
-        self._nearest = self._find_nearest()
-        self._usual = self._density(settings.concentration)
-        self._by_front = settings.sampling == "thin"
+        self._shares = self._density(settings.concentration)
 
     def __getitem__(self, text: str) -> Preference:
         """Return the preference of a text.
@@ -135,37 +132,10 @@ class Preferences:
             return [preference.weights[at] for at in self._weighed]
         return [most for _, most in preference.budgets]
 
-    def draw(self, group: int, thinness: ArrayLike | None = None) -> Preference:
-        """Draw the preference of a group; the same for the same arguments.
-
-        Args:
-            group: Number of the group in the run.
-            thinness: (grid,) the exclusive hypervolume of each preference in the last evaluation; a
-                large value means distant neighbours. Used with ``sampling = "thin"``; None before
-                the first evaluation.
-        """
-        shares = self._usual
-        if self._by_front and thinness is not None:
-            shares = shares * self._thin_shares(np.asarray(thinness, np.float64))[self._nearest]
-            shares = shares / shares.sum()
+    def draw(self, group: int) -> Preference:
+        """Draw the preference of a group; the same for the same number of the group."""
         rng = np.random.default_rng([self._seed, _STREAM, group])
-        return self.all[int(rng.choice(len(self.all), p=shares))]
-
-    def _thin_shares(self, thinness: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = thinness.sum()
-        even = np.full(len(self.grid), 1.0 / len(self.grid))
-        shares: NDArray[np.float64] = even
-        if total > 0.0:
-            shares = _EVERYWHERE * even + (1.0 - _EVERYWHERE) * thinness / total
-        return shares
-
-    def _find_nearest(self) -> NDArray[np.int64]:
-        """Return (all,) the index on the grid that is nearest to each preference."""
-        if len(self.grid) == len(self.all):
-            return np.arange(len(self.all))
-        mine, theirs = (np.array([one.weights for one in some]) for some in (self.all, self.grid))
-        places: NDArray[np.int64] = ((mine[:, None] - theirs) ** 2).sum(axis=-1).argmin(axis=1)
-        return places
+        return self.all[int(rng.choice(len(self.all), p=self._shares))]
 
     def _density(self, concentration: float) -> NDArray[np.float64]:
         """Return (all,) the shares of the draws: Dirichlet's density; equal for budgets."""

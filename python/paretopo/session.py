@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import paretopo_core
 from paretopo.config import SKIPPED
 from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import step_by_group
@@ -146,8 +145,7 @@ class Session:
         self.controller.watch.speaks = writes
         self.objectives = self.controller.names
         self.preferences = preferences_of(self.config)
-        self._thinness: list[float] | None = None  # of the last evaluation's front
-        self._scores = Scores(self.config.objectives, self.config.rewards)
+        self._scores = Scores(self.config.objectives, recompute=self.config.recipe == "recommended")
         self._prompts = prompts
         self._warmed_up = warmed_up
         self._updates = updates_per_step
@@ -177,7 +175,7 @@ class Session:
         """
         if self.preferences is None:
             return None
-        return self.preferences.draw(group, self._thinness)
+        return self.preferences.draw(group)
 
     def score(self, groups: Sequence[Sequence[Rollout]]) -> list[ScoredGroup]:
         """Score the rollouts of training prompts, a group for each prompt.
@@ -356,7 +354,6 @@ class Session:
         for text, part in parts.items():
             rows.append(self._observe_preference(step, part, share, text))
         row = rows[0] if len(rows) == 1 else average_sweep(rows)
-        self._record_thinness(rows)
         tracked = numbers_of_evaluation(row)
         if self._writes:
             self._trackers.log("eval", step, tracked)
@@ -450,8 +447,7 @@ class Session:
 
         It does not grow with the number of evaluated answers: those are in the run folder.
         """
-        given = {} if self.preferences is None else {"thinness": self._thinness}
-        return given | {
+        return {
             "controller": self.controller.state_dict(),
             "scores": self._scores.state_dict(),
             "consumed": self._consumed,
@@ -470,7 +466,6 @@ class Session:
             self.controller.load_state_dict(state["controller"])
             self._scores.load_state_dict(state["scores"], self.run.answers())
             self._consumed = int(state["consumed"])
-            self._thinness = state.get("thinness")
             done, evaluations = int(state["recorded"]), int(state["evaluations"])
         self._recorded, self._evaluations = max(done, 0), evaluations
         if self._writes:
@@ -529,14 +524,6 @@ class Session:
             asked = {"preference": text, "budgets": dict(given.budgets)}
             asked["within_budget"] = float(np.mean(kept))
         return asked
-
-    def _record_thinness(self, rows: Sequence[Row]) -> None:
-        """Record the exclusive hypervolume of each point of a sweep over the whole grid."""
-        if self.preferences is None or len(rows) != len(self.preferences.grid):
-            return
-        points = [[row["outcome"][name] for name in self.objectives] for row in rows]
-        alone = paretopo_core.hypervolume_contributions(points, self.controller.reference)
-        self._thinness = np.asarray(alone).tolist()
 
     def _fill_for_evaluation(self) -> NDArray[np.float64]:
         """Return the values of objectives that apply to no question of an evaluation: no gain."""

@@ -17,14 +17,11 @@ LIMITS = [(name, limit) for name in BACKENDS for limit in find_backend(name).lim
 
 # Key -> a file with a setting that only TRL supports.
 REFUSED = {
-    "optimiser.method": 'optimiser.method = "sgd"',
     "optimiser.learn_from": 'optimiser.learn_from = "answers"',
     "optimiser.decision_entropy": "optimiser.decision_entropy = 0.1",
-    "model.frozen_embeddings": "model.frozen_embeddings = true",
     "model.dtype": 'model.dtype = "float32"',
     "openrlhf.zero_stage": "model.lora.rank = 8\nopenrlhf.zero_stage = 3",
     "task.prompts": "task.train = { name = 'made up', prompts = 8 }",
-    "preference.sampling": 'preference.sampling = "thin"',
     "tool.search_url": 'task.name = "multihop"\nopenrlhf = { nodes = 2, engines = 16 }',
 }
 OWN_PROMPTS = 'paretopo = {{ preference = "given", stage1_steps = 0 }}\n{}.prompts = "mine"'

@@ -307,14 +307,12 @@ CASES = {
     "model.path": Case(trl_arguments, "tiny", "loaded"),
     "model.dtype": Case(trl_arguments, "float32", "bfloat16", LOADED),
     "model.gradient_checkpointing": Case(trl_arguments, True, False),
-    "model.frozen_embeddings": Case(policy, True, False, TINY),
     "model.layers": Case(policy, 1, 2, TINY),
     "model.width": Case(policy, 32, 64, TINY),
     "model.heads": Case(policy, 1, 2, TINY),
     "model.mlp_width": Case(policy, 32, 64, TINY),
     "model.lora.rank": Case(policy, 0, 4, TINY),
     "model.lora.alpha": Case(policy, 8, 16, ADAPTED),
-    "model.lora.dropout": Case(policy, 0.0, 0.1, ADAPTED),
     "model.lora.targets": Case(policy, "all-linear", ["q_proj"], ADAPTED),
     "task.name": Case(questions, "calculator", "math", TINY),
     "task.train": Case(questions, "a.jsonl", "b.jsonl", OWN),
@@ -324,7 +322,6 @@ CASES = {
     "task.facts": Case(questions, 4, 9, TINY),
     "task.kinds": Case(questions, [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], TINY),
     "tool.timeout": Case(tool, 1.0, 2.0, 'task.name = "math"'),
-    "tool.memory_mb": Case(tool, 64, 128, 'task.name = "math"'),
     "tool.workers": Case(tool, 1, 2, 'task.name = "math"'),
     "tool.isolation": Case(tool, "bubblewrap", "process", 'task.name = "math"'),
     "tool.sandbox_url": Case(tool, "none", "http://x", 'task.name = "math"'),
@@ -346,9 +343,6 @@ CASES = {
     "rewards.failing": Case(
         own_rewards, "stop", "skip", POLITE + 'rewards = { file = "rewards.py" }\n'
     ),
-    "rewards.n_opt_scope": Case(records, "running", "group", FEWEST),
-    "rewards.n_opt_min_support": Case(records, 1, 3, FEWEST),
-    "rewards.evaluation_n_opt": Case(records, "running", "recompute", FEWEST),
     "rewards.dollars_per_call": Case(records, 0.0, 0.5, DOLLARS),
     "rewards.dollars_per_1000_tokens": Case(records, 0.0, 0.5, DOLLARS),
     "paretopo.weighting": Case(
@@ -390,17 +384,13 @@ CASES = {
         {"preference.kind": "budget", "objectives.calls.budgets": [1, 2]},
         GIVEN,
     ),
-    "preference.sampling": Case(records, "dirichlet", "thin", GIVEN),
     "preference.concentration": Case(records, 1.0, 0.1, GIVEN),
     "preference.levels": Case(records, 10, 20, GIVEN),
     "preference.grid": Case(records, 5, 10, GIVEN),
     "optimiser.steps": Case(trl_arguments, 10, 20),
     "optimiser.learn_from": Case(trl_arguments, "rewards", "answers"),
-    "optimiser.method": Case(trl_arguments, "adamw", "sgd"),
     "optimiser.learning_rate": Case(trl_arguments, 1e-4, 1e-5),
     "optimiser.learning_rate_schedule": Case(trl_arguments, "constant", "cosine"),
-    "optimiser.weight_decay": Case(trl_arguments, 0.0, 0.1),
-    "optimiser.max_grad_norm": Case(trl_arguments, 1.0, 0.5),
     "optimiser.prompts_per_step": Case(trl_arguments, 8, 16),
     "optimiser.group_size": Case(trl_arguments, 4, 8),
     "optimiser.micro_batch": Case(trl_arguments, 0, 16),
@@ -433,20 +423,8 @@ CASES = {
     "openrlhf.engine_gpus": Case(openrlhf_words, 1, 2, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.colocate": Case(openrlhf_words, True, False, ORL),
     "openrlhf.engine_memory": Case(openrlhf_words, 0.5, 0.6, ORL),
-    "openrlhf.eager_engine": Case(openrlhf_words, True, False, ORL),
-    "openrlhf.prefix_caching": Case(openrlhf_words, True, False, ORL),
     "openrlhf.asynchronous": Case(openrlhf_words, True, False, ORL + "openrlhf.colocate = false\n"),
-    "openrlhf.queue": Case(
-        openrlhf_words, 1, 2, ORL + "openrlhf = { colocate = false, asynchronous = true }\n"
-    ),
-    "openrlhf.partial_rollouts": Case(
-        openrlhf_words, True, False, ORL + "openrlhf = { colocate = false, asynchronous = true }\n"
-    ),
     "openrlhf.zero_stage": Case(openrlhf_words, 2, 3, ORL),
-    "openrlhf.adam_offload": Case(openrlhf_words, True, False, ORL),
-    "openrlhf.attention": Case(openrlhf_words, "flash_attention_2", "sdpa", ORL),
-    "openrlhf.packing": Case(openrlhf_words, True, False, ORL),
-    "openrlhf.max_tokens_per_gpu": Case(openrlhf_words, 0, 999, ORL + "openrlhf.packing = true\n"),
     "openrlhf.correction": Case(openrlhf_words, "off", "token", ORL),
     "openrlhf.dynamic_sampling": Case(openrlhf_words, True, False, ORL),
     "openrlhf.overlong_buffer": Case(records, 0, 40, ORL + SHORT),
@@ -464,7 +442,6 @@ ELSEWHERE = {
     "optimiser.max_prompt_tokens": "integrations/huggingface/test_prompts.py",
     "optimiser.decision_entropy": "integrations/trl/test_choices.py",
     "run.trajectories": "integrations/openrlhf/test_texts.py",
-    "run.trajectories_mb": "paretopo/test_objectives.py",
 }
 
 

@@ -53,7 +53,6 @@ every = 1
 [run]
 trajectories = 1
 [rewards]
-evaluation_n_opt = "recompute"
 dollars_per_call = 0.001
 dollars_per_1000_tokens = 0.03
 """

@@ -27,17 +27,16 @@ model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
 task = { prompts = 8, facts = 4, kinds = [1.0, 0.0, 0.0] }
 warmup = { steps = 30, batch_size = 16, learning_rate = 5e-3 }
 paretopo = { preference = "given" }
-preference = { levels = 2, grid = 2, sampling = "thin" }
+preference = { levels = 2, grid = 2 }
 optimiser = { steps = 3, prompts_per_step = 2, group_size = 4, max_completion_tokens = 24 }
 evaluation = { every = 1, prompts = 4, temperature = 1.0 }
 run = { device = "cpu" }
 """
-WRITTEN = {"preference.sampling": "dirichlet"}
 
 
 @pytest.fixture(scope="module")
 def task():
-    return make_task(loads(TINY, WRITTEN))
+    return make_task(loads(TINY))
 
 
 def test_a_preference_is_one_token_of_the_tiny_model(task):
@@ -74,7 +73,7 @@ def test_fixed_weights_leave_tasks_unchanged():
 
 
 def test_openrlhf_reads_preferences_from_its_files(task):
-    config, tokenizer = loads('backend = "openrlhf"\n' + TINY, WRITTEN), make_task_tokenizer(task)
+    config, tokenizer = loads('backend = "openrlhf"\n' + TINY), make_task_tokenizer(task)
     asked = task.written(3, 2)
     rows = openrlhf_rows(config, tokenizer, "prompts", "task", task, asked)
     assert len(rows) == 6  # of all steps

@@ -50,9 +50,8 @@ def test_kinds_that_do_not_count_are_reported_only(tmp_path):
         given = (("a", "main", 1.0, calls), ("b", "main", 0.0, 2), ("c", "other", 1.0, 4 - calls))
         return [Rollout(name, {"correct": c, "calls": n}, kind=k) for name, k, c, n in given]
 
-    settings = BY_FEWEST | {"rewards__evaluation_n_opt": "recompute"}
-    alone = new_session(tmp_path / "alone", **settings)
-    both = new_session(tmp_path / "both", **settings, evaluation__kinds=["main"])
+    alone = new_session(tmp_path / "alone", **BY_FEWEST)
+    both = new_session(tmp_path / "both", **BY_FEWEST, evaluation__kinds=["main"])
     for step, calls in enumerate((3, 1)):
         alone.observe(step, answers(calls)[:2])
         both.observe(step, answers(calls))

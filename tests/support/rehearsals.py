@@ -37,8 +37,6 @@ nodes = 1
 gpus_per_node = 1
 engines = 1
 colocate = false
-eager_engine = true
-attention = "eager"
 correction = "token"
 """
 TRAIN = (

@@ -38,10 +38,6 @@ def plan_rehearsal(
         "gpus_per_node": policies,
         "engines": engines,
         "engine_gpus": 1,
-        "eager_engine": True,
-        "attention": "eager",
-        "packing": False,
-        "max_tokens_per_gpu": 0,
     }
     model, made_small = config.model, config.model.path != TINY and not real_model
     if made_small:
@@ -61,7 +57,8 @@ def plan_rehearsal(
 def plan_options(words: Sequence[str]) -> list[str]:
     """Remove the options that need a GPU from OpenRLHF's, and change the weight transfer."""
     kept = [word for word in words if word not in _ON_A_GPU_ONLY]
-    return [*kept, "--vllm.sync_backend", "gloo", "--ds.attn_implementation", "eager"]
+    eager = ("--vllm.enforce_eager", "--ds.attn_implementation", "eager")
+    return [*kept, "--vllm.sync_backend", "gloo", *eager]
 
 
 def describe_gaps(before: RunConfig, *, real_model: bool = False) -> list[str]:
@@ -82,10 +79,6 @@ def describe_gaps(before: RunConfig, *, real_model: bool = False) -> list[str]:
             f"{cluster.nodes} x {cluster.gpus_per_node} policy GPUs and {cluster.engines} engines: "
             "at most two of each"
         )
-    if cluster.packing:
-        gaps.append("packed samples and micro-batches by tokens: they need flash-attn")
-    if cluster.attention != "eager":
-        gaps.append(f"attention {cluster.attention}: replaced by eager")
     if before.run.wandb_project != NONE:
         gaps.append("Weights & Biases")
     return gaps

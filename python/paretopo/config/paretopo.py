@@ -45,7 +45,6 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
                 "gate": "success",
                 "group_filter": "vector",
             },
-            "rewards": {"evaluation_n_opt": "recompute"},
         },
         "paper": {
             "paretopo": {
@@ -57,7 +56,6 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
                 "gate": "none",
                 "group_filter": "accuracy",
             },
-            "rewards": {"evaluation_n_opt": "running"},
         },
     }
 )

@@ -72,7 +72,7 @@ class RunConfig:
     task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
     tool: ToolConfig = dataclasses.field(default_factory=ToolConfig)
     warmup: WarmupConfig = dataclasses.field(default_factory=WarmupConfig)
-    rewards: RewardsConfig = dataclasses.field(default=cast(Any, None))
+    rewards: RewardsConfig = dataclasses.field(default_factory=RewardsConfig)
     paretopo: ParetoPOConfig = dataclasses.field(default=cast(Any, None))
     preference: PreferenceConfig = dataclasses.field(default_factory=PreferenceConfig)
     optimiser: OptimiserConfig = dataclasses.field(default_factory=OptimiserConfig)

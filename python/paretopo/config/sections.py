@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from paretopo.config.keys import ConfigError, argument, check_section, key
-from paretopo.config.paretopo import BY_RECIPE, fill_by_recipe
 
 MADE_UP = "made up"  # questions
 FROM_TASK = "task"  # OpenRLHF's agent and prompts
 NONE = "none"
 OWN = "own"  # chat template
 TINY = "tiny"
+WEIGHT_DECAY, MAX_GRAD_NORM = 0.0, 1.0  # of the optimiser, on every back end
 BY_MODEL = "by model"  # shown as the default if RunConfig sets it
 SMALL = "small:"  # before a name: random small model with the tokenizer of that name
 
@@ -36,9 +36,6 @@ class LoraConfig:
         "Scale of the adapters: the product of an adapter's two matrices is multiplied by alpha / "
         "rank.",
         low=1,
-    )
-    dropout: float = key(
-        0.0, "Share of the adapters' inputs that training drops.", low=0.0, high=1.0, open_high=True
     )
     targets: Literal["all-linear"] | tuple[str, ...] = key(
         "all-linear",
@@ -73,10 +70,6 @@ class ModelConfig:
         None,
         "Recompute activations instead of storing them: less memory, more time.",
         shown_default="true for a loaded model",
-    )
-    frozen_embeddings: bool = key(
-        False,
-        "Do not train the token embeddings or a head that is tied to them.",
     )
     layers: int = argument(2, "Number of transformer layers.", low=1, of={"path": (TINY, SMALL)})
     width: int = argument(128, "Hidden size.", low=8, of={"path": (TINY, SMALL)})
@@ -194,7 +187,6 @@ class ToolConfig:
     """The tools: interpreter (math), search engine (multihop), solver (calculator)."""
 
     timeout: float = key(10.0, "Time limit of a program, in seconds.", low=0.0, open_low=True)
-    memory_mb: int = key(512, "Memory limit of a program, in MiB.", low=1)
     workers: int = key(
         8,
         "Number of programs that each process runs at the same time.",
@@ -292,41 +284,13 @@ class RewardsConfig:
         "Effect of a call whose last attempt fails. stop: the run stops. skip: the objective "
         "does not apply to the rollouts of that call.",
     )
-    n_opt_scope: Literal["running", "group"] = key(
-        "running",
-        'Groups in which the economies "paretopo" and "otc" look for the lowest cost of a success. '
-        "running: all groups of the prompt so far. group: only the current group.",
-    )
-    n_opt_min_support: int = key(
-        1,
-        "A cost n counts as the lowest cost only if at least this number of successes cost n or "
-        "less.",
-        low=1,
-    )
-    evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
-        None,
-        "Lowest cost of a success on held-out questions. recompute: score all evaluations again "
-        "when it falls. running: score each evaluation once. frozen: keep the lowest cost of the "
-        "first evaluation.",
-        shown_default=BY_RECIPE,
-    )
     dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
     dollars_per_1000_tokens: float = key(
         0.0, "Price of 1,000 tokens that the policy writes, in the measure dollars.", low=0.0
     )
-    recipe: Literal["recommended", "paper"] = key(
-        "recommended", "Fills open keys; written at the top of a file.", in_file=False
-    )
 
     def __post_init__(self) -> None:
-        fill_by_recipe(self, "rewards")
         check_section(self, "rewards")
-        if self.evaluation_n_opt == "frozen" and self.n_opt_min_support > 1:
-            raise ConfigError(
-                'rewards.evaluation_n_opt = "frozen" needs rewards.n_opt_min_support = 1: the '
-                "first evaluation answers each question once, which never makes "
-                f"{self.n_opt_min_support} successes"
-            )
 
 
 @dataclass(frozen=True)
@@ -337,11 +301,6 @@ class PreferenceConfig:
         "weights",
         "Contents of a preference: weights of the objectives, or a budget (the most that a rollout "
         "may spend).",
-    )
-    sampling: Literal["dirichlet", "thin"] = key(
-        "dirichlet",
-        "Source of preferences in training. dirichlet: a Dirichlet distribution. thin: half of "
-        "them are drawn where the last evaluation's front is sparse.",
     )
     concentration: float = argument(
         1.0,
@@ -381,21 +340,11 @@ class OptimiserConfig:
         "rewards: reinforcement learning. answers: supervised fine-tuning on the correct "
         "answers, with prompts_per_step answers per step.",
     )
-    method: Literal["adamw", "sgd"] = key("adamw", "AdamW, or plain stochastic gradient descent.")
     learning_rate: float | None = key(
         None, "Learning rate of the first step.", low=0.0, open_low=True, shown_default=BY_MODEL
     )
     learning_rate_schedule: Literal["constant", "cosine"] = key(
         "constant", "cosine: the learning rate falls to 0 over the run, along half a cosine."
-    )
-    weight_decay: float = argument(
-        0.0, "Decoupled weight decay.", low=0.0, of={"method": ("adamw", "sgd")}
-    )
-    max_grad_norm: float = key(
-        1.0,
-        "Largest norm of the gradient; larger gradients are scaled down to it.",
-        low=0.0,
-        open_low=True,
     )
     prompts_per_step: int = key(16, "Number of questions per step.", low=1)
     group_size: int = key(8, "Number of rollouts per question.", low=2)
@@ -470,13 +419,12 @@ class OptimiserConfig:
             )
         return steps
 
-    def micro_batch_of(self, gpus: int, keys: str, *, by_tokens: bool = False) -> int:
+    def micro_batch_of(self, gpus: int, keys: str) -> int:
         """Return the number of rollouts per forward and backward pass on each GPU.
 
         Args:
             gpus: GPUs of the policy.
             keys: Names of the keys that set this number.
-            by_tokens: True if micro-batches are cut by tokens and need not divide evenly.
 
         Raises:
             ConfigError: The rollouts of a step do not divide among GPUs or micro-batches.
@@ -488,7 +436,7 @@ class OptimiserConfig:
                 f"multiple of the {gpus} GPUs ({keys})"
             )
         size = self.micro_batch or rollouts // gpus
-        if (rollouts // gpus) % size and not by_tokens:
+        if (rollouts // gpus) % size:
             raise ConfigError(
                 f"optimiser.micro_batch must divide {rollouts // gpus}, the rollouts of a GPU, "
                 f"got {size}"
@@ -532,12 +480,6 @@ class RunFolderConfig:
         2,
         "Number of prompts, in each step and each evaluation, whose rollouts are kept as text.",
         low=0,
-    )
-    trajectories_mb: int = key(
-        100,
-        "Limit on the size of the kept text, in megabytes. If the text exceeds the limit, "
-        "the text of every second step is dropped.",
-        low=1,
     )
     tensorboard: bool = key(
         False, "Write curves for TensorBoard into the run folder; needs the extra tensorboard."
@@ -586,28 +528,10 @@ class OpenRLHFConfig:
     engine_memory: float = key(
         0.6, "Share of a GPU's memory for an engine.", low=0.0, high=1.0, open_low=True
     )
-    eager_engine: bool = key(False, "Run engines without CUDA graphs.")
-    prefix_caching: bool = key(True, "Keep the keys and values of shared prefixes in the engines.")
     asynchronous: bool = key(
         False, "Generate the next rollouts while the policy trains on the previous ones."
     )
-    queue: int = key(
-        1, "Number of rollout batches that may wait for training, if asynchronous.", low=1
-    )
-    partial_rollouts: bool = key(
-        False, "Update the engines' weights in the middle of rollouts, if asynchronous."
-    )
     zero_stage: int = key(2, "DeepSpeed ZeRO stage.", low=0, high=3)
-    adam_offload: bool = key(False, "Keep the optimiser's state in host memory.")
-    attention: Literal["flash_attention_2", "sdpa", "eager"] = key(
-        "flash_attention_2", "Attention implementation of the policy."
-    )
-    packing: bool = key(False, "Pack samples without padding; needs flash_attention_2.")
-    max_tokens_per_gpu: int = key(
-        0,
-        "Size of a micro-batch in tokens; needs packing. 0 measures micro-batches in rollouts.",
-        low=0,
-    )
     correction: Literal["off", "token", "sequence"] = key(
         "off",
         "Importance weights that correct differences between engine and policy: off, per token "
@@ -634,16 +558,8 @@ class OpenRLHFConfig:
                 "openrlhf.asynchronous generates while it trains, which needs separate GPUs for "
                 "the engines: set openrlhf.colocate = false"
             )
-        if self.partial_rollouts and not self.asynchronous:
-            raise ConfigError("openrlhf.partial_rollouts needs openrlhf.asynchronous = true")
         if self.colocate and self.engines * self.engine_gpus != self.nodes * self.gpus_per_node:
             raise ConfigError(
                 "with openrlhf.colocate, engines * engine_gpus must be nodes * gpus_per_node, got "
                 f"{self.engines * self.engine_gpus} and {self.nodes * self.gpus_per_node}"
             )
-        if self.packing and self.attention != "flash_attention_2":
-            raise ConfigError(
-                f'openrlhf.packing needs attention = "flash_attention_2", got "{self.attention}"'
-            )
-        if self.max_tokens_per_gpu and not self.packing:
-            raise ConfigError("openrlhf.max_tokens_per_gpu needs openrlhf.packing = true")

@@ -44,6 +44,7 @@ from paretopo.records.files import Row, write_text
 from paretopo.records.provenance import git_commit, machine, versions
 from paretopo.records.trajectories import Group, append_group, read_groups, shorten
 
+MOST_TEXT = 100 * 10**6  # bytes of a run's rollouts as text
 _RESERVE = "\0" * 2**16  # bytes that `claim` holds, so that the manifest fits a full disk
 _FULL = 2**16  # free bytes
 
@@ -373,7 +374,7 @@ class RunFolder(Folder):
     def append_trajectories(self, group: Group) -> None:
         """Add the rollouts of a prompt to ``trajectories.jsonl``, shortened.
 
-        If the file exceeds ``run.trajectories_mb``, every second kept step is dropped, and as many
+        If the file exceeds :data:`MOST_TEXT`, every second kept step is dropped, and as many
         later steps are left out. The first and the last step stay.
         """
         every = int(self.manifest.get("trajectories_every", 1))
@@ -381,8 +382,8 @@ class RunFolder(Folder):
             return
         path = self.path / "trajectories.jsonl"
         append_group(path, shorten(group))
-        most, steps = self.config.run.trajectories_mb * 10**6, self.config.optimiser.steps
-        while path.stat().st_size > most and every <= steps:
+        steps = self.config.optimiser.steps
+        while path.stat().st_size > MOST_TEXT and every <= steps:
             every *= 2
             files.keep_rows(path, partial(self._is_kept_row, every=every))
             self.update_manifest(trajectories_every=every)

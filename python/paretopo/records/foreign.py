@@ -24,10 +24,8 @@ from paretopo.records.folder import RunFolder
 _EFFECTIVE = frozenset(
     {
         *(f"paretopo.{name}" for name in keys(ParetoPOConfig)),
-        *("rewards.retries", "rewards.failing", "rewards.n_opt_scope", "rewards.n_opt_min_support"),
-        *("rewards.evaluation_n_opt", "rewards.dollars_per_call"),
-        *("rewards.dollars_per_1000_tokens", "evaluation.every"),
-        *("run.trajectories", "run.trajectories_mb"),
+        *("rewards.retries", "rewards.failing", "rewards.dollars_per_call"),
+        *("rewards.dollars_per_1000_tokens", "evaluation.every", "run.trajectories"),
     }
 )
 

@@ -24,7 +24,6 @@ class HeldOut:
 
     Args:
         economies: For each cost ``f(costs, n_opt)``, the economy of answers to one question.
-        min_support: As for :class:`CostMinimum`.
 
     >>> from paretopo.rewards.economy import tool_economy
     >>> held_out = HeldOut({"calls": tool_economy})
@@ -38,9 +37,8 @@ class HeldOut:
     [[[0.247]], [[1.0]]]
     """
 
-    def __init__(self, economies: Mapping[str, Economy], *, min_support: int = 1) -> None:
+    def __init__(self, economies: Mapping[str, Economy]) -> None:
         self._economies = dict(economies)
-        self._support = min_support
         self._minima = self._new_minima()
         self._prompts: list[str] = []
         # For each evaluation, (questions,) of each cost, NaN if it does not apply, in the smallest
@@ -154,8 +152,8 @@ class HeldOut:
             state: The result of `state_dict`.
             answers: The results of :meth:`latest` after each evaluation, also after the state.
 
-            Raises:
-                ValueError: There are fewer answers than the state needs.
+        Raises:
+            ValueError: There are fewer answers than the state needs.
         """
         count = int(state["evaluations"])
         if len(answers) < count:
@@ -181,7 +179,7 @@ class HeldOut:
         return costs.reshape(shape).swapaxes(1, 2)
 
     def _new_minima(self) -> list[CostMinimum]:
-        return [CostMinimum(min_support=self._support) for _ in self._economies]
+        return [CostMinimum() for _ in self._economies]
 
     def _has_changed(
         self, prompts: Sequence[str], before: Sequence[CostMinimum], after: Sequence[CostMinimum]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -17,12 +18,6 @@ class CostMinimum:
     Call ``update`` with a group of rollouts, then score them with ``n_opt``, which includes this
     group.
 
-    Args:
-        scope: "running" keeps the minimum over all updates of a prompt, as the paper does; "group"
-            uses only the last update, so a lucky guess has no lasting effect.
-        min_support: Number of successes that cost at most ``n`` before ``n`` counts; 1 is the
-            paper. With scope "running" they add up over updates.
-
     Source: arXiv 2606.16111, section 2.3 (``N_optimal``).
 
     >>> calls = CostMinimum()
@@ -31,18 +26,8 @@ class CostMinimum:
     (1.0, None)
     """
 
-    def __init__(
-        self, *, scope: Literal["running", "group"] = "running", min_support: int = 1
-    ) -> None:
-        if scope not in ("running", "group"):
-            raise ValueError(f'scope must be "running" or "group", got {scope!r}')
-        if isinstance(min_support, bool) or not isinstance(min_support, int) or min_support < 1:
-            raise ValueError(f"min_support must be an integer of at least 1, got {min_support!r}")
-        self.scope = scope
-        self.min_support = min_support
-        # The `min_support` fewest costs of each prompt's successes, ascending: the last of them is
-        # n_opt once there are that many.
-        self._fewest: dict[str, list[float]] = {}
+    def __init__(self) -> None:
+        self._fewest: dict[str, float] = {}  # of each prompt's successes
 
     def update(self, prompt_id: str, costs: ArrayLike, successes: ArrayLike) -> None:
         """Record the rollouts of one prompt.
@@ -58,49 +43,25 @@ class CostMinimum:
         """
         counts = check_costs(costs, prompt_id)
         solved = check_successes(successes, counts.shape, prompt_id)
-        new = [float(count) for count in counts[solved]]
-        known = self._fewest.get(prompt_id, []) if self.scope == "running" else []
-        fewest = sorted(known + new)[: self.min_support]
-        if fewest:
-            self._fewest[prompt_id] = fewest
-        else:
-            self._fewest.pop(prompt_id, None)
+        if solved.any():
+            known = self._fewest.get(prompt_id, math.inf)
+            self._fewest[prompt_id] = min(known, float(counts[solved].min()))
 
     def n_opt(self, prompt_id: str) -> float | None:
-        """Return the fewest of a success, None while too few successes are known."""
-        fewest = self._fewest.get(prompt_id, [])
-        return fewest[-1] if len(fewest) == self.min_support else None
+        """Return the fewest of a success; None before the first success."""
+        return self._fewest.get(prompt_id)
 
     def __len__(self) -> int:
         """Number of prompts with a known optimum."""
-        return sum(len(fewest) == self.min_support for fewest in self._fewest.values())
+        return len(self._fewest)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, JSON-able."""
-        return {
-            "scope": self.scope,
-            "min_support": self.min_support,
-            "fewest": {
-                prompt: [shorten(one) for one in few] for prompt, few in self._fewest.items()
-            },
-        }
+        return {"fewest": {prompt: [shorten(few)] for prompt, few in self._fewest.items()}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`.
-
-        Raises:
-            ValueError: the state comes from another scope or support.
-        """
-        for name in ("scope", "min_support"):
-            if state[name] != getattr(self, name):
-                raise ValueError(
-                    f"the saved minimum has {name} = {state[name]!r}, this one "
-                    f"{getattr(self, name)!r}: resume with the configuration of the run"
-                )
-        self._fewest = {
-            str(prompt): [float(count) for count in counts]
-            for prompt, counts in state["fewest"].items()
-        }
+        """Continue from :meth:`state_dict`."""
+        self._fewest = {str(prompt): float(few) for prompt, [few] in state["fewest"].items()}
 
 
 class SuccessPrice:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config import OF_THE_GROUP, Objective, RewardsConfig
+from paretopo.config import OF_THE_GROUP, Objective
 from paretopo.rewards.economy import (
     arora_zanette_economy,
     gr3_economy,
@@ -54,34 +54,29 @@ class Scores:
 
     Args:
         objectives: The objectives of the run.
-        config: Scope and support of the minima, and the use of held-out minima.
+        recompute: True scores all evaluations again when a question's lowest cost falls; False
+            scores each evaluation once, as the paper does.
 
     >>> from paretopo.config import RunConfig
     >>> config = RunConfig(recipe="paper")
-    >>> scores = Scores(config.objectives, config.rewards)
+    >>> scores = Scores(config.objectives)
     >>> rollouts = [Rollout("q", {"correct": 1.0, "calls": n}, solved=True) for n in (1, 2)]
     >>> scores.learn(rollouts)
     >>> scores.rewards_of(rollouts).round(4).tolist()
     [[1.0, 1.0], [1.0, 0.4966]]
     """
 
-    def __init__(self, objectives: Sequence[Objective], config: RewardsConfig) -> None:
+    def __init__(self, objectives: Sequence[Objective], *, recompute: bool = False) -> None:
         self._objectives = tuple(objectives)
-        self._config = config
+        self._recompute = recompute
         made = {one.name: make_economy(one) for one in objectives}
         self._economies = {name: economy for name, economy in made.items() if economy is not None}
         self._columns = [
             at for at, one in enumerate(self._objectives) if one.name in self._economies
         ]
-        support = config.n_opt_min_support
         # A held-out question has one answer per evaluation: by itself it would always be the best.
         self._minima = {
-            held_out: {
-                name: CostMinimum(
-                    scope="running" if held_out else config.n_opt_scope, min_support=support
-                )
-                for name in self._economies
-            }
+            held_out: {name: CostMinimum() for name in self._economies}
             for held_out in (False, True)
         }
         savings = [one.name for one in objectives if one.economy == "saving"]
@@ -91,9 +86,8 @@ class Scores:
         }
         targets = {one.name: make_targets(one) for one in objectives}
         self._targets = {name: one for name, one in targets.items() if one is not None}
-        self._held_out = HeldOut(self._economies, min_support=support)
+        self._held_out = HeldOut(self._economies)
         self._outcomes: list[list[float]] = []  # of all evaluations, by current knowledge
-        self._frozen = False
 
     def learn(self, rollouts: Sequence[Rollout]) -> None:
         """Learn from the costs of rollouts: all of a prompt, or of an evaluation, at once."""
@@ -107,8 +101,6 @@ class Scores:
             if not held_out:
                 self._learn_prices(group)
                 self._learn_targets(group)
-            if held_out and self._frozen:
-                continue
             for objective, minimum in self._minima[held_out].items():
                 costs = [(one.reward_components.get(objective), bool(one.solved)) for one in group]
                 known = [(cost, solved) for cost, solved in costs if cost is not None]
@@ -129,7 +121,7 @@ class Scores:
         vectors: NDArray[np.float64],
         score: Callable[[NDArray[np.float64]], Outcome],
     ) -> tuple[NDArray[np.float64], Outcome, NDArray[np.float64] | None]:
-        """Record a whole evaluation, and score it as `evaluation_n_opt` says.
+        """Record a whole evaluation, and score it.
 
         Args:
             rollouts: One for each held-out question, in the same order of prompts every time.
@@ -137,11 +129,10 @@ class Scores:
             score: Maps such vectors to the (objectives,) of an outcome.
 
         Returns:
-            The vectors to use; their outcome; and, with "recompute", if this evaluation changed the
-            outcomes of earlier ones, all of theirs, (evaluations, objectives).
+            The vectors to use; their outcome; and, if this evaluation changed the outcomes of
+            earlier ones, all of theirs, (evaluations, objectives).
         """
-        self._frozen = self._config.evaluation_n_opt == "frozen"
-        if self._config.evaluation_n_opt != "recompute" or not self._columns:
+        if not self._recompute or not self._columns:
             outcome = score(vectors)
             self._outcomes.append(outcome.tolist())
             return vectors, outcome, None
@@ -190,7 +181,6 @@ class Scores:
             "targets": _states(self._targets),
             "evaluations": self._held_out.state_dict(),
             "outcomes": [list(one) for one in self._outcomes],
-            "frozen": self._frozen,
         }
 
     def load_state_dict(
@@ -202,8 +192,8 @@ class Scores:
             state: The result of `state_dict`.
             answers: The results of :meth:`latest_answers` after each evaluation.
 
-            Raises:
-                ValueError: There are fewer answers than the state needs.
+        Raises:
+            ValueError: There are fewer answers than the state needs.
         """
         for held_out, saved in ((False, state["training"]), (True, state["held_out"])):
             for name, minimum in self._minima[held_out].items():
@@ -216,7 +206,6 @@ class Scores:
             targets.load_state_dict(state["targets"][name])
         self._held_out.load_state_dict(state["evaluations"], answers)
         self._outcomes = [list(one) for one in state["outcomes"]]
-        self._frozen = bool(state["frozen"])
 
     def _column(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
         values = [one.reward_components.get(objective.name) for one in rollouts]

@@ -131,17 +131,20 @@ def _tell_undecided(grader: MathGrader) -> None:
         )
 
 
+_MEMORY_MB = 512  # MiB of a program
+
+
 def _make_interpreter(tool: ToolConfig) -> PythonInterpreter | SandboxFusion:
     if tool.sandbox_url != NONE:
         return SandboxFusion(
             tool.sandbox_url,
             timeout=tool.timeout,
-            memory_mb=tool.memory_mb,
+            memory_mb=_MEMORY_MB,
             connections=tool.workers,
         )
     return PythonInterpreter(
         timeout=tool.timeout,
-        memory_mb=tool.memory_mb,
+        memory_mb=_MEMORY_MB,
         workers=tool.workers,
         isolation=tool.isolation,
     )

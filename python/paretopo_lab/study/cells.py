@@ -89,6 +89,9 @@ def add_scores(plan: Plan, row: Row) -> Row:
     return scored
 
 
+_SCORED = {"recommended": "recompute", "paper": "running"}
+
+
 def fingerprint(plan: Plan, cell: Cell) -> str:
     """Hash everything that a cell's result follows from; a record with another is out of date.
 
@@ -97,7 +100,8 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
     section = plan.tasks[cell.task]
     overrides = plan.overrides_of(cell.method)
     recipe = overrides.get("recipe", "recommended")
-    method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | overrides
+    scored = {"rewards.evaluation_n_opt": _SCORED[recipe]}  # a key when records were made
+    method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | scored | overrides
     about: dict[str, Any] = {"method": method, "seed": cell.seed}
     if section.table is not None:
         about |= {"steps": section.steps or plan.study.steps, "every": plan.study.every}

@@ -242,13 +242,6 @@ def test_targets_that_are_no_layers_are_refused(tmp_path):
         loading.prepare_training(load_model(config, load_tokenizer(config)), config)
 
 
-def test_frozen_embeddings_have_no_gradients(tmp_path):
-    config = ModelConfig(path=str(save_folder(tmp_path, make_tokenizer())), frozen_embeddings=True)
-    model = loading.prepare_training(load_model(config, load_tokenizer(config)), config)
-    frozen = [name for name, one in model.named_parameters() if not one.requires_grad]
-    assert frozen == ["model.embed_tokens.weight"]
-
-
 @pytest.mark.parametrize("has", [True, False])
 def test_bfloat16_is_used_if_the_processor_supports_it(monkeypatch, has):
     monkeypatch.setattr(loading, "has_bfloat16", lambda: has)

@@ -87,7 +87,7 @@ def test_an_interrupted_warm_up_ends_in_the_same_weights(tmp_path, rank):
     if rank:
         pytest.importorskip("peft")
     save_folder(tmp_path, make_tokenizer())
-    given = {"chat_template": "chatml-tools", "frozen_embeddings": True}
+    given = {"chat_template": "chatml-tools"}
     if rank:
         from paretopo.config import LoraConfig
 

@@ -33,7 +33,6 @@ max_length = 3584
         ({"openrlhf.zero_stage": 0}, 16 * 7.6156),
         ({"openrlhf.zero_stage": 1}, 4 * 7.6156 + 12 * 7.6156 / 8),
         ({"openrlhf.zero_stage": 3}, 16 * 7.6156 / 8),
-        ({"openrlhf.zero_stage": 3, "openrlhf.adam_offload": True}, 4 * 7.6156 / 8),
         ({"optimiser.kl": 0.1}, 4 * 7.6156 + 14 * 7.6156 / 8),
         ({"model.lora.rank": 8}, 2 * 7.6156),
     ],

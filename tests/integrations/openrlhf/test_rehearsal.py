@@ -22,19 +22,18 @@ from paretopo.integrations.openrlhf.rollouts import BadRollout
 def test_a_rehearsal_keeps_the_kind_of_cluster_and_shrinks_it():
     config = loads(
         "[model]\npath = 'Qwen/Qwen2.5-7B'\n[optimiser]\nsteps = 500\nprompts_per_step = 128\n"
-        "[openrlhf]\nnodes = 2\nengines = 8\nengine_gpus = 2\nzero_stage = 3\npacking = true\n"
-        "max_tokens_per_gpu = 1000\ndynamic_sampling = true\n[paretopo]\nstage1_steps = 'epoch'"
+        "[openrlhf]\nnodes = 2\nengines = 8\nengine_gpus = 2\nzero_stage = 3\n"
+        "dynamic_sampling = true\n[paretopo]\nstage1_steps = 'epoch'"
     )
     small = plan_rehearsal(config)
     assert (small.openrlhf.zero_stage, small.openrlhf.colocate) == (3, True)
     assert small.openrlhf.dynamic_sampling
     assert (small.openrlhf.gpus_per_node, small.openrlhf.engines) == (2, 2)
-    assert not small.openrlhf.packing
     assert small.model.path == "small:Qwen/Qwen2.5-7B"
     assert (small.optimiser.steps, small.paretopo.stage1_steps) == (4, 2)
     assert small.paretopo.weights == config.paretopo.weights
     left = " ".join(describe_gaps(config))
-    for word in ("CUDA IPC", "Qwen2.5-7B", "tensor parallel", "packed", "sleeping"):
+    for word in ("CUDA IPC", "Qwen2.5-7B", "tensor parallel", "sleeping"):
         assert word in left
 
 
@@ -75,8 +74,8 @@ def test_a_run_without_stage_1_stays_without():
 
 def test_options_for_a_gpu_are_left_out():
     words = plan_options(["--vllm.enable_sleep", "--a.b", "1", "--ds.packing_samples"])
-    changed = ["--vllm.sync_backend", "gloo", "--ds.attn_implementation", "eager"]
-    assert words == ["--a.b", "1", *changed]
+    changed = ["--vllm.sync_backend", "gloo", "--vllm.enforce_eager"]
+    assert words == ["--a.b", "1", *changed, "--ds.attn_implementation", "eager"]
 
 
 @pytest.fixture

@@ -110,15 +110,6 @@ def test_runs_share_a_warm_up_of_adapters(tmp_path):
     assert (second.checkpoints / "warmup.pt").samefile(kept)
 
 
-def test_frozen_embeddings_stay_as_they_are(tmp_path):
-    tokenizer = make_tokenizer()
-    model = save_folder(tmp_path / "model", tokenizer)
-    run = begin(tmp_path, model, **{"model.frozen_embeddings": True})
-    before, after = load_file(model / "model.safetensors"), weights(run)
-    assert torch.equal(before["model.embed_tokens.weight"], after["model.embed_tokens.weight"])
-    assert not torch.equal(before["model.norm.weight"], after["model.norm.weight"])
-
-
 def test_passes_in_bfloat16_leave_weights_in_float32(tmp_path):
     if not has_bfloat16():
         pytest.skip("this processor has no bfloat16")

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("trl")
 
 from paretopo.config import with_method
-from paretopo.integrations.trl.arguments import make_rollout_arguments
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 
@@ -27,7 +26,7 @@ SMALL = {
     [
         ("mo_grpo", {"paretopo.gate": "success"}),
         ("hypervolume", {}),
-        ("recommended+without_stage_2", {"optimiser.method": "sgd"}),
+        ("recommended+without_stage_2", {}),
         ("laser_d", {}),  # learns targets
         ("r1_base", {}),  # calls nothing
         *(
@@ -50,12 +49,3 @@ def test_a_method_trains(name, overrides, tmp_path, warmups):
     assert [row["stage"] for row in steps] == [1] * first_stage + [2] * (3 - first_stage)
     if name == "r1_base":
         assert all(row["measured"]["calls"] == 0 for row in [*steps, *run.evaluations()])
-
-
-@pytest.mark.parametrize(("method", "theirs"), [("adamw", "adamw_torch_fused"), ("sgd", "sgd")])
-def test_the_optimiser_is_the_one_asked_for(method, theirs, tmp_path):
-    config = with_method(SMALL, "recommended", {"optimiser.method": method})
-    run = RunFolder.create(tmp_path, config)
-    assert (
-        make_rollout_arguments(config, run, "cpu", evaluate_first=True, held_out=4).optim == theirs
-    )

@@ -1,4 +1,5 @@
 import dataclasses
+import tomllib
 
 import pytest
 from hypothesis import given
@@ -11,14 +12,15 @@ from paretopo.config import (
     Objective,
     OptimiserConfig,
     ParetoPOConfig,
-    RewardsConfig,
     RunConfig,
     dumps,
+    from_table,
     load,
     loads,
     parse_override,
 )
 from paretopo.config.keys import keys
+from paretopo.config.toml import RETIRED
 from paretopo.records.foreign import ForeignJob
 
 JOB = ForeignJob("output_dir", "resume", "report_to", "eval_dataset", "reward_funcs")
@@ -36,7 +38,6 @@ def test_recipe_fills_only_missing_keys():
     config = loads('recipe = "paper"\n[paretopo]\ncentre = "loo"')
     expected = dict(RECIPES["paper"]["paretopo"]) | {"centre": "loo"}
     assert {name: getattr(config.paretopo, name) for name in expected} == expected
-    assert config.rewards.evaluation_n_opt == "running"
 
 
 def test_recipes_differ_in_the_same_switches():
@@ -112,10 +113,6 @@ def test_the_defaults_are_the_papers_constants():
         (
             "[paretopo]\nstage2_estimator = 'pareto'\ncentre = 'exact'",
             r'centre = "exact" is for the estimator "hypervolume", got it with "pareto"',
-        ),
-        (
-            "[rewards]\nevaluation_n_opt = 'frozen'\nn_opt_min_support = 2",
-            r"frozen\" needs rewards.n_opt_min_support = 1",
         ),
         ("[model]\npath = ''", r"model.path must be a string, got ''"),
         ("[task]\nkinds = [1.0]", r"task.kinds must be 3 shares summing to 1"),
@@ -205,13 +202,41 @@ def test_a_key_of_another_back_end_is_refused():
         loads("[openrlhf]\nlora_rank = 8")
 
 
+def test_a_key_of_earlier_versions_may_have_the_value_of_every_run():
+    for recipe in ("paper", "recommended"):
+        table = {"recipe": recipe}
+        for name, (value, _) in RETIRED.items():
+            section, _, key = name.rpartition(".")
+            table.setdefault(section, {})[key] = value[recipe] if isinstance(value, dict) else value
+        assert from_table(table) == loads(f'recipe = "{recipe}"')
+        table["optimiser"] = {"method": {"name": "adamw", "weight_decay": 0.0}}
+        assert from_table(table) == loads(f'recipe = "{recipe}"')
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("run.trajectories_mb = 5", r"run.trajectories_mb is 100 in every run now, got 5: remove"),
+        ("openrlhf.queue = 2", r"queue is 1 in .*, got 2: openrlhf.options takes OpenRLHF's own"),
+        ("rewards.evaluation_n_opt = 'running'", r"is 'recompute' in every .*, got 'running'"),
+        ("optimiser.method = { name = 'adamw', weight_decay = 0.1 }", r"weight_decay is 0.0 in"),
+    ],
+)
+def test_a_key_of_earlier_versions_with_another_value_is_refused(text, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        loads(text)
+    name, _, value = text.partition(" = ")
+    with pytest.raises(ConfigError, match=r"in every run now"):
+        loads("", {name: tomllib.loads(f"x = {value}")["x"]})
+
+
 @pytest.mark.parametrize(
     ("text", "name", "value"),
     [
         ("optimiser.steps=40", "optimiser.steps", 40),
         (" seed = 3 ", "seed", 3),
         ("paretopo.k=[4, 2, 1]", "paretopo.k", [4, 2, 1]),
-        ("openrlhf.packing=true", "openrlhf.packing", True),
+        ("openrlhf.colocate=true", "openrlhf.colocate", True),
         ("paretopo.gate=success", "paretopo.gate", "success"),
         ('paretopo.gate="success"', "paretopo.gate", "success"),
         ("model.path=Qwen/Qwen2.5-1.5B", "model.path", "Qwen/Qwen2.5-1.5B"),
@@ -245,8 +270,6 @@ def test_checks_also_hold_where_sections_are_built_by_hand():
         OptimiserConfig(steps=0)
     with pytest.raises(ConfigError, match=r"recipe is 'paper', but .* 'recommended'"):
         RunConfig(recipe="paper", paretopo=ParetoPOConfig())
-    with pytest.raises(ConfigError, match=r"but the \[rewards\] section was built for 'paper'"):
-        RunConfig(rewards=RewardsConfig(recipe="paper"))
     derived = {"floors": (0.0,), "references": ("initial", "initial")}
     assert RunConfig(recipe="paper").paretopo == ParetoPOConfig(recipe="paper", **derived)
     for recipe in ("papper", ["paper"]):

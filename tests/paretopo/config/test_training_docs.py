@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
+import runpy
 import typing
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support.sessions import group, new_session, score
 
-from paretopo.config import METHODS, RECIPES, SECTIONS, Objective, RunConfig
-from paretopo.config.keys import Key, describe_values, keys
+from paretopo.config import METHODS, RECIPES, SECTIONS
+from paretopo.config.keys import keys
 from paretopo.config.paretopo import EstimatorName
 from paretopo.rollout import Segment
 
@@ -23,73 +23,19 @@ PAGES = {
 }
 
 
-def shown(field: dataclasses.Field, about: Key) -> str:
-    if about.shown_default is not None:
-        return about.shown_default
-    value = field.default
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"  # as TOML writes it
-    if isinstance(value, tuple):
-        value = list(value)
-    return f"`{value!r}`".replace("'", '"')
-
-
-def shorten(values: str) -> str:
-    """Write the allowed values for a table: ``an integer of at least 1`` as ``integer ≥ 1``."""
-    values = re.sub(r"\ban? (?=integer|number|string|list)", "", values)
-    for words, sign in (
-        ("of at least", "≥"),
-        ("greater than", ">"),
-        ("at most", "≤"),
-        ("less than", "<"),
-    ):
-        values = values.replace(words, sign)
-    return values.replace('" or "', '", "')
-
-
-def key_table(section: type) -> str:
-    """Keys, and after them the arguments of their values."""
-    hints = typing.get_type_hints(section)
-    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
-    further = ["| argument | used with | values | default | meaning |", "|---|---|---|---|---|"]
-    for field in dataclasses.fields(section):
-        about = field.metadata.get("key")
-        if about is None or not about.in_file:
-            continue
-        takes = (
-            "an estimator"
-            if hints[field.name] is EstimatorName
-            else shorten(describe_values(hints[field.name], about))
-        )
-        end = f"{takes} | {shown(field, about)} | {about.doc} |"
-        if not about.of:
-            rows.append(f"| `{field.name}` | {end}")
-            continue
-        owners: dict[tuple[str, ...], list[str]] = {}
-        for owner, values in about.of.items():
-            owners.setdefault(values, []).append(f"`{owner}`")
-        named = "; ".join(
-            f"{' and '.join(keys_)} {', '.join(values)}" for values, keys_ in owners.items()
-        )
-        for words, short in (
-            ("`stage2_estimator` and `stage1_estimator`", "estimator"),
-            ("`limit` a number", "a number as `limit`"),
-        ):
-            named = named.replace(words, short)
-        further.append(f"| `{field.name}` | {named} | {end}")
-    return "\n".join([*rows, "", *further] if len(further) > 2 else rows)
-
-
-@pytest.mark.parametrize("name", ["top", "objectives", *SECTIONS])
-def test_configuration_page_lists_every_key(name):
-    section = {"top": RunConfig, "objectives": Objective, **SECTIONS}[name]
-    heading = {"top": "## Top of the file", "objectives": "## `[[objectives]]`"}.get(
-        name, f"## `[{name}]`"
-    )
-    text = PAGES["configuration"]
-    assert heading in text
-    after = text.split(heading + "\n", 1)[1].split("\n## ", 1)[0]
-    assert key_table(section) in after, f"write under {heading}:\n\n{key_table(section)}"
+def test_the_built_page_lists_every_key():
+    page = runpy.run_path(str(DOCS / "key_tables.py"))
+    built = page["add_key_tables"](PAGES["configuration"])
+    for heading, section in page["HEADINGS"].items():
+        part = built.split(heading + "\n", 1)[1].split("\n## ", 1)[0]
+        listed = re.findall(r"^\| `(\w+)` \|", part, re.M)
+        assert set(listed) == {name for name, about in keys(section).items() if about.in_file}
+    seed = "| `seed` | integer from 0 to 4294967295 | `0` | Seed of all random numbers."
+    share = "| `share` | `limit` a number | number > 0 and < 1 | none | Smallest share"
+    assert seed in built
+    assert share in built
+    with pytest.raises(ValueError, match=r"must have the heading '## Top of the file', got none"):
+        page["add_key_tables"]("# The configuration file")
 
 
 def test_configuration_page_lists_every_estimator():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config import ConfigError, Objective, RewardsConfig
+from paretopo.config import ConfigError, Objective
 from paretopo.rewards.economy import (
     arora_zanette_economy,
     gr3_economy,
@@ -98,7 +98,7 @@ def test_group_economies_apply_only_in_training(name, left):
     """A remaining budget is rewarded like the cost; a missing measure belongs to no group."""
     costs, solved = [1.0, 3.0, 6.0, 2.0], [True, True, False, True]
     economy = Objective("it", economy=name, better="more" if left else "fewer")
-    scores = Scores((Objective("correct", gate=True), economy), RewardsConfig())
+    scores = Scores((Objective("correct", gate=True), economy))
 
     def rollouts(held_out=False):
         values = [10.0 - cost if left else cost for cost in costs]
@@ -145,7 +145,7 @@ def test_gr3_takes_costs_only():
 
 def test_gr3_divides_by_the_budget_deficit():
     left = Objective("left", economy="gr3", better="more", high=10.0)
-    scores = Scores((Objective("correct", gate=True), left), RewardsConfig())
+    scores = Scores((Objective("correct", gate=True), left))
     rollouts = [Rollout("q", {"correct": 1.0, "left": it}, solved=True) for it in (9.0, 8.0, 7.0)]
     assert scores.rewards_of(rollouts)[:, 1].tolist() == [-0.5, -1.0, -1.5]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rollout_groups import rollouts_of
 
-from paretopo.config import Objective, RewardsConfig, with_method
+from paretopo.config import Objective, with_method
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.economy import laser_economy
 from paretopo.rewards.learnt_costs import CostTargets
@@ -121,7 +121,7 @@ def test_laser_d_is_grpo_on_the_reward_of_the_paper():
     """
     table = {"objectives": [{"name": "correct", "weight": 0.75}, {"name": "calls", "weight": 0.25}]}
     config = with_method(table, "laser_d")
-    scores, rollouts = Scores(config.objectives, config.rewards), rollouts_of(ANSWERS)
+    scores, rollouts = Scores(config.objectives), rollouts_of(ANSWERS)
     scores.learn(rollouts)
     step = ParetoPO(config.paretopo).step(scores.rewards_of(rollouts)[None])
     rewards = np.array([1.5, 1.0, 1.0, -0.5, 1.0, 1.0])
@@ -132,9 +132,9 @@ def test_laser_d_is_grpo_on_the_reward_of_the_paper():
 @pytest.mark.parametrize("economy", ["laser", "laser_d"])
 def test_a_checkpoint_holds_the_targets(economy):
     objectives = (Objective("correct", gate=True), Objective("calls", economy=economy))
-    scores = Scores(objectives, RewardsConfig())
+    scores = Scores(objectives)
     scores.learn(rollouts_of(ANSWERS))
-    resumed = Scores(objectives, RewardsConfig())
+    resumed = Scores(objectives)
     resumed.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
     later = rollouts_of([(2, True), (1, True), (0, True)])
     np.testing.assert_array_equal(resumed.rewards_of(later), scores.rewards_of(later))
@@ -143,7 +143,7 @@ def test_a_checkpoint_holds_the_targets(economy):
 
 def test_held_out_answers_count_raw_and_teach_no_target():
     objectives = (Objective("correct", gate=True), Objective("calls", economy="laser_d"))
-    scores = Scores(objectives, RewardsConfig())
+    scores = Scores(objectives)
     held_out = rollouts_of([(7, True)], held_out=True)
     scores.learn(held_out)
     assert scores.rewards_of(held_out)[:, 1].tolist() == [-7.0]

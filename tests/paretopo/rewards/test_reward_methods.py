@@ -22,7 +22,7 @@ ANSWERS = [(1, True), (3, True), (2, False), (0, False), (3, True)]  # calls, ri
 def play(name, answers, overrides=None):
     """Gated vectors and advantages of one group."""
     config = with_method(TABLE, name, overrides)
-    scores, rollouts = Scores(config.objectives, config.rewards), rollouts_of(answers)
+    scores, rollouts = Scores(config.objectives), rollouts_of(answers)
     scores.learn(rollouts)
     step = ParetoPO(config.paretopo).step(scores.rewards_of(rollouts)[None])
     return step.gated[0], step.advantages[0]
@@ -95,7 +95,7 @@ def test_gr3_is_grpo_on_the_rescaled_reward():
 @pytest.mark.parametrize("name", ["arora_zanette", "worth", "gdpo_conditioned", "gr3"])
 def test_held_out_failures_do_not_set_the_minimum(name):
     config = with_method({}, name)
-    scores = Scores(config.objectives, config.rewards)
+    scores = Scores(config.objectives)
     rollouts = rollouts_of([(3, True), (0, False)], held_out=True)
     scores.learn(rollouts)
     gated = ParetoPO(config.paretopo).gate(scores.rewards_of(rollouts))

@@ -149,20 +149,20 @@ def score(scores, costs, **about):
 
 
 def test_saving_is_relative_to_the_price():
-    scores = Scores(SECONDS, RewardsConfig())
+    scores = Scores(SECONDS)
     assert score(scores, [0.0, 2.0, 4.0, 4.0]) == [1.0, 0.5, 0.0, 0.0]
     np.testing.assert_array_equal(score(scores, [None, 8.0]), [np.nan, 5.0 / 8.0 - 1.0])
 
 
 def test_price_is_unknown_without_paid_right_answers():
-    scores = Scores(SECONDS, RewardsConfig())
+    scores = Scores(SECONDS)
     assert score(scores, [0.0, 0.0]) == [1.0, 1.0]
     assert score(scores, [0.0, 3.0], right=False) == [1.0, -1.0]
     assert score(scores, [0.0, 3.0]) == [1.0, 0.0]
 
 
 def test_all_answers_count_without_a_gate():
-    scores = Scores((Objective("short", weight=0.5), SECONDS[1]), RewardsConfig())
+    scores = Scores((Objective("short", weight=0.5), SECONDS[1]))
     rollouts = [
         Rollout("q", {"short": 1.0, "seconds": cost}, solved=None) for cost in (1.0, 2.0, 4.0)
     ]
@@ -173,14 +173,14 @@ def test_all_answers_count_without_a_gate():
 def test_remaining_budget_is_rewarded_like_the_cost():
     left = Objective("left", economy="saving", high=10.0)
     assert left.better == "more"
-    savings = Scores((SECONDS[0], left), RewardsConfig())
-    costs = Scores(SECONDS, RewardsConfig())
+    savings = Scores((SECONDS[0], left))
+    costs = Scores(SECONDS)
     for paid in ([1.0, 2.0, 4.0, 4.0], [10.0, 0.5]):
         assert score(savings, [10.0 - one for one in paid], name="left") == score(costs, paid)
 
 
 def test_neither_side_moves_the_price_of_the_other():
-    scores = Scores(SECONDS, RewardsConfig())
+    scores = Scores(SECONDS)
     assert score(scores, [8.0, 8.0]) == [0.0, 0.0]
     assert score(scores, [2.0, 4.0], held_out=True) == [0.5, 0.0]
     assert score(scores, [8.0]) == [0.0]
@@ -190,7 +190,7 @@ def test_neither_side_moves_the_price_of_the_other():
 
 @pytest.mark.parametrize("held_out", [False, True])
 def test_each_kind_of_question_has_a_price_of_its_own(held_out):
-    scores, again = (Scores(SECONDS, RewardsConfig()) for _ in range(2))
+    scores, again = (Scores(SECONDS) for _ in range(2))
     rollouts = [
         replace(one, kind=kind)
         for kind, costs in (("cheap", (1.0, 2.0)), ("dear", (100.0, 50.0)))
@@ -207,13 +207,13 @@ def test_each_kind_of_question_has_a_price_of_its_own(held_out):
 
 
 def test_the_whole_of_the_first_evaluation_counts():
-    scores = Scores(SECONDS, RewardsConfig())
+    scores = Scores(SECONDS)
     assert score(scores, [3.0] + [1.0] * 1500, held_out=True)[:2] == [0.0, 1.0 - 1.0 / 3.0]
     assert len(json.dumps(scores.state_dict()["held_out_prices"])) < 200
 
 
 def test_free_evaluation_sets_no_price():
-    scores = Scores(SECONDS, RewardsConfig())
+    scores = Scores(SECONDS)
     assert score(scores, [0.0, 0.0], held_out=True) == [1.0, 1.0]
     assert score(scores, [1.0, 5.0], held_out=True) == [0.8, 0.0]
 

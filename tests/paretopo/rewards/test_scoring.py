@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from support.rollout_groups import rollouts_of
 
-from paretopo.config import Objective, RewardsConfig, RunConfig
+from paretopo.config import Objective, RunConfig
 from paretopo.controller.rules import fill_missing
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
 
 def scores_of(**settings):
-    return Scores(RunConfig(recipe="paper").objectives, RewardsConfig(**settings))
+    return Scores(RunConfig(recipe="paper").objectives, **settings)
 
 
 def score(scores, answers, *, held_out=False):
@@ -36,26 +36,23 @@ def far(calls):
     return math.exp(-0.7 * calls)
 
 
-def test_held_out_minima_are_their_own_and_can_be_frozen():
-    scores, again = (scores_of(evaluation_n_opt="frozen") for _ in range(2))
+def test_held_out_minima_are_their_own():
+    scores, again = scores_of(), scores_of()
     score(scores, [(0, True)])
     assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
     assert scores.latest_answers() is None
     again.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
-    vectors, earlier = evaluate(again, [(1, True), (2, True)])
-    assert vectors[:, 1] == pytest.approx([far(1), 1.0])
-    assert earlier is None
     assert score(again, [(1, True)]) == pytest.approx([far(1)])
 
 
 def test_held_out_minima_are_running():
-    scores = scores_of(evaluation_n_opt="running", n_opt_scope="group")
+    scores = scores_of()
     assert evaluate(scores, [(1, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(1)])
 
 
 def test_new_minimum_rescores_earlier_evaluations():
-    scores, again = (scores_of(evaluation_n_opt="recompute") for _ in range(2))
+    scores, again = (scores_of(recompute=True) for _ in range(2))
     answers = []
     for asked in ([(2, True), (1, True)], [(2, True), (1, False)]):
         assert evaluate(scores, asked)[1] is None
@@ -70,7 +67,7 @@ def test_new_minimum_rescores_earlier_evaluations():
 
 
 def test_running_minima_keep_earlier_scores():
-    scores = scores_of(evaluation_n_opt="running")
+    scores = scores_of()
     assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(0, True)])[1] is None
     assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(2)])
@@ -81,7 +78,7 @@ def test_running_minima_keep_earlier_scores():
 
 def scored(objectives, components, *, held_out=False):
     rollouts = [Rollout("q", one, held_out=held_out, solved=True) for one in components]
-    scores = Scores(objectives, RewardsConfig())
+    scores = Scores(objectives)
     scores.learn(rollouts)
     return scores.rewards_of(rollouts)
 
@@ -147,9 +144,7 @@ def test_only_minimum_based_objectives_are_rescored():
         Objective("polite"),
         Objective("seconds", economy="paretopo", alpha=2.0),
     ]
-    scores, again = (
-        Scores(objectives, RewardsConfig(evaluation_n_opt="recompute")) for _ in range(2)
-    )
+    scores, again = (Scores(objectives, recompute=True) for _ in range(2))
 
     def evaluate(scores, *answers):
         rollouts = [
