@@ -77,4 +77,3 @@ def test_the_exact_set_lies_in_the_ranges():
             assert one.specifier.contains(exact[one.name.lower()]), one
             checked += 1
     assert checked > 30
-

@@ -84,4 +84,3 @@ def test_compare_prints_the_quoted_lines(tmp_path, monkeypatch, capsys):
 def test_the_package_for_training_names_the_core(name):
     with pytest.raises(AttributeError, match=rf"import paretopo_core as pp, then pp\.{name}$"):
         getattr(paretopo, name)
-
