@@ -215,22 +215,6 @@ def test_a_sweep_is_a_row_and_a_point_for_each_preference(tmp_path):
     assert [len(one) for one in split_sweeps(rows)] == [3]
 
 
-def test_resumed_session_keeps_the_thin_points(tmp_path):
-    text = GIVEN + '[preference]\nlevels = 2\ngrid = 2\nsampling = "thin"'
-    session = new_session(tmp_path / "a", text)
-    session.observe(0, sweep(session))
-    state = session.state()
-    assert len(state["thinness"]) == 3
-    assert sum(state["thinness"]) > 0
-    drawn = [session.preference_of(at).text for at in range(200)]
-    session.observe(1, sweep(session, better=1.0))
-    again = new_session(tmp_path / "b", text)
-    assert drawn != [again.preference_of(at).text for at in range(200)]
-    session.restore(state)
-    assert drawn == [session.preference_of(at).text for at in range(200)]
-    assert len(session.run.evaluations()) == 3
-
-
 def test_state_of_fixed_weights_has_no_preferences(tmp_path):
     session = new_session(tmp_path, "")
     assert "thinness" not in session.state()

@@ -1,4 +1,3 @@
-import json
 import math
 
 import numpy as np
@@ -80,33 +79,10 @@ def test_support_not_reached_is_unknown():
     assert len(tracker) == 0
 
 
-@given(st.lists(st.tuples(st.sampled_from("ab"), groups()), min_size=2, max_size=6))
-def test_state_goes_through_json(history):
-    whole, half = CostMinimum(min_support=2), CostMinimum(min_support=2)
-    middle = len(history) // 2
-    for name, rollouts in history[:middle]:
-        half.update(name, *split(rollouts))
-    resumed = CostMinimum(min_support=2)
-    resumed.load_state_dict(json.loads(json.dumps(half.state_dict())))
-    for name, rollouts in history:
-        whole.update(name, *split(rollouts))
-    for name, rollouts in history[middle:]:
-        resumed.update(name, *split(rollouts))
-    assert resumed.state_dict() == whole.state_dict()
-
-
 def test_state_of_another_kind_is_refused():
     state = CostMinimum(scope="group").state_dict()
     with pytest.raises(ValueError, match=r"saved minimum has scope = 'group', this one 'run"):
         CostMinimum().load_state_dict(state)
-
-
-def test_loading_does_not_share_memory_with_the_state():
-    tracker = CostMinimum()
-    tracker.update("q", [2], [True])
-    state = tracker.state_dict()
-    tracker.update("q", [1], [True])
-    assert state["fewest"] == {"q": [2]}
 
 
 @pytest.mark.parametrize(
