@@ -8,7 +8,7 @@ rehearse:
 	bash scripts/install_openrlhf_cpu.sh && .venv-openrlhf/bin/paretopo train examples/rehearsal.toml --rehearse
 
 test:
-	python3 -m venv .venv && .venv/bin/pip install -c constraints.txt ".[test]" && .venv/bin/pytest -n auto
+	bash .ci/test
 
 check:
 	bash .ci/run

@@ -79,18 +79,6 @@ def ragged(several):
 
 
 @given(
-    st.lists(vectors, min_size=1, max_size=4), st.sampled_from(sorted(set(ESTIMATORS) - WHITENED))
-)
-def test_ragged_batch_equals_single_groups(several, name):
-    padded, mask = ragged(several)
-    values = ESTIMATORS[name](padded, WEIGHTS, mask=mask)
-    np.testing.assert_array_equal(values[~mask], 0.0)
-    for number, group in enumerate(several):
-        alone = ESTIMATORS[name](group, WEIGHTS)[0]
-        np.testing.assert_allclose(values[number, : len(alone)], alone, atol=1e-9)
-
-
-@given(
     st.lists(vectors, min_size=1, max_size=4),
     st.sampled_from(sorted(set(ESTIMATORS) - WHITENED)),
     st.data(),

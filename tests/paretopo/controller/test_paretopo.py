@@ -274,21 +274,6 @@ def drive(method: ParetoPO, rng: np.random.Generator, steps: int) -> list[object
     return seen
 
 
-@pytest.mark.parametrize("recipe", ["recommended", "paper"])
-@pytest.mark.parametrize("multiplier_on", ["advantage", "reward", "learning_rate"])
-@pytest.mark.parametrize("half", [0, 2, 5])
-def test_a_resumed_controller_continues_bit_for_bit(recipe, multiplier_on, half):
-    config = ParetoPOConfig(recipe=recipe, multiplier_on=multiplier_on, stage1_steps=4)
-    whole, first, second = ParetoPO(config), ParetoPO(config), ParetoPO(config)
-    rng, same = np.random.default_rng(3), np.random.default_rng(3)
-    expected = drive(whole, rng, 8)
-    seen = drive(first, same, half)
-    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
-    seen += drive(second, same, 8 - half)
-    assert seen == expected
-    assert second.state_dict() == whole.state_dict()
-
-
 def test_a_state_is_a_snapshot():
     method = controller()
     drive(method, np.random.default_rng(0), 2)
@@ -311,15 +296,6 @@ def test_a_state_of_another_run_is_refused(switches, message):
     state = controller().state_dict()
     with pytest.raises(ValueError, match=message):
         controller(**switches).load_state_dict(state)
-
-
-def test_three_objectives_work():
-    method = ParetoPO(ParetoPOConfig(weights=(0.5, 0.25, 0.25), stage1_steps=1, **RANKS))
-    rewards = np.array([[[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0]]], np.float64)
-    method.observe([0.5, 0.5, 0.5])
-    assert method.step(rewards).advantages.shape == (1, 4)
-    assert method.observe([0.5, 0.5, 1.0]).gain == pytest.approx(0.125)
-    np.testing.assert_allclose(method.step(rewards).advantages, [[0.75, 0.75, -1.25, -0.25]])
 
 
 @pytest.mark.parametrize("group_filter", ["vector", "accuracy", "off"])

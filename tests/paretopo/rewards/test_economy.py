@@ -1,4 +1,3 @@
-import json
 import math
 
 import numpy as np
@@ -52,29 +51,6 @@ def test_prompts_do_not_touch_each_other(history):
     assert {name: together.n_opt(name) for name in "abc"} == {
         name: alone[name].n_opt(name) for name in "abc"
     }
-
-
-@given(st.lists(st.tuples(st.sampled_from("ab"), groups()), min_size=2, max_size=6))
-def test_state_goes_through_json(history):
-    whole, half = CostMinimum(), CostMinimum()
-    middle = len(history) // 2
-    for name, rollouts in history[:middle]:
-        half.update(name, *split(rollouts))
-    resumed = CostMinimum()
-    resumed.load_state_dict(json.loads(json.dumps(half.state_dict())))
-    for name, rollouts in history:
-        whole.update(name, *split(rollouts))
-    for name, rollouts in history[middle:]:
-        resumed.update(name, *split(rollouts))
-    assert resumed.state_dict() == whole.state_dict()
-
-
-def test_loading_does_not_share_memory_with_the_state():
-    tracker = CostMinimum()
-    tracker.update("q", [2], [True])
-    state = tracker.state_dict()
-    tracker.update("q", [1], [True])
-    assert state["fewest"] == {"q": [2]}
 
 
 @pytest.mark.parametrize(

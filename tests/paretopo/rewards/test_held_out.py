@@ -57,21 +57,6 @@ def test_the_order_of_the_questions_does_not_matter(history, order):
     np.testing.assert_array_equal(plain.economies(), shuffled.economies())
 
 
-@given(st.lists(evaluation, min_size=2, max_size=5))
-def test_state_goes_through_json(history):
-    whole, first, second = new(), new(), new()
-    for answers in history:
-        add(whole, answers)
-    add(first, history[0])
-    state, answers = json.loads(json.dumps([first.state_dict(), first.latest()]))
-    # There may be answers of evaluations after the state.
-    second.load_state_dict(state, [answers, answers])
-    for answers in history[1:]:
-        add(second, answers)
-    assert second.state_dict() == whole.state_dict()
-    np.testing.assert_array_equal(second.economies(), whole.economies())
-
-
 def test_answers_are_compact_and_outside_the_state():
     held_out, prompts = new(), [f"question {i}" for i in range(200)]
     sizes = []

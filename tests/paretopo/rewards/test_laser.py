@@ -1,6 +1,5 @@
 """LASER and LASER-D: a bonus below a target cost, and how the targets are learnt."""
 
-import json
 import math
 
 import numpy as np
@@ -78,23 +77,6 @@ def test_the_target_of_laser_is_the_lower_quartile_of_the_start():
     assert [targets.target(right) for right in ([True] * 4, [False] * 4)] == [2.0, 2.0]
 
 
-@pytest.mark.parametrize("by", ["difficulty", "start"])
-@given(groups_of_eight, st.integers(0, 12), st.integers(1, 5))
-def test_targets_continue_from_their_state(by, groups, cut, block):
-    whole, resumed = CostTargets(by=by, groups=block), CostTargets(by=by, groups=block)
-    for number, group in enumerate(groups):
-        if number == cut:
-            state = json.loads(json.dumps(resumed.state_dict()))
-            resumed = CostTargets(by=by, groups=block)
-            resumed.load_state_dict(state)
-        costs, right = zip(*group, strict=True)
-        for one in (whole, resumed):
-            one.update(costs, right)
-    for right in ([True] * 8, [True] * 4 + [False] * 4, [False] * 8):
-        assert whole.target(right) == resumed.target(right)
-    assert whole.state_dict() == resumed.state_dict()
-
-
 def test_targets_of_other_settings_are_refused():
     with pytest.raises(ValueError, match=r"by must be .* got 'both'"):
         CostTargets(by="both")
@@ -127,18 +109,6 @@ def test_laser_d_is_grpo_on_the_reward_of_the_paper():
     rewards = np.array([1.5, 1.0, 1.0, -0.5, 1.0, 1.0])
     wanted = (rewards - rewards.mean()) / rewards.std(ddof=1)
     np.testing.assert_allclose(step.advantages[0], wanted, atol=1e-5)
-
-
-@pytest.mark.parametrize("economy", ["laser", "laser_d"])
-def test_a_checkpoint_holds_the_targets(economy):
-    objectives = (Objective("correct", gate=True), Objective("calls", economy=economy))
-    scores = Scores(objectives)
-    scores.learn(rollouts_of(ANSWERS))
-    resumed = Scores(objectives)
-    resumed.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
-    later = rollouts_of([(2, True), (1, True), (0, True)])
-    np.testing.assert_array_equal(resumed.rewards_of(later), scores.rewards_of(later))
-    assert scores.rewards_of(later)[:, 1].tolist() == [0.0, 1.0, 1.0]
 
 
 def test_held_out_answers_count_raw_and_teach_no_target():

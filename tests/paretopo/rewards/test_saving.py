@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from paretopo.config import ConfigError, Objective, RewardsConfig
@@ -76,17 +75,6 @@ def test_price_covers_the_dearest_of_several_right_answers():
     )
     assert given.tolist() == [9.0, 4.0, 4.0, 4.0]
     assert SuccessPrice().of_groups([0, 0], [True, True]) == 0.0
-
-
-@given(groups_of, groups_of, st.integers(1, 12))
-def test_the_price_goes_through_json_and_on(before, after, groups):
-    whole, again = SuccessPrice(groups=groups), SuccessPrice(groups=groups)
-    learn(whole, before)
-    again.load_state_dict(json.loads(json.dumps(whole.state_dict())))
-    assert again.value == whole.value
-    for price in (whole, again):
-        learn(price, after)
-    assert again.state_dict() == whole.state_dict()
 
 
 def test_a_frozen_price_is_a_short_state():
