@@ -287,17 +287,22 @@ class Results:
         return self._test(differences)
 
     def compare_worst(
-        self, measure: str | None = None, step: int | None = None
+        self, measure: str | None = None, step: int | None = None, *, mean: bool = False
     ) -> list[Comparison]:
-        """Compare the worst case of our method with those of the others, on their common tasks."""
-        ours, methods = self.plan.ours, self.plan.study.methods
-        return self._test(
-            {
-                m: self.worst(ours, m, measure, step) - self.worst(m, m, measure, step)
-                for m in methods
-                if m != ours
-            }
-        )
+        """Compare the worst case of our method with those of the others, on their common tasks.
+
+        Args:
+            measure: See `over_tasks`.
+            step: See `read`.
+            mean: Compare the means over the tasks instead.
+        """
+        ours, over = self.plan.ours, np.mean if mean else np.min
+        others = [method for method in self.plan.study.methods if method != ours]
+        ends = {
+            m: [over(self.over_tasks(one, m, measure, step), axis=0) for one in (ours, m)]
+            for m in others
+        }
+        return self._test({m: mine - theirs for m, (mine, theirs) in ends.items()})
 
     def find_losses(self) -> list[tuple[str, Comparison]]:
         """Return (task, comparison) for each method that is better than ours, the largest loss

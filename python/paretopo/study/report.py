@@ -269,6 +269,9 @@ def _worst_case(results: Results, measures: Sequence[str]) -> list[Part]:
     parts: list[Part] = [Heading(f"{where}: ours against each other method")]
     for measure in measures:
         parts += [f"{_TITLES[measure]}, at the end:", *_comparisons(results.compare_worst(measure))]
+        if len(results.tasks) > 1:
+            means = _comparisons(results.compare_worst(measure, mean=True))
+            parts += [f"{_TITLES[measure]}, at the end, mean over the tasks:", *means]
     if early is not None:
         parts.append(f"{_TITLES[measures[0]]}, after {early} steps:")
         parts += _comparisons(results.compare_worst(measures[0], early))
