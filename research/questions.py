@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-TRAIN, HELD_OUT = 400, 512  # one pass is half of a training of 100 steps
+TRAIN, HELD_OUT = 400, 512  # a training of 24 steps takes two passes
 DIGITS = 5
 
 

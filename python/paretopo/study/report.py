@@ -12,7 +12,7 @@ from paretopo.config import ConfigError
 from paretopo.run.document import Heading, Marked, Part, Picture, Report, Table
 from paretopo.run.statistics import t_interval
 from paretopo.study import plots
-from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results
+from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
 
@@ -187,7 +187,7 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[Part]:
     rows = [
         [_code(method)]
         + [
-            f"{_mean_and_deviation(100 * scores.min(axis=0))} / {100 * scores.mean():.1f}"
+            _worst_and_mean(scores)
             for scores in (
                 results.over_tasks(method, measure=measure, step=at) for _, measure, at in columns
             )
@@ -388,19 +388,26 @@ def _variations(results: Results) -> list[Part]:
     ]
     if not tried:
         return []
-    rows = []
-    for method in tried:
-        values = [results.read(task, method, study.measure) for task in tasks]
-        cells = [_mean_and_deviation(100 * one) for one in (*values, np.min(values, axis=0))]
-        rows.append(
-            [_code(method), *cells, *(", ".join(_ends(results, task, method)) for task in tasks)]
-        )
-    heads = ["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]
-    return [
-        Heading("Variations"),
-        f"Tried next to the methods, without a decision. {_TITLES[study.measure]}, at the end.",
-        Table(heads, rows),
-    ]
+    parts: list[Part] = [Heading("Variations"), "Tried next to the methods, without a decision."]
+    for measure in _list_measures(results):
+        ends = {
+            method: np.array([results.read(task, method, measure) for task in tasks])
+            for method in (results.plan.ours, *tried)
+        }
+        rows = [
+            [_code(method), *(_mean_and_deviation(100 * one) for one in ends[method])]
+            + [_worst_and_mean(ends[method])]
+            + [", ".join(_ends(results, task, method)) for task in tasks]
+            for method in tried
+        ]
+        heads = ["method", *tasks, "worst / mean", *(f"{task}: accuracy %, cost" for task in tasks)]
+        parts += [f"{_TITLES[measure]}, at the end:", Table(heads, rows)]
+        for over, reduce in (("worst case", np.min), ("mean", np.mean)):
+            ours, *others = (reduce(one, axis=0) for one in ends.values())
+            differences = {m: ours - one for m, one in zip(tried, others, strict=True)}
+            compared = compare(differences, dict.fromkeys(tried, study.margin))
+            parts += [f"{_TITLES[measure]}, {over}:", *_comparisons(compared)]
+    return parts
 
 
 def _family(compared: Sequence[Comparison]) -> list[str]:
@@ -434,6 +441,11 @@ def _interval(one: Comparison, scale: float = 100) -> str:
 
 def _p(one: Comparison) -> str:
     return f"< {_LEAST_P}" if one.p < _LEAST_P else f"{one.p:.4f}"
+
+
+def _worst_and_mean(scores: Floats) -> str:
+    """Describe scores, (tasks, seeds)."""
+    return f"{_mean_and_deviation(100 * scores.min(axis=0))} / {100 * scores.mean():.1f}"
 
 
 def _mean_and_deviation(values: Floats, decimals: int = 1) -> str:
