@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -190,6 +190,11 @@ class Results:
         named = self.plan.tasks[task].methods or self.plan.study.methods
         return [method for method in self.plan.methods_of(task) if method in named]
 
+    def variations(self) -> list[str]:
+        """Return the ablations that have ended on all tasks."""
+        named = self.plan.study.ablations or ()
+        return [m for m in named if all(self.seeds(task, m) for task in self.tasks)]
+
     def worst(
         self,
         method: str,
@@ -216,7 +221,7 @@ class Results:
             measure: The study's if not given.
             step: See `read`.
         """
-        tried = [task for task in self.tasks if (where or method) in self.methods(task)]
+        tried = [task for task in self.tasks if (where or method) in self.plan.methods_of(task)]
         shared = set.intersection(*(set(self.seeds(task, method)) for task in tried))
         measure = measure or self.plan.study.measure
         ends = [
@@ -287,7 +292,12 @@ class Results:
         return self._test(differences)
 
     def compare_worst(
-        self, measure: str | None = None, step: int | None = None, *, mean: bool = False
+        self,
+        measure: str | None = None,
+        step: int | None = None,
+        *,
+        mean: bool = False,
+        others: Sequence[str] | None = None,
     ) -> list[Comparison]:
         """Compare the worst case of our method with those of the others, on their common tasks.
 
@@ -295,9 +305,10 @@ class Results:
             measure: See `over_tasks`.
             step: See `read`.
             mean: Compare the means over the tasks instead.
+            others: Ablations; by default the study's methods.
         """
         ours, over = self.plan.ours, np.mean if mean else np.min
-        others = [method for method in self.plan.study.methods if method != ours]
+        others = others or [method for method in self.plan.study.methods if method != ours]
         ends = {
             m: [over(self.over_tasks(one, m, measure, step), axis=0) for one in (ours, m)]
             for m in others

@@ -12,7 +12,7 @@ from paretopo.config import ConfigError
 from paretopo.run.document import Heading, Marked, Part, Picture, Report, Table
 from paretopo.run.statistics import t_interval
 from paretopo.study import plots
-from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare
+from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
 
@@ -192,7 +192,7 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[Part]:
                 results.over_tasks(method, measure=measure, step=at) for _, measure, at in columns
             )
         ]
-        for method in results.rank_by_worst()
+        for method in (*results.rank_by_worst(), *results.variations())
     ]
     return [
         Heading("Worst cases"),
@@ -267,14 +267,23 @@ def _worst_case(results: Results, measures: Sequence[str]) -> list[Part]:
     if len(results.tasks) == 1:  # the section of the task has the first measure
         where, measures, early = results.tasks[0], measures[1:], None
     parts: list[Part] = [Heading(f"{where}: ours against each other method")]
-    for measure in measures:
-        parts += [f"{_TITLES[measure]}, at the end:", *_comparisons(results.compare_worst(measure))]
-        if len(results.tasks) > 1:
-            means = _comparisons(results.compare_worst(measure, mean=True))
-            parts += [f"{_TITLES[measure]}, at the end, mean over the tasks:", *means]
+    parts += _over_tasks(results, measures)
     if early is not None:
         parts.append(f"{_TITLES[measures[0]]}, after {early} steps:")
         parts += _comparisons(results.compare_worst(measures[0], early))
+    return parts
+
+
+def _over_tasks(
+    results: Results, measures: Sequence[str], others: Sequence[str] | None = None
+) -> list[Part]:
+    """Compare the worst cases and, over several tasks, the means."""
+    parts: list[Part] = []
+    for measure in measures:
+        for mean in (False, True) if len(results.tasks) > 1 else (False,):
+            compared = results.compare_worst(measure, mean=mean, others=others)
+            over = ", mean over the tasks" if mean else ""
+            parts += [f"{_TITLES[measure]}, at the end{over}:", *_comparisons(compared)]
     return parts
 
 
@@ -388,26 +397,20 @@ def _variations(results: Results) -> list[Part]:
     ]
     if not tried:
         return []
-    parts: list[Part] = [Heading("Variations"), "Tried next to the methods, without a decision."]
-    for measure in _list_measures(results):
-        ends = {
-            method: np.array([results.read(task, method, measure) for task in tasks])
-            for method in (results.plan.ours, *tried)
-        }
-        rows = [
-            [_code(method), *(_mean_and_deviation(100 * one) for one in ends[method])]
-            + [_worst_and_mean(ends[method])]
-            + [", ".join(_ends(results, task, method)) for task in tasks]
-            for method in tried
-        ]
-        heads = ["method", *tasks, "worst / mean", *(f"{task}: accuracy %, cost" for task in tasks)]
-        parts += [f"{_TITLES[measure]}, at the end:", Table(heads, rows)]
-        for over, reduce in (("worst case", np.min), ("mean", np.mean)):
-            ours, *others = (reduce(one, axis=0) for one in ends.values())
-            differences = {m: ours - one for m, one in zip(tried, others, strict=True)}
-            compared = compare(differences, dict.fromkeys(tried, study.margin))
-            parts += [f"{_TITLES[measure]}, {over}:", *_comparisons(compared)]
-    return parts
+    rows = []
+    for method in tried:
+        values = [results.read(task, method, study.measure) for task in tasks]
+        cells = [_mean_and_deviation(100 * one) for one in (*values, np.min(values, axis=0))]
+        rows.append(
+            [_code(method), *cells, *(", ".join(_ends(results, task, method)) for task in tasks)]
+        )
+    heads = ["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]
+    return [
+        Heading("Variations"),
+        f"Tried next to the methods, without a decision. {_TITLES[study.measure]}, at the end.",
+        Table(heads, rows),
+        *_over_tasks(results, _list_measures(results), tried),
+    ]
 
 
 def _family(compared: Sequence[Comparison]) -> list[str]:

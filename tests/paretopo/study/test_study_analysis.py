@@ -117,6 +117,13 @@ def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
         cell: row for cell, row in whole._records.items() if str(cell) != f"free/{ablation}/1002"
     }
     study = Results(whole.plan, records)
+    assert (whole.variations(), study.variations()) == ([ablation], [])
+    [compared] = whole.compare_worst(others=[ablation])
+    assert compared.mean == pytest.approx(0.8, abs=1e-3)
+    assert compared.p == pytest.approx(2 / 2**SEEDS)  # a family of its own
+    text = describe(whole, []).write()
+    assert text.count(f"| `{ablation}` | 10.0 ± 0.0 / 10.0 |") == 1
+    assert text.count(f"| `{ablation}` | +80.00 |") == 4  # worst case and mean, of two measures
     assert whole.seeds("free", ablation) == whole.seeds("free", "paper")
     assert study.seeds("free", ablation) == []
     assert study.seeds("lucky", ablation) == whole.seeds("lucky", ablation)
