@@ -1,4 +1,4 @@
-"""The questions of the language models: research/{choice,parts}/{train,held_out}.jsonl.
+"""The questions of the language models: research/{choice,parts,routing}/{train,held_out}.jsonl.
 
 `steerable_models.toml` asks those of examples/steerable.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-TRAIN, HELD_OUT = 400, 1536  # one pass is half of a training of 100 steps
+TRAIN, HELD_OUT = 400, 512  # a training of 24 steps takes two passes
 DIGITS = 5
 
 
@@ -35,9 +35,19 @@ def _make_parts(draw: random.Random) -> Iterator[dict[str, Any]]:
         yield {"prompt": f"Price of {part}?", "answer": price(part), "part": part}
 
 
+def _make_routing(draw: random.Random) -> Iterator[dict[str, Any]]:
+    """Ask for the model that answers a request; the answer is the least one that does."""
+    for at, number in enumerate(draw.sample(range(1000, 10000), TRAIN + HELD_OUT)):
+        kind = ("line", "page", "book")[at % 3]
+        [least] = draw.choices(["small", "medium", "large"], [0.5, 0.4, 0.1])
+        prompt = f"Request {number}, a {kind}: small, medium or large?"
+        yield {"prompt": prompt, "answer": least, "kind": kind}
+
+
 def write_missing(folder: Path = HERE) -> None:
-    """Write both tasks' files to a folder, unless they are there."""
-    for name, make in (("choice", _make_choice), ("parts", _make_parts)):
+    """Write the tasks' files to a folder, unless they are there."""
+    made = {"choice": _make_choice, "parts": _make_parts, "routing": _make_routing}
+    for name, make in made.items():
         lines = [json.dumps(one) + "\n" for one in make(random.Random(name))]
         (folder / name).mkdir(exist_ok=True)
         for file, part in (("train", lines[:TRAIN]), ("held_out", lines[TRAIN:])):

@@ -27,6 +27,7 @@ EXEMPT = (
     "examples/word_problems/warmup.py",
     "research/choice/",
     "research/parts/",
+    "research/routing/",
     "python/paretopo_lab/evaluate/prompting.py",
     "python/paretopo/tasks/calculator.py",
     "python/paretopo/tools/calculator.py",

@@ -40,8 +40,8 @@ from paretopo.records.folder import RunFolder
 from paretopo.records.measures import describe_evaluation
 from paretopo.records.rows import (
     average,
+    average_answers,
     average_by_kind,
-    average_measures,
     average_outcomes,
     count_skipped,
     list_values,
@@ -395,11 +395,8 @@ class Session:
             **self._describe_preference(preference, main),
             "phase": self._phase(step),
             "stage": controller.stage,
-            **average_outcomes(self.objectives, main),
+            **average_answers(self.objectives, main),
             **self._describe_shares(main),
-            "measured_of_solved": average_measures(
-                self.objectives, [one for one in main if one.solved]
-            ),
             "outcome": dict(zip(self.objectives, outcome.tolist(), strict=True)),
             "response_tokens": float(np.mean([one.tokens for one in main])),
             "truncated": float(np.mean([one.truncated for one in main])),

@@ -10,16 +10,20 @@ from pathlib import Path
 import pytest
 
 from paretopo.config import load
+from paretopo.study import plan as plans
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.environment import open_environment
 from research import questions
+from research.grid import TABLES
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "research"
 DIGESTS = {  # of the questions that models.toml's records are about
     "choice/train.jsonl": "009ec767115f",
-    "choice/held_out.jsonl": "5e9a76ed6a0b",
-    "parts/held_out.jsonl": "434466f03c40",
+    "choice/held_out.jsonl": "55bc2a0ec714",
+    "parts/held_out.jsonl": "a556271fb08b",
+    "routing/train.jsonl": "4f49b3579193",
+    "routing/held_out.jsonl": "4cc0dfb9e178",
 }
 
 
@@ -41,18 +45,37 @@ def written():
     questions.write_missing()
 
 
+def test_larger_models_answer_more_requests():
+    """The scores of models.toml's routing follow from these requests."""
+    asked, judge = rows("routing/held_out.jsonl"), functions("routing/rewards.py")
+    answers, kinds = ([row[name] for row in asked] for name in ("answer", "kind"))
+    section = plans.load(HERE / "models.toml", tables=TABLES).tasks["routing"]
+    most = [section.most_by_kind[kind] for kind in kinds]
+    for model, best in zip(("small", "medium", "large"), section.best, strict=True):
+        said = [f" {model} "] * len(asked)
+        right, paid = judge["correct"](said, answers), judge["dollars"](said, kinds)
+        shares = [one / whole for one, whole in zip(paid, most, strict=True)]
+        assert sum(right) / len(right) == pytest.approx(best[0], abs=1e-4)
+        assert shares == pytest.approx([best[1]] * len(asked))
+    assert section.cheapest_accuracy == section.best[0][0]
+    assert {*kinds} == section.most_by_kind.keys()
+    assert max(most) == 100 * min(most)
+    assert judge["correct"](["", "none", "small medium"], ["small"] * 3) == [0.0] * 3
+    assert judge["dollars"](["", "none", "small medium"], ["book"] * 3) == [0.0] * 3
+    shown = {functions("routing/warmup.py")["demonstrate"](random.Random(at)) for at in range(20)}
+    assert shown == {"small", "medium", "large"}
+
+
 def test_questions_repeat_and_are_not_overwritten(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "train.jsonl").write_text("mine")
     questions.write_missing(tmp_path)
     assert (tmp_path / "parts" / "train.jsonl").read_text() == "mine"
     digests = {
-        f"{name}/{part}": hashlib.sha256((tmp_path / name / part).read_bytes()).hexdigest()[:12]
-        for name, part in (("choice", "train.jsonl"), ("choice", "held_out.jsonl"),
-                           ("parts", "held_out.jsonl"))
-    }  # fmt: skip
+        name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:12] for name in DIGESTS
+    }
     assert digests == DIGESTS
-    assert len(rows("parts/held_out.jsonl")) == 1536
+    assert len(rows("parts/held_out.jsonl")) == 512
 
 
 def test_working_is_right_and_guesses_are_right_once_in_three():
@@ -73,13 +96,14 @@ def test_the_cheap_tool_is_right_three_times_in_four(at_root):
     tools, asked = functions("parts/tools.py"), rows("parts/held_out.jsonl")
     assert all(tools["shop"](row["part"]) == row["answer"] for row in asked)
     right = [tools["catalogue"](row["part"]) == row["answer"] for row in asked]
-    assert sum(right) / len(right) == pytest.approx(0.75, abs=0.03)
+    section = plans.load(HERE / "models.toml", tables=TABLES).tasks["parts"]
+    assert sum(right) / len(right) == pytest.approx(section.best[0][0], abs=1e-4)
     with open_environment(load(HERE / "parts.toml")) as environment:
         assert environment.prices == {"catalogue": 0.02, "shop": 0.04}
         assert environment.new_episode is None
 
 
-@pytest.mark.parametrize("name", ["choice", "parts"])
+@pytest.mark.parametrize("name", ["choice", "parts", "routing"])
 def test_demonstrations_match_the_prompts(name, at_root):
     task = make_task(load(HERE / f"{name}.toml"))
     traces = task.traces(3, 64, 0, 0.0)

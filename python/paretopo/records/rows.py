@@ -69,10 +69,16 @@ def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
     }
 
 
+def average_answers(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
+    """Return :func:`average_outcomes`, and the means of the correct answers."""
+    of_solved = average_measures(names, [one for one in rollouts if one.solved])
+    return average_outcomes(names, rollouts) | {"measured_of_solved": of_solved}
+
+
 def average_by_kind(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
-    """Return :func:`average_outcomes` of the rollouts of each kind."""
+    """Return :func:`average_answers` of each kind."""
     return {
-        kind: average_outcomes(names, [one for one in rollouts if one.kind == kind])
+        kind: average_answers(names, [one for one in rollouts if one.kind == kind])
         for kind in sorted({one.kind for one in rollouts})
     }
 

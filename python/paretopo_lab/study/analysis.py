@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -195,6 +195,11 @@ class Results:
         named = self.plan.tasks[task].methods or self.plan.study.methods
         return [method for method in self.plan.methods_of(task) if method in named]
 
+    def variations(self) -> list[str]:
+        """Return the ablations that have ended on all tasks."""
+        named = self.plan.study.ablations or ()
+        return [m for m in named if all(self.seeds(task, m) for task in self.tasks)]
+
     def worst(
         self,
         method: str,
@@ -221,7 +226,7 @@ class Results:
             measure: The study's if not given.
             step: See `read`.
         """
-        tried = [task for task in self.tasks if (where or method) in self.methods(task)]
+        tried = [task for task in self.tasks if (where or method) in self.plan.methods_of(task)]
         shared = set.intersection(*(set(self.seeds(task, method)) for task in tried))
         measure = measure or self.plan.study.measure
         ends = [
@@ -292,17 +297,28 @@ class Results:
         return self._test(differences)
 
     def compare_worst(
-        self, measure: str | None = None, step: int | None = None
+        self,
+        measure: str | None = None,
+        step: int | None = None,
+        *,
+        mean: bool = False,
+        others: Sequence[str] | None = None,
     ) -> list[Comparison]:
-        """Compare the worst case of our method with those of the others, on their common tasks."""
-        ours, methods = self.plan.ours, self.plan.study.methods
-        return self._test(
-            {
-                m: self.worst(ours, m, measure, step) - self.worst(m, m, measure, step)
-                for m in methods
-                if m != ours
-            }
-        )
+        """Compare the worst case of our method with those of the others, on their common tasks.
+
+        Args:
+            measure: See `over_tasks`.
+            step: See `read`.
+            mean: Compare the means over the tasks instead.
+            others: Ablations; by default the study's methods.
+        """
+        ours, over = self.plan.ours, np.mean if mean else np.min
+        others = others or [method for method in self.plan.study.methods if method != ours]
+        ends = {
+            m: [over(self.over_tasks(one, m, measure, step), axis=0) for one in (ours, m)]
+            for m in others
+        }
+        return self._test({m: mine - theirs for m, (mine, theirs) in ends.items()})
 
     def find_losses(self) -> list[tuple[str, Comparison]]:
         """Return (task, comparison) for each method that is better than ours, the largest loss

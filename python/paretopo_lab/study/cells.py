@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import RECIPES, RunConfig, dumps, load
+import numpy as np
+
+from paretopo.config import RECIPES, ConfigError, RunConfig, dumps, load
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.python_files import hash_own_files
 from paretopo.preference import Preference, Preferences
@@ -42,7 +44,8 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         have response (its tokens) and economy_of_solved (of right answers) in place of the last
         two, which `add_scores` computes; fronts have the scores. If the task has test questions,
         test has the same numbers of the last policy on them. Language models have by_question:
-        accuracy and cost of each question in the last evaluation, and in the test.
+        accuracy and cost of each question in the last evaluation, and in the test; and start, a
+        digest of the policy after the warm-up, for a front one of each policy.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
@@ -56,12 +59,12 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     elif plan.study.preferences is None:
         evaluations, further = _train_language_model(plan, cell, runs)
     else:
-        evaluations = _train_front(plan, cell, runs, plan.study.preferences)
+        evaluations, further = _train_front(plan, cell, runs, plan.study.preferences)
     return {
         "task": cell.task,
         "method": cell.method,
         "seed": cell.seed,
-        "fingerprint": fingerprint(plan, cell),
+        "fingerprint": fingerprint(plan, cell, further.get("start")),
         "step": evaluations[-1]["step"],
         "seconds": round(time.monotonic() - began, 2),
         "evaluations": _columns(evaluations),
@@ -92,10 +95,15 @@ def add_scores(plan: Plan, row: Row) -> Row:
 _SCORED = {"recommended": "recompute", "paper": "running"}
 
 
-def fingerprint(plan: Plan, cell: Cell) -> str:
+def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
     """Hash everything that a cell's result follows from; a record with another is out of date.
 
     A method enters by its switches and the other values that it sets, not by its name.
+
+    Args:
+        plan: The study.
+        cell: One of its cells.
+        start: The record's; records of earlier versions have none.
     """
     section = plan.tasks[cell.task]
     overrides = plan.overrides_of(cell.method)
@@ -118,7 +126,9 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
         if any(one.economy == "saving" for one in trained.objectives):
             about["saving"] = SAVING
         # Shares of the cost are recorded; scores follow from them when they are read.
-        about["scale"] = [section.cost, section.most]
+        about["scale"] = [section.cost, section.most_by_kind or section.most]
+        if start is not None:
+            about["start"] = start
         if section.test is not None:
             about["test"] = _digest(section.test)
         if plan.study.preferences is not None:
@@ -132,12 +142,20 @@ def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row]
     section, out = plan.tasks[cell.task], _folder(cell, runs)
     run = _train(section, plan.overrides_of_training(cell), runs, out)
     evaluations = [_score_held_out(section, run.config, row) for row in run.evaluations()]
-    further: Row = {"by_question": {"evaluations": _outcomes_by_question(section, run)}}
+    further: Row = {"start": _start(run)}
+    further["by_question"] = {"evaluations": _outcomes_by_question(section, run)}
     if section.test is not None:
         test = _test(run, section.test)
         further["test"] = _columns([_score_held_out(section, run.config, test.evaluations()[-1])])
         further["by_question"]["test"] = _outcomes_by_question(section, test)
     return evaluations, further
+
+
+def _start(run: RunFolder) -> str | None:
+    """Return the digest of a policy after its warm-up; None without one."""
+    from paretopo.integrations.huggingface.policy import shared_warmup, starts_warmed_up
+
+    return _digest(shared_warmup(run.config)) if starts_warmed_up(run.config) else None
 
 
 def _outcomes_by_question(section: TaskSection, run: RunFolder) -> Row:
@@ -184,11 +202,11 @@ def _ended_tests(run: RunFolder, name: str) -> list[RunFolder]:
     return [one for one in opened if one.manifest.get("status") == "finished"]
 
 
-def _digest(file: str) -> str:
+def _digest(file: str | Path) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> list[Row]:
+def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> tuple[list[Row], Row]:
     """Train one policy for all preferences, or one for each, at the same cost.
 
     `steps` counts them together. A method that sets more questions per step takes fewer steps.
@@ -201,20 +219,20 @@ def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> list[Row]:
     factor = plan.steps_at_once(cell.task, cell.method)
     length = {"optimiser.steps": steps // factor, "evaluation.every": every // factor}
     if overrides.get("paretopo.preference") == "given":
-        run = _train(section, overrides | given | length, runs, out)
-        sweeps = split_sweeps(run.evaluations())
+        trained = [_train(section, overrides | given | length, runs, out)]
+        sweeps = split_sweeps(trained[0].evaluations())
     else:
         trained = [
             _train(section, overrides | length | _weights(section, one), runs, out / str(at))
             for at, one in enumerate(grid)
         ]
         sweeps = [list(rows) for rows in zip(*(one.evaluations() for one in trained), strict=True)]
-        run = trained[0]
-    weights = [one.weights for one in grid]
-    return [
-        _evaluate_front(section, run.config, rows, weights) | {"step": factor * rows[0]["step"]}
+    weights, config = [one.weights for one in grid], trained[0].config
+    evaluations = [
+        _evaluate_front(section, config, rows, weights) | {"step": factor * rows[0]["step"]}
         for rows in sweeps
     ]
+    return evaluations, {"start": [_start(one) for one in trained]}
 
 
 def _weights(section: TaskSection, preference: Preference) -> Row:
@@ -258,15 +276,41 @@ def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFo
 
 def _score_held_out(section: TaskSection, config: RunConfig, row: Row) -> Row:
     """Return the scores of the held-out answers; costs are before price and budget."""
-    accuracy, cost, cost_of_solved = _average_amounts(section, config, row)
+    accuracy, cost, _ = _average_amounts(section, config, row)
+    spent, spent_of_solved = _average_shares(section, config, row)
     return {
         "step": row["step"],
         "accuracy": accuracy,
-        "economy": 1.0 - cost / section.most,
-        "economy_of_solved": 1.0 - cost_of_solved / section.most,
+        "economy": 1.0 - spent,
+        "economy_of_solved": 1.0 - spent_of_solved,
         "cost": cost,
         "response": row["response_tokens"],
     }
+
+
+def _average_shares(section: TaskSection, config: RunConfig, row: Row) -> tuple[float, float]:
+    """Mean costs of all answers and of the right ones, as shares of the greatest cost.
+
+    Raises:
+        ConfigError: `most_by_kind` lacks a kind of question.
+    """
+    if not section.most_by_kind:
+        _, cost, of_solved = _average_amounts(section, config, row)
+        return cost / section.most, of_solved / section.most
+    lacking = row["by_kind"].keys() - section.most_by_kind.keys()
+    if lacking:
+        raise ConfigError(
+            f"most_by_kind must name every kind of held-out question; add {sorted(lacking)}"
+        )
+    parts = [
+        (part["rollouts"], section.most_by_kind[kind], *_average_amounts(section, config, part))
+        for kind, part in row["by_kind"].items()
+    ]
+    count, most, right, cost, of_solved = np.array(parts).T
+    spent = float(np.average(cost / most, weights=count))
+    if not right.any():
+        return spent, spent
+    return spent, float(np.average(of_solved / most, weights=count * right))
 
 
 def _average_amounts(

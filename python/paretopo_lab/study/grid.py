@@ -18,7 +18,13 @@ from paretopo.records.files import Row
 from paretopo_lab.study.cells import run_cell
 from paretopo_lab.study.plan import Cell, Plan
 from paretopo_lab.study.processes import die_with_parent
-from paretopo_lab.study.records import append_record, claim_records, pack_records, read_records
+from paretopo_lab.study.records import (
+    append_record,
+    check_starts,
+    claim_records,
+    pack_records,
+    read_records,
+)
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -45,7 +51,7 @@ def run(
         The cells that failed, and their errors; the others went on.
 
     Raises:
-        ConfigError: the records are broken, or another study writes them.
+        ConfigError: the records are broken, another study writes them, or see `check_starts`.
         KeyboardInterrupt: Ctrl-C came; the cells that had ended are kept.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -59,6 +65,8 @@ def run(
             ended = _run_on_ray(plan, missing, out, ray)
         for cell, row, failure in ended:
             if row is not None:
+                known[cell] = row
+                check_starts(plan, known)
                 append_record(out, row)
             else:
                 failures[cell] = str(failure)

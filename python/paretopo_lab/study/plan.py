@@ -127,6 +127,8 @@ class TaskSection:
         high=1.0,
     )
     by_seed: tuple[Mapping[str, Any], ...] = ()  # tables of keys
+    # Instead of `most`, by the kind of question; costs in `best` are then shares of it.
+    most_by_kind: Mapping[str, float] = dataclasses.field(default_factory=dict)
     # Language models: policies, (accuracy, cost), among them the best by each measure.
     best: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
     # Trainings for preferences: the best policies, (share right, share right and saved).
@@ -285,13 +287,14 @@ class Plan:
         return range(self.study.first_seed, self.study.first_seed + count)
 
     def cells(self) -> list[Cell]:
-        """Return every training, by task, then seed, so that a partial study has complete seeds."""
-        return [
+        """Return every training, by seed, then task, so that a partial study has complete seeds."""
+        cells = [
             Cell(task, method, seed)
             for task in self.tasks
             for seed in self.seeds_of(task)
             for method in self.methods_of(task)
         ]
+        return sorted(cells, key=lambda cell: cell.seed)
 
 
 def with_economy(method: Mapping[str, Any], economy: str) -> dict[str, Any]:
@@ -374,13 +377,20 @@ def _task(
         raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
     given = dict(values)
     by_seed, best_front = given.pop("by_seed", []), given.pop("best_front", [])
-    best = given.pop("best", None)
+    best, most_by_kind = given.pop("best", None), given.pop("most_by_kind", {})
     section: TaskSection = _section(TaskSection, f"tasks.{name}", given)
     if not isinstance(by_seed, list):
         raise ConfigError(f"[[tasks.{name}.by_seed]] must be tables, got {by_seed!r}")
     overrides = [_overrides(f"tasks.{name}.by_seed", one) for one in by_seed]
     points = _points(f"tasks.{name}.best_front", best_front)
     section = dataclasses.replace(section, by_seed=tuple(overrides), best_front=points)
+    if most_by_kind:
+        if "most" in given or not _are_costs(most_by_kind):
+            raise ConfigError(
+                f"tasks.{name}.most_by_kind must be a table of costs above 0, in place of "
+                f"tasks.{name}.most, got {most_by_kind!r}"
+            )
+        section = dataclasses.replace(section, most=1.0, most_by_kind=most_by_kind)
     if best is not None:
         section = dataclasses.replace(section, best=_best(f"tasks.{name}.best", best, section))
     if section.test is not None and (section.config is None or preferences is not None):
@@ -421,6 +431,12 @@ def _points(where: str, values: Any) -> tuple[tuple[float, float], ...]:
     if len(points) and (points.shape[1:] != (2,) or not all(_is_share(one) for one in points.flat)):
         raise ConfigError(f"{where} must be pairs of numbers from 0 to 1, got {values!r}")
     return tuple((float(right), float(saved)) for right, saved in points)
+
+
+def _are_costs(values: Any) -> bool:
+    return isinstance(values, dict) and all(
+        isinstance(one, int | float) and one > 0.0 for one in values.values()
+    )
 
 
 def _is_share(value: Any) -> bool:

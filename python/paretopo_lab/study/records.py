@@ -13,7 +13,7 @@ import fcntl
 import json
 import lzma
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from paretopo_lab.study.plan import Cell, Plan
 
 RECORDS = "records.jsonl"
 PACKED = "records.jsonl.xz"
+_OF_START = ("model.", "preference.", "task.", "warmup.", "paretopo.preference")
 
 
 def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
@@ -37,14 +38,40 @@ def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
         out: Folder of the records.
 
     Raises:
-        ConfigError: a line, or the packed file, is broken.
+        ConfigError: a line, or the packed file, is broken; or see `check_starts`.
     """
     found = _read_rows(out)
-    return {
+    known = {
         cell: add_scores(plan, found[cell])
         for cell in plan.cells()
-        if cell in found and found[cell]["fingerprint"] == fingerprint(plan, cell)
+        if cell in found
+        and found[cell]["fingerprint"] == fingerprint(plan, cell, found[cell].get("start"))
     }
+    check_starts(plan, known)
+    return known
+
+
+def check_starts(plan: Plan, records: Mapping[Cell, Row]) -> None:
+    """Refuse to pair trainings of one task and seed that began with different policies.
+
+    The same warm-up ends in another policy on another machine. Methods that change model, task,
+    warm-up or preferences have a start of their own.
+
+    Raises:
+        ConfigError: two trainings began with different policies; names them.
+    """
+    first: dict[str, tuple[Cell, Row]] = {}
+    trained = {cell: row for cell, row in records.items() if plan.tasks[cell.task].config}
+    for cell, row in trained.items():
+        set_keys = plan.overrides_of(cell.method).items()
+        own = sorted((name, repr(value)) for name, value in set_keys if name.startswith(_OF_START))
+        other, known = first.setdefault(str((cell.task, cell.seed, own)), (cell, row))
+        if row.get("start") != known.get("start"):
+            raise ConfigError(
+                f"{cell} and {other} began with different policies (start: {row.get('start')} and "
+                f"{known.get('start')}), so they are no pair: remove the records of one of the two "
+                "starts, and train these methods again on the machine of the other"
+            )
 
 
 def append_record(out: Path, row: Row) -> None:

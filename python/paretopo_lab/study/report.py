@@ -187,12 +187,12 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[Part]:
     rows = [
         [_code(method)]
         + [
-            f"{_mean_and_deviation(100 * scores.min(axis=0))} / {100 * scores.mean():.1f}"
+            _worst_and_mean(scores)
             for scores in (
                 results.over_tasks(method, measure=measure, step=at) for _, measure, at in columns
             )
         ]
-        for method in results.rank_by_worst()
+        for method in (*results.rank_by_worst(), *results.variations())
     ]
     return [
         Heading("Worst cases"),
@@ -267,11 +267,23 @@ def _worst_case(results: Results, measures: Sequence[str]) -> list[Part]:
     if len(results.tasks) == 1:  # the section of the task has the first measure
         where, measures, early = results.tasks[0], measures[1:], None
     parts: list[Part] = [Heading(f"{where}: ours against each other method")]
-    for measure in measures:
-        parts += [f"{_TITLES[measure]}, at the end:", *_comparisons(results.compare_worst(measure))]
+    parts += _over_tasks(results, measures)
     if early is not None:
         parts.append(f"{_TITLES[measures[0]]}, after {early} steps:")
         parts += _comparisons(results.compare_worst(measures[0], early))
+    return parts
+
+
+def _over_tasks(
+    results: Results, measures: Sequence[str], others: Sequence[str] | None = None
+) -> list[Part]:
+    """Compare the worst cases and, over several tasks, the means."""
+    parts: list[Part] = []
+    for measure in measures:
+        for mean in (False, True) if len(results.tasks) > 1 else (False,):
+            compared = results.compare_worst(measure, mean=mean, others=others)
+            over = ", mean over the tasks" if mean else ""
+            parts += [f"{_TITLES[measure]}, at the end{over}:", *_comparisons(compared)]
     return parts
 
 
@@ -397,6 +409,7 @@ def _variations(results: Results) -> list[Part]:
         Heading("Variations"),
         f"Tried next to the methods, without a decision. {_TITLES[study.measure]}, at the end.",
         Table(heads, rows),
+        *_over_tasks(results, _list_measures(results), tried),
     ]
 
 
@@ -431,6 +444,11 @@ def _interval(one: Comparison, scale: float = 100) -> str:
 
 def _p(one: Comparison) -> str:
     return f"< {_LEAST_P}" if one.p < _LEAST_P else f"{one.p:.4f}"
+
+
+def _worst_and_mean(scores: Floats) -> str:
+    """Describe scores, (tasks, seeds)."""
+    return f"{_mean_and_deviation(100 * scores.min(axis=0))} / {100 * scores.mean():.1f}"
 
 
 def _mean_and_deviation(values: Floats, decimals: int = 1) -> str:

@@ -16,6 +16,9 @@ def test_comparisons_say_who_is_better():
     verdicts = {one.other: one.verdict for one in study.compare("free")}
     assert verdicts == {"paper": "more", "accuracy_only": "more", "grpo": "less"}
     assert {one.verdict for one in study.compare_worst()} == {"more"}
+    means = {one.other: one.mean for one in study.compare_worst(mean=True)}
+    ours, theirs = (study.over_tasks(name).mean() for name in ("recommended", "grpo"))
+    assert means["grpo"] == pytest.approx(ours - theirs)
     assert study.worst("grpo").mean() == pytest.approx(0.2, abs=1e-3)
     assert study.rank_by_worst() == ["recommended", "accuracy_only", "grpo", "paper"]
     assert [(task, one.other) for task, one in study.find_losses()] == [("free", "grpo")]
@@ -67,7 +70,7 @@ def test_report_names_too_few_seeds(seeds):
     study = Results(whole.plan, records)
     text = describe(study, []).write()
     said = f"**Too few seeds for a verdict** on all of them: of {seeds} seeds p is at least"
-    assert text.count(said) == 5  # losses, two worst cases, two tasks
+    assert text.count(said) == 7  # losses, two worst cases, two means, two tasks
     assert "| none |" in text
     assert not set(re.findall(r"\| (better|worse|equal|no worse|no better) \|", text))
 
@@ -75,7 +78,7 @@ def test_report_names_too_few_seeds(seeds):
 def test_tables_state_the_number_of_comparisons():
     study = make_results(ENDS)
     text = describe(study, []).write()
-    assert text.count("p after Holm over the 3 comparisons of this table.") == 4
+    assert text.count("p after Holm over the 3 comparisons of this table.") == 6
 
 
 def test_domination_wants_both_and_one_significantly():
@@ -114,6 +117,13 @@ def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
         cell: row for cell, row in whole._records.items() if str(cell) != f"free/{ablation}/1002"
     }
     study = Results(whole.plan, records)
+    assert (whole.variations(), study.variations()) == ([ablation], [])
+    [compared] = whole.compare_worst(others=[ablation])
+    assert compared.mean == pytest.approx(0.8, abs=1e-3)
+    assert compared.p == pytest.approx(2 / 2**SEEDS)  # a family of its own
+    text = describe(whole, []).write()
+    assert text.count(f"| `{ablation}` | 10.0 ± 0.0 / 10.0 |") == 1
+    assert text.count(f"| `{ablation}` | +80.00 |") == 4  # worst case and mean, of two measures
     assert whole.seeds("free", ablation) == whole.seeds("free", "paper")
     assert study.seeds("free", ablation) == []
     assert study.seeds("lucky", ablation) == whole.seeds("lucky", ablation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.studies import write_warmup
 
 from paretopo.config import ConfigError, RunConfig, load
 from paretopo.preference import Preferences
@@ -53,6 +54,7 @@ def train_at_once(kind, path):
                 }
             )
     run.finish()
+    write_warmup(config)
     trained.append(config)
 
 
@@ -85,6 +87,7 @@ def test_both_fronts_share_steps_and_scores(tmp_path, monkeypatch):
     assert [one.optimiser.steps for one in trained] == [60, 20, 20, 20]
     assert [one.objectives[0].weight for one in trained[1:]] == [1.0, 0.5, 0.0]
     assert len({fingerprint(study, cell) for cell in study.cells()}) == 2
+    assert (len(given["start"]), len(fixed["start"])) == (1, 3)
     for name in given["evaluations"]:
         assert given["evaluations"][name] == fixed["evaluations"][name], name
     assert given["evaluations"]["step"] == [0, 30, 60]

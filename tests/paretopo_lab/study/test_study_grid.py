@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, load
 from paretopo_lab.study import grid
 from paretopo_lab.study import plan as plans
-from paretopo_lab.study.cells import add_scores, fingerprint
+from paretopo_lab.study.cells import _score_held_out, add_scores, fingerprint
 from paretopo_lab.study.records import (
     PACKED,
     RECORDS,
@@ -362,6 +362,113 @@ def test_seeds_alternate_and_methods_use_the_name_of_the_cost(tmp_path):
     assert "objectives.tokens.budget" not in overrides[0]
     assert overrides[0]["objectives.tokens.economy"] == "kimi"
     assert overrides[2]["seed"] == 1002
+
+
+def test_cells_are_ordered_by_seed(tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    table = {**TRAINING, "tasks": {**TRAINING["tasks"], "free": {"seeds": 1}}}
+    assert list(map(str, from_table(table, base=tmp_path).cells()))[:5] == [
+        *("mine/kimi/1000", "mine/grpo/1000", "free/kimi/1000", "free/grpo/1000"),
+        "mine/kimi/1001",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("starts", "own", "refused"),
+    [
+        (["a", "a"], {}, False),
+        ([None, None], {}, False),  # of an earlier version, or without a warm-up
+        (["a", "b"], {}, True),
+        (["a", None], {}, True),
+        ([["a", "b"], ["a", "c"]], {}, True),  # a policy for each of two preferences
+        (["a", "b"], {"optimiser": {"learning_rate": 1e-3}}, True),
+        (["a", "b"], {"warmup": {"steps": 7}}, False),
+        (["a", "b"], {"model": {"width": 32}}, False),
+    ],
+)
+def test_trainings_from_different_starts_are_no_pair(starts, own, refused, tmp_path, monkeypatch):
+    """A record on disk, and a training that ends, are refused alike."""
+    (tmp_path / "mine.toml").write_text(MINE)
+    methods = ["kimi", "grpo+own" if own else "grpo"]
+    table = {**TRAINING, "study": {"methods": methods, "seeds": 1}, "switches": {"own": own}}
+    plan = from_table(table if own else TRAINING | {"study": table["study"]}, base=tmp_path)
+    shares = {name: [0.5] for name in ("accuracy", "economy", "economy_of_solved")}
+    rows = [
+        {
+            "task": cell.task,
+            "method": cell.method,
+            "seed": cell.seed,
+            "start": start,
+            "fingerprint": fingerprint(plan, cell, start),
+            "step": 0,
+            "evaluations": shares,
+        }
+        for cell, start in zip(plan.cells(), starts, strict=True)
+    ]
+    append_record(tmp_path, rows[0])
+    [cell] = set(plan.cells()) - read_records(plan, tmp_path).keys()
+    monkeypatch.setattr(grid, "_run_here", lambda *_: [(cell, rows[1], None)])
+    if not refused:
+        assert run(plan, tmp_path)[1] == {}
+        return
+    said = r"mine/grpo\S*/1000 and mine/kimi/1000 began with different policies \(start: .* and "
+    with pytest.raises(ConfigError, match=said):
+        run(plan, tmp_path)
+    assert len(read_records(plan, tmp_path)) == 1
+    append_record(tmp_path, rows[1])
+    with pytest.raises(ConfigError, match=said):
+        read_records(plan, tmp_path)
+
+
+def test_a_record_with_another_start_is_out_of_date(tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    plan = from_table(TRAINING, base=tmp_path)
+    cell = plan.cells()[0]
+    assert len({fingerprint(plan, cell, start) for start in (None, "a", "b")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"most_by_kind": {"easy": 1.0}, "most": 2.0}, "in place of tasks.mine.most"),
+        ({"most_by_kind": {"easy": 0.0}}, "must be a table of costs above 0, .*got {'easy': 0.0}"),
+        ({"most_by_kind": [1.0]}, "must be a table of costs above 0"),
+    ],
+)
+def test_wrong_greatest_costs_are_refused(given, message, tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    task = {"config": "mine.toml", "cost": "tokens", **given}
+    with pytest.raises(ConfigError, match=message):
+        from_table({"tasks": {"mine": task}}, base=tmp_path)
+
+
+def test_costs_count_as_shares_of_the_greatest_cost_of_their_kind(tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    section, config = plans.TaskSection(config="x", cost="tokens"), load(tmp_path / "mine.toml")
+    by_kind = plans.TaskSection(
+        config="x", cost="tokens", most=1.0, most_by_kind={"easy": 4.0, "hard": 400.0}
+    )
+
+    def part(count, solved, cost, of_solved):
+        means = {"measured": {"tokens": cost}, "measured_of_solved": {"tokens": of_solved}}
+        return {"rollouts": count, "solved": solved, **means}
+
+    kinds = {"easy": part(30, 0.5, 1.0, 2.0), "hard": part(10, 0.1, 300.0, 100.0)}
+    row = {"step": 0, "response_tokens": 7.0, "by_kind": kinds, **part(40, 0.4, 75.75, 8.125)}
+    for scored, of_all, of_solved in (
+        (section, 75.75 / 4.0, 8.125 / 4.0),
+        (by_kind, 0.75 * 0.25 + 0.25 * 0.75, (15.0 * 0.5 + 1.0 * 0.25) / 16.0),
+    ):
+        score = _score_held_out(scored, config, row)
+        assert (score["accuracy"], score["cost"]) == (0.4, 75.75)
+        assert score["economy"] == pytest.approx(1.0 - of_all)
+        assert score["economy_of_solved"] == pytest.approx(1.0 - of_solved)
+    none = {"easy": part(30, 0.0, 1.0, None), "hard": part(10, 0.0, 300.0, None)}
+    score = _score_held_out(by_kind, config, row | {"by_kind": none} | part(40, 0.0, 75.75, None))
+    assert score["economy_of_solved"] == score["economy"] == pytest.approx(1.0 - 0.375)
+    kinds["odd"] = kinds["easy"]
+    with pytest.raises(ConfigError, match=r"most_by_kind must name every kind .* add \['odd'\]"):
+        _score_held_out(by_kind, config, row)
 
 
 def test_changed_input_file_makes_a_training_out_of_date(tmp_path):

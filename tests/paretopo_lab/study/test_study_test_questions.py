@@ -1,8 +1,10 @@
 """Test questions: put to each trained policy once, after it, and reported next to the held-out."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
+from support.studies import write_warmup
 
 from paretopo.config import ConfigError, load
 from paretopo.records.folder import RunFolder, fresh_folder
@@ -49,6 +51,7 @@ class Commands:
             run.append_evaluation(evaluation(0.75, 1.0))
             run.write_questions(100, by_question([1, 1, 1, 0], [1, 1, 1, 1]))
             run.finish()
+            write_warmup(config)
             return
         assert words[0] == "--trust"
         given = dict(zip(words[1::2], words[2::2], strict=True))
@@ -84,6 +87,7 @@ def test_the_trained_policy_is_asked_once(study, commands, tmp_path):
     row = run_cell(study, cell, tmp_path / "runs")
     assert commands.asked == ["train", "evaluate"]
     assert row["evaluations"]["accuracy"] == [0.75]
+    assert row["start"] == hashlib.sha256(str(cell.seed).encode()).hexdigest()
     assert row["test"]["accuracy"] == [0.5]
     assert row["test"]["cost"] == [2.0]
     assert row["test"]["response"] == [12.5]
