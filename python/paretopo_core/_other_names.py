@@ -90,7 +90,7 @@ _LINES = {
     "archive.remove(point)": "delete discard pop",
     "len(archive)": "count size",
 }
-# What an argument is, and the names of other libraries for it.
+# The meaning of an argument, and the names of other libraries for it.
 _ARGUMENTS = {
     "points": ("the points are points=", "costs data f front objectives solutions x y"),
     "ref": ("the reference point is ref=", "r reference reference_point ref_point"),
@@ -127,7 +127,7 @@ def _collapse(name: str) -> str:
 
 
 def suggest_argument(name: str, known: list[str]) -> str:
-    """Return what an unknown argument of a function is called here, or nothing."""
+    """Return the meaning and our name of an unknown argument, or nothing."""
     for right, (meaning, others) in _ARGUMENTS.items():
         if right in known and _collapse(name) in _collapse(others).split():
             return meaning
@@ -153,16 +153,16 @@ def _suggest_line(name: str, handle: str, known: list[str]) -> str:
 def refuse_attribute(owner: Any, name: str, known: list[str], way: str = "") -> NoReturn:
     """Raise the error for an attribute that a module or an archive does not have.
 
-    Called by the owner's ``__getattr__``. ``known`` are the names at hand; ``way`` says how to get
-    to them, if they are not the owner's.
+    The owner's ``__getattr__`` calls it. ``known`` are our names; ``way`` says how to import them,
+    if the owner does not have them.
     """
     is_module = isinstance(owner, ModuleType)
-    what = f"module {owner.__name__!r}" if is_module else type(owner).__name__
+    holder = f"module {owner.__name__!r}" if is_module else type(owner).__name__
     line = _suggest_line(name, "pp" if is_module else "archive", known)
     if not line:  # Python itself suggests a name that is spelt nearly the same
-        raise AttributeError(f"{what} has no attribute {name!r}", name=name, obj=owner)
-    message = f"{what} has no attribute {name!r}; {way}write {line}"
-    if "(points" in line and is_module and not what.endswith("minimise'"):
+        raise AttributeError(f"{holder} has no attribute {name!r}", name=name, obj=owner)
+    message = f"{holder} has no attribute {name!r}; {way}write {line}"
+    if "(points" in line and is_module and not holder.endswith("minimise'"):
         message += ", with maximise=False if smaller is better"
     caller = sys._getframe(2)
     if opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
