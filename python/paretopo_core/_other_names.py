@@ -1,4 +1,4 @@
-"""The names that other libraries give to what is here, and the errors that translate them."""
+"""The names that other libraries give to our functions, and the errors that translate them."""
 
 from __future__ import annotations
 
