@@ -1,11 +1,13 @@
 """Multi-objective reinforcement learning for tool-using language models, on paretopo_core."""
 
+import sys
 from typing import Never
 
 
 def __getattr__(name: str) -> Never:
     """Say where the functions of the core are."""
     import paretopo_core
+    from paretopo_core._other_names import refuse_attribute
 
-    hint = f": import paretopo_core as pp, then pp.{name}" if name in paretopo_core.__all__ else ""
-    raise AttributeError(f"module 'paretopo' has no attribute {name!r}{hint}", name=name)
+    way = "import paretopo_core as pp, and "
+    refuse_attribute(sys.modules[__name__], name, paretopo_core.__all__, way)

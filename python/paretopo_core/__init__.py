@@ -10,17 +10,21 @@ array([0, 0, 1], dtype=int32)
 np.float64(3.0)
 """
 
+import sys
+from typing import Never
+
 # First: it refuses a sub-interpreter, in which the compiled core would deadlock.
 from paretopo_core import _interpreter  # noqa: F401
 from paretopo_core._core import __version__
+from paretopo_core._other_names import refuse_attribute
 from paretopo_core._sense_hint import SenseWarning
 from paretopo_core._settings import Setting
 from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
-from paretopo_core.attainment import AttainmentSurfaces, attainment_surfaces
+from paretopo_core.attainment_surfaces import AttainmentSurfaces, attainment_surfaces
 from paretopo_core.boxes import Boxes, dominated_boxes, nondominated_boxes
-from paretopo_core.crowding import crowding_distance
+from paretopo_core.crowding_distance import crowding_distance
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
 from paretopo_core.front_files import read_fronts
 from paretopo_core.fronts import is_nondominated, pareto_rank
@@ -121,3 +125,8 @@ __all__ = [
 def __dir__() -> list[str]:
     """List the public names only: completion in a notebook shows these."""
     return __all__
+
+
+def __getattr__(name: str) -> Never:
+    """Translate a name of another library."""
+    refuse_attribute(sys.modules[__name__], name, __all__)

@@ -12,18 +12,13 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Never, NoReturn, TypeVar
 
+from paretopo_core._other_names import suggest_argument
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 # True if the sense of the value is inverted.
 _SENSES = {"minimise": True, "minimize": True, "maximize": False}
-# For each argument: its meaning, and the names that other libraries give it.
-_SYNONYMS = {
-    "ref": ("the reference point", {"ref_point", "reference_point", "refpoint", "reference", "r"}),
-    "target": ("the target set", {"ref", "reference", "pf", "z", "reference_set", "pareto_front"}),
-    "k": ("the number of points", {"n", "size", "n_survive", "n_select", "n_points"}),
-    "partitions": ("the number of parts of each axis", {"n", "p", "n_partitions", "n_points"}),
-}
 _HINTS = {
     "ref": ", the reference point: a number, or one per objective; reference_point() suggests one",
     "target": ", the target set: shape (points, objectives)",
@@ -83,9 +78,9 @@ def _suggest(name: str, value: Any, known: list[str]) -> str:
     if name.lower() in _SENSES and "maximise" in known:
         turned = _turn(value) if _SENSES[name.lower()] else value
         return "pass maximise=" + ("" if turned is None else repr(turned))
-    for right, (meaning, synonyms) in _SYNONYMS.items():
-        if right in known and name.lower() in synonyms:
-            return f"{meaning} is {right}="
+    meaning = suggest_argument(name, known)
+    if meaning:
+        return meaning
     import difflib
 
     close = difflib.get_close_matches(name, known, n=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Never, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from paretopo_core._arrays import positive_vector, vector_of
 from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._dominance import Frame
 from paretopo_core._numbers import choice_of, flag_of, number_of, numbers_of, whole_number
+from paretopo_core._other_names import refuse_attribute
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._tables import in_order, label_rows, names_of
 from paretopo_core._types import OneSet, Points, Vector
@@ -294,6 +295,11 @@ class ParetoArchive:
         if not volume and len(self):
             Frame(self.points, self.maximise, None).hint_at_senses(ref)
         return volume
+
+    if not TYPE_CHECKING:  # which would accept every name
+
+        def __getattr__(self, name: str) -> Never:
+            refuse_attribute(self, name, dir(type(self)))
 
     def __len__(self) -> int:
         return self._core.size()

@@ -150,10 +150,12 @@ def hypervolume_contributions(
         points: shape (..., points, objectives), as for :func:`hypervolume`.
         ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
         maximise: whether larger is better; one bool, or one per objective.
-        ignore_dominated: True leaves dominated points out before measuring (moocore's
-            default): they neither contribute nor take anything from others. False is the
-            definition HV(S) - HV(S without the point), where a dominated point lowers the
-            contribution of the only point that dominates it (pygmo's meaning).
+        ignore_dominated: True leaves dominated points out before measuring: they neither
+            contribute nor take anything from others. moocore has this default, and pymoo measures
+            one front at a time. A good point keeps its value if a slightly worse one joins the
+            set, so that a selection does not drop it. False is the definition HV(S) - HV(S without
+            the point) for all points, as in pygmo and DEAP. It is smaller for the only point that
+            dominates another one.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
@@ -174,6 +176,10 @@ def hypervolume_contributions(
 
     >>> hypervolume_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
     array([1., 1., 1.])
+    >>> hypervolume_contributions([[2, 2], [1, 2]], ref=0)
+    array([4., 0.])
+    >>> hypervolume_contributions([[2, 2], [1, 2]], ref=0, ignore_dominated=False)
+    array([2., 0.])
     """
     if extra or wrong or ref is MISSING:
         refuse_call(extra, wrong)

@@ -11,10 +11,12 @@ Build and type checkers read ``minimise.pyi``, which ``scripts/make_stub.py`` wr
 """
 
 import inspect
+import sys
 from types import FunctionType
-from typing import Any
+from typing import Any, Never
 
 import paretopo_core
+from paretopo_core._other_names import refuse_attribute
 
 __all__ = list(paretopo_core.__all__)
 
@@ -55,3 +57,7 @@ class ParetoArchive(paretopo_core.ParetoArchive):
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> Never:
+    refuse_attribute(sys.modules[__name__], name, __all__)

@@ -2,9 +2,11 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import paretopo_core as pp
+from paretopo_core import _other_names, minimise
 
 POINTS = [[1.0, 2.0], [2.0, 1.0]]
 NAMED = {
@@ -88,17 +90,93 @@ def test_an_option_by_position_is_named():
     )
 
 
+TRANSLATED = [
+    (right, meaning, other)
+    for right, (meaning, others) in _other_names._ARGUMENTS.items()
+    for other in others.split()
+]
+
+
+@pytest.mark.parametrize(("right", "meaning", "other"), TRANSLATED)
+def test_names_of_other_libraries_are_translated(right, meaning, other):
+    found = 0
+    for function in (*NAMED.values(), pp.ParetoArchive, pp.reference_directions):
+        parameters = inspect.signature(function).parameters
+        if right in parameters and other not in parameters:
+            message = refuse(function, **arguments(function), **{other: 3})
+            assert message.startswith(f"{function.__name__}() has no argument {other!r}; ")
+            found += message.endswith(f"; {meaning}")
+    assert found
+
+
+# The variables of the lines.
+WORLD = dict.fromkeys(("front", "target", "means", "deviations"), POINTS)
+WORLD |= {"points": np.array(POINTS), "a": [1, 2], "b": [2, 3], "point": [2.0, 1.0], "sets": [0, 1]}
+WORLD |= {"ref": [0.5, 0.5], "ideal": [2, 2], "k": 1, "count": 1, "objectives": 2, "partitions": 2}
+
+
+@pytest.mark.parametrize("line", _other_names._LINES)
+@pytest.mark.parametrize("door", [pp, minimise])
+def test_the_line_for_each_name_runs(door, line, tmp_path):
+    path = tmp_path / "front"
+    path.write_text("1 2\n2 1\n", encoding="utf-8")
+    archive = door.ParetoArchive([0.5, 0.5])
+    archive.add([2.0, 1.0])
+    if line.startswith("pp.plot_front"):
+        pytest.importorskip("matplotlib")
+    with pp.threads(pp.get_threads()):
+        exec(line, {**WORLD, "pp": door, "path": path, "archive": archive})
+
+
+GUESSES = [(line, name) for line, names in _other_names._LINES.items() for name in names.split()]
+
+
+@pytest.mark.parametrize(("line", "name"), GUESSES)
+def test_a_name_of_another_library_gives_the_line_to_write(line, name):
+    if "archive" in line:
+        owners = [door.ParetoArchive([0.5, 0.5]) for door in (pp, minimise)]
+    else:
+        owners = [pp, minimise]
+    for owner in owners:
+        with pytest.raises(AttributeError) as refused:
+            getattr(owner, name)
+        assert f"has no attribute {name!r}; " in str(refused.value)
+        assert f"write {line}" in str(refused.value)
+        is_in_own_sense = "archive" in line or owner is minimise or "(points" not in line
+        assert str(refused.value).endswith(line) == is_in_own_sense
+
+
 @pytest.mark.parametrize(
-    ("function", "given", "wrong", "right"),
+    ("owner", "name", "right"),
     [
-        (pp.inverted_generational_distance, (POINTS,), "ref", "the target set is target="),
-        (pp.select, (POINTS,), "n_survive", "the number of points is k="),
-        (pp.reference_directions, (3,), "n", "the number of parts of each axis is partitions="),
+        (pp, "normalize", "pp.normalise"),
+        (minimise, "is_non_dominated", "pp.is_nondominated"),
+        (pp, "calc_crowding_distance", "pp.crowding_distance"),
+        (pp, "get_pareto_fronts", "pp.pareto_rank(points)"),
+        (pp.ParetoArchive([0, 0]), "get_points", "archive.points"),
     ],
 )
-def test_names_of_other_libraries_are_translated(function, given, wrong, right):
-    message = f"{function.__name__}() has no argument {wrong!r}; {right}"
-    assert refuse(function, *given, **{wrong: 3}).startswith(message)
+def test_a_name_that_is_spelt_otherwise_gives_ours(owner, name, right):
+    with pytest.raises(AttributeError) as refused:
+        getattr(owner, name)
+    assert right in str(refused.value)
+
+
+@pytest.mark.parametrize("module", ["paretopo_core", "paretopo_core.minimise"])
+def test_an_import_of_such_a_name_gives_the_line_too(module):
+    with pytest.raises(ImportError, match=r"write pp\.inverted_generational_distance") as refused:
+        exec(f"from {module} import igd", {})
+    assert refused.value.name == "igd"
+    with pytest.raises(ImportError, match="cannot import name 'zzz'"):
+        exec(f"from {module} import zzz", {})
+
+
+@pytest.mark.parametrize("owner", [pp, minimise, pp.ParetoArchive([0, 0])])
+@pytest.mark.parametrize("name", ["zzz", "_igd", "__wrapped__"])
+def test_any_other_name_has_the_usual_error(owner, name):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'$") as refused:
+        getattr(owner, name)
+    assert (refused.value.name, refused.value.obj) == (name, owner)
 
 
 def test_senses_are_turned_round():

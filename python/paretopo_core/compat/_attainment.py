@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import paretopo_core as pp
-from paretopo_core.attainment import attained_corners, count_attaining
+from paretopo_core.attainment_surfaces import attained_corners, count_attaining
 from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of, whole
 from paretopo_core.compat._sets import apply_within_sets
 
