@@ -171,8 +171,8 @@ def _rows_of_ends(history: History) -> list[list[str]]:
 
 _COUNT = "answers"
 _ERRORS = (
-    "answers: number of held-out answers; ±: standard error of their mean. report.html colours a "
-    "change only beyond 1.96 standard errors."
+    "answers: number of held-out answers; ±: standard error of their mean over questions. "
+    "report.html colours a change only beyond 1.96 standard errors."
 )
 
 
