@@ -145,17 +145,18 @@ class ScriptSession:
                 f"evaluation, got {type(trainer.eval_dataset).__name__}: join several, with the "
                 "name of each in a column kind; evaluation.kinds says which count"
             )
-        if trainer.eval_dataset is None:
-            _JOB.warn_unevaluated()
-        elif trainer.is_world_process_zero() and _has_length(trainer.train_dataset):
+        evaluates, writes = trainer.eval_dataset is not None, trainer.is_world_process_zero()
+        if evaluates and writes and _has_length(trainer.train_dataset):
             _warn_of_shared(trainer.train_dataset, trainer.eval_dataset)
         self._named = NamedRewards(
             trainer, self._table.get("objectives"), self._given, self._names, self._gate
         )
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
+        if not evaluates:
+            _JOB.warn_unevaluated(self._config)
         self._named.check(self._config.objectives)
-        if trainer.is_world_process_zero():
+        if writes:
             notes = [*self._config.notes, *self._named.note_gate(self._config.objectives[0])]
             say([replace(one, text=one.in_script or one.text) for one in notes])
             self._warn_of_weights()

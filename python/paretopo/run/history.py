@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
+from paretopo.run.document import join_some
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder, find_start
 from paretopo.run.measures import (
@@ -110,6 +111,20 @@ class History:
             for one in self.run.config.objectives
             if one.limit is not None
         }
+
+    @property
+    def volume(self) -> str:
+        """Return the description of its hypervolume; equal texts have comparable volumes."""
+        reference = self.evaluations[-1].get("reference", {})
+        corner = ", ".join(f"{name} {one:.4g}" for name, one in reference.items())
+        return self.outcome + (f", above the reference {corner}" if corner else "")
+
+    @property
+    def outcome(self) -> str:
+        """Return the description of a point of its archive."""
+        config = self.run.config
+        gated = f"after the gate {config.objectives[0].name!r}" if config.gates_outcomes else ""
+        return f"mean rewards {gated or 'without a gate'}"
 
     def other_measures(self) -> tuple[Measure, ...]:
         """Return the other measures of evaluations: the share solved, and the response length.
@@ -259,6 +274,21 @@ def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
                     "separate reports"
                 )
     return tuple(merged.values())
+
+
+def describe_volumes(histories: Mapping[str, History]) -> str:
+    """Return the description of the hypervolumes, or a warning that they are not comparable."""
+    named: dict[str, list[str]] = {}
+    for label, history in histories.items():
+        if history.evaluations[-1].get("hypervolume") is not None:
+            named.setdefault(history.volume, []).append(label)
+    if len(named) < 2:
+        return "".join(f"Archive and hypervolume are of the {volume}." for volume in named)
+    each = "; ".join(f"{join_some(labels)}: {volume}" for volume, labels in named.items())
+    return (
+        f"Hypervolumes are not comparable: {each}. Give all runs one gate and recipe, and each "
+        "objective the key reference."
+    )
 
 
 def find_front(values: Series, senses: Sequence[float]) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from paretopo.run.folder import RunFolder
 from paretopo.run.history import (
     History,
     compare_ends,
+    describe_volumes,
     merge_objectives,
     read_history,
 )
@@ -128,6 +129,7 @@ def describe(subject: str, histories: Mapping[str, History], pictures: Sequence[
     for label, history in histories.items():
         parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
         parts += tabulate_preferences(history)
+    parts.append(escape_markdown(describe_volumes(histories)))
     return Report(f"{subject} report", [*parts, *pictures])
 
 

@@ -16,6 +16,7 @@ from paretopo.run.history import (
     History,
     compare_ends,
     describe_moment,
+    describe_volumes,
     find_front,
     merge_objectives,
 )
@@ -65,6 +66,8 @@ def render_report_page(histories: Mapping[str, History]) -> str:
             "testColumns": COLUMNS,
             "testNote": EXPLAINED,
         },
+        "volumes": describe_volumes(histories),
+        "outcomes": " or ".join({one.outcome: None for one in histories.values()}),
     }
     return render_document("report", _SCRIPTS, f"{', '.join(histories)} · report", shown)
 
