@@ -30,6 +30,7 @@ from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.callbacks import LearningRateFactor
+from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.named_rewards import NamedRewards
 from paretopo.integrations.trl.scaling import find_scaling
@@ -92,6 +93,7 @@ class ScriptSession:
         ... )
     """
 
+    @explain_calls()
     def __init__(
         self,
         config: str | Path | Mapping[str, Any] | None = None,
@@ -102,6 +104,11 @@ class ScriptSession:
         method: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
+        check_type("config", config, (str, Path, Mapping), 'a file or a {"objectives": [...]}')
+        check_type("gate", gate, (str, Mapping), 'the name of a reward function, gate="correct"')
+        check_type("names", names, (list, tuple), 'a list, names=["correct", "brief"]')
+        check_type("method", method, str, 'a name, method="gdpo"')
+        check_type("overrides", overrides, Mapping, 'a mapping, {"paretopo.k": 2}')
         self._table = read_table(config)
         self._gate, self._threshold, self._names = gate, threshold, names
         if threshold is not None and gate in (None, NONE):
