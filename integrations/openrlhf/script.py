@@ -191,10 +191,10 @@ def make_config(
     }
     if held_out:
         known |= {"openrlhf.held_out": options.eval.dataset, "evaluation.prompts": held_out}
-    else:
-        _JOB.warn_unevaluated()
     chosen = {} if method is None else apply_method(table, method, {})
     config = _JOB.make_config(table, chosen | known)
+    if not held_out:
+        _JOB.warn_unevaluated(config)
     rollouts = rollout.batch_size * rollout.n_samples_per_prompt
     updates = rollouts // options.train.batch_size * options.train.max_epochs
     if config.paretopo.multiplier_on == "learning_rate" and updates > 1:

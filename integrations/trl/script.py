@@ -30,6 +30,7 @@ from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.callbacks import LearningRateFactor
+from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.named_rewards import NamedRewards
 from paretopo.integrations.trl.scaling import find_scaling
@@ -92,6 +93,7 @@ class ScriptSession:
         ... )
     """
 
+    @explain_calls()
     def __init__(
         self,
         config: str | Path | Mapping[str, Any] | None = None,
@@ -102,6 +104,11 @@ class ScriptSession:
         method: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
+        check_type("config", config, (str, Path, Mapping), 'a file or a {"objectives": [...]}')
+        check_type("gate", gate, (str, Mapping), 'the name of a reward function, gate="correct"')
+        check_type("names", names, (list, tuple), 'a list, names=["correct", "brief"]')
+        check_type("method", method, str, 'a name, method="gdpo"')
+        check_type("overrides", overrides, Mapping, 'a mapping, {"paretopo.k": 2}')
         self._table = read_table(config)
         self._gate, self._threshold, self._names = gate, threshold, names
         if threshold is not None and gate in (None, NONE):
@@ -144,17 +151,18 @@ class ScriptSession:
                 f"evaluation, got {type(trainer.eval_dataset).__name__}: join several, with the "
                 "name of each in a column kind; evaluation.kinds says which count"
             )
-        if trainer.eval_dataset is None:
-            _JOB.warn_unevaluated()
-        elif trainer.is_world_process_zero() and _has_length(trainer.train_dataset):
+        evaluates, writes = trainer.eval_dataset is not None, trainer.is_world_process_zero()
+        if evaluates and writes and _has_length(trainer.train_dataset):
             _warn_of_shared(trainer.train_dataset, trainer.eval_dataset)
         self._named = NamedRewards(
             trainer, self._table.get("objectives"), self._given, self._names, self._gate
         )
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
+        if not evaluates:
+            _JOB.warn_unevaluated(self._config)
         self._named.check(self._config.objectives)
-        if trainer.is_world_process_zero():
+        if writes:
             notes = [*self._config.notes, *self._named.note_gate(self._config.objectives[0])]
             say([replace(one, text=one.in_script or one.text) for one in notes])
             self._warn_of_weights()

@@ -23,6 +23,7 @@ from trl import GRPOTrainer
 
 from paretopo.controller.rules import check_number, name_objectives
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.random_state import keep_random_state
 from paretopo.integrations.trl.scaling import find_scaling
@@ -382,6 +383,7 @@ class ParetoGRPOTrainer(SessionTrainer):
 
     session_rewards: ScriptRewards
 
+    @explain_calls(SessionTrainer.__init__, GRPOTrainer.__init__)
     def __init__(
         self,
         *args: Any,
@@ -389,6 +391,10 @@ class ParetoGRPOTrainer(SessionTrainer):
         controller: ParetoPO | None = None,
         **kwargs: Any,
     ) -> None:
+        from paretopo.integrations.trl.script import ScriptSession
+
+        check_type("session", session, ScriptSession, 'a ScriptSession(gate="correct")')
+        check_type("controller", controller, ParetoPO, "a ParetoPO(ParetoPOConfig())")
         if session is not None and controller is not None:
             raise ValueError(
                 "ParetoGRPOTrainer takes a session, or a controller that only computes advantages, "
@@ -396,8 +402,6 @@ class ParetoGRPOTrainer(SessionTrainer):
             )
         super().__init__(*args, **kwargs)
         if controller is None:
-            from paretopo.integrations.trl.script import ScriptSession
-
             self.script = session or ScriptSession()
             self.session_rewards = self.script.attach(self)
             self.keeps_advantages = self.script.keeps_advantages

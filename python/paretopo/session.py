@@ -23,14 +23,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from paretopo.config import SKIPPED
 from paretopo.config.paretopo import Limit
 from paretopo.controller.by_group import step_by_group
+from paretopo.controller.gate import apply_gate
 from paretopo.controller.limits import judge
 from paretopo.controller.rules import fill_missing
 from paretopo.controller.two_stages import ParetoPO, Step
@@ -407,6 +408,7 @@ class Session:
             "rescored": earlier is not None,
             "archive_size": self._archive_size(),
             "hypervolume": signal.hypervolume,
+            "reference": dict(zip(self.objectives, controller.reference.tolist(), strict=True)),
             "by_kind": average_by_kind(self.objectives, rewarded),
         }
         row |= self._count_skipped(count_skipped(ordered))
@@ -548,10 +550,16 @@ class Session:
 
     def _outcome_of(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (objectives,) means of an evaluation's vectors after the gate."""
-        outcome: NDArray[np.float64] = self.controller.gate(
+        outcome: NDArray[np.float64] = self._gate_held_out(
             fill_missing(vectors, self._fill_for_evaluation())
         ).mean(axis=0)
         return outcome
+
+    def _gate_held_out(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        switches = self.config.paretopo
+        gate: Literal["success", "none"] = "success" if self.config.gates_outcomes else "none"
+        rewards, floors = np.array(vectors, np.float64), switches.gated_floors
+        return apply_gate(rewards, gate, floors, threshold=switches.threshold)
 
     def _bound(self, vectors: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (objectives,) worst rewards of an evaluation, NaN for those with a bound."""
@@ -618,7 +626,7 @@ class Session:
         """Record the prompts whose rollouts have their text, a group for each prompt."""
         for name in dict.fromkeys(one.prompt_id for one in ordered if one.has_text):
             group = [one for one in ordered if one.prompt_id == name and one.has_text]
-            gated = self.controller.gate([one.rewards for one in group])
+            gated = self._gate_held_out([one.rewards for one in group])
             rollouts = tuple(
                 replace(one, gated=tuple(seen.tolist()))
                 for one, seen in zip(group, gated, strict=True)

@@ -153,7 +153,7 @@ class Operation:
 
     def _answer_slowly(self, points: Any, *given: Any) -> Any:
         """Return the result if points or arguments are frames, or arrays of another library."""
-        others = align(points, self.described, given)
+        others = align(points, self.described, given, self.points)
         table = table_of(points)
         if table is not None:
             return self._label(table, self.answer(table.numbers(self.points), *others))

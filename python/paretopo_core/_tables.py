@@ -20,7 +20,10 @@ _PER_ROW = ("bools", "ranks", "numbers", "labels")
 
 
 def align(
-    points: Any, described: Sequence[tuple[str, str]], values: Sequence[Any]
+    points: Any,
+    described: Sequence[tuple[str, str]],
+    values: Sequence[Any],
+    own_name: str = "points",
 ) -> tuple[Any, ...]:
     """Return arguments in the order of the columns and rows of the frames that they belong to.
 
@@ -31,13 +34,16 @@ def align(
             belong to the set before them, and values of kind "values" to the cells of ``points``.
         values: the arguments. A mapping names its values by its keys, a series by its index and a
             frame by its columns; all others go by position, and a RangeIndex of columns, too.
+        own_name: the name of the points in errors.
 
     Raises:
+        TypeError: columns of a frame hold no numbers.
         ValueError: labels are missing or foreign.
     """
     pairs = list(zip(described, values, strict=True))
-    sets = (points, *(value for (_, kind), value in pairs if kind == "sets"))
-    names = next((list(each.columns) for each in sets if table_of(each) is not None), None)
+    others = ((name, value) for (name, kind), value in pairs if kind == "sets")
+    sets = ((name, table_of(each)) for name, each in ((own_name, points), *others))
+    names = next((table.names(name) for name, table in sets if table is not None), None)
     own = rows = table_of(points)
     aligned, whose = [], ""
     for (name, kind), given in pairs:
@@ -59,12 +65,11 @@ class Table:
         self._frame = frame
         self._is_pandas = is_pandas
 
-    def numbers(self, name: str) -> np.ndarray:
-        """Return the values, shape (rows, columns); NaN for missing values of nullable columns.
+    def names(self, name: str) -> list[Any]:
+        """Return the columns.
 
         Raises:
             TypeError: columns hold no numbers; the error names them.
-            ValueError: integers that float64 cannot hold.
         """
         columns = zip(self._frame.columns, self._frame.dtypes, strict=True)
         others = [key for key, dtype in columns if not self._is_numeric(dtype)]
@@ -72,6 +77,16 @@ class Table:
             way = f"columns={others}" if self._is_pandas else repr(others)
             hint = f"; {others} hold no numbers: pass {name}.drop({way})"
             raise refuse_kind(name, "dtype object", hint)
+        return list(self._frame.columns)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return the values, shape (rows, columns); NaN for missing values of nullable columns.
+
+        Raises:
+            TypeError: as :meth:`names`.
+            ValueError: integers that float64 cannot hold.
+        """
+        self.names(name)
         array = np.asarray(self._frame.to_numpy())
         if array.dtype != object:
             return array
@@ -141,9 +156,9 @@ def _in_short(index: Any) -> str:
     return f"{len(index)} labels [{labels}{', ...' if len(index) > 3 else ''}]"
 
 
-def names_of(value: Any) -> list[str] | None:
+def names_of(value: Any, argument: str) -> list[str] | None:
     """Return the texts that name the values of a mapping or a series, or the columns of a frame."""
-    names = _labels_of(value)
+    names = _labels_of(value, argument)
     if not names or not all(isinstance(each, str) for each in names):
         return None
     return names if len(set(names)) == len(names) else None
@@ -153,9 +168,10 @@ def in_order(value: Any, names: list[Any] | None, argument: str) -> Any:
     """Return values in the order of these names if they have names of their own.
 
     Raises:
+        TypeError: columns of a frame hold no numbers.
         ValueError: they have other names.
     """
-    own = _labels_of(value)
+    own = _labels_of(value, argument)
     if own is None or names is None:
         return value
     is_mapping = isinstance(value, Mapping)
@@ -176,14 +192,15 @@ def label_rows(points: Any, result: Any, name: str) -> Any:
     return result if table is None else table.label(result, "point", name)
 
 
-def _labels_of(value: Any) -> list[Any] | None:
+def _labels_of(value: Any, argument: str) -> list[Any] | None:
     """Return the keys of a mapping, the index of a series or the columns of a frame."""
     if isinstance(value, Mapping):
         return list(value)
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(value, pandas.Series):
         return list(value.index)
-    return None if table_of(value) is None else list(value.columns)
+    table = table_of(value)
+    return None if table is None else table.names(argument)
 
 
 def _is_unnamed(value: Any) -> bool:

@@ -136,7 +136,9 @@ class ParetoArchive:
                 "objectives: give ref=, one number per objective; or objectives=, the number of "
                 "objectives, for an archive without hypervolume"
             )
-        self._names = names_of(ref) or names_of(maximise) or names_of(epsilon)
+        self._names = (
+            names_of(ref, "ref") or names_of(maximise, "maximise") or names_of(epsilon, "epsilon")
+        )
         if ref is None:
             width = whole_number(objectives, "objectives", 1, _MAX_OBJECTIVES)
             self._ref = None
@@ -190,7 +192,7 @@ class ParetoArchive:
 
     def _ordered(self, values: Any, name: str) -> Any:
         """Return values in the order of the objectives if both have names."""
-        return in_order(values, self._names or names_of(values), name)
+        return in_order(values, self._names or names_of(values, name), name)
 
     @property
     def ref(self) -> NDArray[np.float64] | None:
@@ -393,7 +395,7 @@ class ParetoArchive:
         gain = self._core.add(point, payload)
         if gain is None:  # not a plain list or array
             gain = self._core.add(self._row(point), payload)
-            self._names = self._names or names_of(point)
+            self._names = self._names or names_of(point, "point")
         return float(gain)  # type: ignore[arg-type]
 
     def extend(self, points: Points, payloads: Sequence[Any] | None = None) -> Additions:
@@ -425,7 +427,7 @@ class ParetoArchive:
                 f"payloads must be one object for each of {len(rows)} points, got {len(things)}"
             )
         gains, joined = self._core.extend(rows, things)
-        self._names = self._names or names_of(points)
+        self._names = self._names or names_of(points, "points")
         return Additions(label_rows(points, gains, "gains"), label_rows(points, joined, "joined"))
 
     @overload

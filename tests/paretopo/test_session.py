@@ -241,6 +241,30 @@ def test_means_come_with_their_number_and_standard_error(tmp_path):
     kept = session.run.questions()["last"]
     assert kept["measured"]["3"] == {"correct": 1.0, "polite": None}
     assert row["error"] == {"correct": 0.0, "polite": pytest.approx(1 / 3)}
+    assert row["solved_error"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "questions", "error"),
+    [
+        # Equal answers of a question add nothing: the error is that of (1, 0, 0).
+        ([("a", 1), ("a", 1), ("b", 0), ("b", 0), ("c", 0), ("c", 0)], (1, 0, 0), 1 / 3),
+        # Balanced answers of a question leave no error between questions.
+        ([("a", 1), ("a", 0), ("b", 0), ("b", 1)], (0.5, 0.5), 0.0),
+        ([("a", 1), ("a", 0), ("a", 0)], (1 / 3,), 1 / 3),  # the error over a question's answers
+        ([("a", 1)], (1,), None),
+    ],
+)
+def test_answers_to_one_question_count_as_one_question(tmp_path, answers, questions, error):
+    session = new_session(tmp_path, POLITE)
+    session.observe(0, [Rollout(name, {"correct": x, "polite": x}) for name, x in answers])
+    [row] = session.run.evaluations()
+    error = None if error is None else pytest.approx(error)
+    assert row["error"] == {"correct": error, "polite": error}
+    assert (row["solved_error"], row["rollouts"]) == (error, len(answers))
+    kept = session.run.questions()["last"]["measured"]
+    assert [one["polite"] for one in kept.values()] == pytest.approx(questions)
+    assert list(kept) == list("abc"[: len(questions)])
 
 
 def test_an_objective_that_never_differs_is_named_at_the_first_step(tmp_path, caplog):

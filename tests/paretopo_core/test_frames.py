@@ -282,8 +282,15 @@ def test_rows_have_the_same_labels_or_unique_ones(pandas):
 def test_text_columns_are_named(pandas, polars):
     for library in (pandas, polars):
         frame = library.DataFrame({**VALUES, "model": ROWS})
-        for call in (pp.pareto_rank, pp.normalise, pp.knee_points):
-            with pytest.raises(TypeError, match=r"\['model'\] hold no numbers: pass points.drop"):
+        archive = pp.ParetoArchive({"gain": 0, "cost": 9}, maximise=SENSES)
+        for call, name in (
+            *((one, "points") for one in (pp.pareto_rank, pp.normalise, pp.knee_points)),
+            (partial(pp.pareto_rank, maximise=SENSES), "points"),  # names of numbers only
+            (partial(pp.hypervolume, ref=SENSES), "points"),
+            (partial(pp.generational_distance, POINTS, maximise=SENSES), "target"),
+            *((one, "points") for one in (archive.extend, archive.gain)),
+        ):
+            with pytest.raises(TypeError, match=rf"\['model'\] hold no numbers: pass {name}.drop"):
                 call(frame)
         kept = frame.drop(columns=["model"]) if library is pandas else frame.drop(["model"])
         np.testing.assert_array_equal(pp.pareto_rank(kept), pp.pareto_rank(POINTS))

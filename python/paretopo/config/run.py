@@ -270,6 +270,16 @@ class RunConfig:
                 f"is one: set gate = true for an objective{cure}"
             )
 
+    @property
+    def gates_outcomes(self) -> bool:
+        """Return whether held-out outcomes are gated: they are if a gate is known.
+
+        Outcomes of runs with a gate are then comparable, whatever the method trains on. Only the
+        paper's algorithm has ungated ones.
+        """
+        known = self.objectives[0].gate and self.recipe != "paper"
+        return known or self.paretopo.gate == "success"
+
     def objective(self, name: str) -> Objective:
         """Return the objective of a name.
 

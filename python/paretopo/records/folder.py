@@ -7,7 +7,7 @@
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
     outcomes.json       outcomes of all evaluations by current knowledge, if that has changed
-    questions.json      values of each held-out question in the first and the last evaluation
+    questions.json      means of each held-out question in the first and the last evaluation
     answers.jsonl       costs and success of all held-out answers, if they may be scored again
     trajectories.jsonl  one row per prompt with recorded rollouts
     checkpoints/        states for resuming

@@ -79,12 +79,13 @@ class ForeignJob:
             )
         return config
 
-    def warn_unevaluated(self) -> None:
+    def warn_unevaluated(self, config: RunConfig) -> None:
         """Warn of a job without held-out prompts."""
+        staged = config.paretopo.stage1_steps != 0
+        multiplied = ", and the multiplier of stage 1 stays 1" if staged else ""
         warn_caller(
-            f"there is no {self.held_out}: nothing is evaluated, paretopo report has nothing to "
-            "show, and the multiplier of stage 1 stays 1; pass held-out questions as "
-            f"{self.held_out}",
+            f"there is no {self.held_out}: nothing is evaluated, and paretopo report has nothing "
+            f"to show{multiplied}; pass held-out questions as {self.held_out}",
         )
 
     def write_report(self, run: RunFolder) -> None:

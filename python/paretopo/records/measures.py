@@ -112,11 +112,7 @@ class Measure:
         """Return the standard errors of :meth:`read`, with NaN if a row lacks them."""
         if self.of_objective:
             return read_column([row.get("error") or {} for row in rows], self.key) * self.scale
-        if self.key != "solved":
-            return np.full(len(list(rows)), np.nan)
-        shares = [(_to_number(row.get("solved")), row.get("rollouts") or 0) for row in rows]
-        errors = [math.sqrt(p * (1 - p) / (n - 1)) if n > 1 else math.nan for p, n in shares]
-        return np.array(errors) * self.scale
+        return read_column(rows, f"{self.key}_error") * self.scale
 
     def describe(self, rows: Iterable[Row]) -> list[str]:
         """Return the mean of each row with its standard error, as text; "unknown" without one."""

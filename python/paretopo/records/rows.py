@@ -6,7 +6,7 @@ An objective counts over the rollouts to which it applies, and is None if there 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -39,32 +39,52 @@ def average_measures(names: Iterable[str], rollouts: Sequence[Rollout]) -> Means
     return {name: average(list_values(name, rollouts)) for name in names}
 
 
+def estimate_error(values: Sequence[float], rollouts: Sequence[Rollout]) -> float | None:
+    """Return the standard error of the mean over questions; None of fewer than two values.
+
+    Rollouts of one question depend on each other, so their deviations are added first. If all are
+    of one question, the error is that over its rollouts.
+
+    >>> asked = [Rollout(name, {}) for name in ("a", "a", "b", "b")]
+    >>> estimate_error([1.0, 1.0, 3.0, 3.0], asked)
+    1.0
+    """
+    if len(values) < 2:
+        return None
+    _, place = np.unique([one.prompt_id for one in rollouts], return_inverse=True)
+    if not place.any():
+        place = np.arange(len(values))
+    totals = np.bincount(place, np.subtract(values, np.mean(values)))
+    count = len(totals)
+    return float(np.linalg.norm(totals) * math.sqrt(count / (count - 1)) / len(values))
+
+
 def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
     """Return the share of solved prompts, and each objective's mean, raw and as a reward.
 
-    ``error`` has the standard errors of the raw means; None if fewer than two rollouts count.
+    ``error`` has the standard errors of the raw means, ``solved_error`` that of the share.
 
-    >>> both = [Rollout("q", {"calls": n}, rewards=(-n,), solved=True) for n in (1.0, 3.0)]
+    >>> both = [Rollout(f"q{n}", {"calls": n}, rewards=(-n,), solved=True) for n in (1.0, 3.0)]
     >>> row = average_outcomes(["calls"], both)
     >>> row["solved"], row["measured"], row["error"], row["rewards"]
     (1.0, {'calls': 2.0}, {'calls': 1.0}, {'calls': -2.0})
     """
-    values = {name: list_values(name, rollouts) for name in names}
-    solved = [one.solved for one in rollouts]
-    rewards = {
-        name: [one.rewards[at] for one in rollouts if one.reward_components.get(name) is not None]
-        for at, name in enumerate(names)
+    applying = {
+        name: [one for one in rollouts if one.reward_components.get(name) is not None]
+        for name in names
     }
+    values = {name: list_values(name, own) for name, own in applying.items()}
+    solved = None  # no objective may define success
+    if None not in {one.solved for one in rollouts}:
+        solved = [float(bool(one.solved)) for one in rollouts]
+    rewards = {name: [one.rewards[at] for one in applying[name]] for at, name in enumerate(names)}
     return {
         "rollouts": len(rollouts),
-        # No objective may define success.
-        "solved": None if None in solved else average([bool(one) for one in solved]),
+        "solved": None if solved is None else average(solved),
+        "solved_error": None if solved is None else estimate_error(solved, rollouts),
         "measured": {name: average(one) for name, one in values.items()},
         "applies": {name: len(one) for name, one in values.items()},
-        "error": {
-            name: float(np.std(one, ddof=1) / math.sqrt(len(one))) if len(one) > 1 else None
-            for name, one in values.items()
-        },
+        "error": {name: estimate_error(one, applying[name]) for name, one in values.items()},
         "rewards": {name: average(one) for name, one in rewards.items()},
     }
 
@@ -99,11 +119,8 @@ def share_mixed(groups: Sequence[Sequence[Rollout]]) -> float | None:
 
 
 def tabulate_questions(names: Sequence[str], rollouts: Iterable[Rollout]) -> dict[str, Means]:
-    """Return the values of the objectives by question, numbered if several share a name."""
-    seen = Counter[str]()
-    found = {}
+    """Return each question's means of the objectives over its answers, by name."""
+    answers = defaultdict[str, list[Rollout]](list)
     for one in rollouts:
-        seen[one.prompt_id] += 1
-        again = f" ({seen[one.prompt_id]})" if seen[one.prompt_id] > 1 else ""
-        found[one.prompt_id + again] = {name: one.reward_components.get(name) for name in names}
-    return found
+        answers[one.prompt_id].append(one)
+    return {question: average_measures(names, own) for question, own in answers.items()}

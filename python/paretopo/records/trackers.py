@@ -185,6 +185,8 @@ def add_framework_numbers(
 def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
     """Return the numbers of each objective under names such as ``measured/calls``."""
     flat = {name: float(row[name]) for name in names if row.get(name) is not None}
+    if row.get("stage") != 1:  # the multiplier acts in stage 1
+        flat = {name: value for name, value in flat.items() if name not in ("stage", "multiplier")}
     for name in _BY_OBJECTIVE:
         flat |= {
             f"{name}/{objective}": float(value)

@@ -312,7 +312,7 @@ def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -
     _explain_ends(seen)
     seen.set(title="Held-out questions", xlabel=along.label, ylabel=upwards.label)
     rewarded.set(
-        title="The same, as the rewards in the archive",
+        title=f"The same, as {' or '.join({one.outcome: None for one in histories.values()})}",
         xlabel=f"{along.name} as a reward, more is better",
         ylabel=f"{upwards.name} as a reward, more is better",
     )

@@ -121,14 +121,15 @@ def _holds(path: Path, config: RunConfig, asked: Mapping[str, Any]) -> bool:
 def format_evaluation(rows: Sequence[Mapping[str, Any]], config: RunConfig) -> str:
     """Return the measurements, each objective with its unit: by kind, or by preference.
 
-    ± is the standard error of a mean.
+    ± is the standard error of a mean over questions.
 
     Args:
         rows: The rows of the evaluation; one, or one for each preference.
         config: Names the objectives.
 
     >>> from paretopo.config import loads
-    >>> part = {"solved": 0.5, "rollouts": 64, "measured": {"calls": 1.25}, "error": {"calls": 0.1}}
+    >>> part = {"solved": 0.5, "solved_error": 0.063, "rollouts": 64}
+    >>> part |= {"measured": {"calls": 1.25}, "error": {"calls": 0.1}}
     >>> print(format_evaluation([{**part, "by_kind": {"all": part}}], loads("")))
     |                    |         all |
     |--------------------|------------:|

@@ -111,6 +111,20 @@ class History:
             if one.limit is not None
         }
 
+    @property
+    def volume(self) -> str:
+        """Return the description of its hypervolume; equal texts have comparable volumes."""
+        reference = self.evaluations[-1].get("reference", {})
+        corner = ", ".join(f"{name} {one:.4g}" for name, one in reference.items())
+        return self.outcome + (f", above the reference {corner}" if corner else "")
+
+    @property
+    def outcome(self) -> str:
+        """Return the description of a point of its archive."""
+        config = self.run.config
+        gated = f"after the gate {config.objectives[0].name!r}" if config.gates_outcomes else ""
+        return f"mean rewards {gated or 'without a gate'}"
+
     def other_measures(self) -> tuple[Measure, ...]:
         """Return the other measures of evaluations: the share solved, and the response length.
 

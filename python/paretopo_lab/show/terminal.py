@@ -83,9 +83,10 @@ class _Page:
         self._colours = colours
 
     def render_group(self, group: Group, selection: Selection) -> Iterator[str]:
-        where = "held out" if group.held_out else f"stage {group.stage}"
+        where = "training, stage 1" if group.stage == 1 else "training"
+        where = "held out" if group.held_out else where
         solved = [one.solved for one in group.rollouts]
-        about = [f"step {group.step}", where, *([group.kind] if group.kind else []), group.id]
+        about = [f"step {group.step}", where, *({group.kind} - {"", "all"}), group.id]
         about += [] if None in solved else [f"{sum(map(bool, solved))} of {len(solved)} right"]
         for line in self._wrap(" · ".join(about)):
             yield self._style(line, "title")

@@ -25,7 +25,7 @@ from paretopo_lab.read.history import (
 from paretopo_lab.show.terminal import describe_rewards
 from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo_lab.training.preferences import describe_sweep
-from paretopo_lab.training.summary import Summary, summarise_runs
+from paretopo_lab.training.summary import Summary, describe_volumes, summarise_runs
 
 _SCRIPTS = ("marks.js", "runs.js", "front.js", "curves.js", "table.js", "report.js")
 _MOST_EVALUATIONS = 400  # of a run: more are indistinguishable and slow
@@ -65,6 +65,8 @@ def render_report_page(histories: Mapping[str, History]) -> str:
             "testColumns": COLUMNS,
             "testNote": EXPLAINED,
         },
+        "volumes": describe_volumes(histories),
+        "outcomes": " or ".join({one.outcome: None for one in histories.values()}),
     }
     return render_document("report", _SCRIPTS, f"{', '.join(histories)} · report", shown)
 

@@ -21,7 +21,7 @@ from paretopo_lab.read.history import (
 from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo_lab.training.page import render_report_page
 from paretopo_lab.training.preferences import draw_preferences, tabulate_preferences
-from paretopo_lab.training.summary import summarise_runs
+from paretopo_lab.training.summary import describe_volumes, summarise_runs
 
 if TYPE_CHECKING:
     _AnyPath = Path
@@ -128,6 +128,7 @@ def describe(subject: str, histories: Mapping[str, History], pictures: Sequence[
     for label, history in histories.items():
         parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
         parts += tabulate_preferences(history)
+    parts.append(escape_markdown(describe_volumes(histories)))
     return Report(f"{subject} report", [*parts, *pictures])
 
 
@@ -171,8 +172,8 @@ def _rows_of_ends(history: History) -> list[list[str]]:
 
 _COUNT = "answers"
 _ERRORS = (
-    "answers: number of held-out answers; ±: standard error of their mean. report.html colours a "
-    "change only beyond 1.96 standard errors."
+    "answers: number of held-out answers; ±: standard error of their mean over questions. "
+    "report.html colours a change only beyond 1.96 standard errors."
 )
 
 

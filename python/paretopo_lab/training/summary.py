@@ -12,6 +12,7 @@ from typing import Any
 
 from paretopo.config import RunConfig, dumps
 from paretopo.records.measures import Measure
+from paretopo_lab.document.report import join_some
 from paretopo_lab.read.history import Comparison, History, compare_ends, merge_objectives
 
 _MOST_LISTED = 4  # settings in the names of methods
@@ -152,3 +153,18 @@ def _read_settings(config: RunConfig) -> dict[str, str]:
         for name, value in found.items()
         if name != "seed" and not name.startswith("run.")
     }
+
+
+def describe_volumes(histories: Mapping[str, History]) -> str:
+    """Return the description of the hypervolumes, or a warning that they are not comparable."""
+    named: dict[str, list[str]] = {}
+    for label, history in histories.items():
+        if history.evaluations[-1].get("hypervolume") is not None:
+            named.setdefault(history.volume, []).append(label)
+    if len(named) < 2:
+        return "".join(f"Archive and hypervolume are of the {volume}." for volume in named)
+    each = "; ".join(f"{join_some(labels)}: {volume}" for volume, labels in named.items())
+    return (
+        f"Hypervolumes are not comparable: {each}. Give all runs one gate and recipe, and each "
+        "objective the key reference."
+    )

@@ -622,6 +622,33 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
     assert len(run.steps()) == 1
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ScriptSession(metod="trl"), "has no argument 'metod': did you mean method=?"),
+        (lambda: ScriptSession(beta=0.1), "pass args=GRPOConfig(beta=...)"),
+        (lambda: ScriptSession(objectives=[]), 'pass session=ScriptSession({"objectives": ...})'),
+        (lambda: ScriptSession(eval_dataset=[]), "pass eval_dataset= to ParetoGRPOTrainer"),
+        (lambda: ScriptSession(zzz=1), "it has config, gate, threshold, names, method, overrides"),
+        (lambda: ScriptSession({}, "digits"), "ScriptSession(): too many positional arguments; p"),
+        (lambda: ScriptSession([{"name": "digits"}]), 'config must be given as a file or a {"o'),
+        (lambda: ScriptSession(gate=digits), "gate must be given as the name of a reward functio"),
+        (lambda: ScriptSession(names="digits"), 'names must be given as a list, names=["correct"'),
+        (lambda: ScriptSession(method=1), 'method must be given as a name, method="gdpo", got 1'),
+        (lambda: ScriptSession(overrides=[1]), "overrides must be given as a mapping, {"),
+        (lambda: ParetoGRPOTrainer(sesion=1), "has no argument 'sesion': did you mean session=?"),
+        (lambda: ParetoGRPOTrainer(method="gdpo"), "pass session=ScriptSession(method=...)"),
+        (lambda: ParetoGRPOTrainer(metod="gdpo"), "did you mean session=ScriptSession(method=."),
+        (lambda: ParetoGRPOTrainer(max_steps=1), "pass args=GRPOConfig(max_steps=...)"),
+        (lambda: ParetoGRPOTrainer(session=TABLE), "session must be given as a ScriptSession("),
+        (lambda: ParetoGRPOTrainer(controller=ParetoPOConfig()), "controller must be given as a"),
+    ],
+)
+def test_a_wrong_argument_is_explained(call, message):
+    with pytest.raises((TypeError, ConfigError), match=re.escape(message)):
+        call()
+
+
 def test_a_session_or_a_controller(tmp_path):
     controller = ParetoPO(ParetoPOConfig())
     with pytest.raises(ValueError, match="got both"):

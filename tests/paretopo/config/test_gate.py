@@ -211,6 +211,29 @@ def test_the_threshold_reaches_rollouts_and_controller(tmp_path):
     assert session.controller.gate(scored.rewards)[:, 1].tolist() == [0.0, 0.5, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("objective", "settings", "polite"),
+    [
+        ("gate = true", {}, 0.4),
+        ("gate = true", {"paretopo__gate": "none"}, 0.4),  # as every method without a gate
+        ("gate = true", {"recipe": "paper"}, 0.5),  # Algorithm 1 has no gate
+        ("gate = false", {}, 0.5),
+    ],
+)
+def test_an_outcome_is_gated_if_a_gate_is_known(tmp_path, objective, settings, polite):
+    text = f'[[objectives]]\nname = "score"\nlow = 0\nhigh = 1\n{objective}\n'
+    text += '[[objectives]]\nname = "polite"\nlow = 0\nhigh = 1'
+    session = new_session(tmp_path, text, **settings)
+    values = ((1.0, 0.8), (0.0, 0.0), (1.0, 0.8), (0.0, 0.4))
+    session.observe(
+        0, [Rollout(str(at), {"score": x, "polite": y}) for at, (x, y) in enumerate(values)]
+    )
+    [row] = session.run.evaluations()
+    assert row["outcome"]["polite"] == pytest.approx(polite)
+    corner = row["outcome"] if "recipe" in settings else {"score": 0.0, "polite": 0.0}
+    assert row["reference"] == corner
+
+
 def test_threshold_rescores_earlier_evaluations(tmp_path):
     text = '[[objectives]]\nname = "score"\ngate = true\nthreshold = 2.5\n'
     text += '[[objectives]]\nname = "calls"\neconomy = "paretopo"\n'

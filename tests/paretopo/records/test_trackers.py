@@ -73,9 +73,9 @@ def test_resumed_run_continues_its_curves(tmp_path):
     volumes = [row["hypervolume"] for row in session.run.evaluations()]
     drawn = [value for _, value in curves["eval/paretopo/hypervolume"]]
     assert drawn == pytest.approx(volumes)
-    assert {"gain", "smoothed_gain", "multiplier"} <= {
-        tag.removeprefix("eval/paretopo/") for tag in curves
-    }
+    assert {"gain", "smoothed_gain"} <= {tag.removeprefix("eval/paretopo/") for tag in curves}
+    # The multiplier ends with stage 1, the first step.
+    assert [step for step, _ in curves["train/paretopo/multiplier"]] == [1]
     anew = Session(session.run, prompts=64, steps_per_epoch=8)
     anew.restore(None)  # from the beginning, and not a point is left
     make_step(anew, 1)

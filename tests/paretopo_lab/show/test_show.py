@@ -42,7 +42,7 @@ def test_a_group_reads_as_it_happened():
     assert (
         shown
         == """\
-step 3 · stage 2 · one · 47*38 · 2 of 3 right
+step 3 · training · one · 47*38 · 2 of 3 right
   asked  What is 47*38?
   right  1786
 
@@ -63,6 +63,20 @@ cut off
   model  1700
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("stage", "kind", "heading"),
+    [
+        (2, "one", "step 3 · training · one · 47*38 · 2 of 3 right"),
+        (1, "one", "step 3 · training, stage 1 · one · 47*38 · 2 of 3 right"),
+        (2, "all", "step 3 · training · 47*38 · 2 of 3 right"),
+    ],
+)
+def test_a_heading_names_only_the_parts_that_the_run_has(stage, kind, heading):
+    rollouts = tuple(dataclasses.replace(one, kind=kind) for one in trained().rollouts)
+    group = dataclasses.replace(trained(), rollouts=rollouts, stage=stage)
+    assert next(render_lines([group], Selection(), width=80, colours=False)) == heading
 
 
 @pytest.mark.parametrize(
@@ -184,7 +198,7 @@ def test_the_newest_prompts_of_a_run_are_shown(run, capsys):
     assert cli.main(["show", str(run.path), "--groups", "2"]) == 0
     printed = capsys.readouterr().out
     assert "step 3" not in printed
-    assert printed.index("step 4 · stage 2") < printed.index("step 4 · held out")
+    assert printed.index("step 4 · training") < printed.index("step 4 · held out")
     assert printed.endswith("the newest 2 of 4 prompts; --groups N shows more\n")
     assert "\x1b" not in printed
 

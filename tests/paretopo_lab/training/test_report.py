@@ -120,6 +120,28 @@ def test_several_runs_are_compared(tmp_path):
     assert elsewhere.parent == tmp_path / "figures"
 
 
+@pytest.mark.parametrize(
+    ("other", "reference", "named"),
+    [
+        ({"seed": 1}, 0.0, "of the mean rewards after the gate 'correct', above the reference c"),
+        ({"recipe": "paper"}, 0.0, "paper, seed 0: mean rewards without a gate, above the refer"),
+        ({"seed": 1}, -1.0, "recommended, seed 1: mean rewards after the gate 'correct', above "),
+    ],
+)
+def test_runs_with_other_gates_or_references_have_other_volumes(tmp_path, other, reference, named):
+    runs = [tell(tmp_path), tell(tmp_path, **other)]
+    for run, calls in zip(runs, (0.0, reference), strict=True):
+        row = run.evaluations()[-1] | {"reference": {"correct": 0.0, "calls": calls}}
+        run.append_evaluation(row | {"step": 9})
+    path = write_report(runs)
+    page = path.with_suffix(".html").read_text(encoding="utf-8")
+    for text in (path.read_text(encoding="utf-8"), page):
+        assert named in text
+        assert ("Hypervolumes are not comparable: " in text) == (
+            other != {"seed": 1} or reference < 0
+        )
+
+
 def test_a_method_is_the_mean_of_its_seeds(tmp_path):
     runs = [tell_objectives(tmp_path, ["correct", "calls", "polite"], seed=s) for s in (0, 1, 2)]
     for run, value in zip(runs, (0.2, 0.5, 0.8), strict=True):

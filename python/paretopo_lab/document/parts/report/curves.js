@@ -31,8 +31,9 @@ function drawCurves(width) {
   for (const title of new Set(data.runs.flatMap((run) => Object.keys(run.prices)))) {
     curves.push({ title, trained: (run) => run.prices[title] ?? [], strong: true });
   }
+  byId("staged").hidden = data.runs.every((run) => run.boundary === null);
   byId("limited").hidden = data.runs.every((run) => run.limits.length === 0);
-  curves.push({ title: "hypervolume of the archive, as it was at the time", evaluated: (one) => one.hypervolume });
+  curves.push({ title: `hypervolume of the archive, as it was at the time. ${data.volumes}`, evaluated: (one) => one.hypervolume });
   curves.push({ title: "multiplier of stage 1", trained: (run) => run.multiplier, strong: true });
   return curves.filter(isKnown).map((curve) => {
     const svg = drawCurve(curve, width);

@@ -68,7 +68,7 @@ function makeRuns() {
 
 function makeAxes() {
   const names = objectives.map((objective) => objective.name);
-  const spaces = ["in their own units", "as the rewards in the archive"];
+  const spaces = ["in their own units", `as ${data.outcomes}`];
   const form = [element("label", {}, "Numbers ", chooser(spaces, view.space === "rewards" ? 1 : 0, (at) => {
     view.space = at ? "rewards" : "measured";
     draw();

@@ -3,8 +3,8 @@
 // One prompt with its rollouts.
 function panelOf(group, view, pinned, onPin) {
   const rollouts = chosenRollouts(group, view);
-  const heading = `step ${group.step}, ${group.held_out ? "held out" : `stage ${group.stage}`}`;
-  const kind = group.kind ? [element("span", { class: "badge" }, group.kind)] : [];
+  const heading = `step ${group.step}, ${group.held_out ? "held out" : group.stage === 1 ? "training, stage 1" : "training"}`;
+  const kind = group.kind && group.kind !== "all" ? [element("span", { class: "badge" }, group.kind)] : [];
   const pin = element("button", { type: "button", class: "pin" }, pinned ? "Unpin" : "Pin");
   pin.addEventListener("click", onPin);
   return element(
