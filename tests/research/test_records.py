@@ -90,7 +90,7 @@ def test_the_page_on_steerable_policies_quotes_the_records():
     def share(results, task, method):
         return 100.0 * results.curve(task, method, "hypervolume")[:, -1].mean()
 
-    page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "steerable.md").read_text(encoding="utf-8")
     for task in d3po.tasks:
         one, eight = (share(steerable, task, name) for name in ("worth+given", "worth"))
         assert f"| `{task}` | {one:.1f} | {eight:.1f} |" in page
@@ -104,7 +104,7 @@ def test_the_page_on_steerable_policies_quotes_the_records():
 def test_the_page_on_steerable_policies_quotes_the_language_models():
     """Means and deviations at the end."""
     results = read(HERE / "steerable_models.toml")
-    page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "steerable.md").read_text(encoding="utf-8")
 
     def ends(method, measure):
         return 100.0 * results.curve("series", method, measure)[:, -1]
