@@ -147,7 +147,9 @@ def test_quoted_verdicts_are_those_of_the_records():
     ]
     page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
     table = page.split("## The paper's claims")[1]
-    assert [line for line in table.splitlines() if line.startswith("| ")][1:] == rows
+    quoted = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    settings = re.compile(r"\((?:beta|gamma) ")
+    assert quoted == [row for row in rows if not settings.search(row)]
 
 
 @pytest.mark.parametrize("name", JUDGED)
