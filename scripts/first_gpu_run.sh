@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the CUDA kernels on a GPU: tests, NVIDIA's memcheck, racecheck and synccheck, and the benchmark,
-# in 6 minutes on 16 cores. docs/gpu.md has the expected output.
+# in 6 minutes on 16 cores. docs/gpu.md has the results of an H200.
 #     scripts/first_gpu_run.sh [tests|kernels|sanitizers|benchmark|quick]...     the first four by default
 # quick is the benchmark of small sizes. Needs a GPU, its CUDA toolkit (nvcc, compute-sanitizer) and a
 # python3 with a torch built for CUDA, whose packages are used where they suffice.

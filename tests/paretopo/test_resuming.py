@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.rollout_groups import groups
 
 from paretopo.config import loads
+from paretopo.records.folder import RunFolder
 from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
 from paretopo.rollout import Rollout
-from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 FURTHER = {

@@ -1,4 +1,4 @@
-"""HV@k gives exact policy gradients and has the properties that docs/hvk.md proves."""
+"""HV@k gives exact policy gradients and has the properties that docs/hvk.md states."""
 
 from itertools import combinations, product
 from math import comb

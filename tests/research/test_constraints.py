@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -139,5 +140,7 @@ def test_the_page_has_the_numbers_of_the_records():
     printed = {line for table in constraints.make_tables([*rows, *limited]) for line in table}
     numbers = PAGE.split("## How well training keeps limits")[1].split("## Limits on a language")[0]
     quoted = [line for line in numbers.splitlines() if line.startswith("|")]
-    assert len(quoted) > 15
+    assert len(quoted) == 7
     assert [line for line in quoted if line not in printed] == []
+    assert "all last policies keep the share within 1 point, and 75 %" in numbers
+    assert any(re.match(r"\| limit with schedule \|.* 100\.0 \| 75\.\d \|$", one) for one in printed)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from paretopo.config import load
-from paretopo.study import plan as plans
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.environment import open_environment
+from paretopo_lab.study import plan as plans
 from research import questions
 from research.grid import TABLES
 

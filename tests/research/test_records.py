@@ -90,21 +90,20 @@ def test_the_page_on_steerable_policies_quotes_the_records():
     def share(results, task, method):
         return 100.0 * results.curve(task, method, "hypervolume")[:, -1].mean()
 
-    page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "steerable.md").read_text(encoding="utf-8")
     for task in d3po.tasks:
         one, eight = (share(steerable, task, name) for name in ("worth+given", "worth"))
         assert f"| `{task}` | {one:.1f} | {eight:.1f} |" in page
-        if task in ("lucky", "trade_off"):
+        if task == "trade_off":
             fixed = share(steerable, task, "rloo+recipe+given")
             assert f"{fixed:.1f} instead of {one:.1f} % on `{task}`" in " ".join(page.split())
-            assert fixed < one
         assert share(d3po, task, "d3po+gated+given") < one
 
 
 def test_the_page_on_steerable_policies_quotes_the_language_models():
     """Means and deviations at the end."""
     results = read(HERE / "steerable_models.toml")
-    page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "steerable.md").read_text(encoding="utf-8")
 
     def ends(method, measure):
         return 100.0 * results.curve("series", method, measure)[:, -1]
@@ -123,18 +122,11 @@ def test_the_page_on_steerable_policies_quotes_the_language_models():
         assert row(title, [f"{one.mean():.1f} ± {one.std(ddof=1):.1f}" for one in found]) in page
     same = read(HERE / "steerable_leaning.toml")
     [method] = same.plan.study.methods
-    separate = 100.0 * same.curve("series", method, "utility")[:, -1]
-    quoted = f"Their expected utility is {separate.mean():.1f} ± {separate.std(ddof=1):.1f} %"
-    gap = ends(results.plan.study.methods[0], "utility") - separate
-    assert quoted in page
-    both = [ends(method, "utility") for method in results.plan.study.methods]
-    without = np.delete(both[0] - both[1], 2)
-    assert (
-        f"Without seed 6102, on which the separate policies collapsed, it is {without.mean():.1f}"
-        in page
-    )
-    assert (gap > 0.0).all()
-    assert f"on average by {gap.mean():.1f} points" in page
+    separate = [ends(results.plan.study.methods[1], "utility")]
+    separate.append(100.0 * same.curve("series", method, "utility")[:, -1])
+    one = ends(results.plan.study.methods[0], "utility")
+    assert [int((one > other).sum()) for other in separate] == [7, 8]
+    assert "with seven of the eight seeds" in page
 
 
 def test_quoted_verdicts_are_those_of_the_records():
@@ -147,7 +139,9 @@ def test_quoted_verdicts_are_those_of_the_records():
     ]
     page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
     table = page.split("## The paper's claims")[1]
-    assert [line for line in table.splitlines() if line.startswith("| ")][1:] == rows
+    quoted = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    settings = re.compile(r"\((?:beta|gamma) ")
+    assert quoted == [row for row in rows if not settings.search(row)]
 
 
 @pytest.mark.parametrize("name", JUDGED)

@@ -41,7 +41,7 @@ def test_the_page_on_limits_quotes_the_records():
 
 
 def test_the_page_on_steerable_policies_quotes_the_records():
-    page = (ROOT / "docs" / "steerable_results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "steerable.md").read_text(encoding="utf-8")
     rows = {(row["step"], row["preference"][0]): row for row in read("steerable.jsonl")}
     for weight in (1.0, 0.75, 0.5, 0.25, 0.0):
         cells = [

@@ -396,7 +396,7 @@ class ParetoPOConfig:
 
     def __post_init__(self) -> None:
         own = self.recipe == "recommended" and self.stage2_estimator is None
-        if own and self.preference == "given":  # better there: docs/steerable_results.md
+        if own and self.preference == "given":  # better there: docs/steerable.md
             object.__setattr__(self, "stage2_estimator", "worth")
         fill_by_recipe(self, "paretopo")
         if self.economies is None:

@@ -43,7 +43,8 @@ def complete_rollouts(
             raise BadRollout(
                 f"no rollout measures the objective {objective.name!r} (None says that it does not "
                 f"apply); the first, of prompt {rollouts[0].prompt_id!r}, has "
-                f"{sorted(rollouts[0].reward_components)}"
+                f"{sorted(rollouts[0].reward_components)}: correct the name, or add a function or "
+                "a reward component of this name"
             )
     return completed
 

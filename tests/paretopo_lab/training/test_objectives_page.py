@@ -1,4 +1,4 @@
-"""The commands of the pages on objectives run, and the messages are those of the program."""
+"""The commands of the pages on objectives run."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from paretopo.config import load, with_method
 ROOT = Path(__file__).parents[3]
 PAGES = {
     name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("objectives", "rewards", "scripts", "messages")
+    for name in ("objectives", "rewards", "scripts")
 }
 
 
@@ -126,14 +126,3 @@ def test_the_examples_take_the_methods(method, monkeypatch):
     monkeypatch.chdir(ROOT)
     for name in SMALL:
         assert len(with_method(name, method).objectives) >= 3
-
-
-def test_messages_are_quoted_from_the_sources():
-    rooms = [ROOT / "python" / "paretopo", ROOT / "integrations"]
-    sources = [path.read_text(encoding="utf-8") for room in rooms for path in room.rglob("*.py")]
-    # As Python joins the pieces of a text.
-    said = re.sub(r'"\s*\n\s*f?"|"\s*\n\s*f?\'|\'\s*\n\s*f?"', "", "\n".join(sources))
-    messages = re.findall(r"^\| `([^`]*)` \|", PAGES["messages"], re.MULTILINE)
-    assert len(messages) >= 13
-    for message in messages:
-        assert message in said, message
