@@ -122,10 +122,10 @@ def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
     figure.draw_without_rendering()  # the layout moves the axes
     at = axes.transData.transform(points)
     pixel = figure.dpi / 72  # of a point of type
-    height = _NAME_SIZE * pixel
+    height, mark = _NAME_SIZE * pixel, 4 * pixel  # of a name, and of half a point's mark
     frame = axes.get_window_extent()
     taken: list[tuple[float, float, float, float]] = []
-    for place, name in names.items():
+    for place, name in sorted(names.items(), key=lambda one: -at[one[0], 1]):  # from the top
         width = 0.62 * height * len(name)
         choices: list[tuple[Any, ...]] = []
         for right, up in itertools.product((1, -1, 0), (1, -1, 0)):
@@ -134,12 +134,13 @@ def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
             x = at[place, 0] + right * 7 * pixel - width * (1 - right) / 2
             y = at[place, 1] + up * 7 * pixel - height * (1 - up) / 2
             box = x, y, x + width, y + height
-            hidden = ((at > box[:2]) & (at < box[2:])).all(axis=1).sum()
+            near = (at > np.subtract(box[:2], mark)) & (at < np.add(box[2:], mark))
+            hidden = near.all(axis=1).sum()
             crossed = sum(
                 x < one[2] and one[0] < box[2] and y < one[3] and one[1] < box[3] for one in taken
             )
             outside = x < frame.x0 or box[2] > frame.x1 or y < frame.y0 or box[3] > frame.y1
-            choices.append((hidden + crossed + 3 * outside, len(choices), right, up, box))
+            choices.append((hidden + crossed + len(at) * outside, len(choices), right, up, box))
         *_, right, up, box = min(choices)
         taken.append(box)
         axes.annotate(

@@ -13,7 +13,14 @@ import numpy as np
 from paretopo.records.files import Row
 from paretopo.records.measures import Measure, Series
 from paretopo.records.sweeps import agreement, count_distinct, expected_utility
-from paretopo_lab.document.plots import COLOURS, MARKERS, find_ends, make_panels, save_figure
+from paretopo_lab.document.plots import (
+    COLOURS,
+    MARKERS,
+    find_ends,
+    make_panels,
+    name_points,
+    save_figure,
+)
 from paretopo_lab.document.report import Part, Table, escape_markdown
 from paretopo_lab.read.history import History, find_front
 
@@ -112,16 +119,19 @@ def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
         return
     others = measures[1:] or measures
     figure, panels = make_panels(1, len(others) + 1, (5.2 * (len(others) + 1), 4.6))
-    for number, (label, history) in enumerate(histories.items()):
-        colour = COLOURS[number % len(COLOURS)]
-        for axes, other in zip(panels, others, strict=False):
-            _draw_curve(axes, history, other, measures[0], colour, label)
     _draw_calibration(panels[-1], steered[0])
     for axes, other in zip(panels, others, strict=False):
+        points, names = np.empty((0, 2)), {}
+        for number, (label, history) in enumerate(histories.items()):
+            colour = COLOURS[number % len(COLOURS)]
+            own, named = _draw_curve(axes, history, other, measures[0], colour, label)
+            names |= {len(points) + at: name for at, name in named.items()}
+            points = np.concatenate([points, own])
         axes.set_xlabel(other.label)
         axes.set_ylabel(measures[0].label)
         axes.set_title("Front of one policy, by preference")
-    panels[0].legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8)
+        name_points(axes, points, names)
     save_figure(figure, path, dpi=150)
 
 
@@ -168,20 +178,21 @@ def _draw_table(axes: Axes, history: History, label: str) -> None:
 
 def _draw_curve(
     axes: Axes, history: History, x: Measure, y: Measure, colour: str, label: str
-) -> None:
+) -> tuple[Series, dict[int, str]]:
+    """Draw a run; return points on its lines, and the names of some by their place."""
     if not history.sweeps:
         values = _read_measures(history.evaluations[-1:], (x, y))
         axes.plot(*values.T, "*", color=colour, markersize=13, label=label)
-        return
-    for rows, style in (
-        (history.sweeps[0], {"color": _GREY, "alpha": 0.6, "label": "start"}),
-        (history.sweeps[-1], {"color": colour, "label": label}),
-    ):
-        values = _read_measures(rows, (x, y))
-        axes.plot(*values.T, "o-", linewidth=1.4, **style)
-    for point, here in _group_coinciding(values, history.sweeps[-1]):
-        text = " · ".join(_format_preference(row) for row in here)
-        axes.annotate(text, point, xytext=(7, -11), textcoords="offset points", fontsize=8)
+        return values, {}
+    start, end = (_read_measures(rows, (x, y)) for rows in (history.sweeps[0], history.sweeps[-1]))
+    axes.plot(*start.T, "o-", linewidth=1.4, color=_GREY, alpha=0.6, label="start")
+    axes.plot(*end.T, "o-", linewidth=1.4, color=colour, label=label)
+    names = {
+        len(start) + at: " · ".join(map(_format_preference, here))
+        for at, here in _group_coinciding(end, history.sweeps[-1])
+    }
+    lines = [np.linspace(one[:-1], one[1:], 50).reshape(-1, 2) for one in (start, end)]
+    return np.concatenate([start, end, *lines]), names
 
 
 def _draw_calibration(axes: Axes, history: History) -> None:
@@ -241,14 +252,14 @@ def _format_preference(row: Row) -> str:
     return " : ".join(f"{number:g}" for number in numbers)
 
 
-def _group_coinciding(values: Series, rows: Sequence[Row]) -> list[tuple[Any, list[Row]]]:
-    """Group the rows whose points are too near for labels of their own."""
+def _group_coinciding(values: Series, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
+    """Group the rows whose points are too near for labels of their own, by the first place."""
     least = _LABELS_APART * np.ptp(values, axis=0)
-    places: list[tuple[Any, list[Row]]] = []
-    for value, row in zip(values, rows, strict=True):
-        near = [here for point, here in places if (np.abs(point - value) <= least).all()]
+    places: list[tuple[int, list[Row]]] = []
+    for at, row in enumerate(rows):
+        near = [here for one, here in places if (np.abs(values[one] - values[at]) <= least).all()]
         if near:
             near[0].append(row)
         else:
-            places.append((value, [row]))
+            places.append((at, [row]))
     return places

@@ -3,11 +3,13 @@
 import itertools
 import json
 
+import numpy as np
 import pytest
 from matplotlib.image import imread
 
 from paretopo.config import loads
 from paretopo.records.folder import RunFolder
+from paretopo_lab.document.plots import make_panels, name_points
 from paretopo_lab.read.history import read_history
 from paretopo_lab.study.fronts import score_front
 from paretopo_lab.training.preferences import describe_sweep
@@ -55,6 +57,20 @@ def test_each_preference_is_a_row_of_table_page_and_picture(tmp_path, count, lev
     assert min(height, width) > 500
     if count > 2 and len(grid) < 60:
         assert height > 150 * 0.26 * len(grid)  # a line for each preference
+
+
+def test_a_name_covers_no_mark_and_stays_inside():
+    figure, [axes] = make_panels(1, 1, (5.2, 4.6))
+    points = np.array([[0.0, 4.7], [0.033, 6.2], [0.023, 3.1], [0.5, 70.0], [0.0, 0.0]])
+    axes.plot(*points.T, "o")
+    name_points(axes, points, {0: "0 : 1", 1: "0.25 : 0.75"})
+    frame, marks = axes.get_window_extent(), axes.transData.transform(points)
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert (box.min >= frame.min).all()
+        assert (box.max <= frame.max).all()
+        gaps = np.maximum(box.min - marks, marks - box.max).max(axis=1)
+        assert gaps.min() > 4 * figure.dpi / 72
 
 
 BEST = [[0.544, 0.408], [0.72, 0.39], [0.848, 0.336], [0.936, 0.252], [0.984, 0.138], [1.0, 0.0]]
