@@ -14,7 +14,7 @@ from typing import Any
 
 from paretopo.config import RECIPES, RunConfig, dumps, load
 from paretopo.config.methods import by_dotted_name
-from paretopo.config.python_files import hash_own_files
+from paretopo.config.python_files import hash_own_files, read_call
 from paretopo.preference import Preference, Preferences
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
@@ -92,7 +92,8 @@ def add_scores(plan: Plan, row: Row) -> Row:
 def fingerprint(plan: Plan, cell: Cell) -> str:
     """Hash everything that a cell's result follows from; a record with another is out of date.
 
-    A method enters by its switches and the other values that it sets, not by its name.
+    A method enters by its switches and the other values that it sets, not by its name; an estimator
+    of a module by its name and arguments, so that it may move.
     """
     section = plan.tasks[cell.task]
     overrides = plan.overrides_of(cell.method)
@@ -120,6 +121,11 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
         if plan.study.preferences is not None:
             about["front"] = [plan.study.preferences, plan.study.every]
             about["front"] += [section.cheapest_accuracy, section.best_front]
+    estimator = about["method"].get("paretopo.stage2_estimator", "")
+    if ":" in estimator:
+        name, given = read_call("paretopo.stage2_estimator", estimator)
+        about["method"] |= {"paretopo.stage2_estimator": name}
+        about["method"] |= {f"paretopo.{key}": value for key, value in given.items()}
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 

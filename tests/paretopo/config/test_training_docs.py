@@ -58,7 +58,7 @@ def key_table(section: type) -> str:
             continue
         takes = (
             "an estimator"
-            if hints[field.name] is EstimatorName
+            if about.in_module
             else shorten(describe_values(hints[field.name], about))
         )
         end = f"{takes} | {shown(field, about)} | {about.doc} |"
