@@ -201,10 +201,9 @@ ARROWS = {
     "integrations.huggingface": (
         "config evaluation integrations.agents preference progress protocols rollout run tasks"
     ),
-    "integrations.rehearsals": "config",
     "integrations.openrlhf": (
         "config controller data integrations.agents integrations.huggingface "
-        "integrations.rehearsals progress rewards rollout run session tasks"
+        "progress rewards rollout run session tasks"
     ),
     "integrations.trl": (
         "config controller integrations.huggingface preference progress protocols rewards rollout "
