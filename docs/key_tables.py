@@ -6,7 +6,7 @@ import dataclasses
 import re
 import typing
 
-from paretopo.config import SECTIONS, EstimatorName, Objective, RunConfig
+from paretopo.config import SECTIONS, Objective, RunConfig
 from paretopo.config.keys import Key, describe_values
 
 HEADINGS: dict[str, type] = {
@@ -42,7 +42,7 @@ def tabulate_keys(section: type) -> str:
         if about is None or not about.in_file:
             continue
         takes = _shorten(describe_values(hints[field.name], about))
-        if hints[field.name] is EstimatorName:
+        if about.in_module:
             takes = "an estimator"
         end = f"{takes} | {_show_default(field, about)} | {about.doc} |"
         if not about.of:

@@ -29,6 +29,7 @@ from research.tables import TabularTask
 
 Floats = NDArray[np.float64]
 _WEIGHTINGS = 1000  # whose best policies are the corners of the best front
+D3PO = "research.estimators:d3po"
 DIVERSITY = (0.01, 3.0)  # of D3PO: highest mean of six pairs on the tuning tasks
 
 
@@ -53,7 +54,7 @@ def train_tabular_front(
         steps: Policy-gradient steps in all.
         every: Steps in all between evaluations; a multiple of ``preferences``.
         diversity: Factor and scale of D3PO's regulariser, which a policy that is given preferences
-            has with the estimator "d3po".
+            has with the estimator `D3PO`.
 
     Returns:
         A row per evaluation: step (in all), hypervolume of the front, and preference, the mean
@@ -65,7 +66,7 @@ def train_tabular_front(
     grid = Preferences(from_table({}, given)).grid
     if method.get("paretopo.preference") == "given":
         config = from_table({}, {**method, **given})
-        if config.paretopo.stage2_estimator != "d3po":
+        if config.paretopo.stage2_estimator != D3PO:
             diversity = (0.0, 0.0)
         runs: list[TabularRun] = [
             _SteerableRun(task, config, Preferences(config), seed, steps, diversity)

@@ -13,7 +13,7 @@ from paretopo.config import from_table
 from paretopo_lab.study.cells import SAVING
 from paretopo_lab.study.plan import StudySection, with_economy
 from research.agent import train_tabular
-from research.fronts import DIVERSITY, train_tabular_front
+from research.fronts import D3PO, DIVERSITY, train_tabular_front
 from research.tables import GROUP, TabularTask
 from research.tasks import TASKS
 
@@ -51,7 +51,7 @@ class StudiedTable:
         }
         if _saves(json.dumps(with_economy(overrides, "paretopo"))):
             about["saving"] = SAVING
-        if overrides.get("paretopo.stage2_estimator") == "d3po":
+        if overrides.get("paretopo.stage2_estimator") == D3PO:
             about["diversity"] = list(DIVERSITY)
         if task.start is not None or (task.group, task.parts) != (GROUP, 1):
             about["start"] = None if task.start is None else task.start.tolist()

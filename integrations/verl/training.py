@@ -219,7 +219,8 @@ class ParetoTraining:
         if keys:
             tags = [partition[key] for key in keys]
             self._score(self._read(keys, partition_id), group_rows(keys, tags))
-        return {uid for uid in finished if not self._scored[uid].informative}, Counter()
+        teaching = {uid for uid, one in self._scored.items() if one.informative}
+        return finished - teaching, Counter()
 
     def _read(self, keys: Sequence[str], partition_id: str) -> list[_Row]:
         import transfer_queue

@@ -369,11 +369,8 @@ CASES = {
         records, "weights", "archive", estimator("hypervolume", 'reference = "zero"')
     ),
     "paretopo.hypervolume_unit": Case(records, "raw", "range", estimator("hypervolume")),
-    "paretopo.sigma": Case(records, 0.1, 0.5, estimator("soft_pareto")),
-    "paretopo.margin": Case(records, 0.0, 0.3, estimator("soft_pareto")),
     "paretopo.smoothing": Case(records, 0.0, 0.5, estimator("tchebycheff")),
     "paretopo.conflict": Case(records, 0.0, 1.0, estimator("gd2po")),
-    "paretopo.saturation": Case(records, 0.0, 1.0, estimator("sa_mrpo")),
     "paretopo.gate": Case(records, "success", "none", RAW),
     "paretopo.group_filter": Case(records, "vector", "off", RAW),
     "paretopo.gain_unit": Case(records, "raw", "box", BOX),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from research.diversity import measure_diversity
-from research.fronts import train_tabular_front
+from research.fronts import D3PO, train_tabular_front
 from research.tasks import TASKS
 
 
@@ -51,7 +51,7 @@ def test_d3po_learns_a_front_and_its_regulariser_has_an_effect():
     method = {
         "paretopo.preference": "given",
         "paretopo.stage1_steps": 0,
-        "paretopo.stage2_estimator": "d3po",
+        "paretopo.stage2_estimator": D3PO,
         "paretopo.gate": "success",
     }
     settings = {"seed": 3, "steps": 240, "every": 240}

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from paretopo.config import NONE, SMALL, TINY, RunConfig
-from paretopo.integrations.rehearsals import MOST_TOKENS, shrink_run
 
-_MOST_PROMPTS = 8
+_STEPS, _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 4, 8, 4, 96
 _ON_A_GPU_ONLY = {
     *("--vllm.enable_sleep", "--ds.enable_sleep"),
     *("--ds.packing_samples", "--train.dynamic_batch_enable"),  # need flash-attn
@@ -23,7 +22,7 @@ def plan_rehearsal(
 
     Stages, methods, ZeRO stage, synchrony and the sharing of GPUs stay as they are. The policy and
     the engines have at most two processes each. A tiny model replaces the user's, and the step
-    shrinks; the bundled tiny policy keeps its size.
+    shrinks; the bundled tiny policy keeps its size. The steps cross both stages if there are two.
 
     Args:
         config: The configuration to rehearse.
@@ -39,17 +38,31 @@ def plan_rehearsal(
         "engines": engines,
         "engine_gpus": 1,
     }
-    model, made_small = config.model, config.model.path != TINY and not real_model
-    if made_small:
+    model, optimiser, given = config.model, config.optimiser, config.paretopo.stage1_steps
+    count = steps or min(optimiser.steps, _STEPS)
+    half = max(1, count // 2)
+    first = min(given, half) if isinstance(given, int) else {"all": count, "epoch": half}[given]
+    sized: dict[str, Any] = {"steps": count} | ({} if real_model else {"micro_batch": 0})
+    if model.path != TINY and not real_model:
         model = replace(model, path=f"{SMALL}{model.path}", layers=2, width=64, heads=2)
-        tokens = min(config.optimiser.max_completion_tokens, MOST_TOKENS)
+        tokens = min(optimiser.max_completion_tokens, _MOST_TOKENS)
         small |= {"max_length": 0, "overlong_buffer": min(cluster.overlong_buffer, tokens // 2)}
-    return shrink_run(
+        sized |= {
+            "prompts_per_step": min(optimiser.prompts_per_step, _MOST_PROMPTS),
+            "group_size": min(optimiser.group_size, _MOST_POINTS),
+            "max_completion_tokens": tokens,
+        }
+    return replace(
         config,
-        steps,
-        real_model=real_model,
-        most_prompts=_MOST_PROMPTS if made_small else None,
         model=model,
+        optimiser=replace(optimiser, **sized),
+        paretopo=replace(config.paretopo, stage1_steps=first),
+        evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
+        run=replace(
+            config.run,
+            checkpoint_every=min(config.run.checkpoint_every, half),
+            wandb_project=NONE,
+        ),
         openrlhf=replace(cluster, **small),
     )
 

@@ -35,6 +35,7 @@ class Key:
     in_file: bool = True
     shown_default: str | None = None
     of: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    in_module: bool = False
 
     def find_owner(self, section: Any) -> str | None:
         """Return the key of a section whose value takes this argument; None if there is none."""
@@ -75,6 +76,7 @@ def key(
     open_high: bool = False,
     in_file: bool = True,
     shown_default: str | None = None,
+    in_module: bool = False,
 ) -> Any:
     """Declare a documented field.
 
@@ -87,8 +89,9 @@ def key(
         open_high: True excludes the upper bound.
         in_file: False for a field that TOML files do not set.
         shown_default: The documentation's text if ``default`` says too little.
+        in_module: A text names a function, ``package.module:name``.
     """
-    about = Key(doc, low, high, open_low, open_high, in_file, shown_default)
+    about = Key(doc, low, high, open_low, open_high, in_file, shown_default, in_module=in_module)
     return dataclasses.field(default=default, metadata={"key": about})
 
 
@@ -168,7 +171,7 @@ def describe_values(annotation: Any, about: Key) -> str:
         if arm is bool:
             words.append("true or false")
         elif arm is str:
-            words.append("a string")
+            words.append('"package.module:name"' if about.in_module else "a string")
         elif arm is int:
             words.append(f"an integer {about.describe_range()}".rstrip())
         elif arm is float:
@@ -227,7 +230,8 @@ def _convert(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
             return value
         if arm is bool and isinstance(value, bool):
             return value
-        if arm is str and isinstance(value, str) and _is_text(value):
+        named = not about.in_module or (isinstance(value, str) and ":" in value)
+        if arm is str and isinstance(value, str) and _is_text(value) and named:
             return value
         if isinstance(value, bool):
             continue

@@ -113,8 +113,6 @@ def fill_by_recipe(section: Any, name: str) -> None:
 # The name of every estimator: paretopo.controller.estimators builds its table from them.
 EstimatorName: TypeAlias = Literal[
     "pareto",
-    "soft_pareto",
-    "lexicographic",
     "hypervolume",
     "hypervolume_gd2po",
     "grpo",
@@ -122,29 +120,21 @@ EstimatorName: TypeAlias = Literal[
     "rloo",
     "worth",
     "tchebycheff",
-    "expected_tchebycheff",
     "gr3",
     "mo_grpo",
     "gdpo",
-    "sa_mrpo",
     "gd2po",
-    "dvao",
-    "saw",
-    "saw_grpo",
-    "d3po",
-    "constant",
 ]
 
 # Estimators with a k, and those whose centre is a mean of ranks.
 HYPERVOLUME_ESTIMATORS = frozenset({"hypervolume", "hypervolume_gd2po"})
 # Estimators whose first reward must be correctness, and those that ignore weights.
 OF_SUCCESS = HYPERVOLUME_ESTIMATORS | {"worth", "gr3"}
-UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
+UNWEIGHTED = frozenset({"mo_grpo"})
 # The estimator for rewards without known units: it scales each of them separately.
 OF_UNKNOWN_UNITS: Final = "gd2po"
 # Estimators whose gradient is that of the weighted sum of the mean rewards.
 LINEAR = frozenset({"rloo", "dr_grpo"})
-_RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
 
 
 def _of(*estimators: str) -> dict[str, tuple[str, ...]]:
@@ -268,7 +258,7 @@ class ParetoPOConfig:
         "Spread of the stage-2 advantages within one front.",
         low=0.0,
         high=1.0,
-        of=_of("pareto", "soft_pareto"),
+        of=_of("pareto"),
     )
     gamma: float = argument(
         0.5,
@@ -290,11 +280,14 @@ class ParetoPOConfig:
         low=0,
         shown_default=BY_RECIPE,
     )
-    stage1_estimator: EstimatorName = key("grpo", "Estimator of the advantages in stage 1.")
-    stage2_estimator: EstimatorName = key(
+    stage1_estimator: EstimatorName | str = key(
+        "grpo", "Estimator of the advantages in stage 1.", in_module=True
+    )
+    stage2_estimator: EstimatorName | str = key(
         None,
         "Estimator of the advantages in stage 2.",
         shown_default=f'{BY_RECIPE}; "worth" with preference = "given"',
+        in_module=True,
     )
     economies: Literal["each", "least"] = key(
         None,
@@ -334,24 +327,11 @@ class ParetoPOConfig:
         "successes becomes 0, and the best becomes 1.",
         of=_of("hypervolume"),
     )
-    sigma: float = argument(
-        0.1,
-        "Scale of the noise on every reward.",
-        low=0.0,
-        open_low=True,
-        of=_of("soft_pareto"),
-    )
-    margin: float = argument(
-        0.0,
-        "Margin that the noisy comparison adds to each difference of rewards.",
-        low=0.0,
-        of=_of("soft_pareto"),
-    )
     smoothing: float = argument(
         0.0,
         "Smoothing of the maximum over objectives; 0 uses the exact maximum.",
         low=0.0,
-        of=_of("tchebycheff", "expected_tchebycheff"),
+        of=_of("tchebycheff"),
     )
     conflict: float = argument(
         0.8,
@@ -360,13 +340,6 @@ class ParetoPOConfig:
         low=0.0,
         high=1.0,
         of=_of("gd2po", "hypervolume_gd2po"),
-    )
-    saturation: float = argument(
-        0.5,
-        "Exponent s: the weight of an objective is multiplied by (1 - m)^s, where m is its mean "
-        "reward.",
-        low=0.0,
-        of=_of("sa_mrpo"),
     )
     gate: Literal["success", "none"] = key(
         None,
@@ -412,11 +385,10 @@ class ParetoPOConfig:
             )
         if "hypervolume" in (self.stage1_estimator, self.stage2_estimator):
             self._check_hypervolume()
-        ranks = sorted(_RANKS & self.estimators)
-        if self.centre == "exact" and ranks:
+        if self.centre == "exact" and "pareto" in self.estimators:
             raise ConfigError(
                 'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
-                f'"{ranks[0]}": use "mean", "none", "std" or "loo"'
+                '"pareto": use "mean", "none", "std" or "loo"'
             )
         for limit in self.limits:
             if not math.isfinite(limit.bound) or limit.aim == 0.0:

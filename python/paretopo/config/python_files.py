@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import importlib.util
@@ -9,6 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -80,6 +82,46 @@ def load_functions(key: str, path: Path) -> dict[str, Callable[..., Any]]:
     if not functions:
         raise ConfigError(f"{key}: {path} has no function")
     return functions
+
+
+def import_call(key: str, named: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Import the callable that ``"package.module:name(a=1)"`` names; return it and the parameters.
+
+    Raises:
+        ConfigError: It is not there, or cannot be called.
+    """
+    name, parameters = read_call(key, named)
+    try:
+        found = functools.reduce(getattr, name.split("."), import_module(named.partition(":")[0]))
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{key} = {named!r}: {error}") from error
+    if not callable(found):
+        raise ConfigError(f"{key} = {named!r} cannot be called: it is {found!r:.80}")
+    return found, parameters
+
+
+def read_call(key: str, named: str) -> tuple[str, dict[str, Any]]:
+    """Return name and parameters of ``module:name`` or ``module:name(a=1, b="x")``.
+
+    >>> read_call("key", "package.module:name(a=1)")
+    ('name', {'a': 1})
+    """
+    _, _, text = named.partition(":")
+    try:
+        parsed = ast.parse(text, mode="eval").body
+        called = parsed if isinstance(parsed, ast.Call) else None
+        name = ast.unparse(called.func if called else parsed)
+        if not all(part.isidentifier() for part in name.split(".")) or (called and called.args):
+            raise ValueError
+        given = {one.arg: ast.literal_eval(one.value) for one in called.keywords} if called else {}
+        if None in given:
+            raise ValueError
+    except (ValueError, SyntaxError):
+        raise ConfigError(
+            f'{key} must be "package.module:name" or "package.module:name(parameter=1)", got '
+            f"{named!r}"
+        ) from None
+    return name, {str(one): value for one, value in given.items()}
 
 
 def hash_own_files(config: RunConfig) -> dict[str, str]:
@@ -164,7 +206,8 @@ def list_code(config: RunConfig) -> list[str]:
     for one in config.objectives:
         if one.function and ":" in one.function and not one.function.startswith(MODEL):
             found.append(f"objectives.{one.name}.function = {one.function!r}")
-    return found
+    own = sorted(name for name in config.paretopo.estimators if ":" in name)
+    return found + [f"the estimator {name!r}" for name in own]
 
 
 def anchor(config: RunConfig, folder: Path) -> RunConfig:

@@ -423,7 +423,7 @@ def _check_shares(why: str, objectives: tuple[Objective, ...], other: str) -> No
 
 
 # Estimators that measure the distance to a reward of 1.
-_TO_IDEAL = frozenset({"tchebycheff", "expected_tchebycheff", "sa_mrpo"})
+_TO_IDEAL = frozenset({"tchebycheff"})
 
 
 def _check_ideal(estimator: str, objectives: tuple[Objective, ...]) -> None:

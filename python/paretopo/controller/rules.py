@@ -19,7 +19,7 @@ _TO_ONE = (-math.inf, 1.0)
 _RANGES = {
     "worth": ((0.0, math.inf), _ANY),
     "gr3": ((0.0, math.inf), _ANY),
-    **dict.fromkeys(("tchebycheff", "expected_tchebycheff", "sa_mrpo"), (_TO_ONE, _TO_ONE)),
+    "tchebycheff": (_TO_ONE, _TO_ONE),
 }
 
 

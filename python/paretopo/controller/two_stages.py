@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
 from paretopo.config import HYPERVOLUME_ESTIMATORS, OF_SUCCESS, ParetoPOConfig
-from paretopo.controller.estimators import ESTIMATORS, Estimator
+from paretopo.controller.estimators import Estimator, find_estimator
 from paretopo.controller.estimators.groups import merge_ties_of_objectives
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
@@ -147,6 +147,11 @@ class ParetoPO:
                 f"training, got {config.reference_point}"
             )
         self.config = config
+        self._estimators = {
+            name: find_estimator(f"paretopo.{key}", name)
+            for key in ("stage1_estimator", "stage2_estimator")
+            for name in [getattr(config, key)]
+        }
         self._steps = steps
         self.objectives = len(config.weights)
         self.names, self.watch = name_objectives(config, names), Watch()
@@ -440,7 +445,7 @@ class ParetoPO:
         scale: float,
     ) -> NDArray[np.float64]:
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
-        estimator = ESTIMATORS[name]
+        estimator = self._estimators[name]
         rewards = self.judge(gated)
         if self.config.multiplier_on == "reward":
             rewards = rewards * scale

@@ -6,7 +6,6 @@ names another: one of that file, ``"package.module:name"``, or ``"model:NAME"``.
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, MEASURES, NONE, ConfigError, Objective, RunConfig
 from paretopo.config.keys import nearest
-from paretopo.config.python_files import MODEL, load_module
+from paretopo.config.python_files import MODEL, import_call, load_module
 from paretopo.rewards.calls import is_async
 
 # TRL's arguments of every reward function.
@@ -167,14 +166,7 @@ def _find(named: str, objective: str, file: _File, device: str) -> Callable[...,
 
 
 def _find_in_package(key: str, named: str) -> Callable[..., Any]:
-    place, _, call = named.partition(":")
-    name, parameters = _read_call(key, named, call)
-    try:
-        found = functools.reduce(getattr, name.split("."), import_module(place))
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{key} = {named!r}: {error}") from error
-    if not callable(found):
-        raise ConfigError(f"{key} = {named!r} cannot be called: it is {found!r:.80}")
+    found, parameters = import_call(key, named)
     if not inspect.isclass(found) and _takes_rollouts(found):
         return functools.partial(found, **parameters) if parameters else found
     try:
@@ -186,25 +178,6 @@ def _find_in_package(key: str, named: str) -> Callable[..., Any]:
             f"{key} = {named!r} must be a reward function, or return one, got {made!r:.80}"
         )
     return made  # type: ignore[no-any-return]
-
-
-def _read_call(key: str, named: str, text: str) -> tuple[str, dict[str, Any]]:
-    """Return name and parameters of ``name`` or ``name(a=1, b="x")``."""
-    try:
-        parsed = ast.parse(text, mode="eval").body
-        called = parsed if isinstance(parsed, ast.Call) else None
-        name = ast.unparse(called.func if called else parsed)
-        if not all(part.isidentifier() for part in name.split(".")) or (called and called.args):
-            raise ValueError
-        given = {one.arg: ast.literal_eval(one.value) for one in called.keywords} if called else {}
-        if None in given:
-            raise ValueError
-    except (ValueError, SyntaxError):
-        raise ConfigError(
-            f'{key} must be a function of rewards.file, "package.module:name", '
-            f'"package.module:name(parameter=1)" or "model:NAME", got {named!r}'
-        ) from None
-    return name, {str(one): value for one, value in given.items()}
 
 
 def _takes_rollouts(function: Callable[..., Any]) -> bool:

@@ -202,10 +202,7 @@ _OTHERS: tuple[tuple[str, dict[str, Any]], ...] = (
         for c in ("mean", "none", "std", "loo")
         for b in (0.5, 0)
     ),
-    *(("soft_pareto", {"centre": one}) for one in ("mean", "none")),
-    *(("lexicographic", {"centre": one}) for one in ("mean", "none")),
-    *((name, {}) for name in ("worth", "gr3", "tchebycheff", "expected_tchebycheff")),
-    *((name, {}) for name in ("sa_mrpo", "gd2po", "saw", "saw_grpo", "hypervolume_gd2po")),
+    *((name, {}) for name in ("worth", "gr3", "tchebycheff", "gd2po", "hypervolume_gd2po")),
     *(("hypervolume", {"k": k}) for k in (1, 2, 4)),
 )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from paretopo.config import RECIPES, ConfigError, RunConfig, dumps, load
 from paretopo.config.methods import by_dotted_name
-from paretopo.config.python_files import hash_own_files
+from paretopo.config.python_files import hash_own_files, read_call
 from paretopo.preference import Preference, Preferences
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder
@@ -98,7 +98,8 @@ _SCORED = {"recommended": "recompute", "paper": "running"}
 def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
     """Hash everything that a cell's result follows from; a record with another is out of date.
 
-    A method enters by its switches and the other values that it sets, not by its name.
+    A method enters by its switches and the other values that it sets, not by its name; an estimator
+    of a module by its name and arguments, so that it may move.
 
     Args:
         plan: The study.
@@ -134,6 +135,11 @@ def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
         if plan.study.preferences is not None:
             about["front"] = [plan.study.preferences, plan.study.every]
             about["front"] += [section.cheapest_accuracy, section.best_front]
+    estimator = about["method"].get("paretopo.stage2_estimator", "")
+    if ":" in estimator:
+        name, given = read_call("paretopo.stage2_estimator", estimator)
+        about["method"] |= {"paretopo.stage2_estimator": name}
+        about["method"] |= {f"paretopo.{key}": value for key, value in given.items()}
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -33,7 +33,7 @@ SMALL = {
             pytest.param(name, {}, marks=pytest.mark.long)
             for name in (
                 *("otc_grpo", "arora_zanette", "kimi", "gr3", "prime_rl"),
-                *("dvao", "sa_mrpo", "d3po", "worth", "dynamic_hv_rloo"),
+                *("worth", "dynamic_hv_rloo"),
             )
         ),
     ],

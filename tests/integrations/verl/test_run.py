@@ -34,6 +34,7 @@ VARIABLES = {
     "OMP_NUM_THREADS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_AUTH_MODE": "disabled",
+    "RAY_raylet_start_wait_time_s": "600",  # on busy cores
     "HYDRA_FULL_ERROR": "1",
 }
 ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"

@@ -105,7 +105,7 @@ def test_the_defaults_are_the_papers_constants():
         ),
         (
             "[paretopo]\nstage2_estimator = 'gae'",
-            r'must be "pareto" or "soft_pareto" or "lexicographic"',
+            r'must be "pareto" or "hypervolume"',
         ),
         ("[model]\nheads = 3", r"model.heads must divide model.width, got 3 and 128"),
         ("[model]\nwidth = 9\nheads = 3", r"size of a head, must be even .* got 9 / 3 = 3"),

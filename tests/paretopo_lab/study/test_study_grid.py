@@ -259,9 +259,9 @@ def test_quick_takes_fewer_seeds():
 
 
 def test_ablations_go_on_their_tasks_only():
-    study = {**TABLE["study"], "ablations": ["constant"], "ablation_tasks": ["free"]}
+    study = {**TABLE["study"], "ablations": ["rloo"], "ablation_tasks": ["free"]}
     plan = from_table({**TABLE, "study": study})
-    assert plan.methods_of("free") == ("recommended", "grpo", "constant")
+    assert plan.methods_of("free") == ("recommended", "grpo", "rloo")
     assert plan.methods_of("concave") == ("recommended",)
 
 

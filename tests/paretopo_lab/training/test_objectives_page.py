@@ -121,7 +121,7 @@ def test_the_rehearsal_is_planned_from_the_same_file(monkeypatch):
     assert (planned.task, planned.optimiser.steps) == (trained.task, 4)
 
 
-@pytest.mark.parametrize("method", ["gdpo", "hypervolume", "paper", "grpo", "saw", "lexicographic"])
+@pytest.mark.parametrize("method", ["gdpo", "hypervolume", "paper", "grpo", "mo_grpo"])
 def test_the_examples_take_the_methods(method, monkeypatch):
     monkeypatch.chdir(ROOT)
     for name in SMALL:

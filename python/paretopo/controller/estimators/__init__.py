@@ -9,8 +9,8 @@ device. ``weights`` has one number per objective, or shape (groups, objectives) 
 for each group. ``mask`` (groups, points) is False for padding of ragged groups. The result is
 float64 (groups, points), 0 where masked. ``f.switches`` names the switches of an estimator; it
 ignores others. An estimator is a function in one of the modules here whose name is in
-:data:`~paretopo.config.EstimatorName`, the values of a configuration. ``docs/estimators.md`` has
-formulas, sources, claims and known faults.
+:data:`~paretopo.config.EstimatorName`, or one of any other module: :func:`find_estimator`.
+``docs/estimators.md`` has formulas, sources, claims and known faults.
 
 >>> import numpy as np
 >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 0.0]]])
@@ -22,15 +22,18 @@ array([[3., 2., 1., 1.]])
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import get_args
 
-from paretopo.config import EstimatorName
+from paretopo.config import ConfigError, EstimatorName
+from paretopo.config.python_files import import_call
 from paretopo.controller.estimators import decoupled, ranked, scalarised, volume
 from paretopo.controller.estimators.estimator import Estimator, refuse_broken
 from paretopo.controller.estimators.groups import Array
 
-__all__ = ["ESTIMATORS", "Estimator", "refuse_broken"]
+__all__ = ["ESTIMATORS", "Estimator", "find_estimator", "refuse_broken"]
 
 
 def _method(name: str) -> Callable[..., Array]:
@@ -47,3 +50,28 @@ def _method(name: str) -> Callable[..., Array]:
 ESTIMATORS: dict[str, Estimator] = {
     name: Estimator(_method(name)) for name in get_args(EstimatorName)
 }
+
+
+def find_estimator(key: str, name: str) -> Estimator:
+    """Return the estimator of a name, or of ``"package.module:name(argument=1)"``.
+
+    The function of another module has the signature ``f(rewards, weights, mask, *, argument=...)``.
+    Its arguments are those in the name; switches of the configuration do not reach it.
+
+    Args:
+        key: The key of the configuration, for errors.
+        name: Its value.
+
+    Raises:
+        ConfigError: There is no such function, or it takes other arguments.
+    """
+    if name in ESTIMATORS:
+        return ESTIMATORS[name]
+    function, given = import_call(key, name)
+    try:
+        inspect.signature(function).bind("rewards", "weights", "mask", **given)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"{key} = {name!r} must be f(rewards, weights, mask, *, argument=...): {error}"
+        ) from error
+    return Estimator(partial(function, **given), name)

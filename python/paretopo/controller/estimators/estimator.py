@@ -24,6 +24,7 @@ class Estimator:
     Args:
         method: ``f(rewards, weights, mask, *, switch, ...)`` on checked float64 arrays; its
             keywords are its switches of :class:`~paretopo.config.paretopo.ParetoPOConfig`.
+        name: Its name if it is the function of another module, which has no switches.
 
     Attributes:
         switches: The names of its switches.
@@ -31,14 +32,14 @@ class Estimator:
 
     known: ClassVar[set[str]] = set()  # the switches of all estimators
 
-    def __init__(self, method: Callable[..., Array]) -> None:
+    def __init__(self, method: Callable[..., Array], name: str | None = None) -> None:
         self.method = method
-        self.__name__ = method.__name__
+        self.__name__ = name or method.__name__
         self.__doc__ = method.__doc__
         self.switches = frozenset(
-            name
-            for name, parameter in inspect.signature(method).parameters.items()
-            if parameter.kind is parameter.KEYWORD_ONLY
+            switch
+            for switch, parameter in inspect.signature(method).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY and name is None
         )
         self.known.update(self.switches)
 

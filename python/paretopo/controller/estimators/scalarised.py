@@ -9,7 +9,6 @@ from paretopo.controller.estimators.groups import (
     deviation,
     get_library,
     like,
-    merge_ties,
     standardise,
     subtract_others,
     weighted_sum,
@@ -58,7 +57,7 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: here. The nearest prior method also multiplies by economy: :func:`gr3`. The baseline is
     that of :func:`rloo`.
     """
-    factors = _weights_by_group(weights, rewards)
+    factors = weights_by_group(weights, rewards)
     value = factors[..., 0] + (factors[..., 1:] * rewards[..., 1:]).sum(axis=-1)
     return subtract_others(rewards[..., 0] * value.clip(0.0), mask)
 
@@ -76,7 +75,7 @@ def tchebycheff(
     Source: Bowman (1976), weighted Tchebycheff; smooth: Lin et al. (2024), arXiv 2402.19078,
     equation 9. The baseline is that of :func:`rloo`.
     """
-    distances = _distances(rewards, weights)
+    distances = measure_distances(rewards, weights)
     library = get_library(rewards)
     worst = library.amax(distances, axis=-1)
     if smoothing > 0.0:
@@ -85,43 +84,12 @@ def tchebycheff(
     return subtract_others(-worst, mask)
 
 
-def expected_tchebycheff(
-    rewards: Array, weights: np.ndarray, mask: Array, *, smoothing: float = 0.0
-) -> Array:
-    """Compute RLOO on a weighted sum whose weights follow the objective with the worst mean.
-
-    This is the gradient of :func:`tchebycheff` of the batch's mean rewards J instead of each
-    rollout's. With d_m = w_m (1 - J_m) the weights are w_m times the softmax of d / mu, mu =
-    ``smoothing``. For 0 it is w_m for the largest d_m, in equal parts for several. A mixture of
-    extremes counts as a compromise here. J is estimated from the same rollouts that it weights,
-    which adds a small bias.
-
-    Source: Bhatnagar et al. (2026), STOMP, arXiv 2604.13175, which scalarises the expectations, for
-    offline preferences and on standardised rewards; we could read only its abstract. The smooth
-    maximum: Lin et al. (2024), arXiv 2402.19078, equation 9.
-    """
-    library = get_library(rewards)
-    inside = mask[..., None]
-    means = library.where(inside, rewards, 0.0).sum(axis=(0, 1)) / inside.sum().clip(1)
-    sizes = _weights_by_group(weights, rewards)
-    distances = _distances(means[None, None], weights)
-    every = library.isfinite(distances[0])  # no objective is padding
-    distances = merge_ties(distances, every, sizes)
-    behind = distances - library.amax(distances, axis=-1, keepdims=True)
-    if smoothing > 0.0:
-        shares = library.exp(behind / smoothing)
-    else:
-        shares = library.where(behind == 0.0, 1.0, 0.0 * behind)
-    factors = shares / shares.sum(axis=-1, keepdims=True) * _weights_by_group(weights, rewards)
-    return subtract_others((factors * rewards).sum(axis=-1), mask)
-
-
-def _distances(rewards: Array, weights: np.ndarray) -> Array:
+def measure_distances(rewards: Array, weights: np.ndarray) -> Array:
     """Return the weighted distances to 1, (groups, points, objectives)."""
-    return _weights_by_group(weights, rewards) * (1.0 - rewards)
+    return weights_by_group(weights, rewards) * (1.0 - rewards)
 
 
-def _weights_by_group(weights: np.ndarray, rewards: Array) -> Array:
+def weights_by_group(weights: np.ndarray, rewards: Array) -> Array:
     """Return the weights as (1 or groups, 1, objectives)."""
     return like(weights.reshape(-1, 1, weights.shape[-1]), rewards)
 
@@ -146,13 +114,3 @@ def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     least = right + dear  # 0 if all weight is on costs and there are none
     values = rewards[..., 0] * right / library.where(least > 0.0, least, 1.0)
     return standardise(values, mask)
-
-
-def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """Return 1 for every rollout: a control that shows a method's effect without any reward.
-
-    Uncentred rank advantages are all positive. A policy trained on this control shows the part of
-    their effect (shorter responses, fewer calls) that comes only from the sign.
-    """
-    del weights, mask
-    return get_library(rewards).ones_like(rewards[..., 0])

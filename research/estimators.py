@@ -1,0 +1,215 @@
+"""Estimators of the studies, each chosen by ``stage2_estimator = "research.estimators:NAME"``.
+
+docs/extending.md has their form; the package's test vectors hold their exact advantages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import paretopo_core
+from paretopo.controller.estimators.decoupled import weigh, z_scores
+from paretopo.controller.estimators.groups import (
+    Array,
+    Centre,
+    batch_moments,
+    deviation,
+    extremes,
+    get_library,
+    like,
+    merge_ties,
+    split_objectives,
+    standardise,
+    subtract_others,
+    weighted_sum,
+    whiten,
+)
+from paretopo.controller.estimators.ranked import centre_ranks, pareto, place_in_range
+from paretopo.controller.estimators.scalarised import measure_distances, weights_by_group
+
+_CV_EPSILON = 1e-8  # as in SAW's code
+_D3PO_EPSILON = 1e-8  # as in the early code of D3PO's authors
+
+
+def soft_pareto(
+    rewards: Array,
+    weights: np.ndarray,
+    mask: Array,
+    *,
+    beta: float = 0.5,
+    centre: Centre = "mean",
+    sigma: float = 0.1,
+    margin: float = 0.0,
+) -> Array:
+    """Advantages by the smooth rank R: ``points + 1 - R + beta * (q - 0.5)``, then centred.
+
+    R is :func:`paretopo_core.stochastic_pareto_rank`: one plus the expected number of dominating
+    rollouts if every reward gets Gumbel noise of scale ``sigma``. There are no fronts, so q is the
+    weighted sum scaled to 0..1 over the group. A rollout that dominates another has the larger
+    value for every ``sigma``. The advantage is smooth in the rewards except where another rollout
+    becomes an end of q's range.
+
+    Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/paper_method.md.
+    """
+    library = get_library(rewards)
+    wins = paretopo_core.stochastic_dominance(rewards, sigma=sigma, margin=margin)
+    beaten = library.where(mask[..., None], wins, 0.0).sum(axis=-2)
+    q = place_in_range(weighted_sum(rewards, weights, mask), mask[:, None, :])
+    values = mask.sum(axis=-1, keepdims=True) - beaten + beta * (q - 0.5)
+    return centre_ranks(values, centre, mask)
+
+
+def lexicographic(
+    rewards: Array, weights: np.ndarray, mask: Array, *, centre: Centre = "mean"
+) -> Array:
+    """Rank by the first objective; break ties by the second, and so on.
+
+    With F different vectors in the group, the best gets F, the next F - 1, and so on; then they are
+    centred as Pareto ranks. This order has no trade-off between objectives, and no unit.
+
+    Source: lexicographic multi-objective reinforcement learning, Gabor, Kalmar, Szepesvari (1998),
+    ICML; on ranks of a group: here.
+    """
+    del weights
+    better = rewards[:, :, None] > rewards[:, None, :]
+    same = rewards[:, :, None] == rewards[:, None, :]
+    wins, ties = better[..., 0], same[..., 0]
+    for objective in range(1, rewards.shape[-1]):
+        wins = wins | (ties & better[..., objective])
+        ties = ties & same[..., objective]
+    # The number of rollouts that one beats gives the same order, as one objective with its fronts.
+    level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
+    level = level * like(np.ones(1), rewards)
+    return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)
+
+
+def expected_tchebycheff(
+    rewards: Array, weights: np.ndarray, mask: Array, *, smoothing: float = 0.0
+) -> Array:
+    """Compute RLOO on a weighted sum whose weights follow the objective with the worst mean.
+
+    This is the gradient of :func:`tchebycheff` of the batch's mean rewards J instead of each
+    rollout's. With d_m = w_m (1 - J_m) the weights are w_m times the softmax of d / mu, mu =
+    ``smoothing``. For 0 it is w_m for the largest d_m, in equal parts for several. A mixture of
+    extremes counts as a compromise here. J is estimated from the same rollouts that it weights,
+    which adds a small bias.
+
+    Source: Bhatnagar et al. (2026), STOMP, arXiv 2604.13175, which scalarises the expectations, for
+    offline preferences and on standardised rewards; we could read only its abstract. The smooth
+    maximum: Lin et al. (2024), arXiv 2402.19078, equation 9.
+    """
+    library = get_library(rewards)
+    inside = mask[..., None]
+    means = library.where(inside, rewards, 0.0).sum(axis=(0, 1)) / inside.sum().clip(1)
+    sizes = weights_by_group(weights, rewards)
+    distances = measure_distances(means[None, None], weights)
+    every = library.isfinite(distances[0])  # no objective is padding
+    distances = merge_ties(distances, every, sizes)
+    behind = distances - library.amax(distances, axis=-1, keepdims=True)
+    if smoothing > 0.0:
+        shares = library.exp(behind / smoothing)
+    else:
+        shares = library.where(behind == 0.0, 1.0, 0.0 * behind)
+    factors = shares / shares.sum(axis=-1, keepdims=True) * weights_by_group(weights, rewards)
+    return subtract_others((factors * rewards).sum(axis=-1), mask)
+
+
+def sa_mrpo(rewards: Array, weights: np.ndarray, mask: Array, *, saturation: float = 0.5) -> Array:
+    """Compute GDPO's advantages with less weight on objectives that are nearly perfect.
+
+    The weight of objective k is ``w_k (1 - s_k) ** saturation``, where s_k is its mean reward in
+    the batch, at least 0 and at most 1. The best reward must be 1. With a saturation of 0, this is
+    :func:`gdpo`.
+
+    Source: Wang et al. (2026), "Saturation aware advantage reweighting for multi-reward policy
+    optimization", SA-MRPO, arXiv 2608.16072. We did not read the paper. The formula, and 0.5 as the
+    best exponent, come from three accounts that agree; one of them is a simulation. In the paper,
+    s_k counts from the worst value of a reward, not from 0.
+    """
+    mean, _ = batch_moments(split_objectives(rewards), mask)
+    left = (1.0 - mean.clip(0.0, 1.0)) ** saturation
+    return whiten((weigh(z_scores(rewards, mask), weights) * left).sum(axis=0), mask)
+
+
+def d3po(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Sum of deviations from the group's mean, each objective in units of its spread in the batch.
+
+    ``sum_k w_k (r_k - mean_k) / (std_k + 1e-8)``. The mean is that of the group. The standard
+    deviation is that of these differences over the batch, with n - 1. The weights come last, so a
+    preference for each group does not change the unit of any other group's advantages.
+
+    Source: Ambadkar et al. (2026), "Preference conditioned multi-objective reinforcement learning",
+    D3PO, arXiv 2602.07764. We read the loss on the authors' project page. An early version of their
+    code (TanmayAmbadkar/reward-decomposition at 1ba24c5, ``ppo/ppo.py``) standardises each
+    objective over the batch. There, a critic takes the place of the group's mean. On the page, each
+    objective is clipped before it is weighted, and a second term makes the policies of two
+    preferences differ: see docs/estimators.md.
+    """
+    off = deviation(split_objectives(rewards), mask)
+    _, spread = batch_moments(off, mask)
+    return weigh(off / (spread + _D3PO_EPSILON), weights).sum(axis=0)
+
+
+def dvao(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Sum of z-scores, with weights that follow the spread of each objective in the group.
+
+    ``sum_k v_k z_k`` with v_k = w_k s_k over the sum of all w_l s_l; z-scores and deviations s_k
+    use n. This equals the weighted sum minus its mean, over ``sum_k w_k s_k``. It is GRPO with the
+    sum of the deviations in place of the deviation of the sum, which is never larger. The more the
+    objectives disagree, the smaller the advantages. A group without any spread gets 0.
+
+    Source: Jiang et al. (2026), "DVAO", arXiv 2605.25604, equation 8. We read the formula in two
+    accounts that agree and in another project's implementation, not in the paper; they use n, no
+    epsilon, and rewards from 0 to 1.
+    """
+    library, values = get_library(rewards), split_objectives(rewards)
+    lowest, highest = extremes(values, mask)
+    spread = library.where(mask.any(-1)[..., None], highest - lowest, 0.0)
+    # Use units of the spread: squares of very small or large rewards would under- or overflow.
+    unit = library.where(spread > 0.0, spread, 1.0)
+    off = deviation(values / unit, mask)
+    count = mask.sum(axis=-1, keepdims=True).clip(1)
+    deviations = library.sqrt((off**2).sum(axis=-1, keepdims=True) / count) * spread
+    total = weigh(deviations, weights).sum(axis=0)
+    off_sum = weigh(off * spread, weights).sum(axis=0)
+    return off_sum / library.where(total > 0.0, total, 1.0)
+
+
+def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Compute GDPO's advantages with weights that follow each objective's spread in the batch.
+
+    ``v_k`` is proportional to ``w_k cv_k``, the coefficient of variation ``std / |mean|`` of the
+    objective over the batch. Rewards count from 0, their worst value; SAW's code shifts its rewards
+    there first.
+
+    Source: He et al. (2026), "SAW", arXiv 2606.07705; estimator "gdpo-h" of its code.
+    """
+    parts = weigh(z_scores(rewards, mask), _weigh_by_variation(rewards, weights, mask))
+    return whiten(parts.sum(axis=0), mask)
+
+
+def saw_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Compute GRPO's advantages with the weights of :func:`saw`.
+
+    Source: as :func:`saw`; estimator "grpo-h" of its code.
+    """
+    parts = weigh(split_objectives(rewards), _weigh_by_variation(rewards, weights, mask))
+    return standardise(parts.sum(axis=0), mask)
+
+
+def _weigh_by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Return (objectives,) or (groups, objectives) weights that sum to their number."""
+    values = split_objectives(rewards)
+    mean, std = batch_moments(values, mask)
+    variation = like(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
+    return variation.shape[-1] * variation / (variation.sum(-1)[..., None] + _CV_EPSILON)
+
+
+def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Return 1 for every rollout: a control that shows a method's effect without any reward.
+
+    Uncentred rank advantages are all positive. A policy trained on this control shows the part of
+    their effect (shorter responses, fewer calls) that comes only from the sign.
+    """
+    del weights, mask
+    return get_library(rewards).ones_like(rewards[..., 0])
