@@ -34,7 +34,7 @@ def examples(package):
 
 @pytest.mark.parametrize("name", [*examples(paretopo_core), *examples(paretopo)])
 def test_examples_run(name):
-    if name.startswith("paretopo_core._torch"):
+    if name.startswith("paretopo_core._machinery.torch"):
         pytest.importorskip("torch")
     if name.startswith("paretopo_core.accelerate."):
         pytest.importorskip(name.rpartition(".")[2])
