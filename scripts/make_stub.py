@@ -6,7 +6,7 @@ The stubs are ``__init__.pyi`` and, with the other default of ``maximise``, ``mi
 build runs this for the wheel. Without FOLDER they go into the checkout, where git ignores them.
 
 The annotations of the functions are the source. The type of a result depends on the points, as
-python/paretopo_core/_types.py says, so that each function gets one signature for each case.
+python/paretopo_core/_machinery/types.py says. Each function gets one signature for each case.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def make_stub() -> str:
     lines = [HEADER]
     for name, module in classes.items():
         lines.append(f"from {module} import {name} as {name}\n")
-    lines.append("from paretopo_core._senses import Maximise\n")
+    lines.append("from paretopo_core._machinery.senses import Maximise\n")
     ours = (
         "ManySets",
         "Mask",
@@ -186,7 +186,7 @@ def make_stub() -> str:
         "Vector",
     )
     used = [name for name in ours if re.search(rf"\b{name}\b", body + TYPES)]
-    lines.append(f"from paretopo_core._types import {', '.join(used)}\n")
+    lines.append(f"from paretopo_core._machinery.types import {', '.join(used)}\n")
     lines.append("from paretopo_core.accelerate import Acceleration\n")
     lines += [TYPES, f"\n__all__ = [{names}]\n__version__: str\n\n", body, "\n"]
     lines.append("def __dir__() -> list[str]: ...\n")

@@ -37,7 +37,7 @@ def examples(package):
     "name", [*examples(paretopo_core), *examples(paretopo), *examples(paretopo_lab)]
 )
 def test_examples_run(name):
-    if name.startswith("paretopo_core._torch"):
+    if name.startswith("paretopo_core._machinery.torch"):
         pytest.importorskip("torch")
     if name == "paretopo_lab.evaluate.vllm_engine":
         pytest.importorskip("vllm")

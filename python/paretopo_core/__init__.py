@@ -16,9 +16,9 @@ from typing import Never
 # First: it refuses a sub-interpreter, in which the compiled core would deadlock.
 from paretopo_core import _interpreter  # noqa: F401
 from paretopo_core._core import __version__
-from paretopo_core._other_names import refuse_attribute
-from paretopo_core._sense_hint import SenseWarning
-from paretopo_core._settings import Setting
+from paretopo_core._machinery.other_names import refuse_attribute
+from paretopo_core._machinery.sense_hint import SenseWarning
+from paretopo_core._machinery.settings import Setting
 from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, host_doubles, positive_vector, tolerances
-from paretopo_core._cuda_arrays import ask_for_tensor
-from paretopo_core._dtypes import refuse_kind
-from paretopo_core._near_duplicates import drop_near_duplicates
-from paretopo_core._numbers import MAX_WHOLE, numbers_of, whole_number
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._sense_hint import warn_of_senses
-from paretopo_core._senses import Maximise, minimised_bits, senses_of, signs_of
-from paretopo_core._shapes import check_per_point
-from paretopo_core._torch_arrays import is_tensor, turning_signs, values_of
+from paretopo_core._machinery.arrays import Batch, host_doubles, positive_vector, tolerances
+from paretopo_core._machinery.cuda_arrays import ask_for_tensor
+from paretopo_core._machinery.dtypes import refuse_kind
+from paretopo_core._machinery.near_duplicates import drop_near_duplicates
+from paretopo_core._machinery.numbers import MAX_WHOLE, numbers_of, whole_number
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.sense_hint import warn_of_senses
+from paretopo_core._machinery.senses import Maximise, minimised_bits, senses_of, signs_of
+from paretopo_core._machinery.shapes import check_per_point
+from paretopo_core._machinery.torch_arrays import is_tensor, turning_signs, values_of
 
 RANKS = Operation(_core.pareto_rank)
 NONDOMINATED = Operation(_core.is_nondominated)
@@ -99,7 +99,7 @@ class Frame:
         count = self.points.shape[-1]
         if not self.is_tensor:
             return signs_of(minimised_bits(self.maximise, count), count).astype(dtype)
-        from paretopo_core._torch_operators import read_senses
+        from paretopo_core._machinery.torch_operators import read_senses
 
         return turning_signs(read_senses(self.maximise, self.points), self.points, dtype)
 
@@ -441,9 +441,9 @@ def _in_a_column(numbers: Any) -> Any:
 
 def is_tracing() -> bool:
     """Return True if torch compiles, traces or transforms: values must not be read."""
-    from paretopo_core import _torch_calls
+    from paretopo_core._machinery import torch_calls
 
-    return _torch_calls.is_tracing()
+    return torch_calls.is_tracing()
 
 
 def can_read(points: Any) -> bool:

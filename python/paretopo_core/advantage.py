@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, vector_of
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import Frame
-from paretopo_core._numbers import choice_of, flag_of, number_of, numbers_of
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._senses import Maximise
-from paretopo_core._types import Mask, PerPoint, Points
+from paretopo_core._machinery.arrays import Batch, vector_of
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import choice_of, flag_of, number_of, numbers_of
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.types import Mask, PerPoint, Points
 
 Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo_core import _core
-from paretopo_core._arrays import positive_vector, vector_of
-from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._dominance import Frame
-from paretopo_core._numbers import choice_of, flag_of, number_of, numbers_of, whole_number
-from paretopo_core._other_names import refuse_attribute
-from paretopo_core._senses import Maximise, minimised_bits, signs_of
-from paretopo_core._tables import in_order, label_rows, names_of
-from paretopo_core._types import OneSet, Points, Vector
+from paretopo_core._machinery.arrays import positive_vector, vector_of
+from paretopo_core._machinery.calls import explain_calls, refuse_call
+from paretopo_core._machinery.numbers import choice_of, flag_of, number_of, numbers_of, whole_number
+from paretopo_core._machinery.other_names import refuse_attribute
+from paretopo_core._machinery.senses import Maximise, minimised_bits, signs_of
+from paretopo_core._machinery.tables import in_order, label_rows, names_of
+from paretopo_core._machinery.types import OneSet, Points, Vector
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
@@ -640,9 +640,9 @@ class ParetoArchive:
         >>> again == archive, again.payloads
         (True, [{'prompt': 'Be brief.'}])
         """
-        from paretopo_core import _archive_files  # whose imports take as long as all others
+        from paretopo_core import archive_files  # whose imports take as long as all others
 
-        _archive_files.save(self.state_dict(), path)
+        archive_files.save(self.state_dict(), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ParetoArchive:
@@ -653,9 +653,9 @@ class ParetoArchive:
                 compressed arrays, or an inconsistent state, as for :meth:`load_state_dict`.
             OSError: the file cannot be read.
         """
-        from paretopo_core import _archive_files
+        from paretopo_core import archive_files
 
-        state = _archive_files.load(path)
+        state = archive_files.load(path)
         try:
             archive = cls(
                 state["ref"],

@@ -7,15 +7,16 @@ from typing import Any, Generic, NamedTuple, Never, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
+from paretopo_core import _core
 from paretopo_core._dominance import refuse_tracing
-from paretopo_core._numbers import labels_of, numbers_of
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._senses import Maximise, signs_of
-from paretopo_core._torch_arrays import is_tensor
-from paretopo_core._types import Array, Mask, Points
+from paretopo_core._machinery import torch_arrays
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import labels_of, numbers_of
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.senses import Maximise, signs_of
+from paretopo_core._machinery.torch_arrays import is_tensor
+from paretopo_core._machinery.types import Array, Mask, Points
 from paretopo_core.indicators import refuse_place
 
 SurfacesT = TypeVar("SurfacesT")
@@ -107,7 +108,7 @@ def _compose_eaf(
     points: Any, maximise: Maximise, mask: Any, sets: Any, percentiles: Any
 ) -> tuple[Any, ...]:
     refuse_tracing(points, "attainment_surfaces")
-    given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
+    given = torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "attainment surfaces")
     if len(batch.leading) or batch.objectives not in (2, 3):
@@ -131,7 +132,7 @@ def _compose_eaf(
     counts = [len(each) for each in rows]
     answers = surfaces[found] * signs + 0.0, np.repeat(wanted, counts)
     if is_tensor(points):
-        return tuple(_torch_arrays.from_host(each, points) for each in answers)
+        return tuple(torch_arrays.from_host(each, points) for each in answers)
     return answers
 
 

@@ -7,11 +7,11 @@ from typing import Any, Generic, NamedTuple, Never, TypeVar
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._operation import Operation, Refused, refuse_value
-from paretopo_core._senses import Maximise
-from paretopo_core._types import Array, Mask, Points, Vector
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.operation import Operation, Refused, refuse_value
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.types import Array, Mask, Points, Vector
 from paretopo_core.memory import name_limit
 
 CornersT = TypeVar("CornersT")

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paretopo_core import _core
-from paretopo_core._calls import explain_calls, refuse_call
-from paretopo_core._operation import Operation
-from paretopo_core._senses import Maximise
-from paretopo_core._types import Mask, PerPoint, Points
+from paretopo_core._machinery.calls import explain_calls, refuse_call
+from paretopo_core._machinery.operation import Operation
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.types import Mask, PerPoint, Points
 
 _CROWDING = Operation(_core.crowding_distance)
 

@@ -10,13 +10,13 @@ from typing import Any, Literal, Never, get_args
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import choice_of
-from paretopo_core._operation import Operation, check_count
-from paretopo_core._senses import Maximise
-from paretopo_core._torch_arrays import turn_towards
-from paretopo_core._types import Mask, PerPoint, PerSet, Points, Vector
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import choice_of
+from paretopo_core._machinery.operation import Operation, check_count
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.torch_arrays import turn_towards
+from paretopo_core._machinery.types import Mask, PerPoint, PerSet, Points, Vector
 
 Centre = Literal["exact", "mean", "none", "std", "loo"]
 _CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # codes of the core

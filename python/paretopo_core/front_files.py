@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo_core._dtypes import check_exact
+from paretopo_core._machinery.dtypes import check_exact
 
 _SHOWN = 40  # characters of a field that an error shows
 
@@ -59,7 +59,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     [[1.0, 4.0], [2.0, 3.0]]
     [[0.5, 5.0]]
     """
-    from paretopo_core._archive_files import path_of
+    from paretopo_core.archive_files import path_of
 
     source = path_of(path)
     data = source.read_bytes()

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 # The module, because Python 3.11 calls the methods of imported names more slowly.
 from paretopo_core import _dominance
-from paretopo_core._calls import explain_calls, refuse_call
-from paretopo_core._numbers import choice_of
-from paretopo_core._senses import Maximise
-from paretopo_core._types import Mask, PerPoint, Points, Vector
+from paretopo_core._machinery.calls import explain_calls, refuse_call
+from paretopo_core._machinery.numbers import choice_of
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.types import Mask, PerPoint, Points, Vector
 
 Dominance = Literal["weak", "strict"]
 Duplicates = Literal["all", "first", "none"]

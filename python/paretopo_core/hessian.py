@@ -8,14 +8,14 @@ from typing import Any, Generic, NamedTuple, Never, TypeVar
 
 import numpy as np
 
-from paretopo_core import _torch_arrays
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import refuse_tracing
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._senses import Maximise, signs_of
-from paretopo_core._torch_arrays import is_tensor
-from paretopo_core._types import Array, Mask, Points, Vector
+from paretopo_core._machinery import torch_arrays
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.senses import Maximise, signs_of
+from paretopo_core._machinery.torch_arrays import is_tensor
+from paretopo_core._machinery.types import Array, Mask, Points, Vector
 from paretopo_core.hypervolume import HYPERVOLUME
 
 IndicesT = TypeVar("IndicesT")
@@ -97,7 +97,7 @@ def hypervolume_hessian(
 
 def _compose_hessian(points: Any, maximise: Maximise, mask: Any, ref: Any) -> tuple[Any, ...]:
     refuse_tracing(points, "hypervolume_hessian")
-    given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
+    given = torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "sparse Hessians")
     if batch.objectives not in (2, 3):
@@ -120,7 +120,7 @@ def _compose_hessian(points: Any, maximise: Maximise, mask: Any, ref: Any) -> tu
     order = np.lexsort((columns, rows))
     indices, values = np.stack([rows, columns])[:, order], np.append(values, values)[order]
     if is_tensor(points):
-        return tuple(_torch_arrays.from_host(each, points) for each in (indices, values))
+        return tuple(torch_arrays.from_host(each, points) for each in (indices, values))
     return indices, values
 
 

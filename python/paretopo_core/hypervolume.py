@@ -10,15 +10,15 @@ from typing import Any, Never
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
-from paretopo_core._numbers import flag_of
-from paretopo_core._operation import Operation
-from paretopo_core._registry import Derivative
-from paretopo_core._senses import Maximise
-from paretopo_core._torch_arrays import turn_towards
-from paretopo_core._types import Mask, PerPoint, PerSet, PerValue, Points, Vector
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import flag_of
+from paretopo_core._machinery.operation import Operation
+from paretopo_core._machinery.registry import Derivative
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.torch_arrays import turn_towards
+from paretopo_core._machinery.types import Mask, PerPoint, PerSet, PerValue, Points, Vector
 
 _MOST_VALUES = 2**22  # in the sets that one call measures for a second derivative: 32 MB
 

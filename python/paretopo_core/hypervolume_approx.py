@@ -7,14 +7,14 @@ from typing import Any, Generic, NamedTuple, Never, TypeVar
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
-from paretopo_core._numbers import MAX_WHOLE, numbers_of, seed_of, whole_number
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._senses import Maximise, minimised_bits, signs_of
-from paretopo_core._shapes import parts_of
-from paretopo_core._types import Mask, PerPoint, PerSet, Points, Rng, Vector
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import MAX_WHOLE, numbers_of, seed_of, whole_number
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.senses import Maximise, minimised_bits, signs_of
+from paretopo_core._machinery.shapes import parts_of
+from paretopo_core._machinery.types import Mask, PerPoint, PerSet, Points, Rng, Vector
 from paretopo_core.hypervolume import hypervolume
 
 ValueT = TypeVar("ValueT")

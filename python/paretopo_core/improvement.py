@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, host_doubles, places_of, vector_of
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import Frame, can_read, widen
-from paretopo_core._numbers import flag_of, numbers_of
-from paretopo_core._operation import Composed, Operation, Refused, refuse_value
-from paretopo_core._senses import Maximise, senses_of
-from paretopo_core._shapes import broadcast_sets, broadcast_shapes
-from paretopo_core._torch_arrays import check_dense, from_host, host_array, is_tensor
-from paretopo_core._types import Array, Mask, PerPair, PerPoint, Points, Vector
+from paretopo_core._machinery.arrays import Batch, host_doubles, places_of, vector_of
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import flag_of, numbers_of
+from paretopo_core._machinery.operation import Composed, Operation, Refused, refuse_value
+from paretopo_core._machinery.senses import Maximise, senses_of
+from paretopo_core._machinery.shapes import broadcast_sets, broadcast_shapes
+from paretopo_core._machinery.torch_arrays import check_dense, from_host, host_array, is_tensor
+from paretopo_core._machinery.types import Array, Mask, PerPair, PerPoint, Points, Vector
 from paretopo_core.boxes import turn_corners
 from paretopo_core.hypervolume import turn_slopes
 
@@ -169,7 +169,7 @@ def _compose_expected(
 ) -> Any:
     """Stack means and deviations, so that the core's derivative covers both."""
     if is_tensor(means):
-        from paretopo_core._torch_calls import are_plain, hide_values
+        from paretopo_core._machinery.torch_calls import are_plain, hide_values
 
         others = mask, lower, upper, deviations
         if means.device.type == "cpu" and are_plain(means, others):  # NumPy is quicker
@@ -181,7 +181,7 @@ def _compose_expected(
         frame = Frame(means, maximise, mask, name="means")
         own, over = frame.given, frame.mask
     if is_tensor(means):
-        from paretopo_core._torch_operators import convert
+        from paretopo_core._machinery.torch_operators import convert
 
         library, own = sys.modules["torch"], widen(own, "means").double()
         spread = convert("numbers", "deviations", deviations, own).to(own.device, own.dtype)
@@ -224,7 +224,7 @@ def _expect_in_numpy(means: Any, maximise: Maximise, *others: Any) -> Any:
 def _for_each_candidate(corners: Any, means: Any) -> Any:
     """Let the boxes of a set broadcast over its candidates."""
     if is_tensor(means):
-        from paretopo_core._torch_operators import convert
+        from paretopo_core._machinery.torch_operators import convert
 
         ends = convert("sets", "boxes", corners, means)
     else:

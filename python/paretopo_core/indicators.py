@@ -12,15 +12,16 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import Batch, places_of
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import number_of, numbers_of
-from paretopo_core._operation import Operation, Refused
-from paretopo_core._senses import Maximise
-from paretopo_core._shapes import broadcast_sets
-from paretopo_core._torch_arrays import is_tensor
-from paretopo_core._types import Mask, PerPair, PerSet, Points, Vector
+from paretopo_core import _core
+from paretopo_core._machinery import torch_arrays
+from paretopo_core._machinery.arrays import Batch, places_of
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import number_of, numbers_of
+from paretopo_core._machinery.operation import Operation, Refused
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.shapes import broadcast_sets
+from paretopo_core._machinery.torch_arrays import is_tensor
+from paretopo_core._machinery.types import Mask, PerPair, PerSet, Points, Vector
 from paretopo_core.subsets import simplex_lattice
 
 _MAX_WEIGHTS = 10**7  # vectors that a lattice may have
@@ -293,7 +294,7 @@ _CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
 
 def _check_target(batch: Batch, target: Any) -> Batch:
     if is_tensor(target) and not is_tensor(batch.values):
-        target = _torch_arrays.host_array(target, "target")
+        target = torch_arrays.host_array(target, "target")
     checked = Batch.of(target, name="target")
     checked.refuse_gpu("target", "indicators")
     return checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from paretopo_core import _core
-from paretopo_core._settings import Setting, Users
+from paretopo_core._machinery.settings import Setting, Users
 
 
 def get_isa() -> str:

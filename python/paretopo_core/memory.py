@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from paretopo_core import _core
-from paretopo_core._numbers import MAX_WHOLE, whole_number
-from paretopo_core._settings import Setting, Users
+from paretopo_core._machinery.numbers import MAX_WHOLE, whole_number
+from paretopo_core._machinery.settings import Setting, Users
 
 
 def memory_limit(size: int) -> Setting[int]:

@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any, Never
 
 import paretopo_core
-from paretopo_core._other_names import refuse_attribute
+from paretopo_core._machinery.other_names import refuse_attribute
 
 __all__ = list(paretopo_core.__all__)
 

@@ -8,14 +8,14 @@ from typing import Any, Never
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._calls import explain_calls, refuse_call
 from paretopo_core._dominance import Frame
-from paretopo_core._numbers import are_finite, number_of
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._senses import Maximise
-from paretopo_core._shapes import is_for_each
-from paretopo_core._torch_arrays import is_tensor
-from paretopo_core._types import Array, Mask, PerPoint, PerValue, Points, Vector
+from paretopo_core._machinery.calls import explain_calls, refuse_call
+from paretopo_core._machinery.numbers import are_finite, number_of
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.shapes import is_for_each
+from paretopo_core._machinery.torch_arrays import is_tensor
+from paretopo_core._machinery.types import Array, Mask, PerPoint, PerValue, Points, Vector
 from paretopo_core.fronts import is_nondominated
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 import numpy as np
 
-from paretopo_core._arrays import Batch, vector_of
-from paretopo_core._calls import explain_calls, refuse_call
-from paretopo_core._numbers import numbers_of
-from paretopo_core._senses import Maximise, senses_of
-from paretopo_core._tables import align, in_order
-from paretopo_core._types import Mask, Points, Vector
+from paretopo_core._machinery.arrays import Batch, vector_of
+from paretopo_core._machinery.calls import explain_calls, refuse_call
+from paretopo_core._machinery.numbers import numbers_of
+from paretopo_core._machinery.senses import Maximise, senses_of
+from paretopo_core._machinery.tables import align, in_order
+from paretopo_core._machinery.types import Mask, Points, Vector
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.fronts import is_nondominated
 

@@ -10,15 +10,15 @@ from typing import Any, Never
 
 import numpy as np
 
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._cuda_arrays import ask_for_tensor
 from paretopo_core._dominance import Frame, can_read, widen
-from paretopo_core._numbers import number_of, real_array
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._senses import Maximise
-from paretopo_core._shapes import parts_of
-from paretopo_core._torch_arrays import check_dense
-from paretopo_core._types import Array, Mask, PerPoint, Points
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.cuda_arrays import ask_for_tensor
+from paretopo_core._machinery.numbers import number_of, real_array
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.shapes import parts_of
+from paretopo_core._machinery.torch_arrays import check_dense
+from paretopo_core._machinery.types import Array, Mask, PerPoint, Points
 
 
 @explain_calls

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
-from paretopo_core._numbers import MAX_WHOLE, choice_of, numbers_of, seed_of, whole_number
-from paretopo_core._operation import Operation, Refused, refuse_value
-from paretopo_core._senses import Maximise
-from paretopo_core._types import Array, Mask, Points, Rng, Vector
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.numbers import MAX_WHOLE, choice_of, numbers_of, seed_of, whole_number
+from paretopo_core._machinery.operation import Operation, Refused, refuse_value
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.types import Array, Mask, Points, Rng, Vector
 from paretopo_core.memory import name_limit
 
 SubsetMethod = Literal["greedy", "greedy_removal", "exact"]

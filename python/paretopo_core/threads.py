@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from paretopo_core import _core
-from paretopo_core._numbers import whole_number
-from paretopo_core._settings import Setting, Users
+from paretopo_core._machinery.numbers import whole_number
+from paretopo_core._machinery.settings import Setting, Users
 
 
 def get_threads() -> int:

@@ -7,14 +7,14 @@ from typing import Any, Never
 
 import numpy as np
 
-from paretopo_core._arrays import Batch
-from paretopo_core._calls import MISSING, explain_calls, refuse_call
 from paretopo_core._dominance import NONDOMINATED
-from paretopo_core._operation import Composed, Operation
-from paretopo_core._senses import Maximise
-from paretopo_core._shapes import parts_of
-from paretopo_core._torch_arrays import turn_towards
-from paretopo_core._types import Mask, PerPoint, Points, Vector
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.calls import MISSING, explain_calls, refuse_call
+from paretopo_core._machinery.operation import Composed, Operation
+from paretopo_core._machinery.senses import Maximise
+from paretopo_core._machinery.shapes import parts_of
+from paretopo_core._machinery.torch_arrays import turn_towards
+from paretopo_core._machinery.types import Mask, PerPoint, Points, Vector
 from paretopo_core.boxes import NONDOMINATED_BOXES
 from paretopo_core.hypervolume import CONTRIBUTIONS, slopes_of_contributions
 

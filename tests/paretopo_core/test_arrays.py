@@ -13,7 +13,7 @@ from support.operations import CALLS, calls
 from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core._shapes import broadcast_shapes
+from paretopo_core._machinery.shapes import broadcast_shapes
 
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 

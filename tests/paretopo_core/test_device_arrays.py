@@ -9,7 +9,7 @@ from support.device_arrays import DeviceArray
 
 import paretopo_core as pp
 from paretopo_core import _core
-from paretopo_core._arrays import Batch
+from paretopo_core._machinery.arrays import Batch
 
 pytestmark = pytest.mark.emulated
 

@@ -7,7 +7,7 @@ import pytest
 
 import paretopo_core as pp
 from paretopo_core import _core, definitions
-from paretopo_core._registry import OPERATIONS
+from paretopo_core._machinery.registry import OPERATIONS
 
 DESCRIBED = {name for name, each in vars(_core).items() if isinstance(each, _core.Operation)}
 COMPOSED = {  # of others, in Python
@@ -41,7 +41,7 @@ def test_every_operation_of_a_gpu_is_public_and_has_a_definition(name):
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.core.name)
 def test_every_operation_is_a_torch_operator(operation):
     torch = pytest.importorskip("torch")
-    import_module("paretopo_core._torch_operators")
+    import_module("paretopo_core._machinery.torch_operators")
     assert hasattr(torch.ops.paretopo, operation.core.name)
     assert operation.operator is not None
 

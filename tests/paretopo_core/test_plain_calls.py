@@ -10,7 +10,8 @@ from support.operations import CALLS
 from support.strategies import few_values, finite, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _core, _operation
+from paretopo_core import _core
+from paretopo_core._machinery import operation
 
 # Answers of them are arrays; others are made of several calls, or warn.
 OPERATIONS = {
@@ -35,7 +36,7 @@ def checked_only(monkeypatch):
 
     def call(function, *arguments, **keywords):
         with monkeypatch.context() as patch:
-            patch.setattr(_operation, "_PLAIN", ())
+            patch.setattr(operation, "_PLAIN", ())
             return outcome(function, *arguments, **keywords)
 
     return call

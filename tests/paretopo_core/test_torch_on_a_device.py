@@ -10,13 +10,14 @@ from support import device_arrays
 from support.operations import ON_GPU, calls
 
 import paretopo_core as pp
-from paretopo_core import _core, _torch_arrays
+from paretopo_core import _core
+from paretopo_core._machinery import torch_arrays
 
 torch = pytest.importorskip("torch")
 
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from paretopo_core import _torch_calls
+from paretopo_core._machinery import torch_calls
 
 STREAM = 0x5EED
 OPERATIONS = calls(set(ON_GPU) - {"pareto_advantage"}) | {
@@ -65,8 +66,8 @@ def places(request, monkeypatch):
 
     seen = []
     place = (_core.EMULATED - device_arrays.MAPPINGS.index(request.param), STREAM)
-    monkeypatch.setattr(_torch_calls, "_to_dlpack", refuse)
-    monkeypatch.setattr(_torch_arrays, "place_of", lambda values: seen.append(place) or place)
+    monkeypatch.setattr(torch_calls, "_to_dlpack", refuse)
+    monkeypatch.setattr(torch_arrays, "place_of", lambda values: seen.append(place) or place)
     return seen
 
 
@@ -104,7 +105,7 @@ def test_the_current_stream_is_asked_of_torch(monkeypatch):
         device = torch.device("cuda", 3)
 
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream)
-    assert _torch_arrays.place_of(Tensor) == (3, STREAM)
+    assert torch_arrays.place_of(Tensor) == (3, STREAM)
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own

@@ -10,7 +10,7 @@ import pytest
 from support.operations import CALLS, calls
 
 import paretopo_core as pp
-from paretopo_core._registry import OPERATIONS as OPERATIONS_OF_THE_CORE
+from paretopo_core._machinery.registry import OPERATIONS as OPERATIONS_OF_THE_CORE
 
 torch = pytest.importorskip("torch")
 import_module("torch._dynamo.testing")
@@ -327,7 +327,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         "exact_values": (None, "points"),
         "hypervolume_contributions_approx": (over, vector, 32, 0),
     }
-    import_module("paretopo_core._torch_operators")
+    import_module("paretopo_core._machinery.torch_operators")
     operators = {each.core.name: each.operator for each in OPERATIONS_OF_THE_CORE}
     assert cases.keys() == operators.keys()
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import paretopo_core as pp
-from paretopo_core import _other_names, minimise
+from paretopo_core import minimise
+from paretopo_core._machinery import other_names
 
 POINTS = [[1.0, 2.0], [2.0, 1.0]]
 NAMED = {
@@ -92,7 +93,7 @@ def test_an_option_by_position_is_named():
 
 TRANSLATED = [
     (right, meaning, other)
-    for right, (meaning, others) in _other_names._ARGUMENTS.items()
+    for right, (meaning, others) in other_names._ARGUMENTS.items()
     for other in others.split()
 ]
 
@@ -115,7 +116,7 @@ WORLD |= {"points": np.array(POINTS), "a": [1, 2], "b": [2, 3], "point": [2.0, 1
 WORLD |= {"ref": [0.5, 0.5], "ideal": [2, 2], "k": 1, "count": 1, "objectives": 2, "partitions": 2}
 
 
-@pytest.mark.parametrize("line", _other_names._LINES)
+@pytest.mark.parametrize("line", other_names._LINES)
 @pytest.mark.parametrize("door", [pp, minimise])
 def test_the_line_for_each_name_runs(door, line, tmp_path):
     path = tmp_path / "front"
@@ -128,7 +129,7 @@ def test_the_line_for_each_name_runs(door, line, tmp_path):
         exec(line, {**WORLD, "pp": door, "path": path, "archive": archive})
 
 
-GUESSES = [(line, name) for line, names in _other_names._LINES.items() for name in names.split()]
+GUESSES = [(line, name) for line, names in other_names._LINES.items() for name in names.split()]
 
 
 @pytest.mark.parametrize(("line", "name"), GUESSES)

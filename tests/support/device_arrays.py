@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from support import ptx_machine
 
-from paretopo_core import _core, _cuda_arrays
+from paretopo_core import _core
+from paretopo_core._machinery import cuda_arrays
 
 MAPPINGS = _core.MAPPINGS
 HAS_EMULATION = _core.HAS_EMULATION or ptx_machine.IS_HERE
@@ -120,7 +121,7 @@ def emulate(mapping: str) -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     device = _core.EMULATED - MAPPINGS.index(mapping)
     patch.setitem(sys.modules, _PACKAGE, sys.modules[__name__])
-    patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, _PACKAGE})
+    patch.setattr(cuda_arrays, "_LIKE_NUMPY", {*cuda_arrays._LIKE_NUMPY, _PACKAGE})
     if ptx_machine.IS_HERE:
         ptx_machine.settle(MAPPINGS.index(mapping))
     else:

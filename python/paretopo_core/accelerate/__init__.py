@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from paretopo_core._settings import Undoable
+from paretopo_core._machinery.settings import Undoable
 
 # The versions whose own tests pass with it, with compared results: scripts/test_hosts.sh.
 VERSIONS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretopo_core._numbers import labels_of
+from paretopo_core._machinery.numbers import labels_of
 
 
 def apply_within_sets(

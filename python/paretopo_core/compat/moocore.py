@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core as pp
-from paretopo_core._tables import table_of
-from paretopo_core._torch_arrays import is_tensor
+from paretopo_core._machinery.tables import table_of
+from paretopo_core._machinery.torch_arrays import is_tensor
 from paretopo_core.compat._arguments import Senses, corner_of, rows_of, senses_of, whole
 from paretopo_core.compat._attainment import (
     eaf,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paretopo_core._shapes import check_per_point
+from paretopo_core._machinery.shapes import check_per_point
 
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")

@@ -1,11 +1,11 @@
 """The operations as torch operators: one node of a graph each, under every transformation.
 
-Imported where torch has to see an operator (``_operation.py``); a direct call does without, which
+Imported where torch has to see an operator (``operation.py``); a direct call does without, which
 is quicker. An operator takes the points, the senses (None if larger is better everywhere), the mask
 and the other arguments; arrays are tensors here. The description of the operation determines its
 schema, its fake (the shape for torch.compile, torch.export and FakeTensorMode) and its rule for
 vmap (operations are already batched). The family defines the derivative, if any
-(``_torch_transforms.py``).
+(``torch_transforms.py``).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paretopo_core._arrays import vector_of
-from paretopo_core._numbers import numbers_of, per_point_array
-from paretopo_core._registry import OPERATIONS
-from paretopo_core._senses import Maximise, check_senses, senses_of
-from paretopo_core._torch_calls import is_tracing
-from paretopo_core._torch_transforms import (
+from paretopo_core._machinery.arrays import vector_of
+from paretopo_core._machinery.numbers import numbers_of, per_point_array
+from paretopo_core._machinery.registry import OPERATIONS
+from paretopo_core._machinery.senses import Maximise, check_senses, senses_of
+from paretopo_core._machinery.torch_calls import is_tracing
+from paretopo_core._machinery.torch_transforms import (
     add_batch_rule,
     add_derivative,
     call,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core._dtypes import refuse_kind
+from paretopo_core._machinery.dtypes import refuse_kind
 
 _HOST = 1  # kDLCPU
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core import _torch_arrays
-from paretopo_core._dlpack import needs_dlpack, read_dlpack, refuse_place
-from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_exact, refuse_kind
-from paretopo_core._tables import table_of
+from paretopo_core._machinery import torch_arrays
+from paretopo_core._machinery.dlpack import needs_dlpack, read_dlpack, refuse_place
+from paretopo_core._machinery.dtypes import FLOATS, HALVES, INTEGERS, check_exact, refuse_kind
+from paretopo_core._machinery.tables import table_of
 
 MAX_WHOLE = 2**63 - 1  # that the compiled core takes
 _SHORT = 40  # characters of a value that an error shows
@@ -73,7 +73,7 @@ def plain_array(given: Any, name: str) -> np.ndarray:
             way = f"pandas.DataFrame({name})" if has_columns else f"list({name}.values())"
         raise refuse_kind(name, f"a {type(given).__name__}", f": pass {way}")
     if isinstance(given, (list, tuple)):
-        given = _torch_arrays.without_tensors(given, name)
+        given = torch_arrays.without_tensors(given, name)
         _refuse_masked_parts(given, name)
     elif needs_dlpack(given):
         return read_dlpack(given, name)
@@ -94,8 +94,8 @@ def numbers_of(given: Any, name: str) -> np.ndarray:
     """A float64 copy of any shape, row by row, of an argument for which bools are no numbers."""
     if type(given) is float:
         return np.array(given)
-    if _torch_arrays.is_tensor(given):
-        given = _torch_arrays.host_array(given, name)
+    if torch_arrays.is_tensor(given):
+        given = torch_arrays.host_array(given, name)
     if _has_bools(given):
         raise refuse_kind(name, f"bool: {given!r}"[: 2 * _SHORT])
     # The compiled archive reads rows: a copy would keep the order of columns.
@@ -115,8 +115,8 @@ def per_point_array(given: Any, name: str) -> np.ndarray:
 
 def labels_of(given: Any, name: str, count: int, whose: str) -> np.ndarray:
     """One number or name for each of ``count`` things; the names may be Python's strings."""
-    is_tensor = _torch_arrays.is_tensor(given)
-    labels = _torch_arrays.host_array(given, name) if is_tensor else plain_array(given, name)
+    is_tensor = torch_arrays.is_tensor(given)
+    labels = torch_arrays.host_array(given, name) if is_tensor else plain_array(given, name)
     if labels.dtype == object and all(isinstance(label, str) for label in labels.flat):
         labels = labels.astype(str)
     if labels.dtype.kind not in "biufU":
@@ -142,8 +142,8 @@ def number_of(given: Any, name: str) -> float:
 def whole_number(given: Any, name: str, lowest: int, highest: int, why: str = "") -> int:
     """One integer of these; ``why`` follows the bounds in the error."""
     if type(given) is not int:
-        if _torch_arrays.is_tensor(given):
-            given = _torch_arrays.host_array(given, name)
+        if torch_arrays.is_tensor(given):
+            given = torch_arrays.host_array(given, name)
         if type(given) is np.ndarray and given.ndim == 0:
             given = given[()]
         if isinstance(given, bool) or not isinstance(given, (int, np.integer)):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from paretopo_core import _core, _torch_arrays
-from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, refuse_kind
-from paretopo_core._numpy_arrays import (
+from paretopo_core import _core
+from paretopo_core._machinery import torch_arrays
+from paretopo_core._machinery.dtypes import FLOATS, HALVES, INTEGERS, refuse_kind
+from paretopo_core._machinery.numpy_arrays import (
     apply_signs,
     bools_of,
     library_of,
@@ -52,7 +53,7 @@ def values_of(points: Any, name: str) -> Any:
                 f"{name} is a {type(points).__name__} on a GPU, of a package that this one cannot "
                 "allocate results with: pass cupy.asarray(...) or torch.as_tensor(...) of it"
             )
-        return _torch_arrays.values_of(torch.as_tensor(points), name)
+        return torch_arrays.values_of(torch.as_tensor(points), name)
     if points.__cuda_array_interface__.get("mask") is not None:
         raise TypeError(f"{name} is a masked array: pass its data, and mask=")
     dtype = points.dtype.name

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core._dtypes import check_exact, refuse_kind
+from paretopo_core._machinery.dtypes import check_exact, refuse_kind
 
 # The kinds of arguments with one value per objective, and per row of the set before them.
 _PER_OBJECTIVE = ("senses", "corner", "corners", "corners?", "weights", "vectors", "sets", "values")

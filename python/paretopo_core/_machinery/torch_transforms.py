@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from paretopo_core._registry import Derivative
-from paretopo_core._torch_calls import is_transforming
+from paretopo_core._machinery.registry import Derivative
+from paretopo_core._machinery.torch_calls import is_transforming
 
 # The autograd function of every operator, for transformations that cannot differentiate operators.
 FUNCTIONS: dict[Any, type[torch.autograd.Function]] = {}

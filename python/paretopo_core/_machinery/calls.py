@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Never, NoReturn, TypeVar
 
-from paretopo_core._other_names import suggest_argument
+from paretopo_core._machinery.other_names import suggest_argument
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

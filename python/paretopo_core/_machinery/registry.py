@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-OPERATIONS: list[Any] = []  # paretopo_core._operation.Operation
+OPERATIONS: list[Any] = []  # paretopo_core._machinery.operation.Operation
 
 
 class Derivative(NamedTuple):

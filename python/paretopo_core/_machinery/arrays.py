@@ -1,7 +1,7 @@
 """The interface between arrays and the compiled core: checks, addresses, allocation, stream.
 
-Each library has a module with the same functions: ``_numpy_arrays``, ``_torch_arrays`` and, for
-other arrays on a GPU, ``_cuda_arrays``. Only the last two allocate results.
+Each library has a module with the same functions: ``numpy_arrays``, ``torch_arrays`` and, for
+other arrays on a GPU, ``cuda_arrays``. Only the last two allocate results.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core import _core, _cuda_arrays, _numpy_arrays, _torch_arrays
-from paretopo_core._numbers import are_finite, numbers_of, per_point_array
-from paretopo_core._senses import Maximise, minimised_bits, signs_of
-from paretopo_core._shapes import is_for_each
-from paretopo_core._torch_arrays import is_tensor
+from paretopo_core import _core
+from paretopo_core._machinery import cuda_arrays, numpy_arrays, torch_arrays
+from paretopo_core._machinery.numbers import are_finite, numbers_of, per_point_array
+from paretopo_core._machinery.senses import Maximise, minimised_bits, signs_of
+from paretopo_core._machinery.shapes import is_for_each
+from paretopo_core._machinery.torch_arrays import is_tensor
 
 _MAX_POINTS = 2**31 - 1
 
@@ -31,7 +32,7 @@ class Batch:
     minimised: int  # bit m: smaller is better in objective m
     device: int  # _core.CPU, the CUDA device index, or _core.EMULATED and below
     stream: int  # address of the CUDA stream, 0 on the CPU
-    library: ModuleType = _numpy_arrays
+    library: ModuleType = numpy_arrays
     signs: np.ndarray | None = None  # (objectives,), the factors of `values`
 
     @staticmethod
@@ -41,8 +42,8 @@ class Batch:
         """Check one argument after another; copy only arrays that are not contiguous floats."""
         library = _library_of(points)
         values = library.values_of(points, name)
-        if library is _cuda_arrays and is_tensor(values):
-            library = _torch_arrays
+        if library is cuda_arrays and is_tensor(values):
+            library = torch_arrays
         shape = tuple(values.shape)
         if len(shape) < 2:
             raise ValueError(
@@ -140,7 +141,7 @@ class Batch:
 
         On a GPU they are not checked for finite values, because the host would have to wait.
         """
-        is_there = self.is_on_gpu and (is_tensor(ref) or _cuda_arrays.recognises(ref))
+        is_there = self.is_on_gpu and (is_tensor(ref) or cuda_arrays.recognises(ref))
         if not is_there or len(ref.shape) < 2:
             ref = numbers_of(ref, name)
             if ref.ndim < 2:
@@ -186,7 +187,7 @@ class Batch:
 
     def view(self) -> _core.Points:
         """Return the points for the compiled core; valid while this batch lives."""
-        if self.library is _numpy_arrays:
+        if self.library is numpy_arrays:
             return _core.points_of(self.values, self.mask, self.minimised)
         return _core.Points(
             address=self.library.address(self.values),
@@ -206,7 +207,7 @@ class Batch:
 
     def wrap_results(self, results: Any) -> Any:
         """Convert results of the compiled core to arrays of the caller's library."""
-        if self.is_on_gpu or self.library is _numpy_arrays:
+        if self.is_on_gpu or self.library is numpy_arrays:
             return results
         if isinstance(results, tuple):
             return tuple(self.library.from_host(each, self.values) for each in results)
@@ -266,13 +267,13 @@ def tolerances(given: Any, objectives: int) -> np.ndarray:
 
 def _array_of(numbers: Any, name: str) -> Any:
     """Return bools or ranks as an array; tensors and GPU arrays unchanged."""
-    is_array = is_tensor(numbers) or _cuda_arrays.recognises(numbers)
+    is_array = is_tensor(numbers) or cuda_arrays.recognises(numbers)
     return numbers if is_array else per_point_array(numbers, name)
 
 
 def _library_of(points: Any) -> ModuleType:
     if type(points) is np.ndarray:
-        return _numpy_arrays
+        return numpy_arrays
     if is_tensor(points):
-        return _torch_arrays
-    return _cuda_arrays if _cuda_arrays.recognises(points) else _numpy_arrays
+        return torch_arrays
+    return cuda_arrays if cuda_arrays.recognises(points) else numpy_arrays

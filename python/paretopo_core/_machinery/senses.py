@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo_core._numbers import plain_array
-from paretopo_core._torch_arrays import host_array, is_tensor
-from paretopo_core._types import SeriesLike, TensorLike
+from paretopo_core._machinery.numbers import plain_array
+from paretopo_core._machinery.torch_arrays import host_array, is_tensor
+from paretopo_core._machinery.types import SeriesLike, TensorLike
 
 Maximise: TypeAlias = (
     bool

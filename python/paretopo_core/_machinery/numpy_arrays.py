@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core import _core, _torch_arrays
-from paretopo_core._dtypes import check_range, check_ranks
-from paretopo_core._numbers import real_array
-from paretopo_core._shapes import check_per_point
+from paretopo_core import _core
+from paretopo_core._machinery import torch_arrays
+from paretopo_core._machinery.dtypes import check_range, check_ranks
+from paretopo_core._machinery.numbers import real_array
+from paretopo_core._machinery.shapes import check_per_point
 
 
 def values_of(points: Any, name: str) -> np.ndarray:
@@ -102,6 +103,6 @@ def _on_device_of(array: Any) -> AbstractContextManager[Any]:
 
 def _on_host(numbers: Any, name: str, library: Any) -> Any:
     """Return a tensor as a NumPy array if that is wanted; other numbers unchanged."""
-    if library is np and _torch_arrays.is_tensor(numbers):
-        return _torch_arrays.host_array(numbers, name)
+    if library is np and torch_arrays.is_tensor(numbers):
+        return torch_arrays.host_array(numbers, name)
     return numbers

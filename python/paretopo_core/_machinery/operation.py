@@ -4,7 +4,7 @@ A family makes one of each compiled operation, and calls it with (points, maximi
 the order that ``csrc/bindings/operations.cpp`` gives the other arguments. Plain arguments go
 straight into the core. All others, errors included, are checked here by their kind, and then passed
 to the same function of the core. If torch must see an operator, it gets one made from the same
-description (``_torch_operators.py``).
+description (``torch_operators.py``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch
-from paretopo_core._dlpack import convert_results, namespace_of
-from paretopo_core._numbers import plain_array, whole_number
-from paretopo_core._registry import OPERATIONS, Derivative
-from paretopo_core._tables import Table, align, table_of
-from paretopo_core._torch_arrays import is_tensor
+from paretopo_core._machinery.arrays import Batch
+from paretopo_core._machinery.dlpack import convert_results, namespace_of
+from paretopo_core._machinery.numbers import plain_array, whole_number
+from paretopo_core._machinery.registry import OPERATIONS, Derivative
+from paretopo_core._machinery.tables import Table, align, table_of
+from paretopo_core._machinery.torch_arrays import is_tensor
 
 _PLAIN = (np.ndarray, list, tuple)
 
@@ -95,7 +95,7 @@ class Operation:
         compose: the same, from other operations. Torch sees those, and no operator of this one.
         broadcast: returns the leading dimensions of the result from the shapes of points and sets.
         slopes: the derivative as an array, a function of the torch operator's arguments, see
-            ``_torch_transforms.products_of``.
+            ``torch_transforms.products_of``.
         derivative: the same as products, for results with one number for each value. Without
             either, there is no derivative, for the reason ``no_slopes``.
         moves_with_ref: True if the first other argument is a reference point with a derivative.
@@ -143,9 +143,9 @@ class Operation:
             if not calls.are_plain(points, others):
                 if self.compose:
                     return self.compose(*given)
-                from paretopo_core import _torch_operators
+                from paretopo_core._machinery import torch_operators
 
-                return _torch_operators.apply(self, *given)
+                return torch_operators.apply(self, *given)
             result = calls.call_plain(self.call, points, others)
             if result is not None:
                 return result
@@ -189,9 +189,9 @@ class Operation:
 
     def operate(self, *arguments: Any) -> Any:
         """Apply the torch operator, as derivatives of other operations do."""
-        from paretopo_core import _torch_transforms
+        from paretopo_core._machinery import torch_transforms
 
-        return _torch_transforms.call(self.operator, *arguments)
+        return torch_transforms.call(self.operator, *arguments)
 
     def _compute(self, points: Any, maximise: Any, mask: Any, *others: Any) -> Any:
         """Compute the result for arguments that are not plain, hidden from torch, or raise."""
@@ -246,7 +246,7 @@ _torch_calls: ModuleType | None = None
 
 def _import_torch_calls() -> ModuleType:
     global _torch_calls
-    from paretopo_core import _torch_calls as calls
+    from paretopo_core._machinery import torch_calls as calls
 
     _torch_calls = calls
     return calls

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._dtypes import (
+from paretopo_core._machinery.dtypes import (
     FLOATS,
     HALVES,
     INTEGERS,
@@ -17,7 +17,7 @@ from paretopo_core._dtypes import (
     check_ranks,
     refuse_kind,
 )
-from paretopo_core._shapes import check_per_point
+from paretopo_core._machinery.shapes import check_per_point
 
 
 def is_tensor(array: Any) -> bool:

@@ -1,0 +1,1 @@
+"""The machinery below the families of operations: it knows none of them by name."""
