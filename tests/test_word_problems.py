@@ -161,6 +161,7 @@ def test_openrlhf_file_changes_only_sizes():
 def test_the_configurations_are_valid_and_fit_a_rollout(name, tokens):
     config = load_config(FOLDER / f"{name}.toml")
     assert config.optimiser.max_completion_tokens >= tokens  # three calls and results; two
+    assert config.objectives[0].weight == sum(one.weight for one in config.objectives[1:])
     assert len((FOLDER / "README.md").read_text(encoding="utf-8").splitlines()) <= 50
 
 
