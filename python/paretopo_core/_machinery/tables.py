@@ -75,7 +75,7 @@ class Table:
         others = [key for key, dtype in columns if not self._is_numeric(dtype)]
         if others:
             way = f"columns={others}" if self._is_pandas else repr(others)
-            hint = f"; {others} hold no numbers: pass {name}.drop({way})"
+            hint = f"; {others} hold no numbers: convert them, or pass {name}.drop({way})"
             raise refuse_kind(name, "dtype object", hint)
         return list(self._frame.columns)
 

@@ -206,4 +206,20 @@ def _describe_run(history: History) -> str:
         return text
     size = last.get("archive_size")
     outcomes = f"{size} outcome{'' if size == 1 else 's'}"
-    return f"{text}\nArchive at the end: {outcomes}, hypervolume {last['hypervolume']:.4f}."
+    volume = f"{text}\nArchive at the end: {outcomes}, hypervolume {last['hypervolume']:.4f}."
+    return f"{volume}{_explain_zero(history)}"
+
+
+def _explain_zero(history: History) -> str:
+    """Name the objectives in which no outcome is above the reference, with a lower reference."""
+    lower = []
+    for objective, measure in zip(history.run.config.objectives, history.objectives, strict=True):
+        rewards = history.rewards([measure])
+        corner = history.evaluations[-1].get("reference", {}).get(objective.name)
+        if corner is not None and (rewards <= corner).all():
+            worst = objective.to_reference(float(rewards.min()))
+            lower.append(f"{escape_markdown(objective.name)} ({worst:.4g} is the worst of them)")
+    if not lower:
+        return ""
+    named = " and of ".join(lower)
+    return f" No outcome is above the reference: set a lower key reference of {named}."

@@ -120,6 +120,20 @@ def test_several_runs_are_compared(tmp_path):
     assert elsewhere.parent == tmp_path / "figures"
 
 
+def test_a_hypervolume_of_0_has_a_reason(tmp_path):
+    run = tell(tmp_path)
+    row = run.evaluations()[-1] | {"step": 9, "hypervolume": 0.0}
+    run.append_evaluation(row | {"reference": {"correct": 0.0, "calls": 0.95}})
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert (
+        "hypervolume 0.0000. No outcome is above the reference: set a lower key reference" in text
+    )
+    assert "reference of calls (0.2483 is the worst of them)." in text
+    row |= {"step": 10, "reference": {"correct": 0.0, "calls": 0.0}}
+    run.append_evaluation(row)
+    assert "No outcome is above" not in write_report([run]).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("other", "reference", "named"),
     [
