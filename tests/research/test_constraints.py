@@ -143,5 +143,5 @@ def test_the_page_has_the_numbers_of_the_records():
     assert len(quoted) == 7
     assert [line for line in quoted if line not in printed] == []
     assert "all last policies keep the share within 1 point, and 75 %" in numbers
-    row = re.compile(r"\| limit with schedule \|.* 100\.0 \| 75\.\d \|$")
-    assert any(row.match(one) for one in printed)
+    scheduled = re.compile(r"\| limit with schedule \|.* 100\.0 \| 75\.\d \|")
+    assert any(scheduled.fullmatch(line) for line in printed)
