@@ -465,3 +465,11 @@ def test_without_a_reference_a_full_archive_keeps_the_least_crowded():
     archive.extend(points)
     members = definitions.archive(points, np.zeros(3), capacity=8, keep="crowding", epsilon=0.01)
     np.testing.assert_array_equal(archive.indices, members)
+
+
+def test_an_archive_need_not_compute_volumes():
+    """nevergrad#1022."""
+    points = np.random.default_rng(5).random((300, 25))  # their volume would take for ever
+    archive = pp.ParetoArchive(objectives=25)
+    archive.extend(points)
+    assert len(archive) == pp.is_nondominated(points).sum()

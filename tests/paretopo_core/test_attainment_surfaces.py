@@ -157,3 +157,15 @@ def test_wrong_boxes_and_weights():
         )
     with pytest.raises(ValueError, match="with as many objectives"):
         pp.weighted_hypervolume(np.ones((3, 3)), 0, boxes=boxes, weights=[1.0, 1.0])
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_a_given_point_has_a_percentile(objectives):
+    """eaf#9."""
+    rng = np.random.default_rng(6)
+    points, sets = rng.integers(0, 6, (40, objectives)), rng.integers(0, 5, 40)
+    corners, percentiles = pp.attainment_surfaces(points, sets)
+    for goal in rng.integers(0, 7, (50, objectives)):
+        attained = [(points[sets == run] >= goal).all(axis=1).any() for run in range(5)]
+        found = percentiles[(corners >= goal).all(axis=1)].max(initial=0)
+        assert found == pytest.approx(100 * np.mean(attained))

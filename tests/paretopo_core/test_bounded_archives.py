@@ -126,6 +126,13 @@ def test_gain_is_zero_once_the_volume_is_infinite():
     assert crowded.extend([*rows, [2.5e200, 1.5e200]]).gains.tolist()[-1] == 0.0
 
 
+def test_of_equal_points_the_older_stays():
+    """opt4j PR 17."""
+    archive = pp.ParetoArchive([0, 0])
+    archive.extend([[1, 1], [1, 1]], ["older", "newer"])
+    assert archive.payloads == ["older"]
+
+
 def test_payloads_go_with_their_members():
     class Thing:
         pass

@@ -96,3 +96,10 @@ def test_fronts_may_be_anyones():
         pp.crowding_distance(points, ranks=[0.0, 1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match=r"ranks must have shape \(4,\), one integer per point"):
         pp.crowding_distance(points, ranks=[0, 1])
+
+
+def test_crowding_is_never_nan():
+    """LEAP#267, NSGAII.jl#2, MOEAFramework#66."""
+    for points in ([[1, 2], [1, 2], [1, 2]], [[1, 0], [2, 0]], [[1, 0]], [[0, 3], [1, 3], [2, 3]]):
+        distances = pp.crowding_distance(points, ranks=np.zeros(len(points), int))
+        assert not np.isnan(distances).any()

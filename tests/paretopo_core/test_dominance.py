@@ -27,6 +27,7 @@ def check_kind(answer, points, dtype):
 
 @given(batch=masked_batches(), data=st.data())
 def test_constrained_ranks_equal_their_definition(send, batch, data):
+    """optuna#6242, optuna#3746."""
     points, mask = batch
     keywords = {
         "maximise": data.draw(senses(points.shape[-1])),
@@ -44,6 +45,7 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
 
 @given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first", "none")), data=st.data())
 def test_constrained_filters_equal_their_definition(send, batch, duplicates, data):
+    """PonyGE2#114, DEAP#135."""
     points, mask = batch
     keywords = {"maximise": data.draw(senses(points.shape[-1])), "duplicates": duplicates}
     violation = violations_of(data.draw, points.shape)

@@ -3,30 +3,11 @@
 import numpy as np
 import pytest
 from support import device_arrays
-from support.operations import CALLS, ON_GPU
+from support.operations import CALLS, ON_GPU, named
 
 import paretopo_core as pp
-from paretopo_core import _core
 
-SUBSETS = [name for name in CALLS if name.startswith("hypervolume_subset")]
-VOLUMES = (
-    *(
-        "hypervolume",
-        "hypervolume_gradient",
-        "hypervolume_contributions",
-        "uncrowded_contributions",
-    ),
-    *("expected_hypervolume", "hypervolume_advantage", "hypervolume_approx"),
-    *("nondominated_boxes", "dominated_boxes", *SUBSETS, "select, hypervolume"),
-)
-# Their other arguments have senses too, or their results depend on the sense.
-NOT_TURNED = {
-    *_core.INDICATORS,
-    *(name for name in CALLS if name.startswith("normalise")),
-    "weighted_hypervolume",
-}
-# Operations that 70 objectives are too many for.
-OF_FEW_OBJECTIVES = {"nondominated_boxes", "dominated_boxes", "hypervolume_subset, exact"}
+VOLUMES = named("volume")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -44,7 +25,7 @@ def test_a_batch_is_its_sets(name, dtype):
             np.testing.assert_array_equal(together[at], run(points[at], ref, mask=mask[at]))
 
 
-@pytest.mark.parametrize("name", sorted(CALLS.keys() - NOT_TURNED - OF_FEW_OBJECTIVES))
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - {*named("fixed"), *named("few")}))
 def test_more_objectives_than_a_word_has_bits_keep_their_senses(name):
     points = np.tile(np.random.default_rng(0).integers(2, 4, 70) * 1.0, (3, 1))
     points[1, 69] -= 1  # the first point dominates this one,

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.operations import CALLS, DISTANCES
+from support.operations import CALLS, DISTANCES, named
 
 import paretopo_core as pp
 
@@ -30,19 +30,8 @@ SENSES_AT = {
     ),
     "plot_front": lambda x, maximise: drawn(x, maximise=maximise),
 }
-TAKE_REF = [
-    *(
-        "hypervolume",
-        "hypervolume_gradient",
-        "hypervolume_contributions",
-        "uncrowded_contributions",
-    ),
-    *("expected_hypervolume", "hypervolume_advantage", "hypervolume_approx", "normalise, range"),
-    *("weighted_hypervolume", "nondominated_boxes", "dominated_boxes", "hypervolume_subset"),
-    "select, hypervolume",
-]
 VECTORS_AT = {
-    **{name: CALLS[name].run for name in TAKE_REF},
+    **{name: CALLS[name].run for name in named("ref")},
     "hypervolume_contributions_approx": lambda x, v: pp.hypervolume_contributions_approx(
         x, v, samples=32, rng=0
     ),
@@ -370,8 +359,8 @@ def test_names_in_the_reference_are_those_of_an_archive(pandas):
             pp.ParetoArchive(
                 {"a": 6, "b": 0}, maximise=[False, True], epsilon=[0.2, 0.1]
             ).load_state_dict(archive.state_dict())
-    for named in ({"maximise": SENSES}, {"epsilon": {"cost": 0.1, "gain": 0.2}}):
-        assert pp.ParetoArchive(objectives=2, **named).names == ["cost", "gain"]
+    for given in ({"maximise": SENSES}, {"epsilon": {"cost": 0.1, "gain": 0.2}}):
+        assert pp.ParetoArchive(objectives=2, **given).names == ["cost", "gain"]
     with pytest.raises(ValueError, match=r"maximise must have a value for each of \['cost'"):
         pp.ParetoArchive({"cost": 6, "gain": 0}, maximise={"cost": False})
 

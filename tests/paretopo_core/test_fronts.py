@@ -1,5 +1,6 @@
 """pareto_rank and is_nondominated."""
 
+import sys
 import time
 
 import numpy as np
@@ -93,3 +94,14 @@ def test_a_hundred_thousand_points_rank_in_seconds(objectives):
         start = time.process_time()
         pp.pareto_rank(points)
         assert time.process_time() - start < 2.0, kind
+
+
+def test_many_points_need_little_memory():
+    """pymoo#79, jMetal#240."""
+    resource = pytest.importorskip("resource")
+    points = np.random.default_rng(7).random((50_000, 5))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert pp.pareto_rank(points).min() == 0
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    unit = 1024 if sys.platform.startswith("linux") else 1
+    assert used * unit < 100e6  # a comparison of each pair would fill 2.5e9 bytes

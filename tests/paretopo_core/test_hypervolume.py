@@ -30,6 +30,7 @@ def scale_of(points, ref):
 
 @given(case=volume_cases())
 def test_hypervolume_equals_its_definition(backend, case):
+    """GPflowOpt PR 107."""
     points, mask, ref, maximise = case
     volumes = pp.hypervolume(backend.send(points), ref, maximise=maximise, mask=backend.send(mask))
     expected = definitions.hypervolume(points, ref, maximise=maximise, mask=mask)

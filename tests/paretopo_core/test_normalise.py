@@ -198,3 +198,12 @@ def test_ideal_and_nadir_may_both_be_infinite(send, dtype):
     points = send(np.array([[-np.inf], [0.0]], dtype))
     scaled = pp.normalise(points, maximise=False)
     np.testing.assert_array_equal(np.asarray(scaled), [[np.nan], [np.inf]])
+
+
+@pytest.mark.parametrize("maximise", [True, False, [True, False, True]])
+def test_a_guess_of_the_reference_gives_each_point_a_volume(maximise):
+    """Ax PR 4970, jMetalPy#127."""
+    points = np.random.default_rng(1).normal(size=(50, 3))
+    ref = pp.reference_point(points, maximise=maximise)
+    front = points[pp.is_nondominated(points, maximise=maximise)]
+    assert (pp.hypervolume_contributions(front, ref, maximise=maximise) > 0).all()

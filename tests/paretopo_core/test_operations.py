@@ -1,35 +1,28 @@
 """Python and the compiled core name the same things."""
 
+import inspect
 from importlib import import_module
 from typing import get_args
 
 import pytest
+from support import operations
 
 import paretopo_core as pp
 from paretopo_core import _core, definitions
 from paretopo_core._machinery.registry import OPERATIONS
 
-DESCRIBED = {name for name, each in vars(_core).items() if isinstance(each, _core.Operation)}
-COMPOSED = {  # of others, in Python
-    *("nearest_undominated", "uncrowded_contributions", "hypervolume_contributions_approx"),
-    "exact_values",
-}
-COMPOSED_FOR_TORCH = {
-    "filter_boxes",
-    "filter_strictly",
-    "ideal_point",
-    "nadir_point",
-    "normalise",
-    "reference_point",
-    "weighted_hypervolume",
-}
 
-
-def test_the_list_of_operations_is_complete():
-    assert len(DESCRIBED) > 20
-    families = [each.core.name for each in OPERATIONS]
-    assert len(families) == len(set(families))
-    assert set(families) == (DESCRIBED - COMPOSED_FOR_TORCH) | COMPOSED
+def test_each_function_of_points_has_a_row_in_the_table_of_calls():
+    """Rules for every operation go over the table; these have calls of their own."""
+    others = {"attainment_surfaces", "hypervolume_contributions_approx", "hypervolume_hessian"}
+    others |= {"plot_front", "stochastic_dominance"}
+    of_points = {
+        name
+        for name, one in vars(pp).items()
+        if inspect.isfunction(one)
+        and next(iter(inspect.signature(one).parameters), "") in operations.POINTS
+    }
+    assert of_points == {name.partition(",")[0] for name in operations.CALLS} | others
 
 
 @pytest.mark.parametrize("name", [each.core.name for each in OPERATIONS if each.core.is_on_gpu])

@@ -1,7 +1,7 @@
 """Environmental selection, by its definition; and reference directions."""
 
 import math
-from itertools import product
+from itertools import islice, permutations, product
 
 import numpy as np
 import pytest
@@ -240,3 +240,13 @@ class TestReferenceDirections:
         for objectives, partitions in ((15, 30), (10**12, 10**12)):
             with pytest.raises(ValueError, match=r"make more than 1e\+06 directions"):
                 pp.reference_directions(objectives, partitions)
+
+
+def test_truncation_keeps_the_ends():
+    """Evolutionary.jl PR 141, operon PR 68."""
+    x = np.array([0.0, 1, 1.1, 1.2, 5, 10])
+    front = np.stack([x, 10 - x], axis=1)
+    for order in islice(permutations(range(6)), 0, 720, 37):
+        rows = list(order)
+        kept = front[rows][pp.select(front[rows], k=3)][:, 0]
+        assert sorted(kept) == [0, 5, 10]

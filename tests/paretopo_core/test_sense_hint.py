@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from support.operations import CALLS
+from support.operations import CALLS, named
 
 import paretopo_core as pp
 from paretopo_core.compat import moocore
@@ -18,19 +18,7 @@ WAY_OUT = (
     "; if the senses are right, pass a ref that is worse than the points, such as "
     "reference_point(points)"
 )
-OPERATIONS = {
-    name: CALLS[name].run
-    for name in (
-        *(
-            "hypervolume",
-            "hypervolume_gradient",
-            "hypervolume_contributions",
-            "weighted_hypervolume",
-        ),
-        *("hypervolume_approx", "expected_hypervolume", "nondominated_boxes", "dominated_boxes"),
-        *("hypervolume_subset", "select, hypervolume", "hypervolume_advantage"),
-    )
-} | {
+OPERATIONS = {name: CALLS[name].run for name in named("hint")} | {
     "hypervolume_contributions_approx": pp.hypervolume_contributions_approx,
     "hypervolume_hessian": pp.hypervolume_hessian,
     "weighted_hypervolume, boxes per set": lambda x, ref, **more: pp.weighted_hypervolume(

@@ -141,13 +141,12 @@ def test_the_first_call_of_a_process_may_be_a_compiled_one():
     assert run.stdout == "[0, 1]\n", run.stderr
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_compiled_calls_answer_alike_in_one_graph(name, backend):
+def test_compiled_calls_answer_alike_in_one_graph(name):
     def step(x, keep):
         return OPERATIONS[name](x * 2 - 0.5, mask=keep) * 1
 
-    compiled = torch.compile(step, backend=backend, fullgraph=True)
+    compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
     for keep in (None, mask()):
         torch.testing.assert_close(compiled(points(), keep), step(points(), keep), rtol=0, atol=0)
 
@@ -293,7 +292,7 @@ def test_a_compiled_loss_has_the_gradient_of_the_eager_one():
     torch.testing.assert_close(compiled.grad, eager.grad)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64"])
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
 def test_the_operators_keep_torchs_rules(dtype):
     x = (points() * 4).to(getattr(torch, dtype))
     vector = torch.full((3,), 0.25, dtype=torch.float64)

@@ -12,14 +12,14 @@ import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
 
-from support.operations import calls
+from support.operations import calls, named
 from support.tensors import Dispatching, freed
 
 forward_ad = torch.autograd.forward_ad
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
 
 BOXES = pp.nondominated_boxes(np.eye(3) / 2 + 0.2, 0.1)
-TWICE = ("hypervolume", "hypervolume_gradient", "hypervolume_contributions")
+TWICE = named("twice")
 MEASURES = calls((*TWICE, "expected_hypervolume", "uncrowded_contributions"), ref=0.1) | {
     "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(x, boxes=BOXES, **more),
     "expected_hypervolume_improvement": lambda x, **more: pp.expected_hypervolume_improvement(

@@ -13,6 +13,7 @@ import paretopo_core as pp
 from paretopo_core import _core
 
 DISTANCES = _core.INDICATORS[:5]
+POINTS = ("points", "rewards", "candidates", "means")  # names of the first argument
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,15 @@ class Call:
         shape: Of the answer for points of shape (..., points, objectives): "point" is
             (..., points), "set" is (...), "value" is all of it, "objective" leaves the points out,
             and "chosen" is (..., 2), indices.
-        on_gpu: True if a GPU computes it, too.
+        flags: Words. "gpu": a GPU computes it, too. "ref": ref has a value for each objective.
+            "volume": it refuses values without a volume up to ref. "hint": it warns of a ref in a
+            minimiser's habit. "twice": it has second derivatives. "fixed": it depends on the senses
+            by more than the signs of the points. "few": 70 objectives are too many.
     """
 
     run: Callable[..., Any]
     shape: str
-    on_gpu: bool = False
+    flags: str = ""
 
 
 def weights(x: Any) -> list[float]:
@@ -71,12 +75,12 @@ def _choose(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
 
 
 CALLS: dict[str, Call] = {
-    "pareto_rank": Call(_without_ref(pp.pareto_rank), "point", on_gpu=True),
+    "pareto_rank": Call(_without_ref(pp.pareto_rank), "point", "gpu"),
     "pareto_rank, strict": Call(_without_ref(pp.pareto_rank, dominance="strict"), "point"),
     "pareto_rank, first": Call(_without_ref(pp.pareto_rank, n_below=2), "point"),
-    "is_nondominated": Call(_without_ref(pp.is_nondominated), "point", on_gpu=True),
+    "is_nondominated": Call(_without_ref(pp.is_nondominated), "point", "gpu"),
     "is_nondominated, one of equals": Call(
-        _without_ref(pp.is_nondominated, duplicates="first"), "point", on_gpu=True
+        _without_ref(pp.is_nondominated, duplicates="first"), "point", "gpu"
     ),
     "is_nondominated, strict": Call(
         _without_ref(pp.is_nondominated, dominance="strict", duplicates="first"), "point"
@@ -85,37 +89,49 @@ CALLS: dict[str, Call] = {
     "ideal_point": Call(_without_ref(pp.ideal_point), "objective"),
     "nadir_point": Call(_without_ref(pp.nadir_point), "objective"),
     "reference_point": Call(_without_ref(pp.reference_point), "objective"),
-    "normalise": Call(_without_ref(pp.normalise), "value"),
+    "normalise": Call(_without_ref(pp.normalise), "value", "fixed"),
     "normalise, range": Call(
-        lambda x, ref, **more: pp.normalise(x, ideal=weights(x), nadir=ref, **more), "value"
+        lambda x, ref, **more: pp.normalise(x, ideal=weights(x), nadir=ref, **more),
+        "value",
+        "ref fixed",
     ),
     "knee_points": Call(_without_ref(pp.knee_points), "point"),
-    "crowding_distance": Call(_without_ref(pp.crowding_distance), "point", on_gpu=True),
+    "crowding_distance": Call(_without_ref(pp.crowding_distance), "point", "gpu"),
     "crowding_distance, ranks": Call(
         lambda x, ref, **more: pp.crowding_distance(x, ranks=_alternating(x), **more), "point"
     ),
-    "hypervolume": Call(pp.hypervolume, "set", on_gpu=True),
-    "hypervolume_gradient": Call(pp.hypervolume_gradient, "value", on_gpu=True),
-    "hypervolume_contributions": Call(pp.hypervolume_contributions, "point", on_gpu=True),
-    "uncrowded_contributions": Call(pp.uncrowded_contributions, "point"),
+    "hypervolume": Call(pp.hypervolume, "set", "gpu ref volume hint twice"),
+    "hypervolume_gradient": Call(pp.hypervolume_gradient, "value", "gpu ref volume hint twice"),
+    "hypervolume_contributions": Call(
+        pp.hypervolume_contributions, "point", "gpu ref volume hint twice"
+    ),
+    "uncrowded_contributions": Call(pp.uncrowded_contributions, "point", "ref volume"),
     "expected_hypervolume": Call(
-        lambda x, ref, **more: pp.expected_hypervolume(x, ref, k=2, **more), "set", on_gpu=True
+        lambda x, ref, **more: pp.expected_hypervolume(x, ref, k=2, **more),
+        "set",
+        "gpu ref volume hint",
     ),
     "hypervolume_approx": Call(
         lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, rng=0, **more).value,
         "set",
+        "ref volume hint",
     ),
     "weighted_hypervolume": Call(
         lambda x, ref, **more: pp.weighted_hypervolume(
             x, ref, boxes=_boxes_and_points(x), weights=[0.5, -2.0, 1.0], **more
         ),
         "set",
+        "ref hint fixed",
     ),
     "nondominated_boxes": Call(
-        lambda x, ref, **more: pp.nondominated_boxes(x, ref, **more).counts, "set"
+        lambda x, ref, **more: pp.nondominated_boxes(x, ref, **more).counts,
+        "set",
+        "ref volume hint few",
     ),
     "dominated_boxes": Call(
-        lambda x, ref, **more: pp.dominated_boxes(x, ref, **more).counts, "set"
+        lambda x, ref, **more: pp.dominated_boxes(x, ref, **more).counts,
+        "set",
+        "ref volume hint few",
     ),
     "hypervolume_improvement": Call(
         lambda x, ref, **more: pp.hypervolume_improvement(x, boxes=_box(x), **more), "set"
@@ -125,22 +141,28 @@ CALLS: dict[str, Call] = {
         "point",
     ),
     **{
-        name: Call(lambda x, ref, name=name, **more: getattr(pp, name)(x, _ones(x), **more), "set")
+        name: Call(
+            lambda x, ref, name=name, **more: getattr(pp, name)(x, _ones(x), **more), "set", "fixed"
+        )
         for name in _core.INDICATORS
     },
     "r2_indicator": Call(
         lambda x, ref, **more: pp.r2_indicator(x, ref, weights=[weights(x)], **more), "set"
     ),
-    "hypervolume_subset": Call(_choose(pp.hypervolume_subset), "chosen"),
+    "hypervolume_subset": Call(_choose(pp.hypervolume_subset), "chosen", "ref volume hint"),
     "hypervolume_subset, removal": Call(
-        _choose(pp.hypervolume_subset, method="greedy_removal"), "chosen"
+        _choose(pp.hypervolume_subset, method="greedy_removal"), "chosen", "ref volume hint"
     ),
-    "hypervolume_subset, exact": Call(_choose(pp.hypervolume_subset, method="exact"), "chosen"),
+    "hypervolume_subset, exact": Call(
+        _choose(pp.hypervolume_subset, method="exact"), "chosen", "ref volume few"
+    ),
     "select": Call(lambda x, ref, **more: pp.select(x, k=2, **more), "chosen"),
     "select, crowding_removal": Call(
         lambda x, ref, **more: pp.select(x, k=2, method="crowding_removal", **more), "chosen"
     ),
-    "select, hypervolume": Call(_choose(pp.select, method="hypervolume"), "chosen"),
+    "select, hypervolume": Call(
+        _choose(pp.select, method="hypervolume"), "chosen", "ref volume hint"
+    ),
     "select, directions": Call(
         lambda x, ref, **more: pp.select(
             x, k=2, method="reference_directions", directions=np.eye(len(weights(x))), rng=0, **more
@@ -150,16 +172,23 @@ CALLS: dict[str, Call] = {
     "pareto_advantage": Call(
         lambda x, ref, **more: pp.pareto_advantage(x, weights=weights(x), **more),
         "point",
-        on_gpu=True,
+        "gpu",
     ),
     "hypervolume_advantage": Call(
         lambda x, ref, **more: pp.hypervolume_advantage(x, ref, k=2, **more),
         "point",
-        on_gpu=True,
+        "gpu ref volume hint",
     ),
     "stochastic_pareto_rank": Call(_without_ref(pp.stochastic_pareto_rank, sigma=0.3), "point"),
 }
-ON_GPU = [name for name, call in CALLS.items() if call.on_gpu]
+
+
+def named(flag: str) -> list[str]:
+    """Return the names of the calls with a flag."""
+    return [name for name, call in CALLS.items() if flag in call.flags.split()]
+
+
+ON_GPU = named("gpu")
 
 
 def calls(names: Any = CALLS, *, ref: float = -0.1) -> dict[str, Callable[..., Any]]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from paretopo.config import ConfigError, Objective, RewardsConfig
 from paretopo.rewards.economy import saving
@@ -17,11 +16,6 @@ from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
 # ---- the price -----------------------------------------------------------------------------------
-
-groups_of = st.lists(
-    st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 3.0, 40.0]), st.booleans()), min_size=1),
-    max_size=12,
-)
 
 
 def learn(price, groups):
