@@ -142,16 +142,17 @@ def test_a_name_of_another_library_gives_the_line_to_write(line, name):
         with pytest.raises(AttributeError) as refused:
             getattr(owner, name)
         assert f"has no attribute {name!r}; " in str(refused.value)
-        assert f"write {line}" in str(refused.value)
+        own = line.replace("pp.", "minimise.") if owner is minimise else line
+        assert f"write {own}" in str(refused.value)
         is_in_own_sense = "archive" in line or owner is minimise or "(points" not in line
-        assert str(refused.value).endswith(line) == is_in_own_sense
+        assert str(refused.value).endswith(own) == is_in_own_sense
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "right"),
     [
         (pp, "normalize", "pp.normalise"),
-        (minimise, "is_non_dominated", "pp.is_nondominated"),
+        (minimise, "is_non_dominated", "minimise.is_nondominated"),
         (pp, "calc_crowding_distance", "pp.crowding_distance"),
         (pp, "get_pareto_fronts", "pp.pareto_rank(points)"),
         (pp.ParetoArchive([0, 0]), "get_points", "archive.points"),
@@ -165,7 +166,7 @@ def test_a_name_that_is_spelt_otherwise_gives_ours(owner, name, right):
 
 @pytest.mark.parametrize("module", ["paretopo_core", "paretopo_core.minimise"])
 def test_an_import_of_such_a_name_gives_the_line_too(module):
-    with pytest.raises(ImportError, match=r"write pp\.inverted_generational_distance") as refused:
+    with pytest.raises(ImportError, match=r"write \w+\.inverted_generational_distance") as refused:
         exec(f"from {module} import igd", {})
     assert refused.value.name == "igd"
     with pytest.raises(ImportError, match="cannot import name 'zzz'"):

@@ -75,7 +75,7 @@ _LINES = {
     "pp.normalise(points)": "min_max_scale rescale scale",
     "pp.knee_points(points)": "knee knee_point",
     "pp.reference_directions(objectives, partitions)": "das_dennis ref_dirs weight_vectors",
-    "pp.ParetoArchive(ref)": "Archive hall_of_fame nondominated_archive",
+    "pp.ParetoArchive(ref), or pp.ParetoArchive(objectives=3)": "Archive hall_of_fame nondominated_archive",
     "pp.read_fronts(path)": "load_front load_fronts read_datasets read_front",
     "pp.plot_front(points)": "plot plot_pareto plot_pareto_front scatter",
     "pp.threads(count)": "n_jobs n_threads num_threads set_num_threads set_threads",
@@ -106,7 +106,7 @@ _ARGUMENTS = {
     "samples": ("the number of samples is samples=", "n n_samples num_samples"),
     "rng": ("the source of random numbers is rng=", "generator random_state seed"),
     "duplicates": (
-        "which of equal points are kept is duplicates=",
+        "which of equal points are kept is duplicates=, 'all', 'first' or 'none'",
         "deduplicate keep_duplicates keep_weakly",
     ),
     "dominance": ("weak or strict dominance is dominance=", "strict weak"),
@@ -161,9 +161,11 @@ def refuse_attribute(owner: Any, name: str, known: list[str], way: str = "") -> 
     line = _suggest_line(name, "pp" if is_module else "archive", known)
     if not line:  # Python itself suggests a name that is spelt nearly the same
         raise AttributeError(f"{holder} has no attribute {name!r}", name=name, obj=owner)
+    if holder.endswith("minimise'"):
+        line = line.replace("pp.", "minimise.")
+    elif "(points" in line and is_module:
+        line += ", with maximise=False if smaller is better"
     message = f"{holder} has no attribute {name!r}; {way}write {line}"
-    if "(points" in line and is_module and not holder.endswith("minimise'"):
-        message += ", with maximise=False if smaller is better"
     caller = sys._getframe(2)
     if opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
         raise ImportError(message, name=name)  # `from` would replace an AttributeError
