@@ -75,7 +75,9 @@ _LINES = {
     "pp.normalise(points)": "min_max_scale rescale scale",
     "pp.knee_points(points)": "knee knee_point",
     "pp.reference_directions(objectives, partitions)": "das_dennis ref_dirs weight_vectors",
-    "pp.ParetoArchive(ref), or pp.ParetoArchive(objectives=3)": "Archive hall_of_fame nondominated_archive",
+    "pp.ParetoArchive(ref) or pp.ParetoArchive(objectives=3)": (
+        "Archive hall_of_fame nondominated_archive"
+    ),
     "pp.read_fronts(path)": "load_front load_fronts read_datasets read_front",
     "pp.plot_front(points)": "plot plot_pareto plot_pareto_front scatter",
     "pp.threads(count)": "n_jobs n_threads num_threads set_num_threads set_threads",
