@@ -81,7 +81,9 @@ for wheel in $wheels; do
       cp cmake/windows/pyconfig.h $headers
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
       "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython$version.a
-      : > $headers/python$version.dll # without this file, CMake takes the library for a static one
+      # Without the file of this name, CMake takes the library for a static one. It does not know the t of 3.14t.
+      : > $headers/python$version.dll
+      : > "$headers/python${version%t}.dll"
       settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython$version.a")
     fi
     if [[ $version = *t ]] && ! grep -q "^#define Py_GIL_DISABLED" $headers/pyconfig.h; then
