@@ -13,7 +13,7 @@ from paretopo.cli import main
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.records.schema import DataError
 from paretopo_lab.audit.faults import find_faults
-from paretopo_lab.audit.match import find_match
+from paretopo_lab.audit.match import RULES, find_match
 from paretopo_lab.audit.read import read_dump
 
 GROUPS, POINTS = 24, 8
@@ -24,6 +24,7 @@ CASES = [
     one
     for one in list_cases()
     if one["name"].endswith(": three")
+    and one["estimator"] in {*ESTIMATORS, *(rule.name for rule in RULES), "pass_at_k"}
     and (one["estimator"] == "grpo" or "(" not in one["name"] or "pass_at_k (k 2)" in one["name"])
     and one["name"] != "pass_at_k: three"  # which is rloo
 ]
