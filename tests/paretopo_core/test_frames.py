@@ -290,7 +290,9 @@ def test_text_columns_are_named(pandas, polars):
             (partial(pp.generational_distance, POINTS, maximise=SENSES), "target"),
             *((one, "points") for one in (archive.extend, archive.gain)),
         ):
-            with pytest.raises(TypeError, match=rf"\['model'\] hold no numbers: convert them, or pass {name}.drop"):
+            with pytest.raises(
+                TypeError, match=rf"\['model'\] hold no numbers: .*or pass {name}.drop"
+            ):
                 call(frame)
         kept = frame.drop(columns=["model"]) if library is pandas else frame.drop(["model"])
         np.testing.assert_array_equal(pp.pareto_rank(kept), pp.pareto_rank(POINTS))

@@ -298,9 +298,9 @@ def test_a_missing_reference_is_refused():
 def test_columns_of_text_are_named():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"name": ["a", "b"], "cost": [1.0, 2.0], "model": ["x", "y"]})
-    with pytest.raises(TypeError, match=r"\['name', 'model'\] hold no numbers: convert them, or pass ") as caught:
+    with pytest.raises(TypeError, match=r"\['name', 'model'\] hold no .*, or pass ") as caught:
         pp.pareto_rank(frame)
-    call = str(caught.value).partition("numbers: pass ")[2]
+    call = str(caught.value).partition("or pass ")[2]
     assert pp.pareto_rank(eval(call, {"points": frame})).tolist() == [1, 0]
 
 
