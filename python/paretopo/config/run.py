@@ -274,11 +274,11 @@ class RunConfig:
     def gates_outcomes(self) -> bool:
         """Return whether held-out outcomes are gated: they are if a gate is known.
 
-        Outcomes of runs with a gate are then comparable, whatever the method trains on. Only the
-        paper's algorithm has ungated ones.
+        Outcomes of runs with a gate are then comparable, whatever the method trains on. Ungated are
+        only those whose gains act on an ungated training, as in the paper's stage 1.
         """
-        known = self.objectives[0].gate and self.recipe != "paper"
-        return known or self.paretopo.gate == "success"
+        acts = self.paretopo.stage1_steps != 0 or self.paretopo.k == "archive"
+        return self.paretopo.gate == "success" or (self.objectives[0].gate and not acts)
 
     def objective(self, name: str) -> Objective:
         """Return the objective of a name.

@@ -215,8 +215,8 @@ def test_the_threshold_reaches_rollouts_and_controller(tmp_path):
     ("objective", "settings", "polite"),
     [
         ("gate = true", {}, 0.4),
-        ("gate = true", {"paretopo__gate": "none"}, 0.4),  # as every method without a gate
-        ("gate = true", {"recipe": "paper"}, 0.5),  # Algorithm 1 has no gate
+        ("gate = true", {"paretopo__gate": "none", "paretopo__stage1_steps": 0}, 0.4),
+        ("gate = true", {"recipe": "paper"}, 0.5),  # stage 1 trains by the gains
         ("gate = false", {}, 0.5),
     ],
 )
