@@ -302,7 +302,7 @@ def test_columns_of_text_are_named():
         TypeError, match=r"\['name', 'model'\] hold no numbers: convert them, or pass "
     ) as caught:
         pp.pareto_rank(frame)
-    call = str(caught.value).partition("numbers: pass ")[2]
+    call = str(caught.value).partition("or pass ")[2]
     assert pp.pareto_rank(eval(call, {"points": frame})).tolist() == [1, 0]
 
 

@@ -400,7 +400,8 @@ def _variations(results: Results) -> list[Part]:
     rows = []
     for method in tried:
         values = [results.read(task, method, study.measure) for task in tasks]
-        cells = [_mean_and_deviation(100 * one) for one in (*values, np.min(values, axis=0))]
+        values.append(results.worst(method))
+        cells = [_mean_and_deviation(100 * one) for one in values]
         rows.append(
             [_code(method), *cells, *(", ".join(_ends(results, task, method)) for task in tasks)]
         )

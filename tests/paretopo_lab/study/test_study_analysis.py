@@ -129,6 +129,12 @@ def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
     assert study.seeds("lucky", ablation) == whole.seeds("lucky", ablation)
     assert study.trainings == whole.trainings - SEEDS
     assert study.worst("grpo").tolist() == whole.worst("grpo").tolist()
+    fewer = {
+        cell: row for cell, row in whole._records.items() if cell.seed > 1000 or cell.task == "free"
+    }
+    study = Results(whole.plan, fewer)  # a seed of one task has not ended
+    assert f"| `{ablation}` | +80.00 | " in describe(study, []).write()
+    assert len(study.worst(ablation)) == SEEDS - 1
 
 
 def test_the_report_has_every_method_and_finding():
