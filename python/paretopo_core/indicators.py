@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, Never
 
 import numpy as np
@@ -75,7 +74,7 @@ def _without_exponent(name: str, text: str) -> Callable[..., Any]:
     return _publish(indicator, name, text)
 
 
-def _publish(function: FunctionType, name: str, text: str) -> Callable[..., Any]:
+def _publish(function: Any, name: str, text: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__code__ = function.__code__.replace(co_name=name)  # which errors show
     function.__doc__ = text
