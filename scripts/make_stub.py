@@ -133,12 +133,24 @@ def write_signature(function: ast.FunctionDef, points: str, flag: str, returns: 
     return ast.unparse(one)
 
 
+def find_function(tree: ast.Module, name: str) -> ast.FunctionDef:
+    """Return a function of a module, or the inner one of the factory that makes it."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            factory = find_function(tree, ast.unparse(node.value).partition("(")[0])
+            [inner] = [each for each in factory.body if isinstance(each, ast.FunctionDef)]
+            inner = copy.deepcopy(inner)
+            inner.name = name
+            return inner
+    raise ValueError(f"{name} is no function of its module")
+
+
 def write_function(module: str, name: str) -> str:
     """Return the signatures of a function, with the choices of its options spelt out."""
     tree = parse(module)
-    [function] = [
-        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name
-    ]
+    function = find_function(tree, name)
     choices = {
         ast.unparse(node.targets[0]): node.value
         for node in tree.body

@@ -2,7 +2,7 @@
 
     python scripts/measure_switches.py [ISA]
 
-Prints a row for each size of csrc/cpu/tuning.hpp: nanoseconds of processor time for a group
+Prints a row for each size of csrc/cpu/tuning/: nanoseconds of processor time for a group
 with that many points, for one with a point more, and their ratio. A ratio near 1 means that the
 change comes at the right size; far above 1, that the first algorithm should go on further.
 """

@@ -7,6 +7,7 @@ so pass ``maximise=False`` to do the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Never
 
 import numpy as np
@@ -27,17 +28,61 @@ from paretopo_core.subsets import simplex_lattice
 _MAX_WEIGHTS = 10**7  # vectors that a lattice may have
 
 
-@explain_calls
-def inverted_generational_distance(
-    points: Points,
-    target: ArrayLike,
-    *extra: Never,
-    p: float = 1.0,
-    maximise: Maximise = True,
-    mask: Mask = None,
-    target_mask: Mask = None,
-    **wrong: Never,
-) -> PerPair[np.float64]:
+_CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
+
+
+def _with_exponent(name: str, text: str) -> Callable[..., Any]:
+    """Return the public function of a compiled indicator that takes power means."""
+    code = _CODES[name]
+
+    def indicator(
+        points: Points,
+        target: ArrayLike,
+        *extra: Never,
+        p: float = 1.0,
+        maximise: Maximise = True,
+        mask: Mask = None,
+        target_mask: Mask = None,
+        **wrong: Never,
+    ) -> PerPair[np.float64]:
+        if extra or wrong or target is MISSING:
+            refuse_call(extra, wrong)
+        if type(p) is not float:
+            p = number_of(p, "p")
+        return _INDICATOR.answer(points, maximise, mask, target, code, p, target_mask, None)
+
+    return _publish(indicator, name, text)
+
+
+def _without_exponent(name: str, text: str) -> Callable[..., Any]:
+    """Return the public function of a compiled indicator that takes a maximum."""
+    code = _CODES[name]
+
+    def indicator(
+        points: Points,
+        target: ArrayLike,
+        *extra: Never,
+        maximise: Maximise = True,
+        mask: Mask = None,
+        target_mask: Mask = None,
+        **wrong: Never,
+    ) -> PerPair[np.float64]:
+        if extra or wrong or target is MISSING:
+            refuse_call(extra, wrong)
+        return _INDICATOR.answer(points, maximise, mask, target, code, 1.0, target_mask, None)
+
+    return _publish(indicator, name, text)
+
+
+def _publish(function: Any, name: str, text: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__code__ = function.__code__.replace(co_name=name)  # which errors show
+    function.__doc__ = text
+    return explain_calls(function)
+
+
+inverted_generational_distance = _with_exponent(
+    "inverted_generational_distance",
     """Inverted generational distance: mean distance from target points to the nearest point.
 
     This is the mean over the target set R of d(r) = min over points a of ‖a - r‖₂, or the power
@@ -76,25 +121,12 @@ def inverted_generational_distance(
     >>> target = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
     >>> inverted_generational_distance(points, target, maximise=False).round(9)
     np.float64(1.062790867)
-    """
-    if extra or wrong or target is MISSING:
-        refuse_call(extra, wrong)
-    return _indicator(
-        "inverted_generational_distance", points, target, p, maximise, mask, target_mask
-    )
+    """,
+)
 
 
-@explain_calls
-def inverted_generational_distance_plus(
-    points: Points,
-    target: ArrayLike,
-    *extra: Never,
-    p: float = 1.0,
-    maximise: Maximise = True,
-    mask: Mask = None,
-    target_mask: Mask = None,
-    **wrong: Never,
-) -> PerPair[np.float64]:
+inverted_generational_distance_plus = _with_exponent(
+    "inverted_generational_distance_plus",
     """Compute IGD+, the mean amount by which the nearest point falls short of a target point.
 
     As :func:`inverted_generational_distance`, with a distance that counts only the
@@ -109,25 +141,12 @@ def inverted_generational_distance_plus(
 
     >>> inverted_generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(0.5)
-    """
-    if extra or wrong or target is MISSING:
-        refuse_call(extra, wrong)
-    return _indicator(
-        "inverted_generational_distance_plus", points, target, p, maximise, mask, target_mask
-    )
+    """,
+)
 
 
-@explain_calls
-def generational_distance(
-    points: Points,
-    target: ArrayLike,
-    *extra: Never,
-    p: float = 1.0,
-    maximise: Maximise = True,
-    mask: Mask = None,
-    target_mask: Mask = None,
-    **wrong: Never,
-) -> PerPair[np.float64]:
+generational_distance = _with_exponent(
+    "generational_distance",
     """Generational distance: the mean distance from a point to the nearest target point.
 
     This is the mean over the points of min over the target set of ‖a - r‖₂, or the power mean:
@@ -145,23 +164,12 @@ def generational_distance(
 
     >>> generational_distance([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
-    """
-    if extra or wrong or target is MISSING:
-        refuse_call(extra, wrong)
-    return _indicator("generational_distance", points, target, p, maximise, mask, target_mask)
+    """,
+)
 
 
-@explain_calls
-def generational_distance_plus(
-    points: Points,
-    target: ArrayLike,
-    *extra: Never,
-    p: float = 1.0,
-    maximise: Maximise = True,
-    mask: Mask = None,
-    target_mask: Mask = None,
-    **wrong: Never,
-) -> PerPair[np.float64]:
+generational_distance_plus = _with_exponent(
+    "generational_distance_plus",
     """Compute GD+, the mean amount by which a point falls short of the nearest target point.
 
     As :func:`generational_distance`, with the distance d⁺ of
@@ -174,23 +182,12 @@ def generational_distance_plus(
 
     >>> generational_distance_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])
     np.float64(0.5)
-    """
-    if extra or wrong or target is MISSING:
-        refuse_call(extra, wrong)
-    return _indicator("generational_distance_plus", points, target, p, maximise, mask, target_mask)
+    """,
+)
 
 
-@explain_calls
-def average_hausdorff_distance(
-    points: Points,
-    target: ArrayLike,
-    *extra: Never,
-    p: float = 1.0,
-    maximise: Maximise = True,
-    mask: Mask = None,
-    target_mask: Mask = None,
-    **wrong: Never,
-) -> PerPair[np.float64]:
+average_hausdorff_distance = _with_exponent(
+    "average_hausdorff_distance",
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
 
     Arguments, result and errors are those of :func:`inverted_generational_distance`. ``p``
@@ -202,22 +199,12 @@ def average_hausdorff_distance(
 
     >>> average_hausdorff_distance([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
     np.float64(3.0)
-    """
-    if extra or wrong or target is MISSING:
-        refuse_call(extra, wrong)
-    return _indicator("average_hausdorff_distance", points, target, p, maximise, mask, target_mask)
+    """,
+)
 
 
-@explain_calls
-def epsilon_additive(
-    points: Points,
-    target: ArrayLike,
-    *extra: Never,
-    maximise: Maximise = True,
-    mask: Mask = None,
-    target_mask: Mask = None,
-    **wrong: Never,
-) -> PerPair[np.float64]:
+epsilon_additive = _without_exponent(
+    "epsilon_additive",
     """Additive ε: by how much the points have to be raised to reach every target point.
 
     This is max over r of min over a of max over objectives of r - a, or of a - r if smaller is
@@ -233,22 +220,12 @@ def epsilon_additive(
 
     >>> epsilon_additive([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.0)
-    """
-    if extra or wrong or target is MISSING:
-        refuse_call(extra, wrong)
-    return _indicator("epsilon_additive", points, target, 1.0, maximise, mask, target_mask)
+    """,
+)
 
 
-@explain_calls
-def epsilon_multiplicative(
-    points: Points,
-    target: ArrayLike,
-    *extra: Never,
-    maximise: Maximise = True,
-    mask: Mask = None,
-    target_mask: Mask = None,
-    **wrong: Never,
-) -> PerPair[np.float64]:
+epsilon_multiplicative = _without_exponent(
+    "epsilon_multiplicative",
     """Multiplicative ε: the factor by which the points have to be better to reach the target.
 
     This is max over r of min over a of max over objectives of r / a, or of a / r if smaller is
@@ -268,28 +245,8 @@ def epsilon_multiplicative(
 
     >>> epsilon_multiplicative([[1, 2], [4, 4]], [[2, 2], [5, 4]])
     np.float64(1.25)
-    """
-    if extra or wrong or target is MISSING:
-        refuse_call(extra, wrong)
-    return _indicator("epsilon_multiplicative", points, target, 1.0, maximise, mask, target_mask)
-
-
-def _indicator(
-    name: str,
-    points: Any,
-    target: Any,
-    p: float,
-    maximise: Maximise,
-    mask: Any,
-    target_mask: Any,
-) -> Any:
-    if type(p) is not float:
-        p = number_of(p, "p")
-    code = _CODES[name]
-    return _INDICATOR.answer(points, maximise, mask, target, code, p, target_mask, None)
-
-
-_CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
+    """,
+)
 
 
 def _check_target(batch: Batch, target: Any) -> Batch:

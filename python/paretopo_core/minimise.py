@@ -24,7 +24,11 @@ __all__ = list(paretopo_core.__all__)
 def _turn(function: FunctionType) -> FunctionType:
     """Return a function with the same code, which minimises by default."""
     turned = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
     turned.__dict__.update(function.__dict__)
     turned.__annotations__, turned.__module__ = function.__annotations__, __name__

@@ -13,20 +13,20 @@ INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 # Headers of other rooms that the files of each room may include.
 _SHARED = {"", "formulas"}
 # Each family of operations stands on these.
-_BELOW = {"cpu", "cpu/runtime", "cpu/lanes", "cpu/sorting"}
-_LANES = {*_SHARED, "cpu", "cpu/runtime", "cpu/lanes", "cpu/lanes/simd"}
+_BELOW = {"cpu/tuning", "cpu/runtime", "cpu/lanes", "cpu/sorting"}
+_LANES = {*_SHARED, "cpu/tuning", "cpu/runtime", "cpu/lanes", "cpu/lanes/simd"}
 ALLOWED = {
     "": set(),
     "formulas": {""},
-    "cpu": set(),
-    "cpu/runtime": {"", "cpu"},
-    "cpu/lanes": {*_SHARED, "cpu"},
+    "cpu/tuning": set(),
+    "cpu/runtime": {"", "cpu/tuning"},
+    "cpu/lanes": {*_SHARED, "cpu/tuning"},
     "cpu/lanes/simd": _SHARED,
     "cpu/lanes/sorting": _LANES,
     "cpu/lanes/ranking": _LANES,
     "cpu/lanes/volume": _LANES,
     "cpu/lanes/quality": _LANES,
-    "cpu/sorting": {"", "cpu", "cpu/runtime", "cpu/lanes"},
+    "cpu/sorting": {"", "cpu/tuning", "cpu/runtime", "cpu/lanes"},
     "cpu/ranking": _SHARED | _BELOW,
     "cpu/volume": {*_SHARED, *_BELOW, "cpu/ranking"},
     "cpu/boxes": {*_SHARED, *_BELOW, "cpu/volume"},

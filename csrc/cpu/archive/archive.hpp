@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/volume.hpp"
 
 namespace paretopo::cpu {
 

@@ -6,6 +6,12 @@
 
 #if defined(PARETOPO_HAS_AVX2) || defined(PARETOPO_HAS_AVX512)
 #include <cpuid.h>
+
+#include "cpu/lanes/quality.hpp"
+#include "cpu/lanes/ranking.hpp"
+#include "cpu/lanes/sorting.hpp"
+#include "cpu/lanes/volume.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 #endif
 
 namespace paretopo::cpu {
@@ -37,15 +43,17 @@ bool is_on_this_machine(Isa isa) {
 bool is_on_this_machine(Isa) { return true; }
 #endif
 
+#define PARETOPO_REFER(Table, member, name) name,
+#define PARETOPO_KERNELS(isa)                                            \
+    [] {                                                                 \
+        using namespace isa;                                             \
+        return Kernels{kTuning, PARETOPO_KERNEL_TABLES(PARETOPO_REFER)}; \
+    }()
+
 struct Compiled {
     Isa isa;
     Kernels kernels;
 };
-
-#define PARETOPO_KERNELS(isa)                                                                   \
-    {isa::kTuning,      isa::kGroupKernels,     isa::kSetKernels,     isa::kPivotKernels,       \
-     isa::kCodeKernels, isa::kTailKernels,      isa::kKeyKernels,     isa::kGroupVolumeKernels, \
-     isa::kGridKernels, isa::kSetVolumeKernels, isa::kArchiveKernels, isa::kIndicatorKernels}
 
 constexpr Compiled kCompiled[] = {
     {Isa::kPortable, PARETOPO_KERNELS(portable)},

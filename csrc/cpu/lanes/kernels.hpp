@@ -6,12 +6,27 @@
 // the templates of standard containers would.
 #pragma once
 
-#include "cpu/lanes/quality.hpp"
-#include "cpu/lanes/ranking.hpp"
-#include "cpu/lanes/sorting.hpp"
-#include "cpu/lanes/volume.hpp"
-
 namespace paretopo::cpu {
+
+// In ranking.hpp, sorting.hpp, volume.hpp and quality.hpp. A file includes its own tables only, so
+// that a change of one room does not rebuild the others.
+template <typename Scalar>
+struct GroupKernels;
+template <typename Scalar>
+struct SetKernels;
+template <typename Scalar>
+struct PivotKernels;
+template <typename Scalar>
+struct GroupVolumeKernels;
+template <typename Scalar>
+struct GridKernels;
+struct CodeKernels;
+struct TailKernels;
+struct KeyKernels;
+struct SetVolumeKernels;
+struct ArchiveKernels;
+struct IndicatorKernels;
+struct Tuning;  // cpu/tuning/instruction_sets.hpp
 
 template <template <typename> class Table>
 struct OfBoth {
@@ -28,39 +43,39 @@ struct OfBoth {
     }
 };
 
+// Every table: its type, its member of Kernels, and its name in the namespace of an instruction
+// set.
+#define PARETOPO_KERNEL_TABLES(X)                                     \
+    X(OfBoth<GroupKernels>, groups, kGroupKernels)                    \
+    X(OfBoth<SetKernels>, sets, kSetKernels)                          \
+    X(OfBoth<PivotKernels>, pivots, kPivotKernels)                    \
+    X(CodeKernels, codes, kCodeKernels)                               \
+    X(TailKernels, tails, kTailKernels)                               \
+    X(KeyKernels, keys, kKeyKernels)                                  \
+    X(OfBoth<GroupVolumeKernels>, group_volumes, kGroupVolumeKernels) \
+    X(OfBoth<GridKernels>, grids, kGridKernels)                       \
+    X(SetVolumeKernels, set_volumes, kSetVolumeKernels)               \
+    X(ArchiveKernels, archives, kArchiveKernels)                      \
+    X(IndicatorKernels, indicators, kIndicatorKernels)
+
+#define PARETOPO_MEMBER(Table, member, name) const Table& member;
+#define PARETOPO_DECLARE(Table, member, name) extern const Table name;
+
 struct Kernels {
     const Tuning& tuning;
-    const OfBoth<GroupKernels>& groups;
-    const OfBoth<SetKernels>& sets;
-    const OfBoth<PivotKernels>& pivots;
-    const CodeKernels& codes;
-    const TailKernels& tails;
-    const KeyKernels& keys;
-    const OfBoth<GroupVolumeKernels>& group_volumes;
-    const OfBoth<GridKernels>& grids;
-    const SetVolumeKernels& set_volumes;
-    const ArchiveKernels& archives;
-    const IndicatorKernels& indicators;
+    PARETOPO_KERNEL_TABLES(PARETOPO_MEMBER)
 };
 
-// Declares the tables of an instruction set, and `kernels`, which refers to all of them.
-#define PARETOPO_DECLARE_KERNELS(isa)                            \
-    namespace isa {                                              \
-    extern const OfBoth<GroupKernels> kGroupKernels;             \
-    extern const OfBoth<SetKernels> kSetKernels;                 \
-    extern const OfBoth<PivotKernels> kPivotKernels;             \
-    extern const CodeKernels kCodeKernels;                       \
-    extern const TailKernels kTailKernels;                       \
-    extern const KeyKernels kKeyKernels;                         \
-    extern const OfBoth<GroupVolumeKernels> kGroupVolumeKernels; \
-    extern const OfBoth<GridKernels> kGridKernels;               \
-    extern const SetVolumeKernels kSetVolumeKernels;             \
-    extern const ArchiveKernels kArchiveKernels;                 \
-    extern const IndicatorKernels kIndicatorKernels;             \
-    }
-PARETOPO_DECLARE_KERNELS(portable)
-PARETOPO_DECLARE_KERNELS(avx2)
-PARETOPO_DECLARE_KERNELS(avx512)
-#undef PARETOPO_DECLARE_KERNELS
+namespace portable {
+PARETOPO_KERNEL_TABLES(PARETOPO_DECLARE)
+}
+namespace avx2 {
+PARETOPO_KERNEL_TABLES(PARETOPO_DECLARE)
+}
+namespace avx512 {
+PARETOPO_KERNEL_TABLES(PARETOPO_DECLARE)
+}
+#undef PARETOPO_DECLARE
+#undef PARETOPO_MEMBER
 
 }  // namespace paretopo::cpu

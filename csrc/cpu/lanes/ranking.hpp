@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "batch.hpp"
-#include "cpu/tuning.hpp"
+#include "cpu/tuning/ranking.hpp"
 #include "formulas/advantage.hpp"
 
 namespace paretopo::cpu {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "batch.hpp"
-#include "cpu/tuning.hpp"
+#include "cpu/tuning/volume.hpp"
 #include "formulas/sides.hpp"
 
 namespace paretopo::cpu {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/quality.hpp"
 #include "cpu/quality/indicators.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/quality.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
 #include "cpu/volume/sides.hpp"

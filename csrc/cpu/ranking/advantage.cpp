@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/ranking/fronts.hpp"
 #include "cpu/runtime/compacted.hpp"
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/ranking/fronts.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"

@@ -7,8 +7,10 @@
 #include <limits>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 
 namespace paretopo::cpu {
 

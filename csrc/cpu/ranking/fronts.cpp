@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/ranking/filter_sweep.hpp"
 #include "cpu/runtime/compacted.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {

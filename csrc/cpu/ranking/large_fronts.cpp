@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/runtime/interrupt.hpp"
 #include "cpu/sorting/count_leading.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 
 namespace paretopo::cpu {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "batch.hpp"
-#include "cpu/tuning.hpp"
+#include "cpu/tuning/runtime.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

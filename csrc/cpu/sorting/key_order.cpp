@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/sorting.hpp"
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 
 namespace paretopo::cpu {
 namespace {

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
+#include "cpu/tuning/ranking.hpp"
 #include "cpu/volume/sides.hpp"
 #include "formulas/attainment.hpp"
 #include "formulas/marginals.hpp"

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/runtime/compacted.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/thread_scratch.hpp"

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/lanes/volume.hpp"
 
 namespace paretopo::cpu {
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/quality.hpp"
 #include "cpu/lanes/simd/doubles.hpp"
 #include "cpu/runtime/interrupt.hpp"
 

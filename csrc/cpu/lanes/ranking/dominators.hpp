@@ -7,7 +7,8 @@
 
 #include "cpu/lanes/ranking/byte_rows.hpp"
 #include "cpu/lanes/simd/simd.hpp"
-#include "cpu/tuning.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
+#include "cpu/tuning/ranking.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/simd/simd.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

@@ -4,6 +4,7 @@
 
 #include "batch.hpp"
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/ranking/advantage_block.hpp"
 #include "cpu/lanes/ranking/dominance_block.hpp"
 #include "cpu/lanes/ranking/planar_block.hpp"

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/ranking/block.hpp"
 #include "cpu/lanes/ranking/front.hpp"
 #include "cpu/lanes/ranking/short_codes.hpp"
 #include "cpu/lanes/simd/columns.hpp"
 #include "cpu/runtime/interrupt.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 #include "formulas/dominance.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

@@ -5,7 +5,9 @@
 
 #include "batch.hpp"
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/simd/simd.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 
 #if defined(__SSE2__) && !defined(__AVX2__)
 #include <emmintrin.h>

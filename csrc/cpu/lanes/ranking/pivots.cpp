@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/ranking/block.hpp"
 #include "cpu/lanes/simd/simd.hpp"
 #include "formulas/dominance.hpp"

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/simd/simd.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

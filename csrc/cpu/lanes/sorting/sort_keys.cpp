@@ -17,7 +17,9 @@
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/simd.hpp"
 #include "cpu/lanes/simd/transpose.hpp"
+#include "cpu/lanes/sorting.hpp"
 #include "cpu/runtime/interrupt.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 #include "formulas/sorting_networks.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

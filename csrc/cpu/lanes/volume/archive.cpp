@@ -1,5 +1,8 @@
 // The members of an archive and their sides, kept between additions.
+#include "cpu/tuning/archive.hpp"
+
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
 #include "cpu/lanes/volume/indexed_rows.hpp"
 #include "cpu/lanes/volume/sorted_rows.hpp"

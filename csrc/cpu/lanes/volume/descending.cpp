@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/sorting.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
+#include "cpu/tuning/instruction_sets.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {

@@ -7,6 +7,7 @@
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/sorting_networks.hpp"
 #include "cpu/lanes/simd/transpose.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/lanes/volume/part.hpp"
 #include "cpu/lanes/volume/tile.hpp"
 #include "cpu/lanes/volume/weights.hpp"

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/columns.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/lanes/volume/flat_staircase.hpp"
 #include "cpu/lanes/volume/ranks.hpp"
 #include "cpu/runtime/interrupt.hpp"

@@ -6,6 +6,7 @@
 // lanes.
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/sorting_networks.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/lanes/volume/part.hpp"
 #include "cpu/lanes/volume/small_sweeps.hpp"
 #include "cpu/lanes/volume/tile.hpp"

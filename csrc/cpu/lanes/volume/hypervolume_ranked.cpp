@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
 #include "cpu/lanes/volume/inclusion_exclusion.hpp"
 #include "cpu/lanes/volume/ranks.hpp"

@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/sorting.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
 #include "cpu/lanes/volume/inclusion_exclusion.hpp"
 #include "cpu/lanes/volume/sorted_rows.hpp"

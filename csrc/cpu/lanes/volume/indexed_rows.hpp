@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cpu/lanes/volume/bit_index.hpp"
+#include "cpu/tuning/archive.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/lanes/volume/tile.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

@@ -1,8 +1,8 @@
 // Sweeps over small sets, one set per lane, without a branch that depends on the points.
 #pragma once
 
-#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/doubles.hpp"
+#include "cpu/lanes/volume.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 

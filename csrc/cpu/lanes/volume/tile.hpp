@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/doubles.hpp"
 #include "cpu/lanes/simd/transpose.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "formulas/sides.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

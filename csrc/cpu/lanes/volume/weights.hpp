@@ -1,8 +1,8 @@
 // Looks weights up by an integer per lane.
 #pragma once
 
-#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/doubles.hpp"
+#include "cpu/lanes/volume.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
