@@ -143,7 +143,7 @@ def spent_after_ctrl_c(call: Callable[[], object], after: float = 0.4) -> float:
 
 
 @pytest.mark.usefixtures("_interrupts")
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.long), 2])
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_call_ends_soon(name, count, threads):
     threads(count)

@@ -34,7 +34,7 @@ worker = threading.Thread(target=work_for_ever, daemon=True)
 worker.start()
 """
 
-# Of each operation, of functions that are not in its table, and of each method of an archive.
+# Calls of all operations, of functions that are not in their table, and of methods of an archive.
 CALLS = {name: f"CALLS[{name!r}].run(some, 0)" for name in operations.CALLS} | {
     "is_nondominated, large": "pp.is_nondominated(large)",
     "hypervolume_hessian": "pp.hypervolume_hessian(large[:, :3], 0)",

@@ -167,7 +167,15 @@ def test_an_export_holds_one_node(name):
     )
 
 
-@pytest.mark.parametrize("name", sorted(TABLE))
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        if name in ("pareto_rank", "pareto_advantage", "hypervolume", "normalise", "select")
+        else pytest.param(name, marks=pytest.mark.long)  # a second each
+        for name in sorted(TABLE)
+    ],
+)
 @pytest.mark.filterwarnings("ignore:no point is better")
 def test_shapes_and_senses_may_stay_open(name):
     def step(x, senses):

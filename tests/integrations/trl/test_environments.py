@@ -332,9 +332,10 @@ TABLES += [{"name": "even", "weight": 1}]
     ("first", "session"),
     [
         (Correct, {}),
-        (AwaitedCorrect, {"gate": BOTH}),
-        (Correct, {"gate": BOTH, "names": ["first", "second"]}),
-        (Correct, {"gate": BOTH, "config": {"objectives": TABLES}}),
+        (
+            AwaitedCorrect,
+            {"gate": BOTH, "names": ["first", "second"], "config": {"objectives": TABLES}},
+        ),
     ],
 )
 def test_suites_share_objectives_and_each_has_its_gate(policy, tmp_path, first, session, caplog):

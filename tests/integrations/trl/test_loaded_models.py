@@ -12,7 +12,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from safetensors.torch import load_file
-from support.interrupts import train_until
 from support.small_models import make_tokenizer, save_folder, save_gguf
 
 from paretopo.cli import main
@@ -71,32 +70,6 @@ def test_gguf_model_with_adapters_trains_and_evaluates(tmp_path, monkeypatch, ca
     monkeypatch.setattr("builtins.input", read)
     assert main(["show", str(run.path), "--ask"]) == 0
     assert "policy:" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param({}, marks=pytest.mark.long),
-        pytest.param(LORA, marks=pytest.mark.long),
-        {**LORA, "optimiser.kl": 0.1},
-    ],
-)
-def test_resumed_run_equals_the_uninterrupted_one(tmp_path, monkeypatch, changes):
-    if "model.lora.rank" in changes:
-        pytest.importorskip("peft")
-    model = save_folder(tmp_path / "model", make_tokenizer())
-    changes = {**changes, "evaluation.temperature": 1.0}
-    whole = begin(tmp_path / "whole", model, **changes)
-
-    config = loads(SETTINGS, {"model.path": str(model), **changes})
-    run = RunFolder.create(tmp_path / "interrupted", config)
-
-    train_until(run, 2, monkeypatch)
-    train(config, run, resume=True)
-    for name, value in weights(whole).items():
-        assert torch.equal(weights(run)[name], value), name
-    without = [{**row, "seconds": 0} for row in whole.steps()]
-    assert [{**row, "seconds": 0} for row in run.steps()] == without
 
 
 def test_runs_share_a_warm_up_of_adapters(tmp_path):

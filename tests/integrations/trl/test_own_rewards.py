@@ -124,55 +124,41 @@ def test_three_own_rewards_are_trained_on_and_recorded(folder):
 
 EIGHT = ("correct", "words", "polite", "tokens", "turns", "calls", "seconds", "dollars")
 FURTHER = {"words": 'better = "fewer"\n', "polite": "high = 1\n"}
-RIGHT_ALONE = """
-def correct(completions, answer):
-    return [float(text in right) for text, right in zip(completions, answer)]
-"""
 
 
-@pytest.mark.parametrize("names", [EIGHT[:1], EIGHT])
-def test_one_and_eight_objectives_train_and_are_reported(folder, names):
-    tables = [f'[[objectives]]\nname = "{name}"\n{FURTHER.get(name, "")}' for name in names]
+def test_eight_objectives_train_and_are_reported(folder):
+    tables = [f'[[objectives]]\nname = "{name}"\n{FURTHER.get(name, "")}' for name in EIGHT]
     path = folder / "config.toml"
     rest = path.read_text(encoding="utf-8").partition("[rewards]")[2]
     path.write_text(f"{''.join(tables)}[rewards]{rest}", encoding="utf-8")
-    if len(names) == 1:
-        (folder / "my_rewards.py").write_text(RIGHT_ALONE, encoding="utf-8")
     prices = {"rewards.dollars_per_1000_tokens": 1.0}
     config = load(path, {"optimiser.steps": 2, "paretopo.stage2_estimator": "gd2po", **prices})
     run = RunFolder.create(folder / "runs", config)
     train(config, run)
     for row in [*run.steps(), *run.evaluations()]:
-        assert tuple(row["measured"]) == tuple(row["rewards"]) == names
+        assert tuple(row["measured"]) == tuple(row["rewards"]) == EIGHT
         means = row["measured"]
-        if len(names) == 8:
-            assert means["dollars"] == pytest.approx(means["tokens"] / 1000)
-            assert (means["turns"], means["calls"]) == (1.0, 0.0)
-            assert means["seconds"] > 0.0
-    assert tuple(run.evaluations()[-1]["outcome"]) == names
+        assert means["dollars"] == pytest.approx(means["tokens"] / 1000)
+        assert (means["turns"], means["calls"]) == (1.0, 0.0)
+        assert means["seconds"] > 0.0
+    assert tuple(run.evaluations()[-1]["outcome"]) == EIGHT
     report = write_report([run])
-    assert all(f"| {name} | " in report.read_text(encoding="utf-8") for name in names)
-    assert report.with_name("front.png").exists() == (len(names) > 1)
+    assert all(f"| {name} | " in report.read_text(encoding="utf-8") for name in EIGHT)
+    assert report.with_name("front.png").exists()
 
 
-@pytest.mark.parametrize(
-    ("trouble", "message"),
-    [
-        ("[2.0] * 8", r"prompt '\w+' has 'polite' = 2.0 .* at least 0 and at most 1"),
-        ("1 / 0", r"'polite' failed on prompt '\w+' and 1 more: ZeroDivisionError"),
-        ("time.sleep(60)", r"'polite' hung on prompt '\w+' and 1 more: .*rewards.timeout = 5 sec"),
-    ],
-)
-def test_broken_reward_stops_the_run_without_losing_records(folder, trouble, message):
-    config = load(folder / "config.toml", {"rewards.timeout": 5 if "sleep" in trouble else 600})
+def test_broken_reward_stops_the_run_without_losing_records(folder):
+    """test_script.py has the other ways to break."""
+    config = load(folder / "config.toml")
     run = RunFolder.create(folder / "runs", config)
     appended = run.append_step
 
     def break_after_the_first(row):
         appended(row)
-        (folder / "trouble").write_text(trouble, encoding="utf-8")
+        (folder / "trouble").write_text("1 / 0", encoding="utf-8")
 
     run.append_step = break_after_the_first
+    message = r"'polite' failed on prompt '\w+' and 1 more: ZeroDivisionError"
     with pytest.raises(BadRollout, match=message):
         train(config, run)
     kept = run.steps(), run.evaluations()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -93,10 +94,40 @@ def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None,
 # ---- records ---------------------------------------------------------------------------------
 
 
-def test_the_records_are_those_of_any_run(tmp_path, capsys):
-    trainer = make_trainer(tmp_path, method="gdpo", save_strategy="steps", save_steps=2)
+class Watch(ScriptSession):
+    """Keeps the rollouts of each evaluation."""
+
+    def open(self, steps):
+        super().open(steps)
+        self.seen, session = [], self._trainer.session
+        observe = session.observe
+
+        def watch(step, rollouts, seconds=None):
+            self.seen.append(rollouts)
+            return observe(step, rollouts, seconds)
+
+        session.observe = watch
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A trainer after its training; its records are in `args.output_dir`."""
+    folder = tmp_path_factory.mktemp("trained")
+    session = Watch(TABLE, method="gdpo")
+    trainer = make_trainer(folder, session=session, save_strategy="steps", save_steps=2)
     trainer.train()
-    run = RunFolder.open(tmp_path)
+    return trainer
+
+
+@pytest.fixture
+def copy(trained, tmp_path):
+    """A copy of the records and checkpoints."""
+    return shutil.copytree(trained.args.output_dir, tmp_path / "copy")
+
+
+def test_the_records_are_those_of_any_run(trained, capsys):
+    trainer, folder = trained, Path(trained.args.output_dir)
+    run = RunFolder.open(folder)
     steps, evaluations = run.steps(), run.evaluations()
     assert [row["step"] for row in steps] == [1, 2, 3, 4]
     assert [row["step"] for row in evaluations] == [0, 2, 4]
@@ -111,11 +142,11 @@ def test_the_records_are_those_of_any_run(tmp_path, capsys):
     assert run.config.paretopo.stage2_estimator == "gdpo"
     assert run.config.optimiser.steps == 4
     assert (run.config.optimiser.prompts_per_step, run.config.optimiser.group_size) == (2, 4)
-    written = tomllib.loads((tmp_path / "config.toml").read_text(encoding="utf-8"))
+    written = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
     assert not {"task", "tool", "preference"} & written.keys()  # a script has none of these
     assert written["evaluation"]["temperature"] == trainer.args.temperature
     assert "timeout" not in written["rewards"]
-    assert main(["evaluate", str(tmp_path)]) == 2
+    assert main(["evaluate", str(folder)]) == 2
     assert "give the folder of a checkpoint" in capsys.readouterr().err
     assert "resume_from_checkpoint" in run.manifest["script"]
     assert run.manifest["status"] == "finished"
@@ -124,7 +155,7 @@ def test_the_records_are_those_of_any_run(tmp_path, capsys):
     assert all(one.prompt for group in groups for one in group.rollouts)
     report = write_report([run])
     assert "report.md" in str(report)
-    assert sorted(path.name for path in tmp_path.glob("checkpoint-*")) == [
+    assert sorted(path.name for path in folder.glob("checkpoint-*")) == [
         "checkpoint-2",
         "checkpoint-4",
     ]
@@ -151,36 +182,18 @@ def test_evaluations_follow_the_schedule_and_tell_their_price(
     assert trainer.args.eval_on_start is False
 
 
-def test_each_question_is_evaluated_as_often_as_trl_samples_it(tmp_path):
-    seen = []
-    observe = None
-
-    class Watch(ScriptSession):
-        def open(self, steps):
-            nonlocal observe
-            super().open(steps)
-            observe = trainer.session.observe
-
-            def watch(step, rollouts, seconds=None):
-                seen.append(rollouts)
-                return observe(step, rollouts, seconds)
-
-            trainer.session.observe = watch
-
-    trainer = make_trainer(tmp_path, session=Watch(TABLE))
-    trainer.train()
-    assert len(seen) == 3
-    for rollouts in seen:
+def test_each_question_is_evaluated_as_often_as_trl_samples_it(trained):
+    assert len(trained.script.seen) == 3
+    for rollouts in trained.script.seen:
         names = [one.prompt_id for one in rollouts]
         assert sorted(set(names)) == [f"{20 + i}+1=" for i in range(5)]
         assert len(names) == 10
         assert all(one.held_out for one in rollouts)
 
 
-def test_a_reward_that_does_not_apply_is_missing_not_zero(tmp_path):
-    trainer = make_trainer(tmp_path)
-    trainer.train()
-    rollouts = [one for group in RunFolder.open(tmp_path).trajectories() for one in group.rollouts]
+def test_a_reward_that_does_not_apply_is_missing_not_zero(trained):
+    groups = RunFolder.open(trained.args.output_dir).trajectories()
+    rollouts = [one for group in groups for one in group.rollouts]
     values = {one.reward_components["even"] for one in rollouts}
     assert None in values
     for one in rollouts:
@@ -315,10 +328,8 @@ def test_functions_become_objectives_with_trl_weights(tmp_path):
         functions=(digits, watched, even),
         session=ScriptSession(gate="digits"),
         reward_weights=[3.0, 0.0, 1.0],
-        max_steps=1,
     )
-    trainer.train()
-    config = RunFolder.open(tmp_path).config
+    config = trainer.script.run.config
     assert [(one.name, one.weight) for one in config.objectives] == [
         ("digits", 0.75),
         ("even", 0.25),
@@ -456,17 +467,15 @@ def test_a_run_can_be_made_longer(tmp_path, monkeypatch, caplog):
     assert run.config.optimiser.steps == 6
 
 
-def test_records_are_never_written_over(tmp_path):
-    make_trainer(tmp_path, max_steps=1).train()
-    before = RunFolder.open(tmp_path).steps()
+def test_records_are_never_written_over(copy):
+    before = RunFolder.open(copy).steps()
     with pytest.raises(ConfigError, match="holds the records of a run: resume it"):
-        make_trainer(tmp_path, max_steps=1).train()
-    assert RunFolder.open(tmp_path).steps() == before
+        make_trainer(copy, max_steps=1).train()
+    assert RunFolder.open(copy).steps() == before
 
 
-def test_only_the_same_run_is_resumed(tmp_path):
-    make_trainer(tmp_path, save_strategy="steps", save_steps=2).train()
-    other = make_trainer(tmp_path, method="gdpo", save_strategy="steps", save_steps=2, max_steps=6)
+def test_only_the_same_run_is_resumed(copy, tmp_path):
+    other = make_trainer(copy, method="gd2po", save_strategy="steps", save_steps=2, max_steps=6)
     with pytest.raises(ConfigError, match="begun with other values of paretopo"):
         other.train(resume_from_checkpoint=True)
     foreign = tmp_path / "elsewhere" / "checkpoint-7"
@@ -474,7 +483,7 @@ def test_only_the_same_run_is_resumed(tmp_path):
     with pytest.raises(
         ConfigError, match=r"checkpoint-7 is not a complete checkpoint .* steps \[\]"
     ):
-        make_trainer(tmp_path).train(resume_from_checkpoint=str(foreign))
+        make_trainer(copy).train(resume_from_checkpoint=str(foreign))
     with pytest.raises(ConfigError, match=r"checkpoints in .* are not a ScriptSession's"):
         make_trainer(foreign.parent).train(resume_from_checkpoint=True)
     assert foreign.is_dir()  # TRL's own are never removed
@@ -616,10 +625,7 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
     with pytest.warns(UserWarning, match="training has no gate") as warned:
         trainer = make_trainer(tmp_path, None, max_steps=1)
     assert {one.filename for one in warned if "gate" in str(one.message)} == {__file__}
-    trainer.train()
-    run = RunFolder.open(tmp_path)
-    assert [one.name for one in run.config.objectives] == ["digits", "even"]
-    assert len(run.steps()) == 1
+    assert [one.name for one in trainer.script.run.config.objectives] == ["digits", "even"]
 
 
 @pytest.mark.parametrize(

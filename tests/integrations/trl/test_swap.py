@@ -113,12 +113,19 @@ def run(trainer_class, folder, functions, capfd, caplog, **settings):
     ("functions", "settings"),
     [
         ((accuracy_reward, format_reward), {}),
-        ((accuracy_reward, length_reward), {"eval_strategy": "no"}),
-        ((judge,), {"generation_kwargs": {"min_new_tokens": 20}}),
-        ((share, money, length_reward), {"cache_implementation": "static"}),
+        (
+            (share, money, length_reward),
+            {"cache_implementation": "static", "generation_kwargs": {"min_new_tokens": 20}},
+        ),
         ((accuracy_reward, of_some), {"generation_kwargs": {"num_beams": 2}}),
         ((judge,), CONTINUOUS | {"eval_strategy": "no"}),
-        ((judge,), {"generation_kwargs": {"exponential_decay_length_penalty": (20, 1.5)}}),
+        (
+            (accuracy_reward, length_reward),
+            {
+                "generation_kwargs": {"exponential_decay_length_penalty": (20, 1.5)},
+                "eval_strategy": "no",
+            },
+        ),
     ],
 )
 def test_the_swap_changes_the_advantages_only(tmp_path, capfd, caplog, functions, settings):
