@@ -189,8 +189,8 @@ ARROWS = {
         "config integrations.huggingface integrations.openrlhf integrations.trl "
         "integrations.verl interrupt paretopo_core paretopo_lab.audit paretopo_lab.compare "
         "paretopo_lab.document paretopo_lab.evaluate paretopo_lab.prepare paretopo_lab.read "
-        "paretopo_lab.training paretopo_lab.show paretopo_lab.study preference progress records "
-        "rollout tasks tools"
+        "paretopo_lab.show paretopo_lab.study paretopo_lab.training preference progress "
+        "records rollout tasks tools"
     ),
     "controller": "config paretopo_core rollout",
     "integrations.advantages": "config",
@@ -228,7 +228,7 @@ ARROWS = {
         "config paretopo_core paretopo_lab.document paretopo_lab.read paretopo_lab.statistics "
         "records"
     ),
-    "paretopo_lab.document": "paretopo_lab.read records",
+    "paretopo_lab.document": "paretopo_lab.statistics records",
     "paretopo_lab.evaluate": (
         "config integrations.huggingface interrupt paretopo_core paretopo_lab.document "
         "paretopo_lab.statistics preference progress protocols records rewards rollout tasks "
@@ -236,14 +236,14 @@ ARROWS = {
     ),
     "paretopo_lab.prepare": "paretopo_lab.read protocols records rewards rollout",
     "paretopo_lab.read": "paretopo_core parsing records",
+    "paretopo_lab.show": "paretopo_lab.document records rollout",
+    "paretopo_lab.statistics": "paretopo_core paretopo_lab.read records",
+    "paretopo_lab.study": (
+        "config paretopo_core paretopo_lab.document paretopo_lab.statistics preference records"
+    ),
     "paretopo_lab.training": (
         "config paretopo_lab.document paretopo_lab.read paretopo_lab.show "
         "paretopo_lab.statistics records"
-    ),
-    "paretopo_lab.show": "paretopo_lab.document records rollout",
-    "paretopo_lab.statistics": "paretopo_core paretopo_lab.document paretopo_lab.read records",
-    "paretopo_lab.study": (
-        "config paretopo_core paretopo_lab.document paretopo_lab.statistics preference records"
     ),
 }
 

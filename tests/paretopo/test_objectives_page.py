@@ -11,7 +11,7 @@ import pytest
 from paretopo.cli import main
 from paretopo.config import load, with_method
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAGES = {
     name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     for name in ("objectives", "rewards", "scripts", "messages")
@@ -129,7 +129,7 @@ def test_the_examples_take_the_methods(method, monkeypatch):
 
 
 def test_messages_are_quoted_from_the_sources():
-    rooms = [ROOT / "python" / "paretopo", ROOT / "integrations"]
+    rooms = [ROOT / "python" / "paretopo", ROOT / "python" / "paretopo_lab", ROOT / "integrations"]
     sources = [path.read_text(encoding="utf-8") for room in rooms for path in room.rglob("*.py")]
     # As Python joins the pieces of a text.
     said = re.sub(r'"\s*\n\s*f?"|"\s*\n\s*f?\'|\'\s*\n\s*f?"', "", "\n".join(sources))
