@@ -360,7 +360,9 @@ def _explain_marks(axes: Axes, front: Front) -> None:
         axes.plot([], [], marker="*", markersize=13, label="end", **style)
         axes.plot([], [], color=_LINE, linewidth=1.4, label="Pareto front of these two")
     else:
-        axes.figure.suptitle(front.key.replace(" · ", ". ").capitalize() + ".", fontsize=10)
+        figure = cast("Figure", axes.get_figure(root=True))
+        wide = round(11 * figure.get_figwidth())  # characters
+        figure.suptitle("\n".join(textwrap.wrap(front.key, wide)), fontsize=10)
 
 
 def _escape(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from paretopo.config import ConfigError
-from paretopo_lab.document.report import Heading, Part, Picture, Report, Table
+from paretopo_lab.document.report import Heading, Marked, Part, Picture, Report, Table
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
@@ -180,8 +180,10 @@ def _compare_with_paper(
     if paper == "auto" and not any(map(published.model_size, measured)):
         return [
             Heading(title),
-            "No tests: no name of a model says the size of its base model. `--paper 7B`, for one, "
-            "says it.",
+            Marked(
+                "No tests: no name of a model says the size of its base model. `--paper 7B`, for "
+                "one, says it."
+            ),
         ]
     tests = compare_with_paper(measured, methods)
     rows = [
