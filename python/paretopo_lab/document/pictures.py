@@ -276,11 +276,11 @@ def _read_values(groups: Sequence[Group], pair: _Pair) -> Series:
 def _find_limits(front: Front, pair: _Pair) -> Series:
     """Return the (2, 2) smallest and largest values of both axes, with room for the ellipses."""
     means = _read_values(front.groups, pair)
-    covariances = [point.covariance for group in front.groups for point in group.points]
-    errors = np.zeros_like(means)
-    if pair.space == 0 and all(one is not None for one in covariances):
-        places = [pair.along, pair.up]
-        errors = np.sqrt(np.nan_to_num(np.array(covariances)[:, places, places]))
+    places = [pair.along, pair.up]
+    every = [point.covariance for group in front.groups for point in group.points]
+    known_in = pair.space == 0  # covariances are of the first space
+    spreads = [np.diag(one)[places] if known_in and one is not None else [0, 0] for one in every]
+    errors = np.sqrt(np.nan_to_num(np.array(spreads, float)))
     known = np.isfinite(means).all(axis=1)
     if not known.any():
         return np.array([[0.0, 0.0], [1.0, 1.0]])
