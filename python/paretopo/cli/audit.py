@@ -80,7 +80,7 @@ def add_audit(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
-    from paretopo_lab.audit.describe import describe, to_plain, write_files
+    from paretopo_lab.audit.describe import describe, to_plain
     from paretopo_lab.audit.faults import find_faults
     from paretopo_lab.audit.match import find_match
     from paretopo_lab.audit.read import read_dump
@@ -102,8 +102,11 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         match = find_match(dump, weights)
         faults = find_faults(dump, match)
         if arguments.out is not None:
-            page = write_files(dump, match, faults, Path(arguments.out))
-            print(f"paretopo: wrote {page}", file=sys.stderr)
+            from paretopo_lab.document.files import write_files
+
+            report, plain = describe(dump, match, faults), to_plain(dump, match, faults)
+            path = write_files(report, Path(arguments.out), "audit", "Audit of advantages", plain)
+            print(f"paretopo: wrote {path.with_suffix('.html')}", file=sys.stderr)
     except (OSError, ValueError) as error:  # of the files
         refuse(str(error))
     if arguments.json:

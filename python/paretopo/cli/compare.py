@@ -157,10 +157,14 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             until_settled=arguments.until is not None,
         )
         if arguments.out is not None:
-            from paretopo_lab.compare.files import write_files
+            from paretopo_lab.compare.charts import make_front
+            from paretopo_lab.document.files import write_files
 
-            written = write_files(analysis, Path(arguments.out))
-            print(f"paretopo: wrote {written}", file=sys.stderr)
+            report = describe(analysis)
+            report = report._replace(parts=[*report.parts, make_front(analysis)])
+            name = f"{len(scores.models)} models · comparison"
+            written = write_files(report, Path(arguments.out), "compare", name, to_plain(analysis))
+            print(f"paretopo: wrote {written.with_suffix('.html')}", file=sys.stderr)
     except (OSError, ValueError) as error:  # of configuration and of data
         refuse(str(error))
     if arguments.json:

@@ -1,23 +1,18 @@
-"""The report of an audit: Markdown, plain values, and a page."""
+"""The report of an audit: its parts, and plain values."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paretopo.records.files import to_json, write_text
+from paretopo.records.files import to_json
 from paretopo_lab.audit.faults import Fault
 from paretopo_lab.audit.match import Match
 from paretopo_lab.audit.read import Dump
-from paretopo_lab.document.page import render_document
-from paretopo_lab.document.report import Heading, Part, Report, Table, escape_markdown
+from paretopo_lab.document.report import Heading, Items, Part, Report, Table
 
 _HEADER = ("reward", "weight", "mean", "deviation in groups", "groups with differences")
-_SCRIPTS = ("../report/table.js", "audit.js")
-_STYLES = ("../report/style.css",)
 
 
 def summarise(dump: Dump, match: Match | None) -> list[str]:
@@ -76,15 +71,14 @@ def tabulate(dump: Dump, match: Match | None) -> list[list[str]]:
 
 def describe(dump: Dump, match: Match | None, faults: list[Fault]) -> Report:
     """Return the report of a dump."""
-    text = "\n".join(map(escape_markdown, summarise(dump, match)))
+    text = "\n".join(" ".join(one.split()) for one in summarise(dump, match))
     parts: list[Part] = [text, Table(_HEADER, tabulate(dump, match))]
     parts.append(Heading("Faults") if faults else "No known fault shows.")
-    lines = []
+    items = []
     for one in faults:
         group = f" (group {one.group})" if one.group else ""
-        shown = f"**{one.name}**{group}: {one.shows} {one.effect} Groups: {one.groups:,}."
-        lines.append(f"- {escape_markdown(shown)}")
-    return Report("Audit", [*parts, "\n".join(lines)])
+        items.append((one.name, f"{group}: {one.shows} {one.effect} Groups: {one.groups:,}."))
+    return Report("Audit", [*parts, *([Items(items)] if items else [])])
 
 
 def to_plain(dump: Dump, match: Match | None, faults: list[Fault]) -> dict[str, Any]:
@@ -113,24 +107,3 @@ def to_plain(dump: Dump, match: Match | None, faults: list[Fault]) -> dict[str, 
         }
     )
     return plain
-
-
-def write_files(dump: Dump, match: Match | None, faults: list[Fault], out: Path) -> Path:
-    """Write ``audit.html``, ``audit.md`` and ``audit.json`` to a folder.
-
-    Returns:
-        The path of the page.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "audit.md", describe(dump, match, faults).write())
-    plain = json.dumps(to_plain(dump, match, faults), indent=1, ensure_ascii=False)
-    write_text(out / "audit.json", plain + "\n")
-    content = {
-        "notes": summarise(dump, match),
-        "header": _HEADER,
-        "rewards": tabulate(dump, match),
-        "faults": [one._asdict() for one in faults],
-    }
-    page = out / "audit.html"
-    write_text(page, render_document("audit", _SCRIPTS, "Audit of advantages", content, _STYLES))
-    return page

@@ -33,7 +33,7 @@ _NONE = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
-class Front:
+class FrontVolume:
     """The non-dominated models of one front, or of all models.
 
     Attributes:
@@ -109,7 +109,7 @@ class Analysis:
     reference: Floats
     guessed: bool
     replicates: Floats
-    fronts: tuple[Front, ...]
+    fronts: tuple[FrontVolume, ...]
     gaps: tuple[Gap, ...]
     tests: tuple[PairedTest, ...]
     notes: tuple[str, ...]
@@ -237,7 +237,7 @@ def _measure(
     senses: Sequence[float],
     cover: float,
     questions: int,
-) -> Front:
+) -> FrontVolume:
     maximise = [sense > 0 for sense in senses]
 
     def volumes_of(points: Floats) -> Floats:
@@ -256,7 +256,7 @@ def _measure(
         alike = float(volumes_of(drawn - means[own] + pulled).mean() - volumes_of(pulled))
         interval = volume_interval(volume, volumes, alike, questions)
         bias = float(volumes.mean()) - volume
-    return Front(
+    return FrontVolume(
         name,
         tuple(map(int, best)),
         volume,
@@ -288,7 +288,7 @@ def _cover(
     return np.sort(chosen), found
 
 
-def _compare(first: Front, second: Front) -> Gap:
+def _compare(first: FrontVolume, second: FrontVolume) -> Gap:
     """Compare two volumes; the interval follows from both and from how they vary together.
 
     Source: Zou (2007), Psychological Methods 12, 399-413, which combines any two intervals.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from paretopo.records.files import to_json
-from paretopo_lab.compare.analysis import Analysis, Front
-from paretopo_lab.document.report import Report, Table, escape_markdown, join_some
+from paretopo_lab.compare.analysis import Analysis, FrontVolume
+from paretopo_lab.document.report import Report, Table, join_some
 from paretopo_lab.statistics.bootstrap import Floats
 from paretopo_lab.statistics.questions import COLUMNS, SIGNS
 
@@ -27,7 +27,7 @@ def describe(analysis: Analysis, *, every: bool = True) -> Report:
         analysis: The analysis.
         every: Whether to list all models, also if they are many.
     """
-    notes = "\n".join(map(escape_markdown, summarise(analysis)))
+    notes = "\n".join(" ".join(note.split()) for note in summarise(analysis))
     return Report("Comparison", [notes, *list_tables(analysis, every=every)])
 
 
@@ -153,7 +153,7 @@ def _by_model(analysis: Analysis, at: int) -> dict[str, float]:
     }
 
 
-def _plain_front(front: Front, analysis: Analysis) -> dict[str, Any]:
+def _plain_front(front: FrontVolume, analysis: Analysis) -> dict[str, Any]:
     names = analysis.scores.models
     return {
         "name": front.name,

@@ -6,13 +6,27 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from paretopo_lab.document.charts import Curves, Front
+
 _MARKS = re.compile(r"[|`]|<(?=[a-zA-Z/!?])|(?<=\])\(|\\(?=[|`<(\\])")
 
 
 class Marked(str):
-    """A cell of Markdown, which is not escaped."""
+    """A cell or a paragraph of Markdown, which is not escaped."""
 
     __slots__ = ()
+
+
+class Styled(str):
+    """A cell with a style: "strong", or the verdict "better" or "worse", which pages colour."""
+
+    style: str
+
+    def __new__(cls, text: str, style: str) -> Styled:
+        """Return the text with its style."""
+        made = super().__new__(cls, text)
+        made.style = style
+        return made
 
 
 class Heading(NamedTuple):
@@ -40,6 +54,12 @@ class Table(NamedTuple):
     note: str = ""
 
 
+class Items(NamedTuple):
+    """A list; each item has a name and a text that follows it."""
+
+    items: Sequence[tuple[str, str]]
+
+
 class Picture(NamedTuple):
     """A picture in the folder of the report."""
 
@@ -47,14 +67,22 @@ class Picture(NamedTuple):
     file: str
 
 
-Part = str | Heading | Table | Picture  # a text is a paragraph of Markdown
+# A text has sentences on its lines.
+Part = str | Heading | Items | Table | Picture | Front | Curves
 
 
 class Report(NamedTuple):
-    """A report, which is written as Markdown for a file or for a terminal."""
+    """A report, which is written as Markdown for a file or a terminal, as a page and as pictures.
+
+    Attributes:
+        title: Its heading.
+        parts: In their order; a page has the charts first.
+        page: The file of the same report as a page, which the Markdown names; "" for none.
+    """
 
     title: str
     parts: Sequence[Part]
+    page: str = ""
 
     def write(self, *, aligned: bool = False, width: int | None = None) -> str:
         """Return the report as Markdown.
@@ -65,17 +93,25 @@ class Report(NamedTuple):
                 further tables, each with the first column again. None for one table.
         """
         blocks = [f"# {self.title}"]
+        blocks += [f"[The same as a page]({self.page})"] * bool(self.page)
         for part in self.parts:
             if isinstance(part, Heading):
                 blocks.append(f"{'#' * part.level} {escape_markdown(part.text)}")
             elif isinstance(part, Picture):
                 blocks.append(f"![{part.title}]({part.file})")
+            elif isinstance(part, Front | Curves):
+                blocks += [f"![{part.caption}]({part.file})"] * bool(part.file)
             elif isinstance(part, Table):
                 blocks += [f"## {escape_markdown(part.title)}"] * bool(part.title)
                 blocks.append("\n".join(write_table(part, aligned=aligned, width=width)))
                 blocks += [escape_markdown(part.note)] * bool(part.note)
-            elif part:
+            elif isinstance(part, Items):
+                lines = (f"**{name}**{text}" for name, text in part.items)
+                blocks.append("\n".join(f"- {escape_markdown(line)}" for line in lines))
+            elif isinstance(part, Marked):
                 blocks.append(part)
+            elif part:
+                blocks.append("\n".join(map(escape_markdown, part.splitlines())))
         return "\n\n".join(blocks) + "\n"
 
 
@@ -87,10 +123,7 @@ def write_table(table: Table, *, aligned: bool = False, width: int | None = None
     |-------|----:|
     | a\\|b  | 9.5 |
     """
-    cells = [
-        [text if isinstance(text, Marked) else escape_markdown(text) for text in row]
-        for row in (table.header, *table.rows)
-    ]
+    cells = [[_write_cell(text) for text in row] for row in (table.header, *table.rows)]
     words, count = table.words, len(table.header)
     if not aligned:
         lines = [f"| {' | '.join(row)} |" for row in cells]
@@ -116,6 +149,13 @@ def write_table(table: Table, *, aligned: bool = False, width: int | None = None
                 rules = ("-" * (widths[at] + 1) + ("-" if at < words else ":") for at in part)
                 lines.append(f"|{'|'.join(rules)}|")
     return lines
+
+
+def _write_cell(text: str) -> str:
+    if isinstance(text, Marked):
+        return text
+    strong = isinstance(text, Styled) and text.style == "strong"
+    return f"**{escape_markdown(text)}**" if strong else escape_markdown(text)
 
 
 def join_some(names: Sequence[str], most: int = 5) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretopo_lab.document.plots import COLOURS, add_legend, make_grid, save_figure
+from paretopo_lab.document.pictures import COLOURS, add_legend, make_grid, save_figure
 from paretopo_lab.evaluate.fronts import Panel, Point
 
 if TYPE_CHECKING:

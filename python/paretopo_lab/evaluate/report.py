@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from paretopo.config import ConfigError
-from paretopo_lab.document.report import Heading, Part, Picture, Report, Table, escape_markdown
+from paretopo_lab.document.report import Heading, Marked, Part, Picture, Report, Table
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
@@ -144,7 +144,7 @@ def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
             f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
             f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
         )
-        lines.append(escape_markdown(line))
+        lines.append(line)
     return [f"Rows as printed: {published.source()}. Rows measured here:", "\n".join(lines)]
 
 
@@ -160,7 +160,7 @@ def _describe_gaps(
     notes = [f"Not all questions: {'; '.join(notes)}."] if notes else []
     if "nq" in list_datasources(measured.values()) and "nq" in table.columns:
         notes.append("For NQ the paper says 7,830 questions; the file it uses has 3,610.")
-    return ["\n".join(map(escape_markdown, notes))]
+    return ["\n".join(notes)]
 
 
 def _compare_with_paper(
@@ -180,8 +180,10 @@ def _compare_with_paper(
     if paper == "auto" and not any(map(published.model_size, measured)):
         return [
             Heading(title),
-            "No tests: no name of a model says the size of its base model. `--paper 7B`, for one, "
-            "says it.",
+            Marked(
+                "No tests: no name of a model says the size of its base model. `--paper 7B`, for "
+                "one, says it."
+            ),
         ]
     tests = compare_with_paper(measured, methods)
     rows = [

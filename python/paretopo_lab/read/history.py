@@ -140,7 +140,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Change:
     """A measure before and after training.
 
     Attributes:
@@ -221,7 +221,7 @@ def read_history(run: RunFolder) -> History:
     return History(run, objectives, steps, tuple(rows[start:]), tuple(outcomes[start:]))
 
 
-def compare_ends(history: History) -> list[Comparison]:
+def compare_ends(history: History) -> list[Change]:
     """Compare each measure before and after training, for all questions and then for each kind.
 
     It leaves out measures missing at both ends, and a single kind, which covers all questions.
@@ -240,9 +240,7 @@ def compare_ends(history: History) -> list[Comparison]:
             (before, after), errors = measure.read(rows), measure.read_errors(rows).tolist()
             counts = measure.count(rows[0]), measure.count(rows[1])
             compared.append(
-                Comparison(
-                    measure, kind, float(before), float(after), tuple(errors), counts, single
-                )
+                Change(measure, kind, float(before), float(after), tuple(errors), counts, single)
             )
     return [one for one in compared if not (math.isnan(one.before) and math.isnan(one.after))]
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import paretopo_core
-from paretopo_lab.document.plots import trace_front
 from paretopo_lab.statistics.bootstrap import Floats
 
 _MOST_FRONTS = 1000  # replicates that attainment surfaces are made of
@@ -88,3 +87,24 @@ def trace_stairs(points: Floats, senses: Floats, worst: ArrayLike) -> Floats:
     """
     x, y = np.concatenate([points, [worst]]).T
     return np.stack(trace_front(x, y, (senses[0], senses[1])), axis=-1)
+
+
+def trace_front(x: Floats, y: Floats, senses: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return the edge of the region dominated by the outcomes, from the best x to the worst.
+
+    Args:
+        x: (outcomes,); NaN is left out.
+        y: (outcomes,); NaN is left out.
+        senses: For x and y, 1 if larger is better, -1 if smaller is.
+    """
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = senses[0] * x[known], senses[1] * y[known]
+    if not len(x):
+        return x, y
+    order = np.lexsort((-y, -x))  # best x first, best y first among equals
+    best_x, best_y = x[order], y[order]
+    previous = np.concatenate([[-np.inf], np.maximum.accumulate(best_y)[:-1]])
+    best_x, best_y = best_x[best_y > previous], best_y[best_y > previous]
+    corners_x = np.concatenate([np.repeat(best_x, 2), [x.min()]])
+    corners_y = np.concatenate([[y.min()], np.repeat(best_y, 2)])
+    return senses[0] * corners_x, senses[1] * corners_y

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretopo_lab.document.plots import COLOURS, make_grid, make_panels, save_figure
+from paretopo_lab.document.pictures import COLOURS, make_grid, make_panels, save_figure
 from paretopo_lab.study.analysis import Results
 
 if TYPE_CHECKING:

@@ -111,7 +111,7 @@ def describe(results: Results, plots: Sequence[str], further: Section | None = N
         parts += [*_task(results, task), *_tests(results, task), *_questions(results, task)]
     parts += _variations(results)
     parts += [] if further is None else further(results)
-    return Report("Study", parts)
+    return Report("Study", [Marked(one) if isinstance(one, str) else one for one in parts])
 
 
 def _list_measures(results: Results) -> list[str]:

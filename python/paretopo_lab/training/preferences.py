@@ -13,7 +13,7 @@ import numpy as np
 from paretopo.records.files import Row
 from paretopo.records.measures import Measure, Series
 from paretopo.records.sweeps import agreement, count_distinct, expected_utility
-from paretopo_lab.document.plots import (
+from paretopo_lab.document.pictures import (
     COLOURS,
     MARKERS,
     find_ends,
@@ -21,7 +21,7 @@ from paretopo_lab.document.plots import (
     name_points,
     save_figure,
 )
-from paretopo_lab.document.report import Part, Table, escape_markdown
+from paretopo_lab.document.report import Part, Table
 from paretopo_lab.read.history import History, find_front
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def tabulate_preferences(history: History) -> list[Part]:
     sweep = describe_sweep(history)
     if sweep is None:
         return []
-    notes = "\n".join(map(escape_markdown, sweep.notes))
-    return [Table(["asked for", *sweep.columns], sweep.rows), notes]
+    return [Table(["asked for", *sweep.columns], sweep.rows), "\n".join(sweep.notes)]
 
 
 def draw_preferences(histories: Mapping[str, History], path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import html
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paretopo.records.folder import RunFolder
-from paretopo_lab.document.plots import draw_dynamics, draw_front
-from paretopo_lab.document.report import Heading, Part, Picture, Report, Table, escape_markdown
+from paretopo_lab.document.files import write_files
+from paretopo_lab.document.report import Heading, Part, Picture, Report, Styled, Table
 from paretopo_lab.read.history import (
     History,
     compare_ends,
@@ -19,7 +18,7 @@ from paretopo_lab.read.history import (
     read_history,
 )
 from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
-from paretopo_lab.training.page import render_report_page
+from paretopo_lab.training.charts import make_curves, make_front
 from paretopo_lab.training.preferences import draw_preferences, tabulate_preferences
 from paretopo_lab.training.summary import describe_volumes, summarise_runs
 
@@ -46,7 +45,10 @@ class ReportPath(_AnyPath):
         lines = []
         for number, row in enumerate(self.rows):
             tag = "td" if number else "th"
-            cells = (re.sub(r"\*\*(.+)\*\*", r"<b>\1</b>", html.escape(cell)) for cell in row)
+            cells = (
+                f"<b>{html.escape(cell)}</b>" if _is_strong(cell) else html.escape(cell)
+                for cell in row
+            )
             lines.append("<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>")
         picture = self.with_name("front.png")
         image = ""
@@ -55,6 +57,10 @@ class ReportPath(_AnyPath):
             image = f'<img alt="Front over the evaluations" src="data:image/png;base64,{data}">'
         page = html.escape(str(self.with_suffix(".html")))
         return f"<table>{''.join(lines)}</table>{image}<p>The whole report: <code>{page}</code></p>"
+
+
+def _is_strong(cell: str) -> bool:
+    return isinstance(cell, Styled) and cell.style == "strong"
 
 
 def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:
@@ -83,43 +89,31 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
             f"{runs[kinds.index(True)].path} is an evaluation, {runs[kinds.index(False)].path} is "
             "a training"
         )
-    objectives = merge_objectives(histories.values())
+    report = describe(histories)
     if out is None:
         out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
-    out.mkdir(parents=True, exist_ok=True)
-    pictures = []
-    if not kinds[0]:
-        pictures.append(Picture("Training dynamics", "dynamics.png"))
-        draw_dynamics(histories, out / "dynamics.png")
-    if len(objectives) > 1 and (not kinds[0] or len(histories) > 1):
-        pictures.insert(0, Picture("Front over the evaluations", "front.png"))
-        draw_front(histories, out / "front.png")
-    else:
-        (out / "front.png").unlink(missing_ok=True)  # of a report before this one
     if any(history.sweeps for history in histories.values()):
-        pictures.insert(0, Picture("Results under each preference", "preferences.png"))
         draw_preferences(histories, out / "preferences.png")
-    page = render_report_page(histories)
-    (out / "report.html").write_text(page, encoding="utf-8")
-    path = ReportPath(out / "report.md")
-    report = describe("Evaluation" if kinds[0] else "Training", histories, pictures)
-    path.write_text(report.write(), encoding="utf-8")
+    path = ReportPath(write_files(report, out, "report", f"{', '.join(histories)} · report"))
     several = len(histories) > 1
     rows = _rows_of_runs(histories) if several else _rows_of_ends(*histories.values())
     path.rows = tuple(map(tuple, rows))
     return path
 
 
-def describe(subject: str, histories: Mapping[str, History], pictures: Sequence[Picture]) -> Report:
-    """Return the report on runs.
+def describe(histories: Mapping[str, History]) -> Report:
+    """Return the report on runs, which are all trainings or all evaluations.
 
     Args:
-        subject: Of the title, "Training" or "Evaluation".
-        histories: By label.
-        pictures: At the end.
+        histories: At least one, by label.
+
+    Raises:
+        ValueError: The runs disagree on which way of an objective is better.
     """
-    parts: list[Part] = ["[The same as a page](report.html)"]
-    if len(histories) > 1:
+    evaluated = next(iter(histories.values())).is_evaluation
+    several = len(histories) > 1
+    parts: list[Part] = []
+    if several:
         parts += _tabulate_runs(histories)
         tests = compare_questions(histories)
         if tests:
@@ -128,8 +122,14 @@ def describe(subject: str, histories: Mapping[str, History], pictures: Sequence[
     for label, history in histories.items():
         parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
         parts += tabulate_preferences(history)
-    parts.append(escape_markdown(describe_volumes(histories)))
-    return Report(f"{subject} report", [*parts, *pictures])
+    parts.append(describe_volumes(histories))
+    if any(history.sweeps for history in histories.values()):
+        parts.append(Picture("Results under each preference", "preferences.png"))
+    drawn = len(merge_objectives(histories.values())) > 1 and (not evaluated or several)
+    parts.append(make_front(histories, "front.png" if drawn else ""))
+    if not evaluated:
+        parts.append(make_curves(histories))
+    return Report(f"{'Evaluation' if evaluated else 'Training'} report", parts, "report.html")
 
 
 def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
@@ -165,7 +165,7 @@ def _rows_of_ends(history: History) -> list[list[str]]:
     for one in compared:
         measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
         head = [f"{kind}{measure.name}", measure.better or "", measure.unit]
-        ends = [*one.ends, one.change] if changed else one.ends[:1]
+        ends = [*one.ends, Styled(one.change, one.verdict)] if changed else one.ends[:1]
         rows.append([*head, *([one.count] if counted else []), *ends])
     return rows
 
@@ -192,16 +192,17 @@ def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
     measures, found = summarise_runs(histories)
     rows = [["run", "seeds", *(measure.label for measure in measures)]]
     for row in found:
-        name = f"**{row.name}**" if row.of_method else row.name
-        seeds = str(len(row.seeds)) if row.of_method else ""
-        rows.append([name, seeds, *(row.describe(measure) for measure in measures)])
+        verdicts = [row.means[one.key].verdict if one.key in row.means else "" for one in measures]
+        name = Styled(row.name, "strong") if row.of_method else row.name
+        cells = map(Styled, map(row.describe, measures), verdicts)
+        rows.append([name, str(len(row.seeds)) if row.of_method else "", *cells])
     return rows
 
 
 def _describe_run(history: History) -> str:
     run, last = history.run, history.evaluations[-1]
     name, status = run.path.resolve().name, run.manifest.get("status", "unknown")
-    text = escape_markdown(f"Run folder: {name}; status: {status}.")
+    text = f"Run folder: {name}; status: {status}."
     if last.get("hypervolume") is None:
         return text
     size = last.get("archive_size")
@@ -218,7 +219,7 @@ def _explain_zero(history: History) -> str:
         corner = history.evaluations[-1].get("reference", {}).get(objective.name)
         if corner is not None and (rewards <= corner).all():
             worst = objective.to_reference(float(rewards.min()))
-            lower.append(f"{escape_markdown(objective.name)} ({worst:.4g} is the worst of them)")
+            lower.append(f"{objective.name} ({worst:.4g} is the worst of them)")
     if not lower:
         return ""
     named = " and of ".join(lower)

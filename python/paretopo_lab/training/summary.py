@@ -13,7 +13,7 @@ from typing import Any
 from paretopo.config import RunConfig, dumps
 from paretopo.records.measures import Measure
 from paretopo_lab.document.report import join_some
-from paretopo_lab.read.history import Comparison, History, compare_ends, merge_objectives
+from paretopo_lab.read.history import Change, History, compare_ends, merge_objectives
 
 _MOST_LISTED = 4  # settings in the names of methods
 
@@ -34,14 +34,14 @@ class Summary:
     name: str
     seeds: tuple[int, ...]
     of_method: bool
-    means: Mapping[str, Comparison]
+    means: Mapping[str, Change]
     spreads: Mapping[str, tuple[float, float]]
 
     def describe(self, measure: Measure) -> str:
         """Before and after, with the change; "" where no run has it.
 
         >>> calls = Measure("calls", "calls", better="fewer", decimals=2)
-        >>> means = {"calls": Comparison(calls, "", 2.0, 1.0)}
+        >>> means = {"calls": Change(calls, "", 2.0, 1.0)}
         >>> Summary("gdpo", (0, 1), True, means, {"calls": (0.25, math.nan)}).describe(calls)
         '2.00 ± 0.25 → 1.00 (-50 %)'
         """
@@ -90,7 +90,7 @@ def summarise_runs(histories: Mapping[str, History]) -> tuple[list[Measure], lis
 
 def _summarise(
     name: str,
-    runs: Sequence[tuple[int, Mapping[str, Comparison]]],
+    runs: Sequence[tuple[int, Mapping[str, Change]]],
     measures: Mapping[str, Measure],
     *,
     of_method: bool,
@@ -111,7 +111,7 @@ def _summarise(
         low, high = (statistics.stdev(one) if len(one) > 1 else math.nan for one in columns)
         errors = low / math.sqrt(len(ends)), high / math.sqrt(len(ends))
         single = all(row[key].is_single for _, row in runs if key in row)
-        means[key] = Comparison(measure, "", before, after, errors, is_single=single)
+        means[key] = Change(measure, "", before, after, errors, is_single=single)
         spreads[key] = low, high
     seeds = tuple(dict.fromkeys(seed for seed, _ in runs))
     return Summary(name, seeds, of_method, means, spreads)

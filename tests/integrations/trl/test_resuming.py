@@ -13,7 +13,7 @@ from support.small_models import make_tokenizer, save_folder
 
 from paretopo.config import loads
 from paretopo.integrations.trl.train import train
-from paretopo.run.folder import RunFolder
+from paretopo.records.folder import RunFolder
 
 CONFIGURATIONS = {
     "adapters, a KL penalty and a limit": """

@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from support.pages import read_data
 from support.sessions import group, score
 
 from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
@@ -17,9 +16,8 @@ from paretopo.controller.limits import INTEGRAL, MOST, PROPORTIONAL, VIOLATION, 
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.records.folder import RunFolder
 from paretopo.session import Session
-from paretopo_lab.document import plots
 from paretopo_lab.read.history import read_history
-from paretopo_lab.training.page import render_report_page
+from paretopo_lab.training.charts import make_curves
 
 FILE = """
 [[objectives]]
@@ -193,9 +191,8 @@ def test_rows_have_the_mean_of_all_rollouts_and_the_multiplier(tmp_path):
     assert sum(rows[-1]["weight"].values()) == pytest.approx(1.0)
 
 
-def test_a_picture_has_the_limit_and_its_multiplier(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    histories, drawn = {}, []
+def test_curves_have_the_limit_and_its_multiplier(tmp_path):
+    histories = {}
     for name, text in {"held": FILE, "free": FILE.replace("limit = 2", "")}.items():
         run = RunFolder.create(tmp_path / name, loads(text))
         session = Session(run, prompts=8, steps_per_epoch=8)
@@ -203,14 +200,11 @@ def test_a_picture_has_the_limit_and_its_multiplier(tmp_path, monkeypatch):
         run_steps(session, 1, 3)
         session.observe(3, group([1, 1], [1, 1]))
         histories[name] = read_history(run)
-    monkeypatch.setattr(plots, "save_figure", lambda figure, *_, **__: drawn.append(figure))
-    plots.draw_dynamics(histories, tmp_path / "dynamics.png")
-    panels = {axes.get_ylabel(): axes for axes in drawn[0].axes}
-    [line] = panels["multiplier of\nthe limit on calls"].lines[:1]
+    curves = {one.title: one.lines for one in make_curves(histories).curves}
+    held, free = curves["multiplier of the limit on calls"]
     multipliers = [row["limits"]["calls"]["multiplier"] for row in histories["held"].steps]
-    assert line.get_ydata().tolist() == multipliers
-    calls = panels["calls per question\nfewer is better"]
-    assert [list(one.get_ydata()) for one in calls.lines if one.get_linestyle() == ":"] == [[2, 2]]
+    assert (held.trained.tolist(), free) == (multipliers, None)
+    assert [one.bound for one in curves["calls per question, fewer is better"]] == [2.0, None]
 
 
 def test_rows_of_a_share_have_it_next_to_the_mean(tmp_path):
@@ -230,29 +224,19 @@ def test_rows_of_a_share_have_it_next_to_the_mean(tmp_path):
     assert session.tracked()["paretopo/limits/calls/share"] == 0.25
 
 
-def test_reports_of_a_share_show_it_next_to_its_multiplier(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
+def test_curves_of_a_share_show_it_next_to_its_multiplier(tmp_path):
     run = RunFolder.create(tmp_path, loads(SHARE))
     session = Session(run, prompts=8, steps_per_epoch=8)
     session.observe(0, group([1, 4], [1, 0]))
     run_steps(session, 1, 3)
     session.observe(3, group([1, 1], [1, 1]))
-    histories, drawn = {"held": read_history(run)}, []
-    monkeypatch.setattr(plots, "save_figure", lambda figure, *_, **__: drawn.append(figure))
-    plots.draw_dynamics(histories, tmp_path / "dynamics.png")
-    panels = {axes.get_ylabel(): axes for axes in drawn[0].axes}
-    lines = [
-        list(one.get_ydata()) for one in panels["answers within (%)\nthe limit on calls"].lines
-    ]
-    of_steps = [100 * row["limits"]["calls"]["share"] for row in run.steps()]
-    assert lines == [pytest.approx(one) for one in (of_steps, [50, 100], [90, 90])]
-    assert "multiplier of\nthe limit on calls" in panels
-    [shown] = read_data(render_report_page(histories))["runs"]
-    [limit] = shown["limits"]
-    assert (limit["measure"], limit["bound"], limit["share"]) == (1, 3.0, 90.0)
-    assert limit["evaluated"] == [50.0, 100.0]
-    assert limit["kept"] == pytest.approx(of_steps)
-    assert limit["multiplier"] == [row["limits"]["calls"]["multiplier"] for row in run.steps()]
+    curves = {one.title: one for one in make_curves({"held": read_history(run)}).curves}
+    [share] = curves["answers within the limit on calls (%)"].lines
+    rows = [row["limits"]["calls"] for row in run.steps()]
+    assert share.trained == pytest.approx([100 * row["share"] for row in rows])
+    assert (share.evaluated.tolist(), share.bound) == ([50.0, 100.0], 90.0)
+    [multiplier] = curves["multiplier of the limit on calls"].lines
+    assert multiplier.trained.tolist() == [row["multiplier"] for row in rows]
 
 
 def test_each_limit_has_a_multiplier_next_to_weights_and_a_schedule(tmp_path):

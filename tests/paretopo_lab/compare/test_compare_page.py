@@ -71,10 +71,13 @@ def test_the_page_holds_every_model_and_loads_nothing(tmp_path, capsys):
     text = (write_report(tmp_path, "--front", "family") / "compare.html").read_text()
     check_self_contained(text)
     shown = read_data(text)
-    assert [one["name"] for one in shown["models"]] == ["a1", "b1", "a2", "b2"]
-    assert [one["name"] for one in shown["fronts"]] == ["a", "b"]
-    assert shown["fronts"][0]["band"]
-    assert [one["title"] for one in shown["tables"]] == [
+    groups = shown["front"]["groups"]
+    assert {one["name"]: [point["name"] for point in one["points"]] for one in groups} == {
+        "a": ["a1", "a2"],
+        "b": ["b1", "b2"],
+    }
+    assert groups[0]["band"]
+    assert [one["title"] for one in shown["parts"] if "rows" in one] == [
         "Models",
         "Hypervolume",
         "Fronts against each other",
@@ -85,7 +88,7 @@ def test_the_page_holds_every_model_and_loads_nothing(tmp_path, capsys):
 def test_names_of_models_are_no_markup(tmp_path, capsys):
     text = (write_report(tmp_path, extra="</script><b>") / "compare.html").read_text()
     check_self_contained(text)
-    assert read_data(text)["models"][0]["name"] == "a1</script><b>"
+    assert read_data(text)["front"]["groups"][0]["points"][0]["name"] == "a1</script><b>"
 
 
 @pytest.mark.browser
@@ -94,40 +97,42 @@ def test_the_pointer_and_keys_choose_a_model(tmp_path, capsys, more):
     page = write_report(tmp_path, *more) / "compare.html"
     with browser(tmp_path / "profile") as chromium:
         chromium.open(page)
-        chromium.wait("document.querySelectorAll('#chart .mark').length === 4")
-        about = "document.querySelector('#about h3').textContent"
-        assert chromium.value(about).startswith("a1")
-        chromium.value("document.querySelector('#chart svg').focus()")
+        chromium.wait("document.querySelectorAll('#front-chart .mark').length === 4")
+        about = "document.querySelector('#selected').textContent.split(': ').at(-1)"
+        assert chromium.value(about) == "a1"
+        chromium.value("document.querySelector('#front-chart svg').focus()")
         seen = set()
         for _ in range(4):
-            chromium.press("ArrowLeft")
-            seen.add(chromium.value(about)[:2])
+            for key in ("ArrowRight", "ArrowDown"):
+                chromium.press(key)
+                seen.add(chromium.value(about))
         assert "b2" in seen
         chromium.value(
-            "(() => { const select = document.querySelector('#model'); select.value = 2;"
+            "(() => { const select = document.querySelector('#point'); select.value = '0 1';"
             " select.dispatchEvent(new Event('change')); })()"
         )
-        assert chromium.value(about).startswith("a2")
-        assert chromium.value("document.querySelector('.tip').textContent") == "a2"
-        mark = "document.querySelector('#chart .mark')"
+        second = "a2" if more else "b1"  # with two fronts, the next one of the first
+        assert chromium.value(about) == second
+        assert chromium.value("document.querySelector('.tip').textContent") == second
+        mark = "document.querySelector('#front-chart .mark')"
         chromium.value(
             f"(() => {{ const box = {mark}.getBoundingClientRect();"
-            " document.querySelector('#chart svg').dispatchEvent(new MouseEvent('click',"
+            " document.querySelector('#front-chart svg').dispatchEvent(new MouseEvent('click',"
             " {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2})); })()"
         )
-        assert chromium.value(about).startswith("a1")
+        assert chromium.value(about) == "a1"
         if more:
-            chromium.value("document.querySelector('#shown input').click()")
-            assert chromium.value("document.querySelectorAll('#chart .mark').length") == 2
+            chromium.value("document.querySelector('#groups input').click()")
+            assert chromium.value("document.querySelectorAll('#front-chart .mark').length") == 2
             chromium.value(
                 "(() => { const select = document.querySelector('#up'); select.value = 1;"
                 " select.dispatchEvent(new Event('change')); })()"
             )
             assert "tokens" in chromium.value(
-                "document.querySelector('#chart svg').getAttribute('aria-label').split(',')[0]"
+                "document.querySelector('#front-chart svg').ariaLabel.split(',')[0]"
             )
         chromium.open(page, width=360)
-        chromium.wait("document.querySelectorAll('#chart .mark').length === 4")
+        chromium.wait("document.querySelectorAll('#front-chart .mark').length === 4")
         assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
         assert not chromium.complaints()
         assert all(one.startswith("file:") for one in chromium.requests())

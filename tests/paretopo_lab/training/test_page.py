@@ -14,13 +14,21 @@ from support.sessions import group, score
 from paretopo.config import loads
 from paretopo.records.folder import RunFolder
 from paretopo.session import Session
+from paretopo_lab.document.page import render_report, thin_curve, thin_evaluations
 from paretopo_lab.read.history import read_history
-from paretopo_lab.training.page import render_report_page, thin_curve, thin_evaluations
-from paretopo_lab.training.report import label_runs, write_report
+from paretopo_lab.training.report import describe, label_runs, write_report
 
 
 def render(*runs):
-    return render_report_page({label: read_history(run) for label, run in label_runs(runs).items()})
+    return render_report(
+        describe({label: read_history(run) for label, run in label_runs(runs).items()})
+    )
+
+
+def points_of(text):
+    """Return the points of the only run of a page, by step."""
+    [group] = read_data(text)["front"]["groups"]
+    return {point["step"]: point for point in group["points"]}
 
 
 # ---- the file ------------------------------------------------------------------------------------
@@ -41,29 +49,30 @@ def test_the_same_elements_whatever_the_model_wrote(tmp_path):
 
 def test_every_evaluation_is_in_the_data(tmp_path):
     shown = read_data(render(tell_objectives(tmp_path, names_of(3))))
-    assert shown["objectives"] == 3
-    assert [one["label"] for one in shown["measures"]] == [
+    assert [one["label"] for one in shown["front"]["spaces"][0]["axes"]] == [
         "correct (%), more is better",
         "calls per question, fewer is better",
         "tokens per question, fewer is better",
     ]
-    [run] = shown["runs"]
-    assert [one["step"] for one in run["evaluations"]] == [0, 2, 4, 6]
-    assert [one["hypervolume"] for one in run["evaluations"]] == [0.0, 2 / 6, 4 / 6, 1.0]
-    for one in run["evaluations"]:
+    [run] = shown["front"]["groups"]
+    volumes = {0: "0", 2: "0.3333", 4: "0.6667", 6: "1"}
+    assert [(one["step"], one["name"]) for one in run["points"]] == [
+        (step, f"step {step}, hypervolume {volume}") for step, volume in volumes.items()
+    ]
+    for one in run["points"]:
         measured = measure_at(one["step"] / 6, names_of(3))
         expected = [100 * measured["correct"], measured["calls"], measured["tokens"]]
-        np.testing.assert_allclose(one["measured"], expected)
+        np.testing.assert_allclose(one["values"][0], expected)
         rewards = [measured["correct"], -measured["calls"], -measured["tokens"]]
-        np.testing.assert_allclose(one["rewards"], rewards)
+        np.testing.assert_allclose(one["values"][1], rewards)
         assert one["rollout"]["segments"] == [
             {"kind": "model", "text": f"after {one['step']} steps"}
         ]
-    assert run["boundary"] == 3.5
-    assert run["table"][1] == {
-        "name": "calls", "kind": "", "better": "fewer", "unit": "per question",
-        "count": "", "before": "3.00", "after": "1.00", "change": "-67 %", "verdict": "better",
-    }  # fmt: skip
+    assert shown["curves"]["runs"][0]["boundary"] == 3.5
+    [table] = [part for part in shown["parts"] if "rows" in part]
+    assert [*table["rows"][1][:-1], *table["rows"][1][-1]] == [
+        *("calls", "fewer", "per question", "3.00", "1.00", "-67 %", "better"),
+    ]
 
 
 def test_the_front_is_that_of_all_objectives(tmp_path):
@@ -74,15 +83,15 @@ def test_the_front_is_that_of_all_objectives(tmp_path):
         outcome = {"correct": 0.5, "calls": -calls, "tokens": -tokens}
         run.append_evaluation({"step": step, "measured": measured, "outcome": outcome})
     run.append_evaluation({"step": 9, "measured": {"correct": 1.0}})
-    found = {one["step"]: one["front"] for one in read_data(render(run))["runs"][0]["evaluations"]}
+    found = {step: point["best"] for step, point in points_of(render(run)).items()}
     history = read_history(run)
     points = history.rewards(history.objectives)
     for at, row in enumerate(history.evaluations):
         beaten = any((other >= points[at]).all() and (other > points[at]).any() for other in points)
         expected = not beaten and not np.isnan(points[at]).any()
-        assert found[row["step"]] == {"measured": expected, "rewards": expected}
-    assert not found[8]["measured"]
-    assert not found[9]["measured"]
+        assert found[row["step"]] == [expected, expected]
+    assert not found[8][0]
+    assert not found[9][0]
 
 
 def test_newest_answer_to_a_question_counts(tmp_path):
@@ -91,7 +100,7 @@ def test_newest_answer_to_a_question_counts(tmp_path):
     (run.path / "trajectories.jsonl").unlink()
     for one in (groups[1], groups[0]):
         run.append_trajectories(one)
-    evaluations = read_data(render(run))["runs"][0]["evaluations"]
+    evaluations = list(points_of(render(run)).values())
     assert [one["rollout"] is not None for one in evaluations] == [True, True, False, False]
     assert evaluations[0]["rollout"]["prompt"] == "How long is the Nile?"
 
@@ -99,21 +108,27 @@ def test_newest_answer_to_a_question_counts(tmp_path):
 def test_rollouts_that_cannot_be_read_are_named_and_the_rest_is_shown(tmp_path):
     run = tell_objectives(tmp_path, names_of(2))
     (run.path / "trajectories.jsonl").write_text('{"step": 0}\n', encoding="utf-8")
-    [shown] = read_data(render(run))["runs"]
-    assert "trajectories.jsonl line 1 is not a group of rollouts: id is missing" in shown["trouble"]
-    assert len(shown["evaluations"]) == 4
+    shown = points_of(render(run))
+    assert len(shown) == 4
+    trouble = shown[6]["notes"][-1]
+    assert "trajectories.jsonl line 1 is not a group of rollouts: id is missing" in trouble
 
 
 def test_a_long_run_is_thinned(tmp_path):
     run = tell_objectives(tmp_path, names_of(2), steps=2400, every=4)
     text = render(run)
     assert len(text) < 2e6
-    [shown] = read_data(text)["runs"]
-    assert shown["evaluated"] == 601
-    steps = [one["step"] for one in shown["evaluations"]]
+    shown = read_data(text)
+    steps = list(points_of(text))
     assert 400 <= len(steps) < 601
     assert (steps[0], steps[-1]) == (0, 2400)
-    assert len(shown["steps"]) == len(shown["multiplier"]) == len(shown["trained"][0]) == 800
+    assert shown["front"]["groups"][0]["note"] == f" ({len(steps)} of 601 evaluations)"
+    assert shown["front"]["selected"] == {"group": 0, "at": len(steps) - 1}
+    [run] = shown["curves"]["runs"]
+    curve, *_, multiplier = shown["curves"]["curves"]
+    trained = [run["steps"], curve["lines"][0]["trained"], multiplier["lines"][0]["trained"]]
+    assert list(map(len, trained)) == [800] * 3
+    assert len(run["evaluated"]) == len(curve["lines"][0]["evaluated"]) == len(steps)
 
 
 def test_thinning_keeps_ends_and_small_fronts():
@@ -142,9 +157,10 @@ def test_learnt_prices_are_curves_by_kind(tmp_path):
         groups = [[replace(one, kind=kind) for one in group([2, 4], [1, 1])] for kind in kinds]
         session.advantages([score(session, one) for one in groups])
         session.record_step(step, {})
-    [shown] = read_data(render(run))["runs"]
+    curves = read_data(render(run))["curves"]["curves"]
+    found = {one["title"]: one["lines"][0]["trained"] for one in curves}
     title = "price of a right answer in calls ({} questions)".format
-    assert shown["prices"] == {title("one"): [4.0, 4.0], title("two"): [None, 4.0]}
+    assert (found[title("one")], found[title("two")]) == ([4.0, 4.0], [None, 4.0])
 
 
 # ---- in a browser --------------------------------------------------------------------------------
@@ -190,8 +206,8 @@ def test_a_limit_is_a_line_and_has_curves_of_its_own(shown, tmp_path):
     assert "multiplier of the limit on calls" in titles
     assert count(page, ".limit.run-1") == 2  # on the calls, and on their share
     assert count(page, ".limit.run-0") == 0
-    assert not page.value("document.getElementById('limited').hidden")
-    assert shown(free).value("document.getElementById('limited').hidden")
+    assert "dotted: a limit" in texts(page, "#curves-key")[0]
+    assert "dotted" not in texts(shown(free), "#curves-key")[0]
 
 
 @pytest.mark.browser
@@ -207,8 +223,8 @@ def test_the_page_has_the_plots_that_the_objectives_need(shown, tmp_path, object
     assert count(page, "#axes select") == {1: 1, 2: 1}.get(objectives, 3)
     beside = objectives < 3  # the length of responses
     assert count(page, "#curves figure") == objectives + beside + 2
-    kinds = 2  # folded up, without the length of responses
-    assert count(page, "#table tbody tr") == (1 + kinds) * objectives + beside
+    kinds = 2  # without the length of responses
+    assert count(page, "#parts tbody tr") == (1 + kinds) * objectives + beside
     assert page.value("document.documentElement.scrollWidth <= innerWidth")
     if objectives > 1:
         assert count(page, "#front-chart .mark") == 4
@@ -246,7 +262,7 @@ def test_the_pointer_shows_step_hypervolume_and_an_answer(shown, tmp_path):
     assert texts(page, "#about pre") == ["after 2 steps"]
     assert texts(page, "#about .outcome") == ["✗ wrong"]
     assert texts(page, "#about dt") == ["correct (%)", "calls per question", "tokens per question"]
-    assert page.value("document.getElementById('at').value") == "1"
+    assert page.value("document.getElementById('point').value") == "0 1"
 
 
 @pytest.mark.browser
@@ -282,7 +298,7 @@ def test_keys_go_through_the_evaluations_of_every_chart(shown, tmp_path):
     reached = page.value(
         "[...document.querySelectorAll('svg[tabindex], button, select, input')].length"
     )
-    assert reached == 1 + 1 + 5 + 3 + 3 + 2 + 2  # charts, pairs, choices of axes, runs, evaluation
+    assert reached == 1 + 1 + 5 + 3 + 3 + 2 + 1  # charts, pairs, choices of axes, runs, evaluation
 
 
 @pytest.mark.browser
@@ -321,19 +337,19 @@ def test_the_edge_goes_through_the_outcomes_that_are_best(shown, tmp_path):
 def test_runs_are_laid_over_each_other_and_put_away(shown, tmp_path):
     runs = [tell_objectives(tmp_path, names_of(3), seed=seed) for seed in range(3)]
     page = shown(*runs)
-    assert texts(page, "#runs label") == [f"recommended, seed {seed}" for seed in range(3)]
+    assert texts(page, "#groups label") == [f"recommended, seed {seed}" for seed in range(3)]
     assert count(page, "#front-chart .mark") == 12
     outlines = page.value(
         "[...document.querySelectorAll('.sample path')].map((one) => one.getAttribute('d'))"
     )
     assert len(set(outlines)) == 3  # shapes tell them apart, too
-    page.value("document.querySelectorAll('#runs input')[0].click()")
+    page.value("document.querySelectorAll('#groups input')[0].click()")
     assert count(page, "#front-chart .mark") == 8
     assert texts(page, "#selected")[0].startswith("recommended, seed 1: ")
     for number in (1, 2):
-        page.value(f"document.querySelectorAll('#runs input')[{number}].click()")
+        page.value(f"document.querySelectorAll('#groups input')[{number}].click()")
     assert count(page, "#front-chart .mark") == 4  # one always stays
-    choose(page, run="1", at="2")
+    choose(page, point="1 2")
     assert texts(page, "#selected") == ["recommended, seed 1: step 4, hypervolume 0.6667"]
 
 
@@ -343,23 +359,21 @@ def test_runs_and_methods_share_a_table(shown, tmp_path, width):
     runs = [tell_objectives(tmp_path, names_of(3), seed=seed) for seed in range(3)]
     runs[2].update_manifest(method="gdpo")
     page = shown(*runs, width=width)
-    heads = texts(page, "#summary thead th")
+    heads = texts(page, "#parts > div:nth-of-type(1) thead th")
     assert heads[:3] == ["run", "seeds", "correct (%), more is better"]
     assert heads[3:] == [
         "calls per question, fewer is better",
         "tokens per question, fewer is better",
     ]
-    assert texts(page, "#summary tbody th") == [
+    assert texts(page, "#parts > div:nth-of-type(1) tbody th") == [
         *("recommended, seed 0", "recommended, seed 1", "gdpo, seed 2", "recommended", "gdpo"),
     ]
-    assert count(page, "#summary tbody") == 2
-    assert texts(page, "#summary tbody:last-child tr:first-child td")[:2] == [
-        *("2", "50.0 ± 0.0 → 90.2 ± 0.3 (+40.2 points)"),
+    assert count(page, "#parts > div:nth-of-type(1) th.strong") == 2
+    assert texts(page, "#parts > div:nth-of-type(1) tr:nth-child(4) td")[:2] == [
+        *("2", "50.0 ± 0.0 → 90.2 ± 0.3 (+40.2 points) better"),
     ]
-    assert count(page, "#summary td.better") == 15
+    assert count(page, "#parts > div:nth-of-type(1) td.better") == 15
     assert page.value("document.documentElement.scrollWidth <= innerWidth")
-    alone = shown(runs[0])
-    assert alone.value("document.getElementById('summary').hidden")
 
 
 @pytest.mark.browser
@@ -371,12 +385,11 @@ def test_runs_on_the_same_questions_have_a_table_of_tests(shown, tmp_path):
         run.append_evaluation(row | {"step": 9, "rollouts": 7, "error": errors})
         run.write_questions(9, {str(at): {"correct": 1.0, "calls": calls} for at in range(7)})
     page = shown(*runs)
-    assert count(page, "#summary .scrolled") == 2
-    summary = page.value("document.querySelector('#summary').innerText")
+    assert texts(page, "#parts h2")[0] == "Question by question"
+    summary = page.value("document.querySelector('#parts').innerText")
     assert "-1.00 [-1.00, -1.00]" in summary
     assert "90.0 → 90.0 ± 5.0" not in summary
     assert "90.0 ± 5.0" in summary
-    assert "7" in page.value("document.querySelector('#table tbody tr').innerText")
 
 
 @pytest.mark.browser

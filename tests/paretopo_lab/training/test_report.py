@@ -11,9 +11,8 @@ from support.run_stories import evaluate, tell
 from paretopo.config import RunConfig, loads
 from paretopo.records.folder import RunFolder
 from paretopo.records.measures import Measure
-from paretopo_lab.document import plots
 from paretopo_lab.read.history import (
-    Comparison,
+    Change,
     compare_ends,
     find_front,
     merge_objectives,
@@ -21,6 +20,7 @@ from paretopo_lab.read.history import (
 )
 from paretopo_lab.statistics.intervals import sign_flips
 from paretopo_lab.statistics.questions import compare_questions
+from paretopo_lab.statistics.regions import trace_front
 from paretopo_lab.training.report import label_runs, write_report
 from paretopo_lab.training.summary import summarise_runs
 
@@ -194,9 +194,9 @@ def test_means_have_a_number_and_an_error_and_noise_is_no_change(tmp_path):
     ).read_text(encoding="utf-8")
     calls = Measure("calls", "calls", better="fewer")
     for change, verdict in ((-0.5, ""), (-1.0, "better"), (1.0, "worse")):
-        one = Comparison(calls, "", 2.0, 2.0 + change, (0.3, 0.3))
+        one = Change(calls, "", 2.0, 2.0 + change, (0.3, 0.3))
         assert one.verdict == verdict
-    assert Comparison(calls, "", 2.0, 1.5).verdict == "better"  # old records have no errors
+    assert Change(calls, "", 2.0, 1.5).verdict == "better"  # old records have no errors
 
 
 def test_runs_on_the_same_questions_are_compared_by_question(tmp_path):
@@ -332,7 +332,7 @@ def test_staircase_bounds_the_dominated_region(senses):
     rng = np.random.default_rng(0)
     points = rng.integers(0, 8, (20, 2)) / 8
     x, y = points.T
-    edge_x, edge_y = plots.trace_front(x, y, senses)
+    edge_x, edge_y = trace_front(x, y, senses)
     best = find_front(points, senses)
     for i in range(len(x)):
         on_a_corner = ((edge_x == x[i]) & (edge_y == y[i])).any()
@@ -343,7 +343,7 @@ def test_staircase_bounds_the_dominated_region(senses):
 
 def test_no_outcome_no_staircase():
     nothing = np.array([np.nan])
-    edge_x, edge_y = plots.trace_front(nothing, nothing, (1, 1))
+    edge_x, edge_y = trace_front(nothing, nothing, (1, 1))
     assert len(edge_x) == len(edge_y) == 0
 
 

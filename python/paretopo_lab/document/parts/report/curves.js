@@ -1,108 +1,54 @@
 "use strict";
 
-// The limit of a run on a measure; undefined without one.
-function limitOf(run, measure) {
-  return run.limits.find((one) => one.measure === measure);
-}
-
-// The share of answers that keep a limit, next to the share that has to; and the limit's multiplier.
-function curvesOfLimit(measure, at) {
-  if (!data.runs.some((run) => limitOf(run, at))) return [];
-  return [
-    {
-      title: `answers within the limit on ${measure.name} (%)`,
-      evaluated: (one, run) => limitOf(run, at)?.evaluated[run.evaluations.indexOf(one)] ?? null,
-      trained: (run) => limitOf(run, at)?.kept ?? [],
-      bound: (run) => limitOf(run, at)?.share ?? null,
-    },
-    { title: `multiplier of the limit on ${measure.name}`, trained: (run) => limitOf(run, at)?.multiplier ?? [], strong: true },
-  ];
-}
-
-// Every measure over the steps, then the controller's signals: a heading and a chart for each.
-function drawCurves(width) {
-  const curves = data.measures.map((measure, at) => ({
-    title: measure.label,
-    evaluated: (one) => one.measured[at],
-    trained: (run) => run.trained[at],
-    bound: (run) => limitOf(run, at)?.bound ?? null,
-  }));
-  curves.push(...data.measures.flatMap(curvesOfLimit));
-  for (const title of new Set(data.runs.flatMap((run) => Object.keys(run.prices)))) {
-    curves.push({ title, trained: (run) => run.prices[title] ?? [], strong: true });
-  }
-  byId("staged").hidden = data.runs.every((run) => run.boundary === null);
-  byId("limited").hidden = data.runs.every((run) => run.limits.length === 0);
-  curves.push({ title: `hypervolume of the archive, as it was at the time. ${data.volumes}`, evaluated: (one) => one.hypervolume });
-  curves.push({ title: "multiplier of stage 1", trained: (run) => run.multiplier, strong: true });
-  return curves.filter(isKnown).map((curve) => {
-    const svg = drawCurve(curve, width);
-    return element("figure", {}, element("figcaption", {}, curve.title), svg);
-  });
-}
-
-function numbersOf({ evaluated, trained }) {
-  return data.runs.flatMap((run) => [
-    ...(evaluated ? run.evaluations.map((one) => evaluated(one, run)) : []),
-    ...(trained ? trained(run) : []),
-  ]);
-}
-
-function isKnown(curve) {
-  return numbersOf(curve).some((value) => value !== null);
-}
-
-function drawCurve(curve, width) {
-  const numbers = numbersOf(curve);
-  const steps = data.runs.flatMap((run) => [...run.steps, ...run.evaluations.map((one) => one.step)]);
-  const bounds = data.runs.map((run) => curve.bound?.(run) ?? null);
-  const range = rangeOf([...numbers, ...bounds]);
+// A curve for each shown group: faint over all steps, strong over its points, dotted at its bound.
+function drawCurve({ title, strong, lines }, width) {
+  const numbers = lines.flatMap((line) => [...(line?.trained ?? []), ...(line?.evaluated ?? []), line?.bound ?? null]);
+  const steps = curves.runs.flatMap((run) => [...run.steps, ...run.evaluated]);
+  const range = rangeOf(numbers);
   if (numbers.every((value) => value === null || value >= 0)) range[0] = Math.max(0, range[0]);
   const chart = makeChart({
     width,
     height: 190,
     x: { range: rangeOf(steps, 0.01), name: "training step" },
     y: { range },
-    label: `${curve.title}, over the training steps; the arrow keys go through the evaluations`,
+    label: `${title}, over the training steps; the arrow keys go through the evaluations`,
   });
-  const place = (step, value) => (value === null ? null : [chart.x(step), chart.y(value)]);
+  const add = (name, attributes) => chart.svg.append(drawing(name, attributes));
+  const place = (step, value) => (value === null || value === undefined ? null : [chart.x(step), chart.y(value)]);
   const places = [];
-  for (const [run, number] of shownRuns()) {
+  for (const [{ points }, group] of shownGroups()) {
+    const run = curves.runs[group];
+    const { trained, evaluated, bound } = lines[group] ?? {};
+    const line = (values, at, name) => {
+      const spots = values.map((value, number) => place(at[number], value));
+      add("path", { class: `curve${name} ${groupClass(group)}`, d: pathOf(spots) });
+      return spots;
+    };
     if (run.boundary !== null) {
       const x = chart.x(run.boundary);
-      chart.svg.append(drawing("line", { x1: x, x2: x, y1: chart.top, y2: chart.bottom, class: "boundary" }));
+      add("line", { x1: x, x2: x, y1: chart.top, y2: chart.bottom, class: "boundary" });
     }
-    if (curve.trained) {
-      const line = curve.trained(run).map((value, at) => place(run.steps[at], value));
-      chart.svg.append(drawing("path", { class: `${curve.strong ? "curve" : "curve thin"} ${runClass(number)}`, d: pathOf(line) }));
+    if (trained) line(trained, run.steps, strong ? "" : " thin");
+    if ((bound ?? null) !== null) {
+      const y = chart.y(bound);
+      add("line", { x1: chart.left, x2: chart.right, y1: y, y2: y, class: `limit ${groupClass(group)}` });
     }
-    if (bounds[number] !== null) {
-      const y = chart.y(bounds[number]);
-      chart.svg.append(drawing("line", { x1: chart.left, x2: chart.right, y1: y, y2: y, class: `limit ${runClass(number)}` }));
+    const spots = evaluated ? line(evaluated, run.evaluated, "") : [];
+    if (spots.length <= 60) {
+      spots.filter(Boolean).forEach((spot) => add("path", { class: `mark best ${groupClass(group)}`, d: markOf(group, ...spot, 2.5) }));
     }
-    const line = run.evaluations.map((one) => place(one.step, curve.evaluated ? curve.evaluated(one, run) : null));
-    chart.svg.append(drawing("path", { class: `curve ${runClass(number)}`, d: pathOf(line) }));
-    run.evaluations.forEach((one, at) => places.push({ run: number, at, x: chart.x(one.step) }));
-    if (line.length > 60) continue;
-    for (const spot of line) {
-      if (spot) chart.svg.append(drawing("path", { class: `mark best ${runClass(number)}`, d: markOf(number, ...spot, 2.5) }));
-    }
+    points.forEach((_, at) => places.push({ group, at, x: chart.x(run.evaluated[at]) }));
   }
   const here = drawing("line", { class: "here", y1: chart.top, y2: chart.bottom });
   const ring = drawing("circle", { class: "ring", r: 6 });
   chart.svg.append(here, ring);
   highlights.push(() => {
-    const run = data.runs[view.run];
-    const evaluation = run.evaluations[view.at];
-    const spot = curve.evaluated ? place(evaluation.step, curve.evaluated(evaluation, run)) : null;
-    ring.classList.toggle("hidden", !spot || !view.shown[view.run]);
-    if (spot) {
-      ring.setAttribute("cx", spot[0]);
-      ring.setAttribute("cy", spot[1]);
-    }
-    here.setAttribute("x1", chart.x(evaluation.step));
-    here.setAttribute("x2", chart.x(evaluation.step));
+    const step = curves.runs[view.group].evaluated[view.at];
+    const spot = place(step, lines[view.group]?.evaluated?.[view.at]);
+    ring.classList.toggle("hidden", !spot || !view.shown[view.group]);
+    if (spot) Object.entries({ cx: spot[0], cy: spot[1] }).forEach(([name, value]) => ring.setAttribute(name, value));
+    for (const name of ["x1", "x2"]) here.setAttribute(name, chart.x(step));
   });
-  followRuns(chart.svg, places, Infinity);
-  return chart.svg;
+  follow(chart.svg, places, Infinity);
+  return element("figure", {}, element("figcaption", {}, title), chart.svg);
 }

@@ -1,153 +1,186 @@
 "use strict";
 
-// Where the evaluations of the shown runs are in a chart, those that have both numbers.
-function placesIn(chart, up, along) {
-  return shownRuns().flatMap(([{ evaluations }, run]) =>
-    evaluations.flatMap((one, at) => {
-      const [x, y] = [valueOf(one, along), valueOf(one, up)];
-      return x === null || y === null ? [] : [{ run, at, x: chart.x(x), y: chart.y(y) }];
-    }),
-  );
-}
+// The view: a space of values, two of its axes, the groups that are shown, and the selected point.
+const data = JSON.parse(byId("data").textContent);
+const { front, curves } = data;
+const view = { space: 0, up: 0, along: 1, shown: front?.groups.map(() => true), ...front?.selected };
+const MOST_REGIONS = 40; // points; of more, only the best have a region
+const MOST_NAMES = 12; // best points; of more, only the selected one is named
+const highlights = []; // functions that show the selected point in a chart
 
-function rangesOf(up, along) {
-  const every = shownRuns().flatMap(([{ evaluations }]) => evaluations);
-  return [along, up].map((objective) => rangeOf(every.map((one) => valueOf(one, objective))));
-}
+const axesOf = () => front.spaces[view.space].axes;
+const valueOf = (point, axis) => point.values[view.space][axis];
+const isBest = (point) => point.best[view.space];
+const shownGroups = () => front.groups.map((group, number) => [group, number]).filter(([, number]) => view.shown[number]);
+const shownPoints = () => shownGroups().flatMap(([{ points }, group]) => points.map((point, at) => ({ point, group, at })));
 
-function drawEdges(places, up, along) {
-  return shownRuns().flatMap(([, run]) => {
-    const own = places.filter((place) => place.run === run);
-    const d = own.length && pathOf(edgeOf(own, senseOf(up), senseOf(along)));
-    return own.length ? [drawing("path", { class: `edge ${runClass(run)}`, d })] : [];
+// The spread of a value, which is known in the first space only.
+const spreadOf = (point, axis) => (view.space ? 0 : Math.sqrt(point.covariance?.[axis][axis] ?? 0));
+
+function rangeAlong(axis) {
+  const ends = shownPoints().flatMap(({ point }) => {
+    const [value, reach] = [valueOf(point, axis), 2.5 * spreadOf(point, axis)];
+    return value === null ? [] : [value - reach, value + reach];
   });
+  if (!axesOf()[axis].wide) return rangeOf(ends);
+  return rangeOf(ends.filter((end) => end > 0).map(Math.log10)).map((power) => 10 ** power);
+}
+
+// The points of the shown groups in a chart, those that have both numbers.
+function placesIn(chart) {
+  return shownPoints().flatMap(({ point, group, at }) => {
+    const [x, y] = [valueOf(point, chart.along), valueOf(point, chart.up)];
+    return x === null || y === null ? [] : [{ point, group, at, x: chart.x(x), y: chart.y(y) }];
+  });
+}
+
+function chartOf(up, along, { width, height, bare, label }) {
+  const axis = (at) => ({ range: rangeAlong(at), log: axesOf()[at].wide, ...(bare ? { ticks: [] } : { name: axesOf()[at].label }) });
+  return { ...makeChart({ width, height, x: axis(along), y: axis(up), label }), up, along };
+}
+
+// The stairs of each group, which end at the worst corner of the chart.
+function drawEdges(places, chart) {
+  const [above, right] = [axesOf()[chart.up].sense, axesOf()[chart.along].sense];
+  const worst = { x: right > 0 ? chart.left : chart.right, y: above > 0 ? chart.bottom : chart.top };
+  for (const [, number] of shownGroups()) {
+    const own = places.filter(({ group }) => group === number);
+    if (!own.length) continue;
+    chart.svg.append(drawing("path", { class: `edge ${groupClass(number)}`, d: pathOf(edgeOf([...own, worst], above, right)) }));
+  }
+}
+
+// The 95 % region of two means, as places in the chart.
+function regionOf({ point }, chart) {
+  const { covariance } = point;
+  if (!covariance || view.space) return null;
+  const [a, b, d] = [[chart.along, chart.along], [chart.along, chart.up], [chart.up, chart.up]].map(([i, j]) => covariance[i][j]);
+  if (a === null) return null;
+  // The lower triangular root of the covariance turns a circle into the ellipse.
+  const first = Math.sqrt(a);
+  const shared = first > 0 ? b / first : 0;
+  const second = Math.sqrt(Math.max(d - shared * shared, 0));
+  const reach = Math.sqrt(-2 * Math.log(0.05));
+  return Array.from({ length: 41 }, (_, at) => {
+    const [u, v] = [Math.cos((at * Math.PI) / 20), Math.sin((at * Math.PI) / 20)];
+    return [
+      chart.x(valueOf(point, chart.along) + reach * first * u),
+      chart.y(valueOf(point, chart.up) + reach * (shared * u + second * v)),
+    ];
+  });
+}
+
+function drawBands(chart) {
+  if (view.space || view.up || view.along !== 1) return;
+  const inside = (value, low, high) => Math.min(Math.max(value, low), high);
+  for (const [{ band }, number] of shownGroups()) {
+    if (!band) continue;
+    const line = band.map(([x, y]) => [inside(chart.x(x), chart.left, chart.right), inside(chart.y(y), chart.top, chart.bottom)]);
+    chart.svg.append(drawing("path", { class: `band ${groupClass(number)}`, d: `${pathOf(line)}z` }));
+  }
+}
+
+function drawMark(place, chart, few) {
+  const { point, group, at, x, y } = place;
+  const [best, last] = [isBest(point), front.groups[group].points.length - 1];
+  const region = few || best ? regionOf(place, chart) : null;
+  if (region) chart.svg.append(drawing("path", { class: `region ${groupClass(group)}`, d: `${pathOf(region)}z` }));
+  const faint = front.course && last ? (0.35 + (0.65 * at) / last).toFixed(2) : null;
+  chart.svg.append(drawing("path", { class: `mark ${groupClass(group)}${best ? " best" : ""}`, d: markOf(group, x, y, best ? 5 : 4), opacity: faint }));
+}
+
+function drawEnd({ group, at, x, y }, chart) {
+  const last = front.groups[group].points.length - 1;
+  if (at === last) chart.svg.append(drawing("path", { class: `end ${groupClass(group)}`, d: star(x, y, 12, 5) }));
+  else if (at === 0) chart.svg.append(drawing("path", { class: `start ${groupClass(group)}`, d: polygon(x, y, 11, 4, Math.PI / 4) }));
 }
 
 function drawFront(width) {
-  const { up, along } = view;
-  const [x, y] = rangesOf(up, along);
-  const chart = makeChart({
+  const [up, along] = [axesOf()[view.up].label, axesOf()[view.along].label];
+  const chart = chartOf(view.up, view.along, {
     width,
-    height: Math.max(300, Math.min(0.62 * width, 480)),
-    x: { range: x, name: nameOf(along) },
-    y: { range: y, name: nameOf(up) },
-    label: `${nameOf(up)}, against ${nameOf(along)}; the arrow keys go through the evaluations`,
+    height: Math.max(300, Math.min(0.62 * width, 500)),
+    label: `${up}, against ${along}; the arrow keys go through the points`,
   });
-  const places = placesIn(chart, up, along);
-  chart.svg.append(...drawEdges(places, up, along));
-  for (const { run, at, x: left, y: top } of places) {
-    const evaluations = data.runs[run].evaluations;
-    const onFront = evaluations[at].front[view.space];
-    const progress = evaluations.length > 1 ? at / (evaluations.length - 1) : 1;
-    chart.svg.append(
-      drawing("path", {
-        class: `mark ${runClass(run)}${onFront ? " best" : ""}`,
-        d: markOf(run, left, top, onFront ? 5 : 4),
-        opacity: (0.35 + 0.65 * progress).toFixed(2),
-      }),
-    );
-  }
-  for (const place of places) {
-    const last = data.runs[place.run].evaluations.length - 1;
-    const d = place.at === last ? star(place.x, place.y, 12, 5) : polygon(place.x, place.y, 11, 4, Math.PI / 4);
-    const name = place.at === last ? "end" : "start";
-    if (place.at === 0 || place.at === last) chart.svg.append(drawing("path", { class: `${name} ${runClass(place.run)}`, d }));
-  }
-  const point = makePointer(chart);
+  const places = placesIn(chart);
+  drawBands(chart);
+  drawEdges(places, chart);
+  for (const place of places) drawMark(place, chart, !front.course && places.length <= MOST_REGIONS);
+  if (front.course) places.forEach((place) => drawEnd(place, chart));
+  const best = front.course ? [] : places.filter(({ point }) => isBest(point));
+  const names = nameMarks(chart, best.length <= MOST_NAMES ? best : [], places);
+  const show = makePointer(chart);
   highlights.push(() => {
-    const here = places.find(({ run, at }) => run === view.run && at === view.at);
-    point(here, here && tell(data.runs[here.run].evaluations[here.at]));
+    const here = places.find(isSelected);
+    names.forEach((text, point) => text.classList.toggle("hidden", point === here?.point)); // the tip has it
+    show(here, here?.point.name);
   });
-  followRuns(chart.svg, places, 40);
+  follow(chart.svg, places, 40);
   return chart.svg;
 }
 
 // ---- three objectives and more -------------------------------------------------------------------
 
 function drawPair(up, along) {
-  const [width, height] = [150, 110];
-  const [x, y] = rangesOf(up, along);
-  const chart = makeChart({
-    width,
-    height,
-    x: { range: x, ticks: [] },
-    y: { range: y, ticks: [] },
-    label: `${objectives[up].name} against ${objectives[along].name}`,
-  });
-  const places = placesIn(chart, up, along);
-  chart.svg.append(...drawEdges(places, up, along));
-  for (const [, run] of shownRuns()) {
-    // All dots of a run are one line of no length: hundreds of pairs cost little.
-    const own = places.filter((place) => place.run === run);
-    const d = own.map((place) => `M${place.x.toFixed(1)} ${place.y.toFixed(1)}h0`).join("");
-    chart.svg.append(drawing("path", { class: `dots ${runClass(run)}`, d }));
+  const names = [up, along].map((axis) => axesOf()[axis].name);
+  const chart = chartOf(up, along, { width: 150, height: 110, bare: true, label: names.join(" against ") });
+  const places = placesIn(chart);
+  drawEdges(places, chart);
+  for (const [, number] of shownGroups()) {
+    // All dots of a group are one line of no length: hundreds of pairs cost little.
+    const own = places.filter(({ group }) => group === number);
+    const d = own.map(({ x, y }) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join("");
+    chart.svg.append(drawing("path", { class: `dots ${groupClass(number)}`, d }));
   }
-  const chosen = view.up === up && view.along === along;
-  const { name: above } = objectives[up];
-  const { name: right } = objectives[along];
-  const button = element(
-    "button",
-    { type: "button", class: "pair", "aria-pressed": String(chosen) },
-    chart.svg,
-    element("span", {}, element("span", {}, `↑ ${above}`), " ", element("span", {}, `→ ${right}`)),
-  );
+  const pressed = String(view.up === up && view.along === along);
+  const text = element("span", {}, element("span", {}, `↑ ${names[0]}`), " ", element("span", {}, `→ ${names[1]}`));
+  const button = element("button", { type: "button", class: "pair", "aria-pressed": pressed }, chart.svg, text);
   button.addEventListener("click", () => chooseAxes(up, along));
   return button;
 }
 
 function drawPairs() {
-  const pairs = [];
-  for (let up = 0; up < objectives.length; up += 1) {
-    for (let along = up + 1; along < objectives.length; along += 1) pairs.push(drawPair(up, along));
-  }
-  return pairs;
+  return axesOf().flatMap((_, up) => axesOf().slice(up + 1).map((_, more) => drawPair(up, up + 1 + more)));
 }
 
 // Parallel coordinates: an axis for each objective, one below the other, better to the right.
 function drawAcross(width) {
   const [left, right, gap, first] = [14, width - 14, 74, 26];
-  const every = shownRuns().flatMap(([{ evaluations }]) => evaluations);
-  const ranges = objectives.map((_, at) => rangeOf(every.map((one) => valueOf(one, at)), 0));
-  const place = (at, value) => {
+  const ranges = axesOf().map((_, axis) => rangeOf(shownPoints().map(({ point }) => valueOf(point, axis)), 0));
+  const place = (axis, value) => {
     if (value === null) return null;
-    const [low, high] = ranges[at];
+    const [low, high] = ranges[axis];
     const share = high > low ? (value - low) / (high - low) : 0.5;
-    return [left + (right - left) * (senseOf(at) > 0 ? share : 1 - share), first + gap * at];
+    return [left + (right - left) * (axesOf()[axis].sense > 0 ? share : 1 - share), first + gap * axis];
   };
   const svg = drawing("svg", {
-    viewBox: `0 0 ${width} ${gap * (objectives.length - 1) + first + 24}`,
+    viewBox: `0 0 ${width} ${gap * (axesOf().length - 1) + first + 24}`,
     class: "chart",
     role: "img",
-    "aria-label": "All objectives at once; the arrow keys go through the evaluations",
+    "aria-label": "All objectives at once; the arrow keys go through the points",
   });
-  const lineOf = (evaluation) => objectives.map((_, at) => place(at, valueOf(evaluation, at)));
+  const lineOf = (point) => axesOf().map((_, axis) => place(axis, valueOf(point, axis)));
   const places = [];
-  for (const [{ evaluations }, run] of shownRuns()) {
-    evaluations.forEach((one, at) => {
-      const line = lineOf(one);
-      const end = at === evaluations.length - 1 ? " last" : at === 0 ? " first" : "";
-      svg.append(drawing("path", { class: `line ${runClass(run)}${end}`, d: pathOf(line) }));
-      places.push(...line.filter((spot) => spot !== null).map(([x, y]) => ({ run, at, x, y })));
-    });
+  for (const spot of shownPoints()) {
+    const [line, last] = [lineOf(spot.point), front.groups[spot.group].points.length - 1];
+    const end = !front.course ? "" : spot.at === last ? " last" : spot.at === 0 ? " first" : "";
+    svg.append(drawing("path", { class: `line ${groupClass(spot.group)}${end}`, d: pathOf(line) }));
+    places.push(...line.filter((corner) => corner !== null).map(([x, y]) => ({ ...spot, x, y })));
   }
   const here = drawing("path", { class: "line here" });
   svg.append(here);
-  objectives.forEach((objective, at) => {
-    const [y, [low, high]] = [first + gap * at, ranges[at]];
-    const ends = senseOf(at) > 0 ? [low, high] : [high, low];
-    const text = (value) => (view.space === "measured" ? written(objective, value) : number(value, 4));
-    const words = (x, y, anchor, text, name) => drawing("text", { x, y, "text-anchor": anchor, class: name }, text);
+  axesOf().forEach(({ label, sense, decimals }, axis) => {
+    const [y, [low, high]] = [first + gap * axis, ranges[axis]];
+    const write = (value) => (decimals === null ? number(value, 4) : value.toFixed(decimals));
+    const words = (x, top, anchor, text, name) => drawing("text", { x, y: top, "text-anchor": anchor, class: name }, text);
     svg.append(
       drawing("line", { x1: left, x2: right, y1: y, y2: y, class: "axis" }),
-      words(left, y - 9, "start", nameOf(at), "halo"),
-      words(left, y + 17, "start", text(ends[0]), "halo faint"),
-      words(right, y + 17, "end", text(ends[1]), "halo faint"),
+      words(left, y - 9, "start", label, "halo"),
+      words(left, y + 17, "start", write(sense > 0 ? low : high), "halo faint"),
+      words(right, y + 17, "end", write(sense > 0 ? high : low), "halo faint"),
     );
   });
-  highlights.push(() => {
-    const evaluation = view.shown[view.run] ? data.runs[view.run].evaluations[view.at] : null;
-    here.setAttribute("d", evaluation ? pathOf(lineOf(evaluation)) : "");
-  });
-  followRuns(svg, places, 30);
+  highlights.push(() => here.setAttribute("d", view.shown[view.group] ? pathOf(lineOf(selected())) : ""));
+  follow(svg, places, 30);
   return svg;
 }

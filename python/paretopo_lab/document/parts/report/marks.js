@@ -1,13 +1,13 @@
 "use strict";
 
-const SHAPES = 7; // of marks, and as many colours; more runs use them again
+const SHAPES = 7; // of marks, and as many colours; more groups use them again
 
-function runClass(run) {
-  return `run-${run % SHAPES}`;
+function groupClass(group) {
+  return `run-${group % SHAPES}`;
 }
 
-// A mark, a shape for each run or front, so that colour is never the only difference.
-function markOf(run, x, y, size) {
+// A mark, a shape for each group, so that colour is never the only difference.
+function markOf(group, x, y, size) {
   const outlines = [
     `M${x - size} ${y}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0z`,
     polygon(x, y, size * 1.25, 4, Math.PI / 4),
@@ -17,7 +17,7 @@ function markOf(run, x, y, size) {
     polygon(x, y, size * 1.2, 6, 0),
     star(x, y, size * 1.4, 4),
   ];
-  return outlines[run % SHAPES];
+  return outlines[group % SHAPES];
 }
 
 function polygon(x, y, radius, corners, turn) {
@@ -53,13 +53,13 @@ function edgeOf(places, senseUp, senseAlong) {
   return [...corners, [least, best]];
 }
 
-// Names next to places, {at, x, y, name}, each where it covers the fewest places and other names; the
-// texts by `at`.
+// Names next to places, {point, x, y}, each where it covers the fewest places and other names; the
+// texts by point.
 function nameMarks(chart, named, places) {
   const [height, away] = [12, 8];
   const [taken, texts] = [[], new Map()];
-  for (const { at, x, y, name } of named) {
-    const width = 6 * name.length;
+  for (const { point, x, y } of named) {
+    const width = 6 * point.name.length;
     const choices = [[1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [0, 1], [1, 0], [-1, 0]].map(([right, down]) => {
       const left = x + right * away - (width * (1 - right)) / 2;
       const top = y + down * away - (height * (1 - down)) / 2;
@@ -71,7 +71,7 @@ function nameMarks(chart, named, places) {
     });
     const best = choices.reduce((one, other) => (other.cost < one.cost ? other : one));
     taken.push(best);
-    texts.set(at, drawing("text", { class: "name", x: best.left, y: best.top + height - 2 }, name));
+    texts.set(point, drawing("text", { class: "name", x: best.left, y: best.top + height - 2 }, point.name));
   }
   chart.svg.append(...texts.values());
   return texts;

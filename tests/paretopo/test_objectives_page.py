@@ -11,7 +11,7 @@ import pytest
 from paretopo.cli import main
 from paretopo.config import load, with_method
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAGES = {
     name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     for name in ("objectives", "rewards", "scripts")

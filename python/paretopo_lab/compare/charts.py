@@ -1,0 +1,105 @@
+"""The front of a comparison, for its picture and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from paretopo_lab.compare.analysis import Analysis, FrontVolume
+from paretopo_lab.compare.report import format_share, order_models
+from paretopo_lab.document import charts
+from paretopo_lab.document.report import join_some
+from paretopo_lab.statistics.bootstrap import Floats
+from paretopo_lab.statistics.regions import covariance_of_means, outline_band
+
+_MOST_NAMED = 12  # models; of more on a front, a picture names only its cover
+_MOST_BANDS = 3  # fronts; more bands would hide each other
+_MOST_LISTED = 6  # dominating models, from this share on
+_LEAST_LISTED = 0.01
+
+
+def make_front(analysis: Analysis) -> charts.Front:
+    """Return the models as a front, with the regions of their means."""
+    scores = analysis.scores
+    order = order_models(analysis)
+    banded = len(scores.objectives) == 2 and bool(len(analysis.replicates))
+    banded = banded and len(analysis.fronts) <= _MOST_BANDS
+    groups = []
+    for front in analysis.fronts:
+        named = set(_choose_named(analysis, front))
+        own = [at for at in order if scores.fronts[at] == front.name]
+        points = [
+            _describe_model(analysis, at, named=at in named)._replace(step=place)
+            for place, at in enumerate(own)
+        ]
+        band = _trace_band(front, analysis) if banded else None
+        groups.append(charts.Group(front.name, points, band=band))
+    line = "the front of these two objectives" if len(scores.objectives) > 2 else "the front"
+    band = " · band: goals that 5 to 95 % of the replicates attain" if banded else ""
+    axes = [
+        charts.Axis.of(one, wide=wide)
+        for one, wide in zip(scores.objectives, scores.wide, strict=True)
+    ]
+    best = [point.best[0] for point in groups[0].points]
+    return charts.Front(
+        "Front",
+        "The models and their front",
+        "front.png",
+        [charts.Space("means", axes)],
+        groups,
+        f"filled: non-dominated · line: {line} · ellipses: 95 % regions of the means{band}",
+        selected=(0, best.index(True) if True in best else 0),
+    )
+
+
+def _describe_model(analysis: Analysis, at: int, *, named: bool) -> charts.Point:
+    scores = analysis.scores
+    facts = [
+        (one.name, f"{mean:.4g}" + ("" if np.isnan(error) else f" ± {error:.2g}"))
+        for one, mean, error in zip(
+            scores.objectives, scores.means[at], scores.errors[at], strict=True
+        )
+    ]
+    facts.append(("questions", str(len(scores.answered[at]))))
+    share = format_share(float(analysis.on_front[at]))
+    listed = {
+        "Dominated by": _list_likely(analysis, analysis.dominance[:, at]),
+        "Dominates": _list_likely(analysis, analysis.dominance[at]),
+    }
+    return charts.Point(
+        scores.models[at],
+        [scores.means[at].tolist()],
+        [bool(analysis.is_front[at])],
+        [*facts, *([("on the front, p", share)] if share else [])],
+        [f"{title} {names}" for title, names in listed.items() if names],
+        covariance_of_means(scores.answered[at]),
+        named=named,
+    )
+
+
+def _list_likely(analysis: Analysis, shares: Floats) -> str:
+    """Return the models with the largest shares, with these; "" if all are unlikely."""
+    order = [at for at in np.argsort(-shares, kind="stable") if shares[at] >= _LEAST_LISTED]
+    names = [f"{analysis.scores.models[at]} ({format_share(float(shares[at]))})" for at in order]
+    return join_some(names, _MOST_LISTED)
+
+
+def _choose_named(analysis: Analysis, front: FrontVolume) -> Sequence[int]:
+    """Return the models to name: as many as are readable, the most important first."""
+    own = analysis.scores.list_models(front.name)
+    choices: tuple[Sequence[int], ...] = (own, front.models, front.cover)
+    return next((some for some in choices if len(some) <= _MOST_NAMED), front.cover)
+
+
+def _trace_band(front: FrontVolume, analysis: Analysis) -> Any:
+    """Return the outline of the attainment band of two objectives, as (along, up) pairs."""
+    scores = analysis.scores
+    pair = [1, 0]
+    senses = np.array(scores.senses)[pair]
+    drawn = analysis.replicates[:, scores.list_models(front.name)][:, :, pair]
+    # Far away: pages and pictures cut the band at the edges of the chart.
+    spread = np.ptp(scores.means[:, pair], axis=0) + np.abs(scores.means[:, pair]).max(axis=0)
+    worst = scores.means[:, pair].mean(axis=0) - 4 * senses * np.maximum(spread, 1.0)
+    return outline_band(drawn, senses, worst)

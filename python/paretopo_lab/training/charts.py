@@ -1,0 +1,206 @@
+"""The charts of runs: their evaluations as a front, and their measures over the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from paretopo.config import ConfigError
+from paretopo.records.measures import (
+    RESPONSE_LENGTH,
+    Measure,
+    Series,
+    read_column,
+    read_limit,
+    read_prices,
+)
+from paretopo.records.trajectories import Group as Rollouts
+from paretopo.records.trajectories import shorten
+from paretopo_lab.document.charts import Axis, Curve, Curves, Front, Group, Line, Point, Run, Space
+from paretopo_lab.read.history import History, describe_moment, find_front, merge_objectives
+from paretopo_lab.show.terminal import describe_rewards
+from paretopo_lab.training.summary import describe_volumes
+
+_MOST_CHARACTERS = 1500  # of a rollout
+_KEY = "□ start · ★ end · filled: on the front of all objectives · line: front of these two"
+_CURVES = "strong: held-out evaluations · faint: rollouts of the step · dashed: stage 2 begins"
+
+
+def make_front(histories: Mapping[str, History], file: str = "") -> Front:
+    """Return the evaluations of runs as a front: in their own units, and as rewards.
+
+    Args:
+        histories: At least one, by the label they get in the legend.
+        file: Of the picture; "" without one.
+
+    Raises:
+        ValueError: The runs disagree on which way of an objective is better.
+    """
+    objectives = merge_objectives(histories.values())
+    others = dict.fromkeys(
+        one for history in histories.values() for one in history.other_measures()
+    )
+    rewards = [Axis(one.name, f"{one.name} as a reward, more is better", 1.0) for one in objectives]
+    outcomes = dict.fromkeys(history.outcome for history in histories.values())
+    groups = [
+        Group(label, _list_points(history, objectives, [*objectives, *others]))
+        for label, history in histories.items()
+    ]
+    return Front(
+        "Held-out evaluations",
+        "Front over the evaluations",
+        file,
+        (
+            Space("in their own units", [Axis.of(one) for one in objectives]),
+            Space(f"as {' or '.join(outcomes)}", rewards),
+        ),
+        groups,
+        _KEY if len(objectives) > 1 else "",
+        course=True,
+        selected=(0, len(groups[0].points) - 1),
+    )
+
+
+def _list_points(
+    history: History, objectives: Sequence[Measure], measures: Sequence[Measure]
+) -> list[Point]:
+    measured, rewards = history.measured(measures), history.rewards(objectives)
+    # A run can have fewer objectives than all runs together.
+    named = {one.key for one in history.objectives}
+    own = [at for at, one in enumerate(objectives) if one.key in named]
+    senses = [objectives[at].sense for at in own]
+    best = find_front(measured[:, own], senses), find_front(rewards[:, own], [1.0] * len(own))
+    rollouts, trouble = _find_rollouts(history)
+    points = []
+    for at, row in enumerate(history.evaluations):
+        volume, answer = row.get("hypervolume"), rollouts.get(row["step"])
+        nothing = trouble or "No answer of this evaluation is in the records."
+        moment = [] if history.is_evaluation else [describe_moment(row)]
+        points.append(
+            Point(
+                f"step {row['step']}" + ("" if volume is None else f", hypervolume {volume:.4g}"),
+                (measured[at, : len(objectives)].tolist(), rewards[at].tolist()),
+                [bool(found[at]) for found in best],
+                [
+                    (one.title, one.format(value) or "unknown")
+                    for one, value in zip(measures, measured[at].tolist(), strict=True)
+                ],
+                [*moment, *([nothing] if answer is None else [])],
+                step=row["step"],
+                rollout=answer,
+            )
+        )
+    return points
+
+
+def _find_rollouts(history: History) -> tuple[dict[int, Any], str]:
+    """Return by step the answer to one held-out question; also return an error, if any."""
+    found: dict[int, Any] = {}
+    question = None
+    try:
+        for group in history.run.trajectories():
+            if not group.held_out:
+                continue
+            question = group.id if question is None else question
+            if group.id == question:  # before the first step, the last evaluation is the one shown
+                found[group.step] = _describe_rollout(group)
+    except ConfigError as error:
+        return {}, f"Its rollouts cannot be shown: {error}"
+    return found, ""
+
+
+def _describe_rollout(group: Rollouts) -> dict[str, Any]:
+    group = shorten(group, _MOST_CHARACTERS)
+    rollout = group.rollouts[0]
+    return {
+        "prompt": group.prompt,
+        "answer": group.answer,
+        "answerName": group.answer_name,
+        "solved": rollout.solved,
+        "facts": describe_rewards(rollout, group.objectives),
+        "segments": [{"kind": one.kind, "text": one.text} for one in rollout.segments],
+    }
+
+
+def make_curves(histories: Mapping[str, History]) -> Curves:
+    """Return every measure over the steps, with its limit, then the controller's signals."""
+    every = list(histories.values())
+    measures = [*merge_objectives(every)]
+    if all(measure.key != "tokens" for measure in measures):
+        measures.append(RESPONSE_LENGTH)
+    curves = [
+        Curve(
+            one.label,
+            [
+                Line(one.read(run.steps), one.read(run.evaluations), _bound(run, one))
+                for run in every
+            ],
+        )
+        for one in measures
+    ]
+    for name in dict.fromkeys(name for run in every for name in run.limits):
+        lines = [_curves_of_limit(run, name) for run in every]
+        if any(share is not None for share, _ in lines):
+            title = f"answers within the limit on {name} (%)"
+            curves.append(Curve(title, [share for share, _ in lines]))
+        curves.append(
+            Curve(f"multiplier of the limit on {name}", [one for _, one in lines], strong=True)
+        )
+    prices = [read_prices(run.steps) for run in every]
+    for name, kind in dict.fromkeys(key for one in prices for key in one):
+        title = f"price of a right answer in {name} ({kind} questions)"
+        found = [one.get((name, kind)) for one in prices]
+        curves.append(
+            Curve(title, [None if one is None else Line(one) for one in found], strong=True)
+        )
+    volumes = [Line(None, read_column(run.evaluations, "hypervolume")) for run in every]
+    title = f"hypervolume of the archive, as it was at the time. {describe_volumes(histories)}"
+    curves.append(Curve(title, volumes))
+    multipliers = [Line(_read_multiplier(run)) for run in every]
+    curves.append(Curve("multiplier of stage 1", multipliers, strong=True))
+    return Curves(
+        "Training",
+        "Training dynamics",
+        "dynamics.png",
+        [
+            Run(
+                label,
+                read_column(run.steps, "step"),
+                read_column(run.evaluations, "step"),
+                run.boundary(),
+            )
+            for label, run in histories.items()
+        ],
+        [one for one in curves if any(map(_is_known, one.lines))],
+        _CURVES + (" · dotted: a limit" if any(run.limits for run in every) else ""),
+    )
+
+
+def _bound(history: History, measure: Measure) -> float | None:
+    limit = history.limits.get(measure.key)
+    return None if limit is None else limit.bound * measure.scale
+
+
+def _curves_of_limit(history: History, name: str) -> tuple[Line | None, Line | None]:
+    """Return the share of answers that keep a limit, if it has a share; and its multiplier."""
+    if name not in history.limits:
+        return None, None
+    share = history.limits[name].share
+    kept = [read_limit(rows, name, "share") for rows in (history.steps, history.evaluations)]
+    multiplier = Line(read_limit(history.steps, name, "multiplier"))
+    return None if share is None else Line(*kept, share), multiplier
+
+
+def _read_multiplier(history: History) -> Series:
+    """Return the multiplier, which acts only in stage 1."""
+    acting = [row if row.get("stage") == 1 else {} for row in history.steps]
+    return read_column(acting, "multiplier")
+
+
+def _is_known(line: Line | None) -> bool:
+    return line is not None and any(
+        values is not None and bool(np.isfinite(values).any())
+        for values in (line.trained, line.evaluated)
+    )
