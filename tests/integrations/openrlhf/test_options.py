@@ -138,7 +138,7 @@ def test_unsupported_settings_are_refused(text, complaint):
     ("text", "complaint"),
     [
         ("asynchronous = true", "colocate = false"),
-        ("engines = 3", "got 3 and 8"),
+        ("engines = 3", "got engines = 3 and engine_gpus = 1"),
         ("zero_stage = 4", "from 0 to 3"),
     ],
 )
