@@ -208,7 +208,7 @@ def check_rules(values: Any) -> None:
 
 @typing.dataclass_transform(frozen_default=True, field_specifiers=(key, argument))
 def settled(where: str) -> Callable[[type[T]], type[T]]:
-    """Make a frozen dataclass whose constructor takes the written values and keeps the settled ones.
+    """Make a frozen dataclass whose constructor takes written values and keeps settled ones.
 
     A static method `fill` of the class gives the keys that were not written, None, their values;
     :func:`settle` converts them; and the values keep the :data:`RULES` of the class.
