@@ -72,7 +72,7 @@ def train_tabular(
     config = from_table({}, own | method)
     rewards = TabularRewards(task, config, seed)
     run = TabularRun(task, make_controller(task, config, steps), rewards, config.optimiser, rng)
-    optimiser = _Ascent() if config.optimiser.method == "sgd" else Adam(run.logits.shape)
+    optimiser = Adam(run.logits.shape)
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
         factor, gradient = run.step(step)
@@ -359,10 +359,3 @@ class Adam:
         square = self._square / (1 - 0.999**self._steps)
         move: Floats = LEARNING_RATE * mean / (np.sqrt(square) + 1e-8)
         return move
-
-
-class _Ascent:
-    """The gradient itself."""
-
-    def step(self, gradient: Floats) -> Floats:
-        return 40.0 * LEARNING_RATE * gradient

@@ -206,7 +206,7 @@ def check_rules(values: Any) -> None:
             raise ConfigError(text.format(name=getattr(values, "name", "")) + found)
 
 
-@typing.dataclass_transform(frozen_default=True, field_specifiers=(key, argument))
+@typing.dataclass_transform(frozen_default=True)
 def settled(where: str) -> Callable[[type[T]], type[T]]:
     """Make a frozen dataclass whose constructor takes written values and keeps settled ones.
 

@@ -46,6 +46,8 @@ from paretopo.config.sections import (
     VerlConfig,
 )
 
+__all__ = ["RULES"]
+
 _ANOTHER = 'paretopo.stage2_estimator = "gd2po"'
 
 # ---- sections ------------------------------------------------------------------------------------
