@@ -6,7 +6,7 @@ import dataclasses
 import re
 import typing
 
-from paretopo.config import SECTIONS, Objective, RunConfig
+from paretopo.config import RULES, SECTIONS, Objective, RunConfig
 from paretopo.config.keys import Key, describe_values
 
 HEADINGS: dict[str, type] = {
@@ -18,7 +18,7 @@ SIGNS = (("of at least", "≥"), ("greater than", ">"), ("at most", "≤"), ("le
 
 
 def add_key_tables(page: str) -> str:
-    """Return the page with a table of keys at the end of each section.
+    """Return the page with a table of keys in each section, and the rules between keys at its end.
 
     Raises:
         ValueError: A section has no heading on the page.
@@ -29,7 +29,9 @@ def add_key_tables(page: str) -> str:
             raise ValueError(f"docs/configuration.md must have the heading {heading!r}, got none")
         prose, ends, rest = after.partition("\n## ")
         page = f"{before}{found}{prose.rstrip()}\n\n{tabulate_keys(section)}\n{ends}{rest}"
-    return page
+    rules = [f"* {text}" for of_class in RULES.values() for text, *_ in of_class]
+    listed = "\n".join(rules).replace("{name}", "NAME")
+    return f"{page.rstrip()}\n\n## Rules between keys\n\n{listed}\n"
 
 
 def tabulate_keys(section: type) -> str:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ import ray
 
 from paretopo.config import NONE, RunConfig, dumps
 from paretopo.integrations.huggingface.policy import starts_warmed_up
-from paretopo.integrations.openrlhf.options import refuse_options
+from paretopo.integrations.openrlhf.options import penalise_overlong, refuse_options
 from paretopo.integrations.openrlhf.rehearsal.checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
 from paretopo.progress import make_bar
@@ -64,6 +65,7 @@ def start_session(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
         # OpenRLHF drops prompts that do not fill a last batch.
         steps_per_epoch=prompts // run.config.optimiser.prompts_per_step,
         warmed_up=starts_warmed_up(run.config),
+        penalise=partial(penalise_overlong, run.config),
     )
     ray.get(session.steps_done.remote())  # raises the session's errors here
     return session

@@ -10,9 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from paretopo.config import MAX_GRAD_NORM, NONE, WEIGHT_DECAY, ConfigError, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.records.folder import RunFolder
+from paretopo.rewards.overlong import overlong
 
 _PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
 
@@ -46,6 +50,12 @@ class Files:
     prompt_count: int
     held_out: Path
     held_out_count: int
+
+
+def penalise_overlong(config: RunConfig, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (rollouts,) the penalties of responses with so many tokens near their limit."""
+    cluster, longest = config.openrlhf, config.optimiser.max_completion_tokens
+    return cluster.overlong_penalty * overlong(tokens, longest, cluster.overlong_buffer)
 
 
 def longest_sequence(config: RunConfig) -> int:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -64,7 +64,6 @@ from paretopo.records.trackers import (
 )
 from paretopo.records.trajectories import Group
 from paretopo.rewards.measures import complete_rollouts
-from paretopo.rewards.overlong import overlong
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import BadRollout, Rollout
 
@@ -105,6 +104,8 @@ class Session:
             and is recorded as a step; advantages are requested once for this many.
         writes: False in all but one of several processes that make the same calls: all compute, one
             writes records.
+        penalise: Maps the (rollouts,) tokens of responses to the amounts that are subtracted from
+            their advantages after ranking; None subtracts nothing.
 
     Example:
         >>> import tempfile
@@ -134,6 +135,7 @@ class Session:
         warmed_up: bool = False,
         updates_per_step: int = 1,
         writes: bool = True,
+        penalise: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
     ) -> None:
         self.run = run
         self.config = run.config
@@ -151,6 +153,7 @@ class Session:
         self._warmed_up = warmed_up
         self._updates = updates_per_step
         self._writes = writes
+        self._penalise = penalise
         self._trackers = Trackers(run)
         self._consumed = 0  # groups scored since the start, filtered ones included
         # The values of all groups scored since the last step, those that are dropped included.
@@ -219,7 +222,7 @@ class Session:
             given: (rollouts,) advantages that the framework computed, to record in their place.
 
         Returns:
-            (points,) float64 for each group, minus the penalty of overlong responses.
+            (points,) float64 for each group, minus the penalties of its responses.
         """
         rollouts = [one for group in groups for one in group]
         ids = [at for at, group in enumerate(groups) for _ in group]
@@ -228,7 +231,7 @@ class Session:
         shares, multipliers = self.controller.weights, self.controller.multipliers
         vectors = np.reshape([one.gated for one in rollouts], (-1, len(self.objectives)))
         step = step_by_group(self.controller, vectors, ids, weights, informative)
-        punished = self._punish_overlong(rollouts)
+        punished = self.penalties_of(rollouts)
         advantages = step.advantages - punished if given is None else given
         self._pending = {
             "stage": step.stage,
@@ -265,6 +268,11 @@ class Session:
             if group[0].has_text
         ]
         return [advantages[place] for place in places]
+
+    def penalties_of(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
+        """Return (rollouts,) amounts that are subtracted from the advantages after ranking."""
+        tokens = np.array([one.tokens for one in rollouts], np.int64)
+        return np.zeros(tokens.shape) if self._penalise is None else self._penalise(tokens)
 
     def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64] | None:
         """Return (groups, objectives) weights of the preferences; None if weights are fixed."""
@@ -567,14 +575,6 @@ class Session:
             return None
         learnt = [one.learns_bound for one in self.config.objectives]
         return np.where(learnt, np.fmin.reduce(vectors, axis=0), np.nan)
-
-    def _punish_overlong(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
-        tokens = np.array([one.tokens for one in rollouts])
-        settings = self.config.openrlhf
-        if self.config.backend != "openrlhf":
-            return np.zeros(tokens.shape)
-        longest = self.config.optimiser.max_completion_tokens
-        return settings.overlong_penalty * overlong(tokens, longest, settings.overlong_buffer)
 
     def _hold_limits(self, multipliers: Sequence[float]) -> Row:
         """Update the multipliers; return those of the step, and the means that they meet."""

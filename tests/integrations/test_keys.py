@@ -38,7 +38,14 @@ from paretopo.tasks.choice import ensure_search_server, load_demonstrate, load_o
 
 def records(config, folder):
     """The records and advantages of a session that is given the same rollouts."""
-    session = Session(RunFolder.create(folder, config), prompts=8, steps_per_epoch=2)
+    penalise = functools.partial(openrlhf.penalise_overlong, config)
+    run = RunFolder.create(folder, config)
+    session = Session(
+        run,
+        prompts=8,
+        steps_per_epoch=2,
+        penalise=penalise if config.backend == "openrlhf" else None,
+    )
     asked = [""] if session.preferences is None else [one.text for one in session.preferences.grid]
 
     def rollout(question, at, step, apart=0, **more):

@@ -110,12 +110,15 @@ def test_the_recipe_keeps_worth_for_given_preferences(text, estimator, economies
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[preference]\nlevels = 10\ngrid = 3", "must divide preference.levels, got 3 and 10"),
+        (
+            "[preference]\nlevels = 10\ngrid = 3",
+            "must divide preference.levels, got grid = 3 and levels = 10",
+        ),
         ("stage1_steps = 5", "needs paretopo.stage1_steps = 0"),
         ('stage2_estimator = "mo_grpo"', "an estimator with weights"),
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
         ('weighting = "first alone"', "none with all the weight"),
-        ('[preference]\nkind = "budget"', "needs costs with budgets"),
+        ('[preference]\nkind = "budget"', "need costs with budgets"),
         ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
     ],
 )

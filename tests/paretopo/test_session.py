@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -103,12 +104,10 @@ def test_groups_of_one_batch_share_the_fewest_calls_of_their_prompt(tmp_path):
     assert (cheap.rewards[:, 1] == 1).all()
 
 
-def test_overlong_responses_cost_advantage_and_never_rank(tmp_path):
-    text = (
-        "[optimiser]\nmax_completion_tokens = 100\n"
-        "[openrlhf]\noverlong_buffer = 20\noverlong_penalty = 2.0"
+def test_penalties_cost_advantage_and_never_rank(tmp_path):
+    session = new_session(
+        tmp_path, kind=partial(Session, penalise=lambda tokens: (tokens > 80) * 1.0)
     )
-    session = new_session(tmp_path, text, backend="openrlhf")
     plain = new_session(tmp_path / "plain")
     short, long = group([1, 2], [1, 1]), group([1, 2], [1, 1], tokens=90)
     np.testing.assert_array_equal(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from paretopo.config import RunConfig
+from paretopo.config import from_table
 from paretopo.records.folder import RunFolder
 from paretopo.records.trajectories import Group
 from paretopo.rollout import Rollout, Segment
@@ -14,7 +14,9 @@ from paretopo_lab.evaluate.settings import EvaluationSettings
 
 def tell(out, *, seed=0, recipe="recommended", steps=6, stage_1=3, status="finished") -> RunFolder:
     """A run from 50 % at 2 calls towards 90 % at 1 call."""
-    run = RunFolder.create(out, RunConfig(recipe=recipe, seed=seed), command=["paretopo", "train"])
+    run = RunFolder.create(
+        out, from_table({"recipe": recipe, "seed": seed}), command=["paretopo", "train"]
+    )
     evaluate(run, 0, "pretrained", accuracy=0.0, calls=0.0, tokens=100.0)
     evaluate(run, 0, "warmup", accuracy=0.5, calls=2.0, tokens=60.0)
     for step in range(1, steps + 1):

@@ -43,7 +43,7 @@ class RehearsedSession(Session):
             "before": before,
             "rewards": [[one.rewards for one in group] for group in groups],
             "weights": None if weights is None else weights.tolist(),
-            "punished": [self._punish_overlong(group).tolist() for group in groups],
+            "punished": [self.penalties_of(group).tolist() for group in groups],
             "advantages": [own.tolist() for own in advantages],
         }
         with (self.run.path / _EXCHANGE).open("a", encoding="utf-8") as file:

@@ -1,7 +1,8 @@
 """The configuration of a run: TOML in and out, checked sections, named methods.
 
-``keys`` declares and checks a key. ``sections`` and ``paretopo`` hold the sections, ``run``
-combines them, ``toml`` reads and writes them, and ``methods`` applies a method of the literature.
+``keys`` declares and checks a key. ``sections``, ``objectives`` and ``paretopo`` hold the sections,
+``rules`` holds every rule between keys, and ``run`` settles a written table into a configuration.
+``toml`` reads and writes files, and ``methods`` applies a method of the literature.
 
 >>> config = with_method({"seed": 3}, "grpo", {"optimiser.steps": 20})
 >>> config.seed, config.paretopo.stage2_estimator, config.optimiser.steps
@@ -21,6 +22,7 @@ from paretopo.config.paretopo import (
     EstimatorName,
     ParetoPOConfig,
 )
+from paretopo.config.rules import RULES
 from paretopo.config.run import SECTIONS, RunConfig
 from paretopo.config.sections import (
     FROM_TASK,
@@ -69,6 +71,7 @@ __all__ = [
     "OF_UNKNOWN_UNITS",
     "OWN",
     "RECIPES",
+    "RULES",
     "SECTIONS",
     "SKIPPED",
     "SMALL",

@@ -1,7 +1,7 @@
 """A configuration key: one dataclass field with its meaning and its allowed values.
 
-The sections of a configuration are frozen dataclasses whose fields come from :func:`key`. One
-declaration gives the check of a value, its error and its row in ``docs/configuration.md``. A field
+The sections of a configuration are made by :func:`settled`, and their fields by :func:`key`. One
+declaration gives the check of a value, its error and its row on the page of keys. A field
 from :func:`argument` belongs to values of another key. A file writes it in a table with the value's
 name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``, or with a number, ``limit = { value
 = 300, share = 0.9 }``.
@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import typing
-from collections.abc import Iterable, Mapping
-from typing import Any, get_args, get_origin
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any, TypeVar, get_args, get_origin
 
+T = TypeVar("T")
 A_NUMBER = "a number"  # in place of the values that take an argument
 
 
@@ -183,29 +187,83 @@ def describe_values(annotation: Any, about: Key) -> str:
     return " or ".join(words)
 
 
-def check_section(section: Any, where: str) -> None:
-    """Check every documented field of a section, and convert lists and integers to their types.
+# The rules between the keys of each class: the rule, with which its error begins ("{name}" is the
+# name of an objective); the keys whose values the error shows; and a function that returns whether
+# values break the rule, or how, as the end of the error.
+RULES: dict[type, tuple[tuple[str, str, Callable[[Any], Any]], ...]] = {}
 
-    A field of type ``X | None`` may be None, which a file cannot write.
+
+def check_rules(values: Any) -> None:
+    """Refuse values that break a rule.
+
+    Raises:
+        ConfigError: The message has the rule and the values.
+    """
+    for text, shown, breach in RULES.get(type(values), ()):
+        found = breach(values)
+        if found and not isinstance(found, str):
+            came = {name: attrgetter(name)(values) for name in shown.split()}
+            told = (f'"{one}"' if isinstance(one, str) else f"{one}" for one in came.values())
+            found = ", got " + " and ".join(map(" = ".join, zip(came, told, strict=True)))
+        if found:
+            raise ConfigError(text.format(name=getattr(values, "name", "")) + found)
+
+
+@typing.dataclass_transform(frozen_default=True)
+def settled(where: str) -> Callable[[type[T]], type[T]]:
+    """Make a frozen dataclass whose constructor takes written values and keeps settled ones.
+
+    A static method `fill` of the class gives the keys that were not written, None, their values;
+    :func:`settle` converts them; and the values keep the :data:`RULES` of the class.
+
+    Args:
+        where: The section's name in errors; ``{name}`` is the value of the key `name`.
+    """
+
+    def make(kind: type[T]) -> type[T]:
+        made: Any = dataclasses.dataclass(frozen=True)(kind)
+        store, fields = made.__init__, dataclasses.fields(made)
+
+        @functools.wraps(store)
+        def construct(self: T, *values: Any, **written: Any) -> None:
+            written |= dict(zip((field.name for field in fields), values, strict=False))
+            store(self, **settle(kind, where, written))
+            check_rules(self)
+
+        made.__init__ = construct
+        return kind
+
+    return make
+
+
+def settle(kind: Any, where: str, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a class that hold, from those that were written.
+
+    Lists become tuples and integers numbers, as the types of the keys say. An argument of a value
+    that was not chosen has no effect, and its default. A key of type ``X | None`` may be None.
 
     Raises:
         ConfigError: A value has the wrong type or is out of range. The message names ``where.key``,
             the allowed values and the given one.
     """
-    hints = typing.get_type_hints(type(section))
-    for name, about in keys(section).items():
-        value = getattr(section, name)
+    hints, declared = typing.get_type_hints(kind), keys(kind)
+    defaults = {name: kind.__dataclass_fields__[name].default for name in declared}
+    values = {**defaults, **written}
+    values = kind.fill(values) if hasattr(kind, "fill") else values
+    for name, about in declared.items():
+        value = values[name]
         if value is None and type(None) in get_args(hints[name]):
             continue
         try:
-            fitted = _convert(value, _list_alternatives(hints[name]), about)
+            values[name] = _convert(value, _list_alternatives(hints[name]), about)
         except ValueError:
-            full_name = f"{where}.{name}" if where else name
+            prefix = where.format(name=values.get("name"))
+            full_name = f"{prefix}.{name}" if prefix else name
             message = f"{full_name} must be {describe_values(hints[name], about)}, got {value!r}"
             raise ConfigError(message + _suggest(value, hints[name])) from None
-        if about.of and about.find_owner(section) is None:
-            fitted = type(section).__dataclass_fields__[name].default  # it has no effect
-        object.__setattr__(section, name, fitted)
+        if about.of and about.find_owner(SimpleNamespace(**values)) is None:
+            values[name] = defaults[name]
+    return values
 
 
 def _number(bound: float) -> str:

@@ -17,7 +17,6 @@ import dataclasses
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -25,10 +24,10 @@ from paretopo.config.keys import (
     A_NUMBER,
     ConfigError,
     argument,
-    check_section,
     key,
     keys,
     nearest,
+    settled,
 )
 
 # Measured without user code, each in its own unit.
@@ -37,7 +36,7 @@ COUNTS = frozenset({"calls", "failed_calls", "tokens", "turns"})  # integers
 UNASKED = ("tokens", "turns", "dollars")  # measured even if the environment gives nothing
 # The number of a rollout's rewards that are missing because a call failed, with failing = "skip".
 SKIPPED = "skipped_rewards"
-_WORST, _KEEPS = "worst", "keeps"
+WORST, KEEPS = "worst", "keeps"
 
 # The reward of a failed rollout: a number, the worst of its group, or its own.
 Floor: TypeAlias = float | Literal["worst", "keeps"]
@@ -75,10 +74,10 @@ OF_THE_GROUP = frozenset(
     {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser", "laser_d"}
 )
 # Economies that need a cost of at least 0; if more is better, the shortfall from high is the cost.
-_OF_COSTS = frozenset({"saving", "gr3", "pass_rate", "laser", "laser_d"})
+OF_COSTS = frozenset({"saving", "gr3", "pass_rate", "laser", "laser_d"})
 
 
-@dataclass(frozen=True)
+@settled("objectives.{name}")
 class Objective:
     """One objective; its name and its economy fill the keys that are not given.
 
@@ -213,51 +212,32 @@ class Objective:
         "Coordinate of the hypervolume's reference point: docs/objectives.md.",
         shown_default="by paretopo.reference",
     )
-    recipe: Literal["recommended", "paper"] = key(
-        "recommended", "Says which economy is not given.", in_file=False
-    )
 
-    def __post_init__(self) -> None:
-        built_in = self.name in MEASURES
-        counted = built_in and self.name != "correct" and self.budget is None
-        self._fill("better", "fewer" if counted else "more")
-        self._fill("economy", self._own_economy())
-        cost = self.economy in BY_FEWEST or (self.economy in _OF_COSTS and self.better == "fewer")
-        self._fill("low", 0.0 if (built_in or cost) and self.budget is None else None)
-        self._fill("high", 1.0 if self.name == "correct" else self.budget)
-        if self.gate or self.limit is not None:
-            self._fill("failure", _KEEPS)
-        self._fill("failure", 0.0 if self.economy in BY_FEWEST else _WORST)
-        check_section(self, f"objectives.{self.name}")
-        self._check_schedule()
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", self.name):
-            raise ConfigError(
-                "objectives: a name must be of letters, digits, - . and _, and begin with a letter "
-                f"or _, got {self.name!r}"
-            )
-        if self.low is not None and self.high is not None and self.low >= self.high:
-            self._refuse("low", f"must be below high, {self.high:g}, got {self.low:g}")
-        if self.economy in BY_FEWEST and self.better != "fewer":
-            self._refuse("economy", f'= "{self.economy}" is for costs: better = "fewer"')
-        if cost and self.low is not None and self.low < 0.0:
-            self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}{FROM_ZERO}")
-        if self.economy in _OF_COSTS and self.better == "more" and self.high is None:
-            self._refuse(
-                "high",
-                f'must be given for economy = "{self.economy}": its cost is the distance from high',
-            )
-        if self.budget is not None and self.better != "more":
-            self._refuse("budget", 'measures the rest: better = "more"')
-        if self.name == "correct" and (self.budget is not None or self.price != 1.0):
-            self._refuse("price", "and budget are for costs")
-        if self.gate:
-            self._check_gate()
-        if self.gate and self.failure != _KEEPS:
-            self._refuse("failure", "must not be given for the gate")
-        self._check_failure()
-        self._check_reference()
-        if self.limit is not None:
-            self._check_limit(self.limit)
+    @staticmethod
+    def fill(written: dict[str, Any]) -> dict[str, Any]:
+        """Fill the keys that name and economy decide."""
+        name, budget, limit = written["name"], written["budget"], written["limit"]
+        built_in = name in MEASURES
+        counted = built_in and name != "correct" and budget is None
+        given = {key: value for key, value in written.items() if value is not None}
+        better = given.get("better", "fewer" if counted else "more")
+        saves = limit is None and (better == "fewer" or budget is not None)
+        economy = given.get("economy", "saving" if saves else "raw")
+        fewest = _is_one_of(economy, BY_FEWEST)
+        zero = built_in or fewest or (_is_one_of(economy, OF_COSTS) and better == "fewer")
+        return written | {
+            "better": better,
+            "economy": economy,
+            "low": 0.0 if zero and budget is None else None,
+            "high": 1.0 if name == "correct" else budget,
+            "failure": KEEPS if written["gate"] or limit is not None else 0.0 if fewest else WORST,
+            **given,
+        }
+
+    @property
+    def has_cost(self) -> bool:
+        """Return whether its economy needs costs of at least 0, and it is a cost."""
+        return self.economy in BY_FEWEST or (self.economy in OF_COSTS and self.better == "fewer")
 
     @property
     def teaches(self) -> bool:
@@ -338,7 +318,7 @@ class Objective:
 
     def to_group_cost(self, value: float) -> float:
         """Return a value's cost within its group; below 0 is allowed if a shift does not matter."""
-        if self.economy in _OF_COSTS:
+        if self.economy in OF_COSTS:
             return self.to_cost(value)
         return 0.0 - self.to_reward(value)
 
@@ -362,107 +342,6 @@ class Objective:
         """Convert the key `reference` to a reward, or back."""
         in_unit = self.economy not in BY_FEWEST and self.economy != "saving"
         return self.to_reward(value) if in_unit else value
-
-    def _own_economy(self) -> str:
-        if self.limit is not None:
-            return "raw"
-        if self.recipe == "paper":
-            return "paretopo" if self.name == "calls" else "raw"
-        return "saving" if self.better == "fewer" or self.budget is not None else "raw"
-
-    def _fill(self, name: str, value: Any) -> None:
-        if getattr(self, name) is None:
-            object.__setattr__(self, name, value)
-
-    def _refuse(self, name: str, why: str) -> None:
-        raise ConfigError(f"objectives.{self.name}.{name} {why}")
-
-    def _check_schedule(self) -> None:
-        given = self.start_weight
-        if self.limit is not None and (self.weight is not None or given is not None):
-            name = "start_weight" if self.weight is None else "weight"
-            self._refuse(name, "and limit exclude each other: training adapts a limit's weight")
-        if given is None:
-            return
-        if len(given) != 3 or given[1] >= given[2] or not (given[1] + given[2]).is_integer():
-            self._refuse(
-                "start_weight",
-                f"must be a weight and two steps, such as [0.0, 20, 60], got {list(given)}",
-            )
-        if self.weight is None:
-            self._refuse("weight", "must be given with start_weight")
-
-    def _check_limit(self, limit: float) -> None:
-        """Refuse a limit that another key contradicts, or that every or no value keeps."""
-        if self.economy != "raw":
-            self._refuse("economy", f'must be "raw" with a limit, got "{self.economy}": remove it')
-        if self.failure != _KEEPS:
-            self._refuse(
-                "failure", "has no effect on a limit, which counts every rollout: remove it"
-            )
-        if self.budgets is not None:
-            self._refuse("budgets", "and limit exclude each other: remove one of them")
-        if self.share is not None and limit == (self.low if self.better == "fewer" else self.high):
-            return  # a share of the rollouts can have the best value
-        for bound, beyond in ((self.low, "above low"), (self.high, "below high")):
-            if bound is not None and (limit <= bound if bound == self.low else limit >= bound):
-                self._refuse(
-                    "limit",
-                    f"must be {beyond}, {bound:g}, or every value or none keeps it, got {limit:g}",
-                )
-
-    def _check_gate(self) -> None:
-        """Refuse a gate whose values never exceed the threshold: every rollout would fail."""
-        if self.better != "more":
-            self._refuse(
-                "gate",
-                'cannot be true: a cost (better = "fewer") cannot be the gate; choose an objective '
-                "that measures success",
-            )
-        if self.economy != "raw":
-            self._refuse("gate", f'is for economy = "raw", got "{self.economy}"')
-        if self.high is not None and self.high <= self.threshold:
-            self._refuse(
-                "gate",
-                f"cannot be true if high = {self.high:g} is not above threshold = "
-                f"{self.threshold:g}: no rollout would ever solve its prompt",
-            )
-
-    def _check_failure(self) -> None:
-        """Refuse a failure value that beats other rewards: training would learn to fail."""
-        if not isinstance(self.failure, float):
-            return
-        if self.economy in BY_FEWEST:
-            if self.failure > 0.0:
-                self._refuse(
-                    "failure",
-                    "must be at most 0, the least economy, or a failed rollout could get more than "
-                    f"a correct one, got {self.failure:g}",
-                )
-            return
-        bound = "low" if self.better == "more" else "high"
-        if self.economy != "raw" or self.worst is None:
-            way = f"needs {bound}" if self.economy == "raw" else "needs economy = raw"
-            self._refuse(
-                "failure",
-                f"= {self.failure:g} {way}, or a failed rollout could get more than a correct "
-                'one: set it, or failure = "worst"',
-            )
-        elif self.to_reward(self.failure) > self.worst:
-            self._refuse(
-                "failure",
-                f"must not be better than {bound}, or a failed rollout could get more than a "
-                f"correct one, got {self.failure:g}",
-            )
-
-    def _check_reference(self) -> None:
-        reference = self.reference_reward("initial")
-        if reference is not None and self.best is not None and reference >= self.best:
-            self._refuse(
-                "reference",
-                f"must be worse than the best value there can be, got {self.reference:g}: nothing "
-                "would ever gain hypervolume",
-            )
 
 
 def is_gate_name(name: str) -> bool:
@@ -558,7 +437,18 @@ def make_objectives(
         ConfigError: As :func:`merge_objectives`, :class:`Objective` and :func:`arrange_objectives`.
     """
     merged = merge_objectives(tables, overrides, recipe=recipe)
-    return arrange_objectives([Objective(**table, recipe=recipe) for table in merged])
+    return arrange_objectives([Objective(**_fill_by_recipe(table, recipe)) for table in merged])
+
+
+def _fill_by_recipe(table: Mapping[str, Any], recipe: str) -> dict[str, Any]:
+    """Return a table with the economy of the paper's recipe, if it has no other."""
+    if recipe != "paper" or table.get("economy") is not None or table.get("limit") is not None:
+        return dict(table)
+    return {**table, "economy": "paretopo" if table["name"] == "calls" else "raw"}
+
+
+def _is_one_of(value: Any, names: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in names
 
 
 def merge_objectives(
@@ -627,5 +517,5 @@ def _may_be_gate(one: Objective) -> bool:
 
 
 def _own_failure(one: Objective) -> Any:
-    default = 0.0 if one.economy in BY_FEWEST else _WORST
-    return None if one.failure in (default, _KEEPS) else one.failure
+    default = 0.0 if one.economy in BY_FEWEST else WORST
+    return None if one.failure in (default, KEEPS) else one.failure

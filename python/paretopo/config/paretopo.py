@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from paretopo.config.keys import ConfigError, argument, check_section, key
+from paretopo.config.keys import argument, key, settled
 from paretopo.config.objectives import DEFAULT_WEIGHTS, Objective
 
 # ---- recipes ---------------------------------------------------------------------------------
@@ -91,23 +90,6 @@ def _are_shares(objectives: Sequence[Objective], *, gated: bool) -> bool:
     )
 
 
-def fill_by_recipe(section: Any, name: str) -> None:
-    """Give every switch that is still None its value in the section's ``recipe``.
-
-    Args:
-        section: A frozen dataclass with a ``recipe`` field.
-        name: Its name in the file.
-
-    Raises:
-        ConfigError: There is no such recipe.
-    """
-    if not isinstance(section.recipe, str) or section.recipe not in RECIPES:
-        check_section(section, name)
-    for switch, value in RECIPES[section.recipe][name].items():
-        if getattr(section, switch) is None:
-            object.__setattr__(section, switch, value)
-
-
 # ---- the section -----------------------------------------------------------------------------
 
 # The name of every estimator: paretopo.controller.estimators builds its table from them.
@@ -135,6 +117,8 @@ UNWEIGHTED = frozenset({"mo_grpo"})
 OF_UNKNOWN_UNITS: Final = "gd2po"
 # Estimators whose gradient is that of the weighted sum of the mean rewards.
 LINEAR = frozenset({"rloo", "dr_grpo"})
+# Estimators that measure the distance to a reward of 1.
+TO_IDEAL = frozenset({"tchebycheff"})
 
 
 def _of(*estimators: str) -> dict[str, tuple[str, ...]]:
@@ -199,7 +183,7 @@ class Limit(NamedTuple):
         return math.sqrt(self.share * (1.0 - self.share))
 
 
-@dataclass(frozen=True)
+@settled("paretopo")
 class ParetoPOConfig:
     """The switches of the two-stage controller; the recipe fills those that are not given.
 
@@ -367,62 +351,22 @@ class ParetoPOConfig:
         of=_OF_GAIN,
     )
 
-    def __post_init__(self) -> None:
-        own = self.recipe == "recommended" and self.stage2_estimator is None
-        if own and self.preference == "given":  # better there: docs/steerable.md
-            object.__setattr__(self, "stage2_estimator", "worth")
-        fill_by_recipe(self, "paretopo")
-        if self.economies is None:
-            least = own or self.stage2_estimator == "worth"
-            object.__setattr__(self, "economies", "least" if least else "each")
-        if self.weights is None:
-            object.__setattr__(self, "weights", DEFAULT_WEIGHTS[self.recipe])
-        check_section(self, "paretopo")
-        if abs(sum(self.weights) - 1.0) > 1e-6:
-            raise ConfigError(
-                f"paretopo.weights must sum to 1, got {list(self.weights)} with sum "
-                f"{sum(self.weights):g}"
-            )
-        if "hypervolume" in (self.stage1_estimator, self.stage2_estimator):
-            self._check_hypervolume()
-        if self.centre == "exact" and "pareto" in self.estimators:
-            raise ConfigError(
-                'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
-                '"pareto": use "mean", "none", "std" or "loo"'
-            )
-        for limit in self.limits:
-            if not math.isfinite(limit.bound) or limit.aim == 0.0:
-                raise ConfigError(f"paretopo.limits must be finite numbers, not 0, got {limit}")
-            if limit.share is not None and not 0.0 < limit.share < 1.0:
-                raise ConfigError(
-                    "paretopo.limits must have shares between 0 and 1, without the ends, got "
-                    f"{limit}"
-                )
-            if self.weights[limit.objective] != 0.0:
-                raise ConfigError(
-                    "an objective with a limit must have a weight of 0, got "
-                    f"{self.weights[limit.objective]:g} for number {limit.objective}"
-                )
-        for name, expected in (
-            ("floors", len(self.weights) - 1),
-            ("references", len(self.weights)),
-        ):
-            given = getattr(self, name)
-            if given is not None and len(given) != expected:
-                raise ConfigError(
-                    f"paretopo.{name} must be {expected}, for {len(self.weights)} weights, got "
-                    f"{list(given)}"
-                )
-        for change in self.weight_changes:
-            for step in (change.last_step, change.first_step):
-                self.weights_at(max(step, 1))  # the sum of the weights is smallest at one of these
-        if self.gain_unit == "box" and any(
-            one != "initial" and one >= 1.0 for one in self.reference_point
-        ):
-            raise ConfigError(
-                "the reference must stay below 1 in every objective when "
-                f'paretopo.gain_unit = "box", got {list(self.reference_point)}'
-            )
+    @staticmethod
+    def fill(written: dict[str, Any]) -> dict[str, Any]:
+        """Fill the switches by the recipe."""
+        recipe, estimator = written["recipe"], written["stage2_estimator"]
+        if not isinstance(recipe, str) or recipe not in RECIPES:
+            return written  # refused as any wrong value
+        own = recipe == "recommended" and estimator is None
+        least = own or estimator == "worth"
+        filled = {
+            **RECIPES[recipe]["paretopo"],
+            "economies": "least" if least else "each",
+            "weights": DEFAULT_WEIGHTS[recipe],
+        }
+        if own and written["preference"] == "given":  # better there: docs/steerable.md
+            filled["stage2_estimator"] = "worth"
+        return written | {name: one for name, one in filled.items() if written[name] is None}
 
     def weights_at(self, step: int) -> tuple[float, ...]:
         """Return the weights of a training step; steps count from 1, and weights sum to 1.
@@ -434,15 +378,16 @@ class ParetoPOConfig:
         """
         if not self.weight_changes:
             return self.weights
+        now = self.shares_at(step)
+        return tuple(weight / sum(now) for weight in now)
+
+    def shares_at(self, step: int) -> list[float]:
+        """Return the weights of a training step before they are made to sum to 1."""
         now = list(self.weights)
         for at, start, last, first in self.weight_changes:
             done = min(max((step - last) / (first - last), 0.0), 1.0)
             now[at] = (1.0 - done) * start + done * now[at]
-        if not any(now):
-            raise ConfigError(
-                f"no objective has a weight above 0 in step {step}: give one a start_weight"
-            )
-        return tuple(weight / sum(now) for weight in now)
+        return now
 
     @property
     def reference_point(self) -> tuple[float | Literal["initial"], ...]:
@@ -468,9 +413,14 @@ class ParetoPOConfig:
         return stages
 
     @property
+    def both_estimators(self) -> set[str]:
+        """Return the estimators of both stages, whether a run has the stage or not."""
+        return {self.stage1_estimator, self.stage2_estimator}
+
+    @property
     def max_k(self) -> int:
         """The largest k of a run, 0 where no estimator has one."""
-        if not HYPERVOLUME_ESTIMATORS & {self.stage1_estimator, self.stage2_estimator}:
+        if not HYPERVOLUME_ESTIMATORS & self.both_estimators:
             return 0
         return (
             ARCHIVE_K
@@ -479,17 +429,3 @@ class ParetoPOConfig:
             if isinstance(self.k, tuple)
             else self.k
         )
-
-    def _check_hypervolume(self) -> None:
-        if self.hypervolume_reference == "archive":
-            if self.references is not None and "initial" in self.references:
-                raise ConfigError(
-                    'paretopo.hypervolume_reference = "archive" needs a reference that is known '
-                    'before training: give each objective one, or paretopo.reference = "zero"'
-                )
-        elif min(self.weights[1:], default=1.0) == 0.0:
-            raise ConfigError(
-                'paretopo.hypervolume_reference = "weights" needs weights above 0 after the '
-                f"first, got {list(self.weights)}: give objectives a reference each and "
-                'hypervolume_reference = "archive"'
-            )

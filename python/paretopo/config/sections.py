@@ -1,4 +1,4 @@
-"""The sections of a run's configuration, each a frozen dataclass that checks itself.
+"""The sections of a run's configuration; ``rules`` has the rules between their keys.
 
 The controller's switches, the section ``[paretopo]``, are in :mod:`paretopo.config.paretopo`.
 
@@ -11,10 +11,10 @@ paretopo.config.keys.ConfigError: optimiser.group_size must be an integer of at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import field, replace
+from typing import Any, Literal
 
-from paretopo.config.keys import ConfigError, argument, check_section, key
+from paretopo.config.keys import ConfigError, argument, is_named, key, settled
 
 MADE_UP = "made up"  # questions
 FROM_TASK = "task"  # OpenRLHF's agent and prompts
@@ -26,7 +26,7 @@ BY_MODEL = "by model"  # shown as the default if RunConfig sets it
 SMALL = "small:"  # before a name: random small model with the tokenizer of that name
 
 
-@dataclass(frozen=True)
+@settled("model.lora")
 class LoraConfig:
     """Low-rank adapters, trained instead of the weights: ``model.lora = {rank = 16}``."""
 
@@ -43,11 +43,8 @@ class LoraConfig:
         "head.",
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "model.lora")
 
-
-@dataclass(frozen=True)
+@settled("model")
 class ModelConfig:
     """The policy: any causal language model, or a small one created for the run."""
 
@@ -87,36 +84,28 @@ class ModelConfig:
     )
     lora: LoraConfig = field(default_factory=LoraConfig)
 
-    def __post_init__(self) -> None:
-        if self.gradient_checkpointing is None:
-            object.__setattr__(self, "gradient_checkpointing", not self.is_made)
-        check_section(self, "model")
-        if self.width % self.heads:
-            raise ConfigError(
-                f"model.heads must divide model.width, got {self.heads} and {self.width}"
-            )
-        if self.width // self.heads % 2:
-            raise ConfigError(
-                "model.width / model.heads, the size of a head, must be even for rotary positions, "
-                f"got {self.width} / {self.heads} = {self.width // self.heads}"
-            )
-        if self.path == TINY and self.chat_template != OWN:
-            raise ConfigError(
-                'model.chat_template is for a loaded model: model.path = "tiny" brings its own, got'
-                f" {self.chat_template!r}"
-            )
+    @staticmethod
+    def fill(written: dict[str, Any]) -> dict[str, Any]:
+        """Fill the keys that depend on the model."""
+        if written["gradient_checkpointing"] is not None:
+            return written
+        return written | {"gradient_checkpointing": not _is_made(written["path"])}
 
     @property
     def is_made(self) -> bool:
         """Return whether the weights are random, created for the run."""
-        return self.path == TINY or self.path.startswith(SMALL)
+        return _is_made(self.path)
 
     def trained(self, path: str) -> ModelConfig:
         """Return the section that loads a policy trained from this one and saved at ``path``."""
         return replace(self, path=path, chat_template=OWN, lora=LoraConfig())
 
 
-@dataclass(frozen=True)
+def _is_made(path: Any) -> bool:
+    return is_named(path, (TINY, SMALL))
+
+
+@settled("task")
 class TaskConfig:
     """The questions."""
 
@@ -151,38 +140,18 @@ class TaskConfig:
         of={"train": (MADE_UP,)},
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "task")
-        if len(self.kinds) != 3 or abs(sum(self.kinds) - 1.0) > 1e-6:
-            raise ConfigError(f"task.kinds must be 3 shares summing to 1, got {list(self.kinds)}")
-        if (self.train == MADE_UP) != (self.held_out == MADE_UP):
-            raise ConfigError(
-                'task.train and task.held_out must both be files, or both be "made up", got '
-                f"{self.train!r} and {self.held_out!r}"
-            )
-        if self.name == "questions" and self.is_made_up:
-            raise ConfigError(
-                'task.name = "questions" needs task.train and task.held_out, JSONL files with a '
-                "prompt a line"
-            )
-        if self.tools != NONE and self.name != "questions":
-            raise ConfigError(
-                f'task.tools is for task.name = "questions", got {self.name!r}: other tasks have '
-                "their own tools"
-            )
-        if self.name == "calculator" and not self.is_made_up:
-            raise ConfigError(
-                f"task.train: the questions of the calculator are made up, got {self.train!r}; "
-                'for files use task.name = "math" or "multihop"'
-            )
-
     @property
     def is_made_up(self) -> bool:
         """Return whether the questions are made up instead of read from files."""
         return self.train == MADE_UP
 
+    @property
+    def is_prepared(self) -> bool:
+        """Return whether the questions are those of a prepared file, whose words are not known."""
+        return self.name != "questions" and not self.is_made_up
 
-@dataclass(frozen=True)
+
+@settled("tool")
 class ToolConfig:
     """The tools: interpreter (math), search engine (multihop), solver (calculator)."""
 
@@ -216,16 +185,8 @@ class ToolConfig:
         low=0.0,
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "tool")
-        if NONE not in (self.search_url, self.corpus):
-            raise ConfigError(
-                "tool.search_url and tool.corpus must not both be given: one is a running server, "
-                f"the other starts one; got {self.search_url!r} and {self.corpus!r}"
-            )
 
-
-@dataclass(frozen=True)
+@settled("warmup")
 class WarmupConfig:
     """Supervised steps on written traces before reinforcement learning."""
 
@@ -237,8 +198,8 @@ class WarmupConfig:
         "all traces of a step at once.",
         low=0,
     )
-    learning_rate: float | None = key(
-        None,
+    learning_rate: float = key(
+        2e-3,
         "Learning rate of the warm-up.",
         low=0.0,
         open_low=True,
@@ -259,11 +220,8 @@ class WarmupConfig:
         "seed.",
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "warmup")
 
-
-@dataclass(frozen=True)
+@settled("rewards")
 class RewardsConfig:
     """The scoring of rollouts."""
 
@@ -289,11 +247,8 @@ class RewardsConfig:
         0.0, "Price of 1,000 tokens that the policy writes, in the measure dollars.", low=0.0
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "rewards")
 
-
-@dataclass(frozen=True)
+@settled("preference")
 class PreferenceConfig:
     """The preferences that questions state, if ``paretopo.preference = "given"``."""
 
@@ -320,15 +275,8 @@ class PreferenceConfig:
         of={"kind": ("weights",)},
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "preference")
-        if self.levels % self.grid:
-            raise ConfigError(
-                f"preference.grid must divide preference.levels, got {self.grid} and {self.levels}"
-            )
 
-
-@dataclass(frozen=True)
+@settled("optimiser")
 class OptimiserConfig:
     """The policy-gradient steps."""
 
@@ -340,8 +288,8 @@ class OptimiserConfig:
         "rewards: reinforcement learning. answers: supervised fine-tuning on the correct "
         "answers, with prompts_per_step answers per step.",
     )
-    learning_rate: float | None = key(
-        None, "Learning rate of the first step.", low=0.0, open_low=True, shown_default=BY_MODEL
+    learning_rate: float = key(
+        3e-4, "Learning rate of the first step.", low=0.0, open_low=True, shown_default=BY_MODEL
     )
     learning_rate_schedule: Literal["constant", "cosine"] = key(
         "constant", "cosine: the learning rate falls to 0 over the run, along half a cosine."
@@ -386,24 +334,10 @@ class OptimiserConfig:
         low=0.0,
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "optimiser")
-        if self.learn_from == "answers" and self.kl > 0.0:
-            raise ConfigError(
-                'optimiser.kl must be 0 with optimiser.learn_from = "answers", which has no '
-                f"penalty, got {self.kl:g}"
-            )
-        if self.learn_from == "answers" and self.decision_entropy > 0.0:
-            raise ConfigError(
-                'optimiser.decision_entropy must be 0 with optimiser.learn_from = "answers", which '
-                f"chooses no tools, got {self.decision_entropy:g}"
-            )
-        rollouts = self.prompts_per_step * self.group_size
-        if self.micro_batch and rollouts % self.micro_batch:
-            raise ConfigError(
-                f"optimiser.micro_batch must divide the {rollouts} rollouts of a step "
-                f"(prompts_per_step * group_size), got {self.micro_batch}"
-            )
+    @property
+    def rollouts(self) -> int:
+        """Return the number of rollouts of a step."""
+        return self.prompts_per_step * self.group_size
 
     def steps_per_epoch(self, prompts: int) -> int:
         """Return the number of whole steps in one pass over this many prompts.
@@ -429,7 +363,7 @@ class OptimiserConfig:
         Raises:
             ConfigError: The rollouts of a step do not divide among GPUs or micro-batches.
         """
-        rollouts = self.prompts_per_step * self.group_size
+        rollouts = self.rollouts
         if rollouts % gpus:
             raise ConfigError(
                 f"the {rollouts} rollouts of a step (prompts_per_step * group_size) must be a "
@@ -444,7 +378,7 @@ class OptimiserConfig:
         return size
 
 
-@dataclass(frozen=True)
+@settled("evaluation")
 class EvaluationConfig:
     """The held-out evaluation, which drives stage 1 and the archive."""
 
@@ -457,11 +391,8 @@ class EvaluationConfig:
         shown_default="all",
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "evaluation")
 
-
-@dataclass(frozen=True)
+@settled("run")
 class RunFolderConfig:
     """The folder of a run, its records and its device."""
 
@@ -490,11 +421,8 @@ class RunFolderConfig:
         "API key in WANDB_API_KEY.",
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "run")
 
-
-@dataclass(frozen=True)
+@settled("openrlhf")
 class OpenRLHFConfig:
     """OpenRLHF's distribution of a run over GPUs."""
 
@@ -550,16 +478,3 @@ class OpenRLHFConfig:
         1.0, "Reduction of the advantage at the end of the budget.", low=0.0
     )
     options: str = key("none", "Further options of OpenRLHF, as on its command line.")
-
-    def __post_init__(self) -> None:
-        check_section(self, "openrlhf")
-        if self.asynchronous and self.colocate:
-            raise ConfigError(
-                "openrlhf.asynchronous generates while it trains, which needs separate GPUs for "
-                "the engines: set openrlhf.colocate = false"
-            )
-        if self.colocate and self.engines * self.engine_gpus != self.nodes * self.gpus_per_node:
-            raise ConfigError(
-                "with openrlhf.colocate, engines * engine_gpus must be nodes * gpus_per_node, got "
-                f"{self.engines * self.engine_gpus} and {self.nodes * self.gpus_per_node}"
-            )

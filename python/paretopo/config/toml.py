@@ -21,11 +21,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import A_NUMBER, ConfigError, arguments, keys, nearest
+from paretopo.config.keys import A_NUMBER, ConfigError, arguments, keys, nearest, settle
 from paretopo.config.notes import Note, note_gate, note_weights
-from paretopo.config.objectives import Objective, check_key, make_objectives, merge_objectives
-from paretopo.config.paretopo import RECIPES, fit_recipe
-from paretopo.config.run import BACKEND_SECTIONS, SECTIONS, RunConfig
+from paretopo.config.objectives import Objective, check_key, merge_objectives
+from paretopo.config.run import BACKEND_SECTIONS, SECTIONS, RunConfig, settle_run
 
 _OF_OBJECTIVES = "objectives."  # prefix of an objective's keys
 
@@ -224,7 +223,7 @@ def dumps(config: RunConfig) -> str:
     It leaves out arguments of values that were not chosen, the sections of other back ends, and
     keys without effect (`RunConfig.effective`).
 
-    >>> loads(dumps(RunConfig())) == RunConfig()
+    >>> loads(dumps(loads(""))) == loads("")
     True
     """
     lines = []
@@ -281,20 +280,11 @@ def _build(
     for name in table:
         if name not in SECTIONS and name != "objectives" and not name.startswith(_OF_OBJECTIVES):
             _check_key("", name)
-    values: dict[str, Any] = {name: table[name] for name in keys(RunConfig) if name in table}
-    recipe = values.get("recipe", "recommended")
-    if not isinstance(recipe, str) or recipe not in RECIPES:
-        RunConfig(**values)  # raises the error
-    sections = {section: _read_section(table, section) for section in SECTIONS}
+    top = {name: table[name] for name in keys(RunConfig) if name in table}
+    recipe = settle(RunConfig, "", top)["recipe"]
+    sections = {section: _read_section(table, section, recipe) for section in SECTIONS}
     tables = merge_objectives(table.get("objectives"), of_objectives, recipe=recipe)
-    objectives = make_objectives(tables, recipe=recipe)
-    for section, given in reversed(sections.items()):  # the inner before the outer
-        extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
-        if section == "paretopo":
-            extra |= fit_recipe(recipe, objectives, any_unit=any_unit)
-        inner = {name: values.pop(full) for name, full in _list_subsections(section).items()}
-        values[section] = SECTIONS[section](**extra | given | inner)
-    config = RunConfig(**values, objectives=objectives)
+    config = settle_run(top, sections, tables, any_unit=any_unit)
     for section, given in sections.items():
         _check_arguments(section, given, attrgetter(section)(config), over)
     for one in tables:
@@ -368,7 +358,7 @@ def _check_arguments(
         )
 
 
-def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
+def _read_section(table: Mapping[str, Any], section: str, recipe: str) -> dict[str, Any]:
     """Return a section of a table: under its own name, and within the section around it."""
     given = table.get(section, {})
     outer, _, inner = section.rpartition(".")
@@ -381,7 +371,7 @@ def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
         name: value
         for name, value in given.items()
         if name not in _list_subsections(section)
-        and not _is_retired(f"{section}.{name}", value, str(table.get("recipe", "recommended")))
+        and not _is_retired(f"{section}.{name}", value, recipe)
     }
     for name in own_keys:
         _check_key(section, name)

@@ -159,8 +159,9 @@ class RunFolder(Folder):
     """The folder of one run; made by :meth:`create`, found again by :meth:`open`.
 
     >>> import tempfile
+    >>> from paretopo.config import from_table
     >>> with tempfile.TemporaryDirectory() as out:
-    ...     run = RunFolder.create(out, RunConfig(seed=7))
+    ...     run = RunFolder.create(out, from_table({"seed": 7}))
     ...     run.append_step({"step": 1, "accuracy": 0.5})
     ...     again = RunFolder.open(run.path)
     ...     again.steps(), again.config.seed

@@ -57,8 +57,8 @@ class Scores:
         recompute: True scores all evaluations again when a question's lowest cost falls; False
             scores each evaluation once, as the paper does.
 
-    >>> from paretopo.config import RunConfig
-    >>> config = RunConfig(recipe="paper")
+    >>> from paretopo.config import loads
+    >>> config = loads('recipe = "paper"')
     >>> scores = Scores(config.objectives)
     >>> rollouts = [Rollout("q", {"correct": 1.0, "calls": n}, solved=True) for n in (1, 2)]
     >>> scores.learn(rollouts)

@@ -26,7 +26,7 @@ import numpy as np
 from paretopo import config
 from paretopo.config import METHODS, ConfigError, expand_method
 from paretopo.config.backend import check_backend
-from paretopo.config.keys import check_section, key, keys, nearest
+from paretopo.config.keys import RULES, key, keys, nearest, settled
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.toml import check_name, flatten_names
 from paretopo.records.files import Row
@@ -55,7 +55,7 @@ class Table(Protocol):
         """Return everything that a training follows from, next to seed, steps and method."""
 
 
-@dataclass(frozen=True)
+@settled("study")
 class StudySection:
     """The settings of all tasks."""
 
@@ -87,18 +87,22 @@ class StudySection:
         0.01, "Differences up to this share of the best policy are as good as none.", low=0.0
     )
 
-    def __post_init__(self) -> None:
-        check_section(self, "study")
-        if self.early is not None and (self.early % self.every or self.early > self.steps):
-            raise ConfigError(
-                f"study.early must be a multiple of study.every, {self.every}, and at most "
-                f"study.steps, {self.steps}, got {self.early}"
-            )
-        if self.measure == "utility" and self.preferences is None:
-            raise ConfigError('study.measure = "utility" needs study.preferences, a number')
+
+RULES[StudySection] = (
+    (
+        "study.early must be a multiple of study.every, and at most study.steps",
+        "early every steps",
+        lambda c: c.early is not None and (c.early % c.every or c.early > c.steps),
+    ),
+    (
+        'study.measure = "utility" needs study.preferences, a number',
+        "preferences",
+        lambda c: c.measure == "utility" and c.preferences is None,
+    ),
+)
 
 
-@dataclass(frozen=True)
+@settled("tasks")
 class TaskSection:
     """One task: the configuration of a training; or a table, by its name."""
 
@@ -134,9 +138,6 @@ class TaskSection:
     # Trainings for preferences: the best policies, (share right, share right and saved).
     best_front: tuple[tuple[float, float], ...] = ()
     table: Table | None = None
-
-    def __post_init__(self) -> None:
-        check_section(self, "tasks")
 
     def score(self, accuracy: float, saved: float, saved_by_solved: float) -> dict[str, float]:
         """Return a trained policy's scores, each as a share of the best policy's score.
@@ -180,16 +181,13 @@ def _list_mixtures(
             yield right + share * gained, saved + share * lost
 
 
-@dataclass(frozen=True)
+@settled("quick")
 class QuickSection:
     """The sizes of a study with `--quick`."""
 
     seeds: int = key(3, "Seeds at most.", low=1)
     training_seeds: int = key(1, "Seeds at most, of tasks with a configuration.", low=0)
     training_methods: int = key(2, "Methods of such tasks, the first so many.", low=0)
-
-    def __post_init__(self) -> None:
-        check_section(self, "quick")
 
 
 @dataclass(frozen=True)

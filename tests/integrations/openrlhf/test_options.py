@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from paretopo.config import ConfigError, load, loads
@@ -20,6 +21,7 @@ from paretopo.integrations.openrlhf.options import (
     gpus_needed,
     micro_batch,
     openrlhf_options,
+    penalise_overlong,
     worker_variables,
 )
 from paretopo.integrations.openrlhf.rehearsal.plan import plan_rehearsal
@@ -107,6 +109,14 @@ def test_seed_is_passed_on():
     assert value(words_of("seed = 7"), "--train.seed") == "7"
 
 
+def test_the_end_of_the_budget_costs_advantage():
+    text = "[optimiser]\nmax_completion_tokens = 100\n[openrlhf]\noverlong_penalty = 2.0\n"
+    tokens = np.array([70, 90, 100, 120])
+    for buffer, penalties in ((20, [0.0, 1.0, 2.0, 2.0]), (0, [0.0] * 4)):
+        config = loads(f"{text}overlong_buffer = {buffer}")
+        assert penalise_overlong(config, tokens).tolist() == penalties
+
+
 def test_overlong_shaping_is_not_openrlhfs():
     words = words_of("[openrlhf]\noverlong_buffer = 20")
     assert not any("overlong" in word for word in words)
@@ -138,7 +148,7 @@ def test_unsupported_settings_are_refused(text, complaint):
     ("text", "complaint"),
     [
         ("asynchronous = true", "colocate = false"),
-        ("engines = 3", "got 3 and 8"),
+        ("engines = 3", "got engines = 3 and engine_gpus = 1"),
         ("zero_stage = 4", "from 0 to 3"),
     ],
 )

@@ -9,7 +9,6 @@ from paretopo.config import (
     RECIPES,
     SECTIONS,
     ConfigError,
-    Objective,
     OptimiserConfig,
     ParetoPOConfig,
     RunConfig,
@@ -28,7 +27,6 @@ JOB = ForeignJob("output_dir", "resume", "report_to", "eval_dataset", "reward_fu
 
 def test_an_empty_file_is_the_recommended_recipe():
     config = loads("")
-    assert config == RunConfig()
     for section, switches in RECIPES["recommended"].items():
         for name, value in switches.items():
             assert getattr(getattr(config, section), name) == value
@@ -107,12 +105,21 @@ def test_the_defaults_are_the_papers_constants():
             "[paretopo]\nstage2_estimator = 'gae'",
             r'must be "pareto" or "hypervolume"',
         ),
-        ("[model]\nheads = 3", r"model.heads must divide model.width, got 3 and 128"),
-        ("[model]\nwidth = 9\nheads = 3", r"size of a head, must be even .* got 9 / 3 = 3"),
-        ("[optimiser]\nmicro_batch = 7", r"micro_batch must divide the 128 rollouts .*, got 7"),
+        (
+            "[model]\nheads = 3",
+            r"model.heads must divide model.width, got heads = 3 and width = 128",
+        ),
+        (
+            "[model]\nwidth = 9\nheads = 3",
+            r"size of a head, must be even .* got width = 9 and heads = 3",
+        ),
+        (
+            "[optimiser]\nmicro_batch = 7",
+            r"micro_batch must divide the rollouts .* = 7 and rollouts = 128",
+        ),
         (
             "[paretopo]\nstage2_estimator = 'pareto'\ncentre = 'exact'",
-            r'centre = "exact" is for the estimator "hypervolume", got it with "pareto"',
+            r'centre = "exact" is for the estimator "hypervolume": .* got .*"pareto"',
         ),
         ("[model]\npath = ''", r"model.path must be a string, got ''"),
         ("[task]\nkinds = [1.0]", r"task.kinds must be 3 shares summing to 1"),
@@ -261,17 +268,15 @@ def test_an_override_needs_a_value():
 def test_exact_is_asked_of_the_stages_that_a_run_has():
     exact = {"centre": "exact", "stage2_estimator": "hypervolume"}
     assert ParetoPOConfig(**exact, stage1_estimator="pareto", stage1_steps=0).centre == "exact"
-    with pytest.raises(ConfigError, match=r'"exact" is for .* got it with "pareto"'):
+    with pytest.raises(ConfigError, match=r'"exact" is for .* got .*"pareto"'):
         ParetoPOConfig(**exact, stage1_estimator="pareto", stage1_steps=1)
 
 
 def test_checks_also_hold_where_sections_are_built_by_hand():
     with pytest.raises(ConfigError, match=r"optimiser.steps"):
         OptimiserConfig(steps=0)
-    with pytest.raises(ConfigError, match=r"recipe is 'paper', but .* 'recommended'"):
-        RunConfig(recipe="paper", paretopo=ParetoPOConfig())
     derived = {"floors": (0.0,), "references": ("initial", "initial")}
-    assert RunConfig(recipe="paper").paretopo == ParetoPOConfig(recipe="paper", **derived)
+    assert loads('recipe = "paper"').paretopo == ParetoPOConfig(recipe="paper", **derived)
     for recipe in ("papper", ["paper"]):
         with pytest.raises(ConfigError, match=r"paretopo.recipe must be"):
             ParetoPOConfig(recipe=recipe)
@@ -300,12 +305,13 @@ def test_a_resolved_configuration_reads_back_equal(recipe):
     scale=st.floats(min_value=0, exclude_min=True, allow_infinity=False),
 )
 def test_every_number_survives_writing_and_reading(beta, gamma, share, scale):
-    switches = ParetoPOConfig(beta=beta, gamma=gamma, gain_scale=scale)
-    objectives = (
-        Objective("right", weight=share),
-        Objective("cost", weight=1 - share, better="fewer"),
-    )
-    config = RunConfig(paretopo=switches, objectives=objectives)
+    objectives = [
+        {"name": "right", "weight": share},
+        {"name": "cost", "weight": 1 - share, "better": "fewer"},
+    ]
+    switches = {"multiplier_on": {"name": "reward", "gamma": gamma, "gain_scale": scale}}
+    estimator = {"stage2_estimator": {"name": "pareto", "beta": beta}, "economies": "each"}
+    config = from_table({"objectives": objectives, "paretopo": switches | estimator})
     assert loads(dumps(config)) == config
 
 
@@ -348,4 +354,5 @@ def test_every_field_is_documented_and_has_a_sound_default():
                 "limits",
             ]:
                 assert documented[field.name].doc.endswith("."), field.name
-        section()
+        if section is not RunConfig:
+            section()

@@ -34,6 +34,9 @@ def test_the_built_page_lists_every_key():
     share = "| `share` | `limit` a number | number > 0 and < 1 | none | Smallest share"
     assert seed in built
     assert share in built
+    rules = built.split("## Rules between keys\n\n", 1)[1]
+    assert "* model.heads must divide model.width\n" in rules
+    assert "* objectives.NAME.low must be below high\n" in rules
     with pytest.raises(ValueError, match=r"must have the heading '## Top of the file', got none"):
         page["add_key_tables"]("# The configuration file")
 

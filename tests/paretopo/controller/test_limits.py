@@ -299,20 +299,29 @@ def test_preferences_share_the_weight_that_limits_leave(tmp_path):
     [
         ("weight = 1", "calls.weight and limit exclude each other"),
         ("start_weight = [0, 1, 2]", "calls.start_weight and limit exclude each other"),
-        ('economy = "saving"', 'calls.economy must be "raw" with a limit, got "saving": remove it'),
+        (
+            'economy = "saving"',
+            'calls.economy must be "raw" with a limit: remove it, got economy = "saving"',
+        ),
         ('failure = "worst"', "calls.failure has no effect on a limit"),
         ("budgets = [1, 2]", "calls.budgets and limit exclude each other"),
-        ("high = 2", "calls.limit must be below high, 2"),
-        ("low = 3", "calls.limit must be above low, 3"),
+        ("high = 2", "must be above low and below high, .* and high = 2"),
+        ("low = 3", "must be above low .* got limit = 2.0 and low = 3"),
         (
             '[paretopo]\nstage2_estimator = "gdpo"',
-            'stage2_estimator = "gdpo" changes it: use "rloo"',
+            'use the estimator "rloo" or .*stage2_estimator = "gdpo"',
         ),
-        ("[paretopo]\nstage1_steps = 2", 'paretopo.stage1_estimator = "grpo" changes it'),
-        ('[paretopo]\neconomies = "least"', 'limit needs paretopo.economies = "each", got "least"'),
+        ("[paretopo]\nstage1_steps = 2", 'as it is: .* paretopo.stage1_estimator = "grpo"'),
+        (
+            '[paretopo]\neconomies = "least"',
+            'limit needs paretopo.economies = "each", got paretopo.economies = "least"',
+        ),
         ('[paretopo]\ngroup_filter = "accuracy"', 'needs paretopo.group_filter = "vector"'),
         ('[optimiser]\nlearn_from = "answers"', 'limit needs optimiser.learn_from = "rewards"'),
-        ('[[objectives]]\nname = "points"', "calls.limit is weighed against shares"),
+        (
+            '[[objectives]]\nname = "points"',
+            "limit is weighed against shares, .* objectives.points needs an upper bound",
+        ),
         ("share = 1", "calls.share must be a number greater than 0 and less than 1, got 1"),
         ("share = 0.0", "calls.share must be a number greater than 0 and less than 1, got 0"),
         (
@@ -332,7 +341,7 @@ def test_a_limit_refuses_keys_that_contradict_it(more, message):
         ("{ value = 2, shares = 0.9 }", "calls.limit has no argument 'shares'; did you mean 'sha"),
         ("{ share = 0.9 }", "calls.share = 0.9 is an argument of objectives.calls.limit = 'a num"),
         ("{ value = 0, share = 0.9 }", "calls.limit must be a number greater than 0, got 0"),
-        ("{ value = 2, share = 0.9 }\nhigh = 2", "calls.limit must be below high, 2"),
+        ("{ value = 2, share = 0.9 }\nhigh = 2", "calls.limit must be .* below high, .* high = 2"),
     ],
 )
 def test_the_table_of_a_share_is_checked(limit, message):

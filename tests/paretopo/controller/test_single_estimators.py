@@ -68,8 +68,11 @@ def test_the_range_of_the_group_takes_units_away(unit):
         ),
         ("k = [4, 0]", r"paretopo.k must be .*, got \[4, 0\]"),
         ("k = [4.0]", r"paretopo.k must be .*, got \[4.0\]"),
-        ("k = 9", r"paretopo.k must be at most optimiser.group_size, 8, got 9"),
-        ("weighting = 'first alone'", r"needs weights above 0 after the first, got \[1.0, 0.0\]"),
+        ("k = 9", r"paretopo.k must be at most optimiser.group_size, got paretopo.k = 9 .* = 8"),
+        (
+            "weighting = 'first alone'",
+            r"needs weights above 0 after the first: .* got weights = \(1.0, 0.0\)",
+        ),
         (
             "hypervolume_reference = 'archive'\nreference = 'initial'",
             "needs a reference that is known before training",

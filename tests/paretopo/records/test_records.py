@@ -6,13 +6,15 @@ import sys
 import numpy as np
 import pytest
 
-from paretopo.config import ConfigError, RunConfig, loads
+from paretopo.config import ConfigError, from_table, loads
 from paretopo.records.folder import RunFolder
 
 
 @pytest.fixture
 def run(tmp_path):
-    return RunFolder.create(tmp_path / "runs", RunConfig(seed=4), command=["paretopo", "train"])
+    return RunFolder.create(
+        tmp_path / "runs", from_table({"seed": 4}), command=["paretopo", "train"]
+    )
 
 
 def test_new_folder_records_the_configuration(run):
@@ -30,7 +32,7 @@ def test_new_folder_records_the_configuration(run):
 
 
 def test_two_runs_in_the_same_second_get_their_own_folders(tmp_path):
-    folders = {RunFolder.create(tmp_path, RunConfig()).path for _ in range(3)}
+    folders = {RunFolder.create(tmp_path, loads("")).path for _ in range(3)}
     assert len(folders) == 3
 
 
@@ -160,5 +162,5 @@ def test_the_manifest_tells_end_and_resumption(run):
 
 def test_the_command_is_the_process_own_by_default(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["paretopo", "train", "a file.toml"])
-    run = RunFolder.create(tmp_path, RunConfig())
+    run = RunFolder.create(tmp_path, loads(""))
     assert run.manifest["command"] == "paretopo train 'a file.toml'"

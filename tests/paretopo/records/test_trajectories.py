@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config import ConfigError, RunConfig
+from paretopo.config import ConfigError, loads
 from paretopo.records.folder import RunFolder
 from paretopo.records.trajectories import Group, append_group, read_groups, shorten
 from paretopo.rollout import Rollout, Segment
@@ -124,7 +124,7 @@ def test_shortened_rollouts_fit(texts, most):
 
 
 def test_repeated_steps_replace_their_trajectories(tmp_path):
-    run = RunFolder.create(tmp_path, RunConfig())
+    run = RunFolder.create(tmp_path, loads(""))
     for step in range(4):
         run.append_trajectories(dataclasses.replace(of_text("x" * 50_000), step=step))
     kept = list(RunFolder.open(run.path).trajectories())

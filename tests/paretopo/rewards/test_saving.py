@@ -226,11 +226,14 @@ def test_configuration_of_savings():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"name": "left"}, r"objectives.left.high must be given for economy = \"saving\""),
+        ({"name": "left"}, "objectives.left.high must be given for an economy of costs"),
         ({"name": "calls", "low": -1.0}, "objectives.calls.low must be at least 0 for a cost"),
-        ({"name": "calls", "failure": 0.0}, "needs economy = raw, or a failed rollout could get"),
+        ({"name": "calls", "failure": 0.0}, "calls.failure could give a failed rollout more"),
         ({"name": "calls", "reference": 1.0}, "must be worse than the best value there can be"),
-        ({"name": "left", "high": 1.0, "gate": True}, 'left.gate is for economy = "raw", got "sav'),
+        (
+            {"name": "left", "high": 1.0, "gate": True},
+            'left.gate is for economy = "raw", got economy = "sav',
+        ),
     ],
 )
 def test_a_saving_that_does_not_fit_is_refused(settings, message):

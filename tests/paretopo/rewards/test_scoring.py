@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from support.rollout_groups import rollouts_of
 
-from paretopo.config import Objective, RunConfig
+from paretopo.config import Objective, loads
 from paretopo.controller.rules import fill_missing
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
 
 def scores_of(**settings):
-    return Scores(RunConfig(recipe="paper").objectives, **settings)
+    return Scores(loads('recipe = "paper"').objectives, **settings)
 
 
 def score(scores, answers, *, held_out=False):

@@ -31,7 +31,10 @@ FILES = (
             r'task.name must be "calculator" or "math" or "multihop" or "que.*, got \'maths\'',
         ),
         ("name = 'math'\ntrain = 'a.jsonl'", r"must both be files, or both be \"made up\", got"),
-        ("train = 'a'\nheld_out = 'b'", r"questions of the calculator are made up, got 'a'"),
+        (
+            "train = 'a'\nheld_out = 'b'",
+            r"questions of the calculator are made up; .* got train = \"a\"",
+        ),
         (
             "name = 'math'\ntrain = 'a'\nheld_out = 'b'",
             r'model.path = "tiny" knows only the words of',
@@ -40,7 +43,10 @@ FILES = (
         ("name = 'math'\n[tool]\nisolation = 'none'", r'must be "bubblewrap" or "process", got'),
         ("[tool]\ntopk = 0", r"tool.topk must be an integer from 1 to 100, got 0"),
         ("[tool]\ntop_k = 3", r"unknown key tool.top_k; did you mean 'topk'\?"),
-        ("[tool]\ncorpus = 'c'\nsearch_url = 'u'", r"must not both be given: .* got 'u' and 'c'"),
+        (
+            "[tool]\ncorpus = 'c'\nsearch_url = 'u'",
+            "must not both be given: .* got search_url = .* and corpus",
+        ),
     ],
 )
 def test_contradictions_are_refused_when_the_file_is_read(text, message):
@@ -50,7 +56,7 @@ def test_contradictions_are_refused_when_the_file_is_read(text, message):
 
 def test_file_tasks_have_no_traces_and_need_a_search_server():
     given = "train = 'a'\nheld_out = 'b'\n[model]\npath = 'x'\n"
-    with pytest.raises(ConfigError, match=r"warmup.steps must be 0 with task.train: .* got 350"):
+    with pytest.raises(ConfigError, match=r"warmup.steps must be 0 with task.train: .* = 350"):
         loads(f"[task]\nname = 'math'\n{given}")
     with pytest.raises(ConfigError, match=r"needs tool.search_url, .* or tool.corpus"):
         loads(f"[task]\nname = 'multihop'\n{given}[warmup]\nsteps = 0")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.trajectory_groups import asked_again, hostile, many_objectives, put, rollout, trained
 
 from paretopo import cli
-from paretopo.config import RunConfig
+from paretopo.config import loads
 from paretopo.records.folder import RunFolder
 from paretopo.records.trajectories import Group
 from paretopo.rollout import Rollout
@@ -28,7 +28,7 @@ MIXED = [asked_again(0, solved=False), trained(3), trained(4, "11*12"), asked_ag
 
 @pytest.fixture
 def run(tmp_path):
-    run = RunFolder.create(tmp_path / "runs", RunConfig())
+    run = RunFolder.create(tmp_path / "runs", loads(""))
     for group in MIXED:
         run.append_trajectories(group)
     return run
@@ -234,7 +234,7 @@ def test_wrong_arguments_take_one_line(run, capsys, words, complaint):
 
 
 def test_a_run_without_trajectories_says_how_to_keep_them(tmp_path, capsys):
-    run = RunFolder.create(tmp_path, RunConfig())
+    run = RunFolder.create(tmp_path, loads(""))
     assert cli.main(["show", str(run.path)]) == 2
     assert "a run keeps rollouts if run.trajectories is above 0" in capsys.readouterr().err
     (run.path / "trajectories.jsonl").write_text('{"step": 1}\n', encoding="utf-8")
@@ -278,7 +278,7 @@ def test_colours_are_for_terminals_that_want_them(run):
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path):
-    run = RunFolder.create(tmp_path, RunConfig())
+    run = RunFolder.create(tmp_path, loads(""))
     prompt = "why? " * 20_000
     run.append_trajectories(Group(put("q", prompt, "42", *trained().rollouts)))
     command, variables = show(run)

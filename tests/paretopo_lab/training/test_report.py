@@ -8,7 +8,7 @@ import pytest
 from support.objective_stories import names_of, tell_objectives
 from support.run_stories import evaluate, tell
 
-from paretopo.config import RunConfig, loads
+from paretopo.config import loads
 from paretopo.records.folder import RunFolder
 from paretopo.records.measures import Measure
 from paretopo_lab.read.history import (
@@ -314,7 +314,7 @@ def test_empty_report_is_refused(tmp_path):
 
 
 def test_rescored_outcomes_replace_those_of_the_time(tmp_path):
-    run = RunFolder.create(tmp_path, RunConfig())
+    run = RunFolder.create(tmp_path, loads(""))
     for step, value in enumerate((0.5, 0.6, 0.7)):
         run.append_evaluation({"step": step, "outcome": {"correct": value, "calls": value}})
     assert rewards_of(run) == [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]
@@ -430,7 +430,7 @@ def test_runs_that_disagree_on_a_direction_are_refused(tmp_path):
 
 def test_old_records_without_objectives_are_unknown_not_an_error(tmp_path):
     """Neither means by objective, nor an outcome by name, nor rollouts of this shape."""
-    run = RunFolder.create(tmp_path, RunConfig())
+    run = RunFolder.create(tmp_path, loads(""))
     run.append_step({"step": 1, "stage": 1, "accuracy": 0.5, "calls": 2.0})
     for step in (0, 1):
         row = {"step": step, "accuracy": 0.5, "calls": 2.0, "outcome": [0.5, 0.5]}
