@@ -21,7 +21,7 @@ from paretopo_core._machinery.other_names import refuse_attribute
 __all__ = list(paretopo_core.__all__)
 
 
-def _turn(function: FunctionType) -> FunctionType:
+def _turn(function: Any) -> Any:
     """Return a function with the same code, which minimises by default."""
     turned = FunctionType(
         function.__code__,

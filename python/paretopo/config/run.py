@@ -72,7 +72,7 @@ class RunConfig:
         only those whose gains act on an ungated training, as in the paper's stage 1.
         """
         acts = self.paretopo.stage1_steps != 0 or self.paretopo.k == "archive"
-        return self.paretopo.gate == "success" or (self.objectives[0].gate and not acts)
+        return self.paretopo.gate == "success" or (bool(self.objectives[0].gate) and not acts)
 
     def objective(self, name: str) -> Objective:
         """Return the objective of a name.

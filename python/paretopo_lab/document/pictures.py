@@ -241,7 +241,8 @@ def _draw_group(
     alone = len(front.groups) == 1
     line = _LINE if front.course and alone else colour
     worst = np.where(np.array(senses) > 0, limits[0], limits[1])
-    edge = trace_front(*np.concatenate([values, [worst]]).T, senses)
+    along, up = np.concatenate([values, [worst]]).T
+    edge = trace_front(along, up, senses)
     panel.plot(*edge, color=line, linewidth=1.4, alpha=0.8, zorder=2)
     if group.band is not None and len(axes) == 2:
         band = np.clip(group.band, *limits)
@@ -251,9 +252,10 @@ def _draw_group(
         shade: Any = {"c": steps, "cmap": "viridis"} if alone else {"color": colour}
         style: Any = {"s": 22, "alpha": 0.75, "linewidths": 0, "zorder": 3} | shade
         dots = panel.scatter(*values.T, marker=marker, **style)
-        first, last = values[:1].T, values[-1:].T
-        panel.scatter(*first, marker="s", s=110, facecolors="none", edgecolors=line, zorder=4)
-        panel.scatter(*last, marker="*", s=260, color=line, edgecolors="white", zorder=5)
+        start: Any = {"marker": "s", "s": 110, "facecolors": "none", "edgecolors": line}
+        end: Any = {"marker": "*", "s": 260, "color": line, "edgecolors": "white"}
+        panel.scatter(*values[0], zorder=4, **start)
+        panel.scatter(*values[-1], zorder=5, **end)
         return dots
     few = sum(len(one.points) for one in front.groups) <= _MOST_ELLIPSES
     for point, mean in zip(group.points, values, strict=True):

@@ -188,9 +188,10 @@ def _curves_of_limit(history: History, name: str) -> tuple[Line | None, Line | N
     if name not in history.limits:
         return None, None
     share = history.limits[name].share
-    kept = [read_limit(rows, name, "share") for rows in (history.steps, history.evaluations)]
+    trained = read_limit(history.steps, name, "share")
+    evaluated = read_limit(history.evaluations, name, "share")
     multiplier = Line(read_limit(history.steps, name, "multiplier"))
-    return None if share is None else Line(*kept, share), multiplier
+    return None if share is None else Line(trained, evaluated, share), multiplier
 
 
 def _read_multiplier(history: History) -> Series:

@@ -120,7 +120,8 @@ def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
     figure, panels = make_panels(1, len(others) + 1, (5.2 * (len(others) + 1), 4.6))
     _draw_calibration(panels[-1], steered[0])
     for axes, other in zip(panels, others, strict=False):
-        points, names = np.empty((0, 2)), {}
+        points: Series = np.empty((0, 2))
+        names: dict[int, str] = {}
         for number, (label, history) in enumerate(histories.items()):
             colour = COLOURS[number % len(COLOURS)]
             own, named = _draw_curve(axes, history, other, measures[0], colour, label)
