@@ -45,7 +45,7 @@ def draw_contributions(axes: Axes) -> None:
 
 
 def draw_attainment(axes: Axes) -> None:
-    """Draw what all, two and one of three runs attain."""
+    """Draw the surfaces that all, two and one of three runs attain."""
     points, sets = np.vstack(RUNS), np.repeat(range(3), [len(run) for run in RUNS])
     surfaces = pp.attainment_surfaces(points, sets, percentiles=[1, 50, 100])
     for percentile, colour in ((1, "lightblue"), (50, "steelblue"), (100, "navy")):
