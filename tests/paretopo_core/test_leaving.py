@@ -35,7 +35,10 @@ worker.start()
 """
 
 # Calls of all operations, of functions that are not in their table, and of methods of an archive.
-CALLS = {name: f"CALLS[{name!r}].run(some, 0)" for name in operations.CALLS} | {
+CALLS = {
+    name: f"CALLS[{name!r}].run(some{'[:, :2]' * ('few' in call.flags)}, 0)"
+    for name, call in operations.CALLS.items()
+} | {
     "is_nondominated, large": "pp.is_nondominated(large)",
     "hypervolume_hessian": "pp.hypervolume_hessian(large[:, :3], 0)",
     "hypervolume_contributions_approx": "pp.hypervolume_contributions_approx(some, 0, rng=0)",

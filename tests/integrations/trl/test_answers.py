@@ -117,5 +117,5 @@ def test_files_answer_in_the_form_that_is_graded(name, response, tmp_path):
 
 
 def test_conflicting_settings_are_refused():
-    with pytest.raises(ConfigError, match=r"optimiser.kl must be 0 .* got 0.1"):
+    with pytest.raises(ConfigError, match=r"optimiser.kl must be 0 .* got kl = 0.1"):
         loads('[optimiser]\nlearn_from = "answers"\nkl = 0.1')

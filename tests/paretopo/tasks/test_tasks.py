@@ -168,7 +168,7 @@ def test_mathematics_runs_programs_and_grades_boxes():
 def test_programs_can_run_on_a_sandbox_server():
     ran = {"status": "Finished", "return_code": 0, "stdout": "42\n", "stderr": ""}
     with replying(lambda *_: (200, {"status": "Success", "run_result": ran})) as (url, seen):
-        text = f'[task]\nname = "math"\n[tool]\nsandbox_url = "{url}"\ntimeout = 3\nmemory_mb = 64'
+        text = f'[task]\nname = "math"\n[tool]\nsandbox_url = "{url}"\ntimeout = 3'
         with open_environment(loads(text)) as environment:
             turn = asyncio.run(environment.new_episode().step("```python\nx\n```\n```output"))
     assert turn.feedback == "\n42\n```\n"
