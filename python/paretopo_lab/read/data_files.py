@@ -17,14 +17,15 @@ _LONGEST_CELL = 16 * 2**20  # characters of a CSV cell
 _LFS_POINTER = b"version https://git-lfs"
 
 Raw = Mapping[str, Any]
+_Columns = frozenset[str] | None
 
 
-def read_raw(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, Raw]]:
+def read_raw(path: Path, columns: Iterable[str] | None = None) -> Iterator[tuple[str, Raw]]:
     """Yield the rows of a file, each with its place in words.
 
     Args:
         path: A .parquet, .jsonl, .json or .csv file.
-        columns: The wanted columns; only these are read from a Parquet file.
+        columns: Only these are read from a Parquet file; None for all.
 
     Yields:
         "line 3" or "row 3", and the row.
@@ -41,7 +42,7 @@ def read_raw(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, Raw]]:
             "file itself"
         )
     empty = True
-    for place, row in reader(path, frozenset(columns)):
+    for place, row in reader(path, None if columns is None else frozenset(columns)):
         empty = False
         if not isinstance(row, Mapping):
             raise DataError(f"{path}, {place}: expected an object, got {type(row).__name__}")
@@ -99,14 +100,15 @@ def _starts_with(path: Path, start: bytes) -> bool:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_parquet(path: Path, columns: _Columns) -> Iterator[tuple[str, Any]]:
     import pyarrow
     import pyarrow.parquet
 
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            wanted = [name for name in file.schema_arrow.names if name in columns]
+            names = file.schema_arrow.names
+            wanted = [name for name in names if columns is None or name in columns]
             for batch in file.iter_batches(batch_size=_AT_ONCE, columns=wanted, use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
@@ -116,12 +118,12 @@ def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[tuple[str, An
         raise DataError(f"{path}, after row {number}: no Parquet: {reason}") from None
 
 
-def _read_jsonl(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_jsonl(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
     for number, row in read_lines(path, halves=True):  # counted
         yield f"line {number}", row
 
 
-def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_json(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
     """Read a list of objects, or an object with one such list."""
     if path.stat().st_size > _LARGEST_JSON:
         raise DataError(f"{path} is larger than {_LARGEST_JSON // 2**20} MiB: make it a .jsonl")
@@ -138,7 +140,7 @@ def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
         yield f"row {number}", row
 
 
-def _read_csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_csv(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
     lines = read_cells(path)
     header = next(lines, (0, list[str]()))[1]
     for number, cells in lines:
@@ -166,7 +168,7 @@ def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str
         csv.field_size_limit(limit)
 
 
-_READERS: dict[str, Callable[[Path, frozenset[str]], Iterator[tuple[str, Any]]]] = {
+_READERS: dict[str, Callable[[Path, _Columns], Iterator[tuple[str, Any]]]] = {
     ".parquet": _read_parquet,
     ".jsonl": _read_jsonl,
     ".json": _read_json,

@@ -9,7 +9,7 @@ from pathlib import Path
 from paretopo.parsing import HalfPairError, parse_json
 from paretopo.records.files import Row
 from paretopo.records.schema import DataError
-from paretopo_lab.read.data_files import read_cells
+from paretopo_lab.read.data_files import read_cells, read_raw
 from paretopo_lab.read.formats import (
     FORMATS,
     Format,
@@ -106,6 +106,8 @@ def _read_any(path: Path) -> Log | dict[str, Row]:
         return _read_csv(path)
     if suffix == ".json":
         return _read_json(path)
+    if suffix == ".parquet":
+        return _recognise(path, "Parquet", [(dict(row), place) for place, row in read_raw(path)])
     return _read_lines(path)
 
 
