@@ -45,30 +45,36 @@ class PaperComparison:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A measure of the first evaluation less that of the second.
+
+    Attributes:
+        mean: Over the shared questions.
+        interval: Its 95 % interval, by random signs; infinite of fewer than 6 questions.
+        p: P-value for no difference.
+        holm: The same, corrected for all tests of the table.
+    """
+
+    mean: float
+    interval: tuple[float, float]
+    p: float
+    holm: float = math.nan
+
+
+@dataclass(frozen=True)
 class PairwiseComparison:
-    """Two of our evaluations on the questions that both answered.
+    """Two of our evaluations on the questions that both answered: EM in percent points, and calls.
 
     Attributes:
         questions: Number of shared questions.
-        em: First less second, in percent points, with its 95 % interval, the inverted sign-flip
-            test; infinite of fewer than 6 questions.
-        em_p: P-value for equal shares of right answers.
-        calls: First less second, with its interval and p-value.
-        em_holm: As `em_p`, corrected for all tests of the table; `calls_holm` as well.
     """
 
     datasource: str
     first: str
     second: str
     questions: int
-    em: float
-    em_interval: tuple[float, float]
-    em_p: float
-    calls: float
-    calls_interval: tuple[float, float]
-    calls_p: float
-    em_holm: float = math.nan
-    calls_holm: float = math.nan
+    em: Difference
+    calls: Difference
 
 
 def compare_with_paper(
@@ -110,21 +116,19 @@ def compare_pairwise(
     for (first, one), (second, other) in itertools.combinations(answered.items(), 2):
         theirs = group_by_datasource(other)
         for datasource, own in group_by_datasource(one).items():
-            both = _match_questions(own, theirs.get(datasource, []))
+            found = {answer.id: answer for answer in theirs.get(datasource, [])}
+            both = [(answer, found[answer.id]) for answer in own if answer.id in found]
             if any({*mine.solved} != {None} != {*yours.solved} for mine, yours in both):
                 tests.append(_compare_answers(datasource, first, second, *zip(*both, strict=True)))
-    adjusted = holm([p for test in tests for p in (test.em_p, test.calls_p)])
+    adjusted = iter(holm([one.p for test in tests for one in (test.em, test.calls)]))
     return [
-        replace(test, em_holm=adjusted[2 * at], calls_holm=adjusted[2 * at + 1])
-        for at, test in enumerate(tests)
+        replace(
+            test,
+            em=replace(test.em, holm=next(adjusted)),
+            calls=replace(test.calls, holm=next(adjusted)),
+        )
+        for test in tests
     ]
-
-
-def _match_questions(
-    one: Sequence[AnsweredQuestion], other: Sequence[AnsweredQuestion]
-) -> list[tuple[AnsweredQuestion, AnsweredQuestion]]:
-    theirs = {answer.id: answer for answer in other}
-    return [(answer, theirs[answer.id]) for answer in one if answer.id in theirs]
 
 
 def _compare_answers(
@@ -140,15 +144,6 @@ def _compare_answers(
     single = all(len(answer.solved) == 1 for answer in (*one, *other))
     em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)
     low, high = sign_flip_interval(em)
-    return PairwiseComparison(
-        datasource,
-        first,
-        second,
-        len(one),
-        100 * float(em.mean()),
-        (100 * low, 100 * high),
-        em_p,
-        float(calls.mean()),
-        sign_flip_interval(calls),
-        sign_flips(calls),
-    )
+    points = Difference(100 * float(em.mean()), (100 * low, 100 * high), em_p)
+    spent = Difference(float(calls.mean()), sign_flip_interval(calls), sign_flips(calls))
+    return PairwiseComparison(datasource, first, second, len(one), points, spent)

@@ -10,8 +10,8 @@ from importlib import resources
 
 
 @dataclass(frozen=True)
-class Reported:
-    """A number pair of a table.
+class Point:
+    """The results of a method on a data set.
 
     Attributes:
         em: Exact match in percent.
@@ -28,7 +28,7 @@ class Method:
 
     name: str
     has_tool: bool
-    cells: dict[str, Reported]
+    cells: dict[str, Point]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def tables() -> tuple[Table, ...]:
     """Tables 1 and 2.
 
     >>> tables()[0].blocks["Qwen2.5-Math-7B"][-1].cells["math500"]
-    Reported(em=84.6, calls=1.2)
+    Point(em=84.6, calls=1.2)
     """
     found = _read_content()["tables"]
     assert isinstance(found, list)
@@ -122,4 +122,4 @@ def _parse_method(row: Sequence[object], columns: Sequence[str]) -> Method:
     name, has_tool, cells = row
     assert isinstance(cells, list)
     pairs = zip(columns, cells, strict=True)
-    return Method(str(name), bool(has_tool), {column: Reported(*cell) for column, cell in pairs})
+    return Method(str(name), bool(has_tool), {column: Point(*cell) for column, cell in pairs})

@@ -11,7 +11,11 @@ from typing import Literal
 from paretopo.config import ConfigError
 from paretopo_lab.document.report import Heading, Marked, Part, Picture, Report, Table
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
+from paretopo_lab.evaluate.comparisons import (
+    Difference,
+    compare_pairwise,
+    compare_with_paper,
+)
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
 from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
 from paretopo_lab.evaluate.plots import draw_panels
@@ -40,7 +44,7 @@ class Evaluation:
     @property
     def has_tool(self) -> bool:
         """Return whether tools were called."""
-        return bool(self.folder.settings.get("tool") != "none")
+        return bool(self.folder.settings["tool"] != "none")
 
 
 def write_report(
@@ -132,19 +136,14 @@ def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
     lines = []
     for name, one in evaluations.items():
         settings, manifest = one.folder.settings, one.folder.manifest
-        greedy = settings["temperature"] == 0
-        sampled = (
-            "greedy"
-            if greedy
-            else (f"temperature {settings['temperature']:g}, {settings['samples']} samples")
-        )
+        sampled = f"temperature {settings['temperature']:g}, {settings['samples']} samples"
+        sampled = "greedy" if settings["temperature"] == 0 else sampled
         done = f"{len(one.answered)} of {manifest.get('questions')} questions"
-        line = (
+        lines.append(
             f"* **{name}**: {settings['model']}, tool {settings['tool']}, at most "
             f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
             f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
         )
-        lines.append(line)
     return [f"Rows as printed: {published.source()}. Rows measured here:", "\n".join(lines)]
 
 
@@ -178,23 +177,12 @@ def _compare_with_paper(
         return []
     title = "Against the paper's rows"
     if paper == "auto" and not any(map(published.model_size, measured)):
-        return [
-            Heading(title),
-            Marked(
-                "No tests: no name of a model says the size of its base model. `--paper 7B`, for "
-                "one, says it."
-            ),
-        ]
+        told = "No tests: no name of a model says the size of its base model."
+        return [Heading(title), Marked(f"{told} `--paper 7B`, for one, says it.")]
     tests = compare_with_paper(measured, methods)
     rows = [
-        [
-            one.datasource,
-            one.ours,
-            one.method,
-            f"{one.em:+.1f}",
-            format_p_value(one.p),
-            format_p_value(one.holm),
-        ]
+        [one.datasource, one.ours, one.method, f"{one.em:+.1f}"]
+        + [format_p_value(p) for p in (one.p, one.holm)]
         for one in tests
     ]
     header = ["data set", "here", "as printed", "EM difference", "p", "p (Holm)"]
@@ -211,16 +199,9 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
         return []
     rows = [
         [
-            one.datasource,
-            one.first,
-            one.second,
-            str(one.questions),
-            f"{one.em:+.1f} {format_interval(one.em_interval, 1, 1)}",
-            format_p_value(one.em_p),
-            format_p_value(one.em_holm),
-            f"{one.calls:+.2f} {format_interval(one.calls_interval, 1, 2)}",
-            format_p_value(one.calls_p),
-            format_p_value(one.calls_holm),
+            *(one.datasource, one.first, one.second, str(one.questions)),
+            *_describe_difference(one.em, 1),
+            *_describe_difference(one.calls, 2),
         ]
         for one in tests
     ]
@@ -233,6 +214,11 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
         "calls of each row; the intervals are not corrected."
     )
     return [Table(header, rows, 3, "Against each other, question by question", note)]
+
+
+def _describe_difference(one: Difference, decimals: int) -> list[str]:
+    written = f"{one.mean:+.{decimals}f} {format_interval(one.interval, 1, decimals)}"
+    return [written, format_p_value(one.p), format_p_value(one.holm)]
 
 
 def _tabulate_fronts(seen: Sequence[Panel]) -> list[Part]:

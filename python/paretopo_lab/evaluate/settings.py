@@ -75,14 +75,8 @@ class EvaluationSettings:
             )
         if self.max_tokens is None:
             object.__setattr__(self, "max_tokens", _TOKENS[self.tool])
-        for name, low in (
-            ("max_calls", 0),
-            ("max_tokens", 1),
-            ("samples", 1),
-            ("topk", 1),
-            ("limit", 0),
-            ("seed", 0),
-        ):
+        least = {"max_calls": 0, "max_tokens": 1, "samples": 1, "topk": 1, "limit": 0, "seed": 0}
+        for name, low in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < low:
                 raise ConfigError(f"{name} must be an integer of at least {low}, got {value!r}")

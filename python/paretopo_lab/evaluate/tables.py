@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from paretopo_lab.document.report import Table
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.published import Method
+from paretopo_lab.evaluate.published import Method, Point
 from paretopo_lab.evaluate.results import Result
 
 Results = Mapping[str, Result]  # by data set
@@ -31,21 +31,20 @@ def paper_table(
         measured: For each row of ours, whether it has a tool, and its results. Rows without a
             result of the table are left out.
     """
-    header, width = ["Model", "Tool"], len(table.columns)
+    header = ["Model", "Tool"]
     for heading in table.columns.values():
         header += [f"{heading} EM", "#Tool"]
+    nothing = [""] * (len(header) - 1)
     rows = []
     for block, methods in blocks.items():
-        rows.append([f"*{block}, as printed*", *[""] * (1 + 2 * width)])
-        rows += [_paper_row(method, table) for method in methods]
-    rows.append(["*measured here*", *[""] * (1 + 2 * width)])
+        rows.append([f"*{block}, as printed*", *nothing])
+        rows += [_make_row(one.name, one.has_tool, one.cells, table) for one in methods]
+    rows.append(["*measured here*", *nothing])
     for name, (has_tool, results) in measured.items():
-        if not results.keys() & table.columns.keys():
-            continue
-        cells: list[str] = []
-        for datasource in table.columns:
-            cells += _measured_cells(results.get(datasource), has_tool)
-        rows.append([name, "yes" if has_tool else "no", *cells])
+        if results.keys() & table.columns.keys():
+            graded = {key: one for key, one in results.items() if one.graded}
+            points = {key: Point(100 * one.em, one.calls) for key, one in graded.items()}
+            rows.append(_make_row(name, has_tool, points, table))
     title = f"{table.title}, as in table {table.number}"
     return Table(header, rows, 2, title)
 
@@ -81,10 +80,7 @@ def results_table(evaluations: Mapping[str, Results]) -> Table:
 
 def list_datasources(results: Iterable[Results]) -> list[str]:
     """List the data sets of some results, in the order of their first appearance."""
-    names: dict[str, None] = {}
-    for one in results:
-        names.update(dict.fromkeys(one))
-    return list(names)
+    return list(dict.fromkeys(name for one in results for name in one))
 
 
 def format_p_value(p: float) -> str:
@@ -97,7 +93,7 @@ def format_p_value(p: float) -> str:
 
 
 def format_interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
-    """Format an interval in brackets; return "" for None."""
+    """Format an interval in brackets; return "" without one."""
     if not all(map(math.isfinite, ends)):
         return ""
     low, high = ends
@@ -112,15 +108,12 @@ def _format_with_interval(
     return f"{value:.{decimals}f} {format_interval(ends, unit, decimals)}".rstrip()
 
 
-def _paper_row(method: Method, table: published.Table) -> list[str]:
-    cells = []
-    for datasource in table.columns:
-        one = method.cells[datasource]
-        cells += [f"{one.em:.1f}", _NO_TOOL if one.calls is None else f"{one.calls:.1f}"]
-    return [method.name, "yes" if method.has_tool else "no", *cells]
-
-
-def _measured_cells(result: Result | None, has_tool: bool) -> list[str]:
-    if result is None or not result.graded:
-        return ["", ""]
-    return [f"{100 * result.em:.1f}", f"{result.calls:.1f}" if has_tool else _NO_TOOL]
+def _make_row(
+    name: str, has_tool: bool, points: Mapping[str, Point], table: published.Table
+) -> list[str]:
+    cells = [name, "yes" if has_tool else "no"]
+    for one in map(points.get, table.columns):
+        calls = None if one is None or not has_tool else one.calls
+        spent = _NO_TOOL if calls is None else f"{calls:.1f}"
+        cells += ["", ""] if one is None else [f"{one.em:.1f}", spent]
+    return cells

@@ -187,25 +187,21 @@ def _test(run: RunFolder, questions: str) -> RunFolder:
     ended = _ended_tests(run, name)
     if not ended:
         count = len(Path(questions).read_text(encoding="utf-8").splitlines())
-        where = (
-            "--tool",
-            "task",
-            "--data",
-            questions,
-            "--limit",
-            str(count),
-            "--out",
-            str(run.path.parent / name),
-        )
-        _run_command("evaluate", str(run.path), "--trust", *where)
+        where = ("--limit", str(count), "--out", str(run.path.parent / name))
+        asked = ("--tool", "task", "--data", questions, *where)
+        _run_command("evaluate", str(run.path), "--trust", *asked)
         ended = _ended_tests(run, name)
     return ended[-1]
 
 
 def _ended_tests(run: RunFolder, name: str) -> list[RunFolder]:
-    found = sorted(run.path.parent.glob(f"{name}*/config.toml"))
-    opened = [RunFolder.open(path.parent) for path in found]
+    opened = _open_runs(run.path.parent, name)
     return [one for one in opened if one.manifest.get("status") == "finished"]
+
+
+def _open_runs(folder: Path, name: str = "") -> list[RunFolder]:
+    """Return the runs in a folder whose names begin like this, the oldest first."""
+    return [RunFolder.open(path.parent) for path in sorted(folder.glob(f"{name}*/config.toml"))]
 
 
 def _digest(file: str | Path) -> str:
@@ -268,13 +264,13 @@ def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFo
     # Methods share the warm-up of a task and seed.
     places = {"run.out": str(out), "warmup.shared": str(runs / "warmups")}
     config = load(str(section.config), overrides | places)
-    begun = _runs_of(config, out)
+    begun = [run for run in _open_runs(out) if run.config == config]
     if not begun:
         file = out / "study.toml"
         out.mkdir(parents=True, exist_ok=True)
         file.write_text(dumps(config), encoding="utf-8")
         _run_command("train", str(file))
-        begun = _runs_of(config, out)
+        begun = [run for run in _open_runs(out) if run.config == config]
     elif begun[-1].manifest.get("status") != "finished":
         _run_command("train", "--resume", str(begun[-1].path), "--trust")
     return begun[-1]
@@ -327,12 +323,6 @@ def _average_amounts(
     cost = measure.to_amount(row["measured"][section.cost])
     known = row["measured_of_solved"][section.cost]  # None where no answer was right
     return row["solved"], cost, cost if known is None else measure.to_amount(known)
-
-
-def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:
-    """Return the runs of a configuration, the oldest first."""
-    runs = [RunFolder.open(path.parent) for path in sorted(out.glob("*/config.toml"))]
-    return [run for run in runs if run.config == config]
 
 
 def _run_command(*arguments: str) -> None:

@@ -10,8 +10,8 @@ from support.run_stories import tell
 from paretopo.cli import main
 from paretopo.cli.evaluate import find_model
 from paretopo.config import ConfigError, loads
-from paretopo.protocols.search_r1 import SearchR1Episode, search_r1_prompt
-from paretopo.protocols.torl import TorlEpisode, torl_prompt
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.protocols.torl import torl_prompt
 from paretopo.records.schema import DataError, Example, write_rows
 from paretopo.records.trajectories import read_groups
 from paretopo.rollout import Segment
@@ -65,10 +65,9 @@ def start_folder(tmp_path):
 
 
 def test_defaults_are_those_of_the_tool():
-    assert EvaluationSettings("m").rounds == 0
-    assert EvaluationSettings("m", tool="python").rounds == 3
-    search = EvaluationSettings("m", tool="search")
-    assert (search.rounds, search.room, search.topk) == (4, 4096, 3)
+    one = EvaluationSettings("m", tool="search")
+    assert (EvaluationSettings("m").rounds, EvaluationSettings("m", tool="python").rounds) == (0, 3)
+    assert (one.rounds, one.room, one.topk) == (4, 4096, 3)
     assert EvaluationSettings("m", tool="python", max_calls=1, max_tokens=9).room == 9
 
 
@@ -108,31 +107,20 @@ def test_rows_say_how_they_are_graded():
             grading_domain(Example("x", "nq", "?", prompt, "a"))
 
 
-def test_prompts_and_episodes_by_tool():
-    program = make_request(SUM, "python", python=object())
-    assert program.prompt == SUM.prompt
-    assert isinstance(program.episode, TorlEpisode)
-    query = make_request(OSLO, "search", search=Shelf())
-    assert query.prompt == [{"role": "user", "content": OSLO.prompt}]
-    assert isinstance(query.episode, SearchR1Episode)
-    (bare,) = make_request(SUM, "none").prompt
-    assert "\\boxed{}" in bare["content"]
-    assert bare["content"].endswith("What is 6*7?\n")
-    assert make_request(SUM, "none").episode.stop == ()
-    (bare,) = make_request(OSLO, "none").prompt
-    assert "<answer>" in bare["content"]
-    assert "search" not in bare["content"]
-    assert make_request(OSLO, "none").episode.stop == ("</answer>",)
-    assert make_request(OSLO, "none").episode.calls == 0
-
-
-def test_rag_searches_once_for_the_question():
+def test_prompts_and_episodes_without_a_tool_and_with_passages():
+    one = make_request(SUM, "none")
+    assert "\\boxed{}" in one.prompt[0]["content"]
+    assert one.prompt[0]["content"].endswith("What is 6*7?\n")
+    assert one.episode.stop == ()
+    one = make_request(OSLO, "none")
+    assert "<answer>" in one.prompt[0]["content"]
+    assert "search" not in one.prompt[0]["content"]
+    assert (one.episode.stop, one.episode.calls) == (("</answer>",), 0)
     one = make_request(OSLO, "rag", search=Shelf())
-    (message,) = one.prompt
     passage = 'Doc 1(Title: "Where is Oslo?") It is known.'
-    assert message["content"].index(passage) < message["content"].index("Question: Where is Oslo?")
-    assert one.episode.calls == 1
-    assert one.seed == 7
+    text = one.prompt[0]["content"]
+    assert text.index(passage) < text.index("Question: Where is Oslo?")
+    assert (one.episode.calls, one.seed) == (1, 7)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +162,12 @@ class Undecided:
         return [None if int(row.id[1:]) % 2 else True for row in rows]
 
 
+def read_cell(column, result):
+    """Return a cell of the table of one result."""
+    table = results_table({"a": {result.datasource: result}})
+    return table.rows[0][table.header.index(column)]
+
+
 def test_undecided_grade_is_not_wrong(start_folder):
     rows, settings = [oslo(n) for n in range(6)], EvaluationSettings("m")
     folder = start_folder(settings, rows)
@@ -181,8 +175,7 @@ def test_undecided_grade_is_not_wrong(start_folder):
     assert [one.solved for one in folder.read_answers()] == [(True,), (None,)] * 3
     found = summarise_folder(folder)["nq"]
     assert (found.questions, found.graded, found.undecided, found.em) == (6, 3, 3, 1.0)
-    table = results_table({"a": {"nq": found}})
-    assert (table.header[-1], table.rows[0][-1]) == ("undecided", "3")
+    assert read_cell("undecided", found) == "3"
 
 
 def test_truncated_wrong_responses_are_counted_separately():
@@ -190,8 +183,7 @@ def test_truncated_wrong_responses_are_counted_separately():
     answered = [AnsweredQuestion("1", "nq", solved, (0,) * 4, (9,) * 4, truncated, (True,) * 4)]
     found = summarise("nq", answered)
     assert (found.truncated, found.truncated_wrong) == (0.75, 0.25)
-    table = results_table({"a": {"nq": found}})
-    assert table.rows[0][table.header.index("truncated, wrong (%)")] == "25.0"
+    assert read_cell("truncated, wrong (%)", found) == "25.0"
 
 
 @pytest.mark.parametrize(
@@ -213,9 +205,7 @@ def test_responses_without_an_answer_in_the_asked_form_are_counted(
     evaluate(folder, [row], settings, Actor(segments=segments), Tools(), Undecided())
     found = summarise_folder(folder)[row.datasource]
     assert found.unanswered == (0.0 if has_answer else 1.0)
-    table = results_table({"a": {row.datasource: found}})
-    shown = table.rows[0][table.header.index("no answer (%)")]
-    assert shown == ("0.0" if has_answer else "100.0")
+    assert read_cell("no answer (%)", found) == ("0.0" if has_answer else "100.0")
 
 
 def test_an_evaluation_without_a_graded_response_has_no_em(start_folder):
@@ -265,12 +255,12 @@ class Actor:
         self.batches.append([(one.row.id, one.seed) for one in make_request])
         return [
             RolloutResult(
-                prompt=one.row.prompt,
-                segments=self.segments,
-                written=self.text if one.seed % 2 else "no idea",
-                tokens=10,
-                calls=2,
-                truncated=False,
+                one.row.prompt,
+                self.segments,
+                self.text if one.seed % 2 else "no idea",
+                10,
+                2,
+                False,
             )
             for one in make_request
         ]

@@ -1,6 +1,7 @@
 """Rollouts of an evaluation: a scripted engine with every tool, and sampling by transformers."""
 
 import functools
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -281,7 +282,6 @@ def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
 
 def test_dtype_is_left_out_by_default():
     assert "dtype" not in EvaluationSettings("m").as_dict()
-    assert EvaluationSettings("m", dtype="bfloat16").as_dict()["dtype"] == "bfloat16"
     with pytest.raises(ConfigError, match="dtype is for the engine transformers"):
         EvaluationSettings("m", engine="vllm", dtype="bfloat16")
 
@@ -299,13 +299,9 @@ def test_gumbel_noise_samples_the_distribution():
 
 
 def test_every_piece_of_a_rollout_has_a_seed_of_its_own():
-    rollouts = [
-        RolloutState([1], SingleTurn(), 9, seed, [1] * length)
-        for seed in range(50)
-        for length in range(50)
-    ]
-    seeds = [rollout.piece_seed for rollout in rollouts]
-    assert len(set(seeds)) == 2500
+    pairs = itertools.product(range(50), repeat=2)
+    seeds = {RolloutState([1], SingleTurn(), 9, seed, [1] * n).piece_seed for seed, n in pairs}
+    assert len(seeds) == 2500
     assert max(seeds) < 2**31
 
 
