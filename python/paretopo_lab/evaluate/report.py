@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Literal
 
 from paretopo.config import ConfigError
-from paretopo_lab.document.report import Heading, Marked, Part, Picture, Report, Table
+from paretopo_lab.document.report import (
+    Heading,
+    Marked,
+    Part,
+    Picture,
+    Report,
+    Table,
+    format_interval,
+)
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import (
     Difference,
@@ -22,7 +30,6 @@ from paretopo_lab.evaluate.plots import draw_panels
 from paretopo_lab.evaluate.published import Method
 from paretopo_lab.evaluate.results import Result, group_by_datasource, summarise
 from paretopo_lab.evaluate.tables import (
-    format_interval,
     format_p_value,
     list_datasources,
     paper_table,
@@ -177,8 +184,8 @@ def _compare_with_paper(
         return []
     title = "Against the paper's rows"
     if paper == "auto" and not any(map(published.model_size, measured)):
-        told = "No tests: no name of a model says the size of its base model."
-        return [Heading(title), Marked(f"{told} `--paper 7B`, for one, says it.")]
+        reason = "No tests: no name of a model says the size of its base model."
+        return [Heading(title), Marked(f"{reason} `--paper 7B`, for one, says it.")]
     tests = compare_with_paper(measured, methods)
     rows = [
         [one.datasource, one.ours, one.method, f"{one.em:+.1f}"]
@@ -217,7 +224,7 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
 
 
 def _describe_difference(one: Difference, decimals: int) -> list[str]:
-    written = f"{one.mean:+.{decimals}f} {format_interval(one.interval, 1, decimals)}"
+    written = f"{one.mean:+.{decimals}f} {format_interval(one.interval, f'.{decimals}f')}"
     return [written, format_p_value(one.p), format_p_value(one.holm)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from paretopo_lab.document.report import Table
+from paretopo_lab.document.report import Table, format_interval
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.published import Method, Point
 from paretopo_lab.evaluate.results import Result
@@ -92,20 +92,13 @@ def format_p_value(p: float) -> str:
     return "<.001" if p < 0.001 else "1" if p > 0.9995 else f"{p:.3f}".lstrip("0")
 
 
-def format_interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
-    """Format an interval in brackets; return "" without one."""
-    if not all(map(math.isfinite, ends)):
-        return ""
-    low, high = ends
-    return f"[{unit * low:.{decimals}f}, {unit * high:.{decimals}f}]"
-
-
 def _format_with_interval(
     value: float, ends: tuple[float, float], unit: float, decimals: int
 ) -> str:
     if math.isnan(value):
         return _NO_TOOL
-    return f"{value:.{decimals}f} {format_interval(ends, unit, decimals)}".rstrip()
+    interval = format_interval([unit * end for end in ends], f".{decimals}f")
+    return f"{value:.{decimals}f} {interval}".rstrip()
 
 
 def _make_row(

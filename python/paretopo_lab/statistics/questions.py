@@ -57,12 +57,16 @@ class PairedTest:
         spread = (self.interval[1] - self.interval[0]) / 4  # about a standard error
         difference = self.measure.format(self.difference, sign=True, spread=spread)
         if all(map(math.isfinite, self.interval)):
-            low, high = (
-                self.measure.format(end, sign=True, spread=spread) for end in self.interval
-            )
-            difference += f" [{low}, {high}]"
+            ends = (self.measure.format(end, sign=True, spread=spread) for end in self.interval)
+            difference += f" [{', '.join(ends)}]"
         count, p, corrected = str(self.questions), f"{self.p:.2g}", f"{self.holm:.2g}"
         return self.measure.label, self.first, self.second, count, difference, p, corrected
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the test as values for JSON."""
+        names = ("first", "second", "questions", "difference", "interval", "p")
+        found = {name: getattr(self, name) for name in names}
+        return {"objective": self.measure.name, **found, "p_holm": self.holm}
 
 
 def compare_questions(histories: Mapping[str, History]) -> list[PairedTest]:

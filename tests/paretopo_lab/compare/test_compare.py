@@ -3,17 +3,11 @@
 import csv
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from paretopo.cli import main
-from paretopo_lab.compare.analysis import analyse
-from paretopo_lab.compare.columns import parse_objective
-from paretopo_lab.compare.report import format_column
-from paretopo_lab.compare.scores import collect_scores
-from paretopo_lab.read.logs import read_logs
 
 OBJECTIVES = ("--objective", "accuracy:max", "--objective", "tokens:min")
 HEADER = ["model", "question", "accuracy", "tokens"]
@@ -83,15 +77,6 @@ def test_dominance_of_a_draw_of_two_questions(tmp_path, capsys):
     assert a["dominated_by"] == {}
     assert b["on_front_probability"] == pytest.approx(0.75, abs=0.02)
     assert a["on_front_probability"] == 1.0
-
-
-def test_the_table_names_the_dominating_model(tmp_path, capsys):
-    rows = make_rows({"good": (0.9, 100), "bad": (0.2, 300)})
-    status, out, _ = run(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
-    assert status == 0
-    [line] = [line for line in out.splitlines() if line.startswith("| bad")]
-    assert "good (>0.99)" in line
-    assert "Models: 2. Questions compared: 40 of each, the same for all." in out
 
 
 def test_several_answers_to_a_question_count_as_their_mean(tmp_path, capsys):
@@ -192,26 +177,17 @@ def test_a_cost_that_is_maximised_is_noted(tmp_path, capsys, objective, warned):
 
 def test_tables_fit_80_columns_and_dominated_models_are_counted(tmp_path, capsys):
     models = {f"a-model-with-a-name-{at:02d}": (0.9 - 0.01 * at, 100 + 5 * at) for at in range(25)}
-    path = write_csv(tmp_path / "a.csv", make_rows(models, 200))
+    path = write_csv(tmp_path / "a.csv", make_rows(models | {"bad": (0.2, 300)}, 200))
     objectives = (*OBJECTIVES, "--objective", "len(model):max")
     status, out, _ = run(capsys, path, *objectives)
     assert status == 0
+    assert "Models: 26. Questions compared: 200 of each, the same for all." in out
     assert max(len(line) for line in out.splitlines() if line.startswith("|")) <= 80
     [note] = [line for line in out.splitlines() if "dominated models are not listed" in line]
     every = run(capsys, path, *objectives, "--all")[1]
-    shown = [len(set(re.findall(r"^\| (a-model\S+)", text, re.MULTILINE))) for text in (out, every)]
-    assert shown == [25 - int(note.split()[0]), 25]
-
-
-def test_numbers_of_a_column_have_the_same_decimals():
-    assert format_column(np.array([134.0, 257.94]), np.array([4.13, 18.31])) == [
-        "134.0 ± 4.1",
-        "257.9 ± 18.3",
-    ]
-    assert format_column(np.array([0.00002679, 0.5]), np.array([np.nan, np.nan])) == [
-        "0.0000",
-        "0.5000",
-    ]
+    assert re.search(r"^\| bad .*a-model-with-a-name-\d\d \(>0.99\)", every, re.MULTILINE)
+    shown = [set(re.findall(r"^\| (a-model\S+|bad )", text, re.MULTILINE)) for text in (out, every)]
+    assert list(map(len, shown)) == [26 - int(note.split()[0]), 26]
 
 
 def test_questions_until_settled_shrink_with_the_gap(tmp_path, capsys):
@@ -321,24 +297,13 @@ def test_families_have_fronts_and_a_difference(tmp_path, capsys):
     assert "a model belongs to one front, but a has rows of a1 and a2" in error
 
 
-def test_the_cover_is_the_smallest_subset(tmp_path):
+def test_the_cover_is_the_smallest_subset(tmp_path, capsys):
     # Volumes above (0, 10): a 9 x 1, b 8 x 5, c 1 x 9; b has 40 of 1 + 40 + 4 = 45.
-    rows = [
-        [name, "q", right, spent] for name, right, spent in (("a", 9, 9), ("b", 8, 5), ("c", 1, 1))
-    ]
-    log = read_log_of(tmp_path, rows)
-    for share, names in ((0.8, ["b"]), (0.9, ["b", "c"]), (1.0, ["a", "b", "c"])):
-        found = analyse(collect_scores([log], objectives()), reference=[0, 10], cover=share)
-        assert [found.scores.models[at] for at in sorted(found.fronts[0].cover)] == names
-
-
-def read_log_of(tmp_path, rows):
-    [log] = read_logs([Path(write_csv(tmp_path / "a.csv", rows))])
-    return log
-
-
-def objectives():
-    return [parse_objective("accuracy:max"), parse_objective("tokens:min")]
+    rows = [["a", "q", 9, 9], ["b", "q", 8, 5], ["c", "q", 1, 1]]
+    path = write_csv(tmp_path / "a.csv", rows)
+    for share, names in (("0.8", ["b"]), ("0.9", ["b", "c"]), ("1.0", ["a", "b", "c"])):
+        found = run_json(capsys, path, *OBJECTIVES, "--ref", "0,10", "--cover", share)
+        assert sorted(found["fronts"][0]["cover"]) == names
 
 
 def test_the_same_seed_gives_the_same_report(tmp_path, capsys):
