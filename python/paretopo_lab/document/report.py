@@ -155,8 +155,12 @@ def write_table(table: Table, *, aligned: bool = False, width: int | None = None
 def _write_cell(text: str) -> str:
     if isinstance(text, Marked):
         return text
-    strong = isinstance(text, Styled) and text.style == "strong"
-    return f"**{escape_markdown(text)}**" if strong else escape_markdown(text)
+    return f"**{escape_markdown(text)}**" if is_strong(text) else escape_markdown(text)
+
+
+def is_strong(text: str) -> bool:
+    """Return whether a cell has the style "strong"."""
+    return isinstance(text, Styled) and text.style == "strong"
 
 
 def join_some(names: Sequence[str], most: int = 5) -> str:
