@@ -81,9 +81,14 @@ def find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
         if len(found) == 1 or (found and _are_shards(found)):
             return found
         if found:
-            names = ", ".join(str(path.relative_to(folder)) for path in found[:6])
-            raise DataError(f"{folder} has several files that could be meant, name one: {names}")
+            raise several_files(folder, found)
     raise DataError(f"{folder} has none of the files {', '.join(patterns)}")
+
+
+def several_files(folder: Path, found: list[Path]) -> DataError:
+    """Return the error that several files of a folder could be meant."""
+    names = ", ".join(str(path.relative_to(folder)) for path in found[:6])
+    return DataError(f"{folder} has several files that could be meant, name one: {names}")
 
 
 def _are_shards(paths: list[Path]) -> bool:
@@ -140,21 +145,27 @@ def _read_json(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
         yield f"row {number}", row
 
 
-def _read_csv(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
-    lines = read_cells(path)
-    header = next(lines, (0, list[str]()))[1]
+def read_csv(path: Path, _: _Columns = None) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of a .csv or a .tsv file that are not empty, each with its place in words.
+
+    Raises:
+        DataError: The file is no CSV in UTF-8, a column has two places, or a row lacks cells.
+    """
+    lines = _read_cells(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+    header = [name.strip() for name in next(lines, (0, list[str]()))[1]]
+    doubled = sorted({name for name in header if header.count(name) > 1})
+    if doubled:
+        raise DataError(f"{path} line 1 names a column twice: {', '.join(doubled)}; rename one")
     for number, cells in lines:
         if len(cells) != len(header):
-            raise DataError(f"{path}, line {number}: not as many cells as the first line")
+            raise DataError(
+                f"{path} line {number} must have {len(header)} cells, as the header has, got "
+                f"{len(cells)}; quote cells that contain a comma"
+            )
         yield f"line {number}", dict(zip(header, cells, strict=True))
 
 
-def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV file that are not empty, each with its line's number.
-
-    Raises:
-        DataError: the file is no CSV in UTF-8.
-    """
+def _read_cells(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     limit = csv.field_size_limit(_LONGEST_CELL)  # the limit applies to the whole process
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -172,5 +183,5 @@ _READERS: dict[str, Callable[[Path, _Columns], Iterator[tuple[str, Any]]]] = {
     ".parquet": _read_parquet,
     ".jsonl": _read_jsonl,
     ".json": _read_json,
-    ".csv": _read_csv,
+    ".csv": read_csv,
 }

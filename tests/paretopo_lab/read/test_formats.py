@@ -30,11 +30,17 @@ def read(*paths):
     return log
 
 
-def compare(capsys, *arguments):
-    status = main(["compare", *map(str, arguments), "--json"])
+def compare(capsys, files, *objectives, by=()):
+    words = [*map(str, files), *(f"--objective={one}" for one in objectives)]
+    status = main(["compare", *words, *(f"--by={one}" for one in by), "--json"])
     out, error = capsys.readouterr()
     assert status == 0, error
     return json.loads(out)
+
+
+def means(found):
+    """Return the means of each model by its name."""
+    return {one["name"]: list(one["mean"].values()) for one in found["models"]}
 
 
 # ---- lm-eval-harness -----------------------------------------------------------------------------
@@ -66,12 +72,8 @@ def test_lm_eval_names_model_task_and_question(tmp_path, capsys):
         lm_eval_file(tmp_path, model, [lm_eval_row(at, float(at < right)) for at in range(4)])
         for model, right in (("org__small", 1), ("org__large", 3))
     ]
-    found = compare(
-        capsys, *files, "--objective", "exact_match:max", "--objective", "len(resps.0.0):min"
-    )
-    assert [one["name"] for one in found["models"]] == ["org/small", "org/large"]
-    assert [one["mean"]["exact_match"] for one in found["models"]] == [0.25, 0.75]
-    assert found["models"][0]["mean"]["len(resps.0.0)"] == 16.0
+    found = compare(capsys, files, "exact_match:max", "len(resps.0.0):min")
+    assert means(found) == {"org/small": [0.25, 16.0], "org/large": [0.75, 16.0]}
     assert found["paired"]
     assert read(files[0]).rows[0]["question"] == "gsm8k/0"
 
@@ -91,8 +93,7 @@ def test_lm_eval_joins_the_filters_of_a_question(tmp_path, capsys):
     ]
     file = lm_eval_file(tmp_path, "m", rows)
     objectives = ["exact_match,strict-match:max", "exact_match,flexible-extract:max"]
-    found = compare(capsys, file, *(f"--objective={one}" for one in objectives))
-    [model] = found["models"]
+    [model] = compare(capsys, [file], *objectives)["models"]
     assert (model["questions"], model["answers"]) == (2, 2)
     assert list(model["mean"].values()) == [0.5, 1.0]
     main(["compare", str(file), "--objective", "exact_match:max", "--objective", "doc_id:min"])
@@ -145,11 +146,8 @@ def test_inspect_json(tmp_path, capsys):
     file = tmp_path / "log.json"
     file.write_text(json.dumps({**HEADER, "samples": SAMPLES}))
     check_inspect(read(file))
-    found = compare(
-        capsys, file, "--objective", "match:max", "--objective", "output_tokens:min",
-        "--objective", "judge.tone:max",
-    )  # fmt: skip
-    [model] = found["models"]
+    objectives = ("match:max", "output_tokens:min", "judge.tone:max")
+    [model] = compare(capsys, [file], *objectives)["models"]
     assert (model["questions"], model["answers"]) == (2, 4)
     assert model["mean"] == {"match": 0.375, "output_tokens": 50.0, "judge.tone": 0.5}
 
@@ -280,12 +278,9 @@ def nemo_gym_row(task, rollout, correct, tokens):
 
 def test_nemo_gym_components_are_objectives(tmp_path, capsys):
     rows = [nemo_gym_row(at // 2, at % 2, float(at == 0), 10 * at) for at in range(4)]
-    found = compare(
-        capsys, write_lines(tmp_path / "rollouts.jsonl", rows),
-        "--objective", "reward_components.correctness:max",
-        "--objective", "tokens=response.usage.output_tokens:min",
-    )  # fmt: skip
-    [model] = found["models"]
+    file = write_lines(tmp_path / "rollouts.jsonl", rows)
+    objectives = ("reward_components.correctness:max", "tokens=response.usage.output_tokens:min")
+    [model] = compare(capsys, [file], *objectives)["models"]
     assert (model["name"], model["questions"], model["answers"]) == ("org/model", 2, 4)
     assert model["mean"] == {"reward_components.correctness": 0.25, "tokens": 15.0}
 
@@ -293,14 +288,10 @@ def test_nemo_gym_components_are_objectives(tmp_path, capsys):
 def test_files_of_one_model_are_noted(tmp_path, capsys):
     rows = [nemo_gym_row(at, 0, 1.0, 10) for at in range(4)]
     files = [write_lines(tmp_path / name, rows) for name in ("a.jsonl", "b.jsonl")]
-    objectives = ("--objective", "reward:max", "--objective", "response.usage.output_tokens:min")
-    found = compare(capsys, *files, *objectives)
-    assert (
-        "Rows of several files are one model: org/model (2); --by file tells them apart."
-        in found["notes"]
-    )
-    found = compare(capsys, *files, *objectives, "--by", "file")
-    assert [one["name"] for one in found["models"]] == ["a.jsonl", "b.jsonl"]
+    objectives = ("reward:max", "response.usage.output_tokens:min")
+    note = "Rows of several files are one model: org/model (2); --by file tells them apart."
+    assert note in compare(capsys, files, *objectives)["notes"]
+    assert [*means(compare(capsys, files, *objectives, by=["file"]))] == ["a.jsonl", "b.jsonl"]
 
 
 def test_verifiers_results(tmp_path, capsys):
@@ -325,12 +316,9 @@ def test_verifiers_results(tmp_path, capsys):
     ]
     metadata = {"env_id": "gsm8k", "model": "org/large-v2"}
     files[1].with_name("metadata.json").write_text(json.dumps(metadata))
-    found = compare(
-        capsys, *files, "--objective", "reward:max",
-        "--objective", "token_usage.output_tokens:min", "--objective", "format_reward:max",
-    )  # fmt: skip
-    assert [one["name"] for one in found["models"]] == ["org/small", "org/large-v2"]
-    assert found["models"][0]["mean"]["token_usage.output_tokens"] == 5.0
+    objectives = ("reward:max", "token_usage.output_tokens:min", "format_reward:max")
+    found = compare(capsys, files, *objectives)
+    assert means(found) == {name: [0.5, 5.0, 1.0] for name in ("org/small", "org/large-v2")}
     assert found["paired"]
     assert read(files[0]).rows[2]["question"] == "gsm8k/2"
     assert {log.rows[0]["file"] for log in read_logs(files)} == set(map(str, files))
@@ -362,9 +350,7 @@ def test_verifiers_traces(tmp_path, capsys):
     assert [row.get("reward") for row in log.rows] == [0.5, 2.5, None]
     assert (log.rows[0]["model"], log.rows[0]["question"]) == ("org/model", "sums/k1")
     assert log.places[1] == "line 2 trace 1"
-    found = compare(
-        capsys, file, "--objective", "correct:max", "--objective", "num_output_tokens:min"
-    )
+    found = compare(capsys, [file], "correct:max", "num_output_tokens:min")
     assert found["models"][0]["mean"] == {"correct": 0.5, "num_output_tokens": 10.5}
     assert "1 of 3 rows lack a value of an objective" in " ".join(found["notes"])
 
@@ -410,8 +396,7 @@ def test_sweeps_of_vllm_have_tokens_per_user_and_gpu(tmp_path, capsys):
         (tmp_path / name).mkdir()
         files.append(tmp_path / name / "summary.json")
         files[-1].write_text(json.dumps(rows, indent=4))
-    objectives = ("--objective=tokens_per_user:max", "--objective=tokens_per_gpu:max")
-    found = compare(capsys, *files, *objectives)
+    found = compare(capsys, files, "tokens_per_user:max", "tokens_per_gpu:max")
     assert {one["name"]: [*one["mean"].values(), one["on_front"]] for one in found["models"]} == {
         "SERVE--tp=1-BENCH--users=10": [11.0, 110.0, True],
         "SERVE--tp=2-BENCH--users=10": [11.0, 55.0, False],
@@ -431,12 +416,8 @@ def test_local_runs_of_wandb_are_files_of_one_object(tmp_path, capsys):
         run = {"config": {"lr": 0.1}, "console": [], "name": name, "state": "finished", "step": 2}
         files.append(tmp_path / f"{name}.json")
         files[-1].write_text(json.dumps({**run, "summary": summary, "tags": []}, indent=2) + "\n")
-    objectives = ("--objective=summary.eval/acc:max", "--objective=summary.eval/tokens:min")
-    found = compare(capsys, *files, "--by", "name", *objectives)
-    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
-        "calm-sun-1": [0.5, 298.0],
-        "b - run": [0.6, 298.0],
-    }
+    found = compare(capsys, files, "summary.eval/acc:max", "summary.eval/tokens:min", by=["name"])
+    assert means(found) == {"calm-sun-1": [0.5, 298.0], "b - run": [0.6, 298.0]}
 
 
 def write_events(folder, tag, values):
@@ -461,8 +442,7 @@ def test_event_files_of_tensorboard_are_joined_by_folder(tmp_path, capsys):
         writer.close()
     files = sorted(tmp_path.glob("*/logs/events.out.tfevents.*"))
     assert len(files) == 4
-    found = compare(capsys, *files, "--objective", "acc:max", "--objective", "tokens:min")
-    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
+    assert means(compare(capsys, files, "acc:max", "tokens:min")) == {
         str(tmp_path / "a" / "logs"): [0.5, 300.0],
         str(tmp_path / "b" / "logs"): [0.75, 300.0],
     }
