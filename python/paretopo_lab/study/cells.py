@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -23,10 +25,10 @@ from paretopo.records.folder import RunFolder
 from paretopo.records.sweeps import split_sweeps
 from paretopo_lab.study.fronts import preference_grid, score_front
 from paretopo_lab.study.plan import Cell, Plan, TaskSection
-from paretopo_lab.study.processes import die_with_parent
 
 _ERROR_LINES = 15  # of a failed training
 _DIGITS = 5
+_PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 SAVING = "of the price of a right answer"  # an earlier version used the start's cost
 
 
@@ -323,6 +325,16 @@ def _average_amounts(
     cost = measure.to_amount(row["measured"][section.cost])
     known = row["measured_of_solved"][section.cost]  # None where no answer was right
     return row["solved"], cost, cost if known is None else measure.to_amount(known)
+
+
+def die_with_parent() -> None:
+    """Let the kernel kill this process when its parent has died, however that came.
+
+    A study that is killed leaves no trainings behind, which a second start would find claimed. On
+    Linux only; elsewhere nothing happens.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _run_command(*arguments: str) -> None:
