@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
-from paretopo_lab.evaluate.published import Method, Point, Table
+from paretopo_lab.evaluate.published import Method, Outcome, PaperTable
 from paretopo_lab.evaluate.results import Result
 
 _REFERENCE_CALLS = 3.0  # of the hypervolume; with EM 0 the worst corner
@@ -28,8 +28,8 @@ class Panel:
     """
 
     title: str
-    printed: Mapping[str, Point]
-    ours: Mapping[str, Point]
+    printed: Mapping[str, Outcome]
+    ours: Mapping[str, Outcome]
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def measure_panel(panel: Panel) -> PanelFront | None:
     It leaves out methods without a tool; None if no method is left. The reference is EM 0 and 3
     calls, or the next whole number if a point has more.
 
-    >>> printed = {"a": Point(78, 2.0), "b": Point(70, 2.5), "c": Point(66, None)}
-    >>> measure_panel(Panel("", printed, {"d": Point(80, 1.0)}))
+    >>> printed = {"a": Outcome(78, 2.0), "b": Outcome(70, 2.5), "c": Outcome(66, None)}
+    >>> measure_panel(Panel("", printed, {"d": Outcome(80, 1.0)}))
     PanelFront(best=('d',), hypervolume=160.0, printed=78.0, reference=3.0)
     """
     named = [
@@ -80,7 +80,7 @@ def measure_panel(panel: Panel) -> PanelFront | None:
 
 def list_panels(
     measured: Mapping[str, tuple[bool, Mapping[str, Result]]],
-    shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
+    shown: Sequence[tuple[PaperTable, Mapping[str, Sequence[Method]]]],
 ) -> Iterator[Panel]:
     """Return every measured data set, next to each block that has it.
 
@@ -91,7 +91,7 @@ def list_panels(
     names = dict.fromkeys(name for _, results in measured.values() for name in results)
     for datasource in names:
         ours = {
-            name: Point(100 * results[datasource].em, results[datasource].calls if tool else None)
+            name: Outcome(100 * results[datasource].em, results[datasource].calls if tool else None)
             for name, (tool, results) in measured.items()
             if datasource in results and results[datasource].graded
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paretopo_lab.document.pictures import COLOURS, add_legend, make_grid, save_figure
 from paretopo_lab.evaluate.fronts import Panel
-from paretopo_lab.evaluate.published import Point
+from paretopo_lab.evaluate.published import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
     save_figure(figure, path, dpi=150)
 
 
-def _draw_point(axes: Axes, point: Point, colour: str, marker: str, size: float) -> None:
+def _draw_point(axes: Axes, point: Outcome, colour: str, marker: str, size: float) -> None:
     hollow = point.calls is None
     axes.scatter(
         point.calls or 0.0,

@@ -129,7 +129,7 @@ def _choose_sizes(names: Sequence[str], paper: PaperRows) -> Sequence[str]:
 
 def _select_tables(
     measured: Mapping[str, Mapping[str, Result]], sizes: Sequence[str]
-) -> list[tuple[published.Table, dict[str, tuple[Method, ...]]]]:
+) -> list[tuple[published.PaperTable, dict[str, tuple[Method, ...]]]]:
     """Return the tables that share a column with ours, with the blocks of that column."""
     ours = set(list_datasources(measured.values()))
     return [
@@ -155,7 +155,7 @@ def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
 
 
 def _describe_gaps(
-    table: published.Table, measured: Mapping[str, Mapping[str, Result]]
+    table: published.PaperTable, measured: Mapping[str, Mapping[str, Result]]
 ) -> list[str]:
     notes = []
     for datasource, heading in table.columns.items():
@@ -171,7 +171,7 @@ def _describe_gaps(
 
 def _compare_with_paper(
     measured: Mapping[str, Mapping[str, Result]],
-    shown: Sequence[tuple[published.Table, Mapping[str, Sequence[Method]]]],
+    shown: Sequence[tuple[published.PaperTable, Mapping[str, Sequence[Method]]]],
     paper: PaperRows,
 ) -> list[Part]:
     methods = [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -108,13 +106,3 @@ class EvaluationSettings:
         if self.dtype is None:
             del settings["dtype"]  # so earlier evaluations without it can resume
         return settings
-
-
-def digest(identity: dict[str, Any]) -> str:
-    """Return a short name of the settings and data on which an evaluation's numbers depend.
-
-    >>> digest({"tool": "none"})
-    '81237fb4'
-    """
-    text = json.dumps(identity, sort_keys=True).encode()
-    return hashlib.sha256(text).hexdigest()[:8]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from paretopo_lab.document.report import Table, format_interval
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.published import Method, Point
+from paretopo_lab.evaluate.published import Method, Outcome
 from paretopo_lab.evaluate.results import Result
 
 Results = Mapping[str, Result]  # by data set
@@ -19,7 +19,7 @@ _NO_TOOL = "/"  # as the paper prints it
 
 
 def paper_table(
-    table: published.Table,
+    table: published.PaperTable,
     blocks: Mapping[str, Sequence[Method]],
     measured: Mapping[str, tuple[bool, Results]],
 ) -> Table:
@@ -43,7 +43,7 @@ def paper_table(
     for name, (has_tool, results) in measured.items():
         if results.keys() & table.columns.keys():
             graded = {key: one for key, one in results.items() if one.graded}
-            points = {key: Point(100 * one.em, one.calls) for key, one in graded.items()}
+            points = {key: Outcome(100 * one.em, one.calls) for key, one in graded.items()}
             rows.append(_make_row(name, has_tool, points, table))
     title = f"{table.title}, as in table {table.number}"
     return Table(header, rows, 2, title)
@@ -102,7 +102,7 @@ def _format_with_interval(
 
 
 def _make_row(
-    name: str, has_tool: bool, points: Mapping[str, Point], table: published.Table
+    name: str, has_tool: bool, points: Mapping[str, Outcome], table: published.PaperTable
 ) -> list[str]:
     cells = [name, "yes" if has_tool else "no"]
     for one in map(points.get, table.columns):

@@ -12,7 +12,7 @@ from paretopo_lab.document.report import write_table
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
 from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
-from paretopo_lab.evaluate.published import Point
+from paretopo_lab.evaluate.published import Outcome
 from paretopo_lab.evaluate.report import write_report
 from paretopo_lab.evaluate.results import summarise_folder
 from paretopo_lab.evaluate.tables import paper_table
@@ -81,10 +81,10 @@ def test_fronts_of_the_papers_own_points():
 
 
 def test_the_reference_moves_where_a_point_has_more_calls():
-    one = measure_panel(Panel("", {"a": Point(50.0, 2.0)}, {"b": Point(60.0, 3.5)}))
+    one = measure_panel(Panel("", {"a": Outcome(50.0, 2.0)}, {"b": Outcome(60.0, 3.5)}))
     assert (one.reference, one.hypervolume, one.printed) == (4.0, 105.0, 100.0)
-    assert measure_panel(Panel("", {"a": Point(50.0, None)}, {})) is None
-    assert math.isnan(measure_panel(Panel("", {}, {"b": Point(60.0, 1.0)})).printed)
+    assert measure_panel(Panel("", {"a": Outcome(50.0, None)}, {})) is None
+    assert math.isnan(measure_panel(Panel("", {}, {"b": Outcome(60.0, 1.0)})).printed)
 
 
 # ---- tests ---------------------------------------------------------------------------------------

@@ -76,13 +76,9 @@ def test_lm_eval_names_model_task_and_question(tmp_path, capsys):
     assert means(found) == {"org/small": [0.25, 16.0], "org/large": [0.75, 16.0]}
     assert found["paired"]
     assert read(files[0]).rows[0]["question"] == "gsm8k/0"
-
-
-def test_lm_eval_takes_the_name_of_the_model_from_the_results(tmp_path):
-    file = lm_eval_file(tmp_path, "folder", [lm_eval_row(0, 1.0)])
-    results = file.parent / "results_2026-01-02T03-04-05.678901.json"
+    results = files[0].parent / "results_2026-01-02T03-04-05.678901.json"
     results.write_text(json.dumps({"model_name": "org/name:v2"}))
-    assert read(file).rows[0]["model"] == "org/name:v2"
+    assert read(files[0]).rows[0]["model"] == "org/name:v2"
 
 
 def test_lm_eval_joins_the_filters_of_a_question(tmp_path, capsys):
