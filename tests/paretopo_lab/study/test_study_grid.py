@@ -211,50 +211,39 @@ def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({}, r"needs at least one \[tasks.NAME\]"),
+        ({"tasks": {}}, r"needs at least one \[tasks.NAME\]"),
         ({"tasks": {"fre": {}}}, "tasks.fre needs config, .*; did you mean 'free'"),
         ({"tasks": {"free": {"sed": 1}}}, "unknown key tasks.free.sed; did you mean 'seeds'"),
         ({"tasks": {"free": {"methods": ["grop"]}}}, "unknown method 'grop'"),
         ({"tasks": {"free": {"config": "no.toml"}}}, "tasks.free.config: there is no file"),
         ({"tasks": {"free": 3}}, r"\[tasks.free\] must be a section"),
-        ({"tasks": {"free": {}}, "stdy": {}}, r"unknown section \[stdy\]; did you mean 'study'"),
+        ({"stdy": {}}, r"unknown section \[stdy\]; did you mean 'study'"),
+        ({"study": 3}, r"\[study\] must be a section, got 3"),
+        ({"study": {"seeds": 0}}, "study.seeds must be an integer of at least 1"),
         (
-            {"tasks": {"free": {}}, "study": {"seeds": 0}},
-            "study.seeds must be an integer of at least 1",
+            {"study": {"early": 120}},
+            r"a multiple of study\.every, .* early = 120 and every = 50",
         ),
+        ({"study": {"methods": ["grpo", "grpo"]}}, "names a method twice"),
+        ({"study": {"methods": "grpo"}}, "must be a list of strings"),
+        ({"study": {"ablation_tasks": ["x"]}}, r"no \[tasks.x\]"),
         (
-            {"tasks": {"free": {}}, "study": {"early": 120}},
-            r"study\.early must be a multiple of study\.every, .* early = 120 and every = 50",
-        ),
-        ({"tasks": {"free": {}}, "study": {"methods": ["grpo", "grpo"]}}, "names a method twice"),
-        ({"tasks": {"free": {}}, "study": {"methods": "grpo"}}, "must be a list of strings"),
-        ({"tasks": {"free": {}}, "study": {"ablation_tasks": ["x"]}}, r"no \[tasks.x\]"),
-        (
-            {"tasks": {"free": {}}, "study": {"methods": ["paper+gatd"]}, "switches": GATED},
+            {"study": {"methods": ["paper+gatd"]}, "switches": GATED},
             "unknown method 'gatd'; did you mean 'gated'",
         ),
+        ({"switches": {"gated": {"paretopo": {"gat": 1}}}}, "gated: unknown key .*mean 'gate'"),
+        ({"switches": {"gated": "success"}}, "gated must be a table of keys, .* got 'success'"),
+        ({"switches": {"a+b": GATED["gated"]}}, "a name of its own"),
+        ({"switches": {"grpo": GATED["gated"]}}, "a name of its own"),
         (
-            {"tasks": {"free": {}}, "switches": {"gated": {"paretopo": {"gat": 1}}}},
-            "switches.gated: unknown key paretopo.gat; did you mean 'gate'",
-        ),
-        (
-            {"tasks": {"free": {}}, "switches": {"gated": "success"}},
-            "switches.gated must be a table of keys, .* got 'success'",
-        ),
-        ({"tasks": {"free": {}}, "switches": {"a+b": GATED["gated"]}}, "a name of its own"),
-        ({"tasks": {"free": {}}, "switches": {"grpo": GATED["gated"]}}, "a name of its own"),
-        (
-            {
-                "tasks": {"free": {"methods": ["grpo+gated"]}},
-                "switches": {"gated": {"paretopo": {"gate": "sucess"}}},
-            },
-            r"method 'grpo\+gated': paretopo.gate must be",
+            {"study": {"methods": ["grpo+a"]}, "switches": {"a": {"paretopo": {"gate": "sucess"}}}},
+            r"method 'grpo\+a': paretopo.gate must be",
         ),
     ],
 )
 def test_a_wrong_file_is_refused(table, message):
     with pytest.raises(ConfigError, match=message):
-        from_table(table)
+        from_table({"tasks": {"free": {}}, **table})
 
 
 def test_switches_follow_the_file():
