@@ -6,9 +6,11 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from paretopo.records.measures import Measure
 from paretopo_lab.evaluate.folder import AnsweredQuestion
 from paretopo_lab.evaluate.published import Method, question_counts
 from paretopo_lab.evaluate.results import (
@@ -17,13 +19,11 @@ from paretopo_lab.evaluate.results import (
     question_grades,
     question_means,
 )
-from paretopo_lab.statistics.intervals import (
-    holm,
-    mcnemar_exact,
-    sign_flip_interval,
-    sign_flips,
-    two_proportions,
-)
+from paretopo_lab.statistics.intervals import mcnemar_exact, two_proportions
+from paretopo_lab.statistics.questions import PairedTest, correct_tests, run_sign_test
+
+_EM = Measure("em", "EM", "%", "more")
+_CALLS = Measure("calls", "calls", "per question", "fewer")
 
 
 @dataclass(frozen=True)
@@ -44,37 +44,18 @@ class PaperComparison:
     holm: float = math.nan
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A measure of the first evaluation less that of the second.
+class PairwiseComparison(NamedTuple):
+    """Two of our evaluations on the questions of a data set that both answered.
 
     Attributes:
-        mean: Over the shared questions.
-        interval: Its 95 % interval, by random signs; infinite of fewer than 6 questions.
-        p: P-value for no difference.
-        holm: The same, corrected for all tests of the table.
-    """
-
-    mean: float
-    interval: tuple[float, float]
-    p: float
-    holm: float = math.nan
-
-
-@dataclass(frozen=True)
-class PairwiseComparison:
-    """Two of our evaluations on the questions that both answered: EM in percent points, and calls.
-
-    Attributes:
-        questions: Number of shared questions.
+        datasource: The data set.
+        em: First less second, in percent points.
+        calls: First less second.
     """
 
     datasource: str
-    first: str
-    second: str
-    questions: int
-    em: Difference
-    calls: Difference
+    em: PairedTest
+    calls: PairedTest
 
 
 def compare_with_paper(
@@ -100,8 +81,7 @@ def compare_with_paper(
                 result.em * result.graded, result.graded, printed / 100 * asked, asked
             )
             tests.append(PaperComparison(datasource, ours, name, 100 * result.em - printed, p))
-    adjusted = holm([test.p for test in tests])
-    return [replace(test, holm=p) for test, p in zip(tests, adjusted, strict=True)]
+    return correct_tests(tests)
 
 
 def compare_pairwise(
@@ -119,31 +99,23 @@ def compare_pairwise(
             found = {answer.id: answer for answer in theirs.get(datasource, [])}
             both = [(answer, found[answer.id]) for answer in own if answer.id in found]
             if any({*mine.solved} != {None} != {*yours.solved} for mine, yours in both):
-                tests.append(_compare_answers(datasource, first, second, *zip(*both, strict=True)))
-    adjusted = iter(holm([one.p for test in tests for one in (test.em, test.calls)]))
-    return [
-        replace(
-            test,
-            em=replace(test.em, holm=next(adjusted)),
-            calls=replace(test.calls, holm=next(adjusted)),
-        )
-        for test in tests
-    ]
+                tests.append(
+                    (datasource, *_compare_answers(first, second, *zip(*both, strict=True)))
+                )
+    corrected = iter(correct_tests([one for _, em, calls in tests for one in (em, calls)]))
+    return [PairwiseComparison(name, next(corrected), next(corrected)) for name, *_ in tests]
 
 
 def _compare_answers(
-    datasource: str,
     first: str,
     second: str,
     one: Sequence[AnsweredQuestion],
     other: Sequence[AnsweredQuestion],
-) -> PairwiseComparison:
-    em = question_grades(one) - question_grades(other)
-    em = em[~np.isnan(em)]
-    calls = question_means(one, "calls") - question_means(other, "calls")
-    single = all(len(answer.solved) == 1 for answer in (*one, *other))
-    em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)
-    low, high = sign_flip_interval(em)
-    points = Difference(100 * float(em.mean()), (100 * low, 100 * high), em_p)
-    spent = Difference(float(calls.mean()), sign_flip_interval(calls), sign_flips(calls))
-    return PairwiseComparison(datasource, first, second, len(one), points, spent)
+) -> tuple[PairedTest, PairedTest]:
+    right = question_grades(one) - question_grades(other)
+    right = right[~np.isnan(right)]
+    em = run_sign_test(_EM, first, second, 100 * right)
+    if all(len(answer.solved) == 1 for answer in (*one, *other)):
+        em = replace(em, p=mcnemar_exact(int((right > 0).sum()), int((right < 0).sum())))
+    spent = question_means(one, "calls") - question_means(other, "calls")
+    return em, run_sign_test(_CALLS, first, second, spent)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from paretopo.config import ConfigError
+from paretopo_lab.document.files import label_folders
 from paretopo_lab.document.report import (
     Heading,
     Marked,
@@ -19,11 +20,7 @@ from paretopo_lab.document.report import (
     format_interval,
 )
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.comparisons import (
-    Difference,
-    compare_pairwise,
-    compare_with_paper,
-)
+from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
 from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
 from paretopo_lab.evaluate.plots import draw_panels
@@ -35,6 +32,7 @@ from paretopo_lab.evaluate.tables import (
     paper_table,
     results_table,
 )
+from paretopo_lab.statistics.questions import PairedTest
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
@@ -100,19 +98,16 @@ def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluati
     if not folders:
         raise ConfigError("a report needs at least one evaluation")
     paths = [folder.path.resolve() for folder in folders]
-    tools = [f"{folder.name}, {folder.settings.get('tool')}" for folder in folders]
+    names = [
+        (folder.name, named, f"{named} ({path.name})")
+        for folder, path in zip(folders, paths, strict=True)
+        for named in [f"{folder.name}, {folder.settings['tool']}"]
+    ]
     evaluations = {}
-    for folder, path, tool in zip(folders, paths, tools, strict=True):
-        if paths.count(path) > 1:
-            raise ConfigError(f"a report needs different evaluations, got {path} twice")
+    for folder, name in zip(folders, label_folders("evaluations", paths, names), strict=True):
         answered = tuple(folder.read_answers())
         if not answered:
             raise ConfigError(f"{folder.path} has no answers yet: there is nothing to report")
-        name = folder.name
-        if sum(other.name == name for other in folders) > 1:
-            name = tool if tools.count(tool) == 1 else f"{tool} ({path.name})"
-        if name in evaluations:
-            name = str(path)
         results = {key: summarise(key, own) for key, own in group_by_datasource(answered).items()}
         evaluations[name] = Evaluation(folder, answered, results)
     return evaluations
@@ -206,7 +201,7 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
         return []
     rows = [
         [
-            *(one.datasource, one.first, one.second, str(one.questions)),
+            *(one.datasource, one.em.first, one.em.second, str(one.calls.questions)),
             *_describe_difference(one.em, 1),
             *_describe_difference(one.calls, 2),
         ]
@@ -223,8 +218,8 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
     return [Table(header, rows, 3, "Against each other, question by question", note)]
 
 
-def _describe_difference(one: Difference, decimals: int) -> list[str]:
-    written = f"{one.mean:+.{decimals}f} {format_interval(one.interval, f'.{decimals}f')}"
+def _describe_difference(one: PairedTest, decimals: int) -> list[str]:
+    written = f"{one.difference:+.{decimals}f} {format_interval(one.interval, f'.{decimals}f')}"
     return [written, format_p_value(one.p), format_p_value(one.holm)]
 
 

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ EXPLAINED = (
     f"The last evaluations of two runs, on the questions that both answered. {SIGNS} Training "
     "itself is random, too, which only several seeds show."
 )
+Test = TypeVar("Test", bound=Any)
 _MOST_PAIRS = 15  # more runs are compared with the first one only
 
 
@@ -95,8 +96,8 @@ def compare_questions(histories: Mapping[str, History]) -> list[PairedTest]:
     return correct_tests(tests)
 
 
-def correct_tests(tests: Sequence[PairedTest]) -> list[PairedTest]:
-    """Return the tests with p-values that are corrected for their number."""
+def correct_tests(tests: Sequence[Test]) -> list[Test]:
+    """Return tests, which have `p` and `holm`, with p-values corrected for their number."""
     adjusted = holm([one.p for one in tests])
     return [replace(one, holm=p) for one, p in zip(tests, adjusted, strict=True)]
 

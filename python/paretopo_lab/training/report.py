@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paretopo.records.folder import RunFolder
-from paretopo_lab.document.files import write_files
+from paretopo_lab.document.files import label_folders, write_files
 from paretopo_lab.document.report import (
     Heading,
     Part,
@@ -133,18 +133,15 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
     """The runs by a short name: title and seed, where that is not unique the folder, or its path.
 
     Raises:
-        ValueError: one folder was given twice.
+        ConfigError: one folder was given twice.
     """
-    names = [f"{run.title}, seed {run.config.seed}" for run in runs]
     folders = [run.path.resolve() for run in runs]
-    labelled = {}
-    for name, folder, run in zip(names, folders, runs, strict=True):
-        if folders.count(folder) > 1:
-            raise ValueError(f"a report needs different runs, got {folder} twice")
-        alike = [other.name for also, other in zip(names, folders, strict=True) if also == name]
-        where = folder.name if alike.count(folder.name) == 1 else folder
-        labelled[name if len(alike) == 1 else f"{name} ({where})"] = run
-    return labelled
+    names = [
+        (name, f"{name} ({folder.name})", f"{name} ({folder})")
+        for run, folder in zip(runs, folders, strict=True)
+        for name in [f"{run.title}, seed {run.config.seed}"]
+    ]
+    return dict(zip(label_folders("runs", folders, names), runs, strict=True))
 
 
 def _tabulate_ends(history: History) -> list[Part]:

@@ -119,10 +119,10 @@ def test_against_a_row_of_the_paper(two):
 def test_question_by_question(two):
     answered = {folder.name: list(folder.read_answers()) for folder in two}
     (one,) = compare_pairwise(answered)  # aime24 is in one of them only
-    assert (one.datasource, one.questions) == ("math500", 500)
+    assert (one.datasource, one.calls.questions) == ("math500", 500)
     em, calls = one.em, one.calls
-    assert (em.mean, em.p) == (pytest.approx(2.2), mcnemar_exact(11, 0))
-    assert calls.mean == pytest.approx(-1.2)
+    assert (em.difference, em.p) == (pytest.approx(2.2), mcnemar_exact(11, 0))
+    assert calls.difference == pytest.approx(-1.2)
     assert calls.interval[0] < -1.2 < calls.interval[1] < 0
     assert em.holm == pytest.approx(max(em.p, 2 * calls.p))
     assert calls.holm == pytest.approx(2 * calls.p)
@@ -136,7 +136,7 @@ def test_several_samples_are_compared_by_their_means(tmp_path):
         for name, one in (("a", data), ("b", worse))
     ]
     (one,) = compare_pairwise({folder.name: list(folder.read_answers()) for folder in kept})
-    assert (one.em.mean, one.em.p) == (pytest.approx(25.0), sign_flips([0.5] * 6))
+    assert (one.em.difference, one.em.p) == (pytest.approx(25.0), sign_flips([0.5] * 6))
     found = summarise_folder(kept[0])["nq"]
     assert (found.samples, found.calls) == (2, pytest.approx(1.5))
 
