@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paretopo.records.files import Row
 from paretopo.records.schema import DataError
-from paretopo_lab.compare.columns import WORDS, find_value, list_values
+from paretopo_lab.compare.columns import WORDS, find_value, list_values, shorten
 from paretopo_lab.read.logs import read_logs
 
 Floats = NDArray[np.float64]
@@ -238,8 +238,7 @@ def _as_key(value: Any) -> Any:
 
 
 def _describe_key(key: Any) -> str:
-    text = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shorten(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
 
 
 def _read_column(rows: Sequence[Row], places: Sequence[str], column: str) -> Floats:

@@ -132,14 +132,21 @@ def list_examples(log: Log) -> dict[str, tuple[str, bool]]:
             found[path] = shown, is_number and _is_number(value)
     order = sorted(found.items(), key=lambda one: one[0] in log.added)  # which is stable
     return {
-        path: (_shorten(example) + (_ADDED if path in log.added else ""), is_number)
+        path: (
+            shorten(" ".join(str(example).split()), _WIDTH) + (_ADDED if path in log.added else ""),
+            is_number,
+        )
         for path, (example, is_number) in order
     }
 
 
-def _shorten(value: Any) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+def shorten(text: str, most: int = 60) -> str:
+    """Return the beginning of a text that is longer than `most` characters.
+
+    >>> shorten("a long text", 9)
+    'a long...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def describe_columns(log: Log, wanted: str) -> str:

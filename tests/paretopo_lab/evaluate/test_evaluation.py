@@ -65,6 +65,7 @@ def start_folder(tmp_path):
 
 
 def test_defaults_are_those_of_the_tool():
+    assert "dtype" not in EvaluationSettings("m").as_dict()
     one = EvaluationSettings("m", tool="search")
     assert (EvaluationSettings("m").rounds, EvaluationSettings("m", tool="python").rounds) == (0, 3)
     assert (one.rounds, one.room, one.topk) == (4, 4096, 3)
@@ -85,6 +86,7 @@ def test_defaults_are_those_of_the_tool():
         ({"seed": 1.5}, "seed"),
         ({"tool": "rag", "max_calls": 2}, "max_calls is for the tools python and search"),
         ({"max_tokens": 0}, "max_tokens"),
+        ({"engine": "vllm", "dtype": "bfloat16"}, "dtype is for the engine transformers"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):
@@ -416,16 +418,13 @@ def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
     assert find_model("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", "Qwen2.5-7B")
 
 
-def test_an_agent_of_openrlhf_is_not_asked_elsewhere():
+def test_an_evaluation_of_a_run_has_its_own_settings():
     own = loads("backend = 'openrlhf'\n[openrlhf]\nagent = 'mine.py'")
     with pytest.raises(ConfigError, match=r"runs only on OpenRLHF: .* in evaluations.jsonl"):
         plan_evaluation(own, "model")
     asked = plan_evaluation(loads("backend = 'openrlhf'\n[optimiser]\nkl = 0.1"), "model", limit=3)
     assert (asked.backend, asked.optimiser.kl, asked.warmup.steps) == ("trl", 0.0, 0)
     assert (asked.evaluation.prompts, asked.run.trajectories, asked.model.path) == (3, 3, "model")
-
-
-def test_an_evaluation_adds_nothing_to_the_curves_of_its_run():
     watched = loads("[run]\ntensorboard = true\nwandb_project = 'mine'")
-    assert plan_evaluation(watched, "model").run.tensorboard is False
-    assert plan_evaluation(watched, "model").run.wandb_project == "none"
+    asked = plan_evaluation(watched, "model").run
+    assert (asked.tensorboard, asked.wandb_project) == (False, "none")

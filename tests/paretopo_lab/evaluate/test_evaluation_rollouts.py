@@ -103,11 +103,8 @@ def test_python():
     assert one.tokens == len(one.written) + 1  # and the end of text
     assert (one.calls, one.truncated) == (1, False)
     assert engine.seen[1][0] == f"so\n{PROGRAM}\n42\n```\n"
-
-
-def test_the_last_generation_calls_nothing():
-    one = run_rollout(SUM, Scripted(PROGRAM, PROGRAM + "$"), tool="python", max_calls=1)
-    assert one.calls == 1
+    # The last generation calls nothing.
+    assert run_rollout(SUM, Scripted(PROGRAM, PROGRAM + "$"), tool="python", max_calls=1).calls == 1
 
 
 def test_search():
@@ -147,14 +144,10 @@ def test_response_over_the_limit_is_truncated():
     assert one.segments[-1] == Segment("tool", "\n42")
     exact = run_rollout(OSLO, Scripted("<answer> a </answer>"), max_tokens=20)
     assert not exact.truncated
-
-
-def test_overlong_prompt_gives_a_truncated_response():
-    one = run_rollout(SUM, Scripted(context=50), tool="python")
+    one = run_rollout(SUM, Scripted(context=50), tool="python")  # less than the prompt
     assert (one.truncated, one.tokens, one.calls, one.segments) == (True, 0, 0, ())
     room = run_rollout(SUM, Scripted("y" * 90, context=len(SUM.prompt) + 30), tool="python")
-    assert room.truncated
-    assert room.tokens == 30
+    assert (room.truncated, room.tokens) == (True, 30)
 
 
 @pytest.mark.parametrize(
@@ -278,12 +271,6 @@ def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
     monkeypatch.setattr(loading, "has_bfloat16", lambda: False)
     with pytest.raises(ConfigError, match="needs a GPU or a processor with instructions"):
         TransformersEngine(str(tiny), wanted, device="cpu")
-
-
-def test_dtype_is_left_out_by_default():
-    assert "dtype" not in EvaluationSettings("m").as_dict()
-    with pytest.raises(ConfigError, match="dtype is for the engine transformers"):
-        EvaluationSettings("m", engine="vllm", dtype="bfloat16")
 
 
 def test_gumbel_noise_samples_the_distribution():

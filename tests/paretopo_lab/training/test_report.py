@@ -301,14 +301,13 @@ def test_rescored_outcomes_replace_those_of_the_time(tmp_path):
     run = RunFolder.create(tmp_path, loads(""))
     for step, value in enumerate((0.5, 0.6, 0.7)):
         run.append_evaluation({"step": step, "outcome": {"correct": value, "calls": value}})
-    assert rewards_of(run) == [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]
-    run.write_outcomes(("correct", "calls"), [[0.5, 0.1], [0.6, 0.5]])
-    assert rewards_of(run) == [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]]
-
-
-def rewards_of(run):
-    history = read_history(run)
-    return history.rewards(history.objectives).tolist()
+    for rescored, expected in (
+        ([], [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]),
+        ([[0.5, 0.1], [0.6, 0.5]], [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]]),
+    ):
+        run.write_outcomes(("correct", "calls"), rescored)
+        history = read_history(run)
+        assert history.rewards(history.objectives).tolist() == expected
 
 
 @pytest.mark.parametrize("senses", [(1, 1), (-1, 1), (1, -1), (-1, -1)])
@@ -323,12 +322,8 @@ def test_staircase_bounds_the_dominated_region(senses):
         assert on_a_corner or not best[i]
     assert (np.diff(senses[1] * edge_y) >= 0).all()
     assert (np.diff(senses[0] * edge_x) <= 0).all()
-
-
-def test_no_outcome_no_staircase():
     nothing = np.array([np.nan])
-    edge_x, edge_y = trace_front(nothing, nothing, (1, 1))
-    assert len(edge_x) == len(edge_y) == 0
+    assert [len(edge) for edge in trace_front(nothing, nothing, senses)] == [0, 0]
 
 
 # ---- any number of objectives --------------------------------------------------------------------
