@@ -106,9 +106,11 @@ def _starts_with(path: Path, start: bytes) -> bool:
 
 
 def _read_parquet(path: Path, columns: _Columns) -> Iterator[tuple[str, Any]]:
-    import pyarrow
-    import pyarrow.parquet
-
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError(f"{path} is a Parquet file; run: pip install pyarrow") from None
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
