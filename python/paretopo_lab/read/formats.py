@@ -32,8 +32,8 @@ _USAGE = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "
 _HEAVY = ("events", "events_data", "attachments", "timelines", "store")  # of inspect-ai's samples
 _BY_ZIPFILE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 # Errors of zipfile and its decompressors; that of bz2 is OSError.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError)
-_DAMAGED += (RuntimeError,)
+_UNPACKING = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
+_DAMAGED = (*_UNPACKING, EOFError, OSError, RuntimeError)
 _ZSTANDARD = 93  # in ZIP; zipfile reads only its first frame, or none
 _LARGEST = 2**30  # bytes of an unpacked sample; a hostile archive must not fill the memory
 

@@ -383,7 +383,7 @@ def _task(
     section = dataclasses.replace(section, by_seed=tuple(overrides), best_front=points)
     if most_by_kind:
         costs = most_by_kind.values() if isinstance(most_by_kind, dict) else [None]
-        if "most" in given or not all(_is_within(one) and one > 0.0 for one in costs):
+        if "most" in given or not all(_is_within(one) and one for one in costs):
             raise ConfigError(
                 f"tasks.{name}.most_by_kind must be a table of costs above 0, in place of "
                 f"tasks.{name}.most, got {most_by_kind!r}"
@@ -477,17 +477,17 @@ def _check_methods(plan: Plan) -> None:
     tried = set()
     for cell in plan.cells():
         file = plan.tasks[cell.task].config
-        named = f"method {cell.method!r}" if file is None else str(cell)
-        if named in tried:
+        place = f"method {cell.method!r}" if file is None else str(cell)
+        if place in tried:
             continue
-        tried.add(named)
+        tried.add(place)
         try:
             if file is None:
                 config.from_table({}, plan.overrides_of(cell.method))
             else:
                 check_backend(config.load(file, plan.overrides_of_training(cell)))
         except ConfigError as error:
-            raise ConfigError(f"{named}: {error}") from None
+            raise ConfigError(f"{place}: {error}") from None
 
 
 def _check_fronts(plan: Plan) -> None:
