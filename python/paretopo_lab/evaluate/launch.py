@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from paretopo.interrupt import Interrupt
 from paretopo.records.schema import Example
@@ -72,8 +72,10 @@ def run(
         engine = open_engine(settings, options, lambda: interrupt.came)
         runner = RolloutRunner(engine, settings)
         opened.callback(runner.close)
-        steering: Any = {"batch": options.batch, "should_stop": lambda: interrupt.came}
-        return evaluate(folder, rows, settings, runner, tools, grader, **steering)
+        return evaluate(
+            folder, rows, settings, runner, tools, grader,
+            batch=options.batch, should_stop=lambda: interrupt.came,
+        )  # fmt: skip
 
 
 def open_engine(

@@ -42,8 +42,8 @@ class RolloutRunner:
 
     def __call__(self, requests: Sequence[RolloutRequest]) -> list[RolloutResult]:
         """Return one finished rollout for each request."""
-        framed = format_prompt if not self._settings.chat_template else lambda prompt: prompt
-        prompts: list[Prompt] = [framed(one.prompt) for one in requests]
+        keep = self._settings.chat_template
+        prompts = [one.prompt if keep else format_prompt(one.prompt) for one in requests]
         texts = [prompt_text(self._engine.tokenizer, prompt) for prompt in prompts]
         rollouts = [self._start(one, prompt) for one, prompt in zip(requests, prompts, strict=True)]
         run_rollouts(rollouts, self._engine.generate, self._engine.tokenizer)
