@@ -50,6 +50,20 @@ class Shelf:
 
 
 @pytest.fixture
+def begin(start_folder):
+    """Return a function: a number of questions → them, the settings and a fresh folder."""
+
+    def start(count, path="e", **chosen):
+        rows, settings = (
+            [oslo(number) for number in range(count)],
+            EvaluationSettings("m", **chosen),
+        )
+        return rows, settings, start_folder(settings, rows, path)
+
+    return start
+
+
+@pytest.fixture
 def start_folder(tmp_path):
     def start(settings, rows, path="e"):
         file = tmp_path / "rows.jsonl"
@@ -170,9 +184,8 @@ def read_cell(column, result):
     return table.rows[0][table.header.index(column)]
 
 
-def test_undecided_grade_is_not_wrong(start_folder):
-    rows, settings = [oslo(n) for n in range(6)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def test_undecided_grade_is_not_wrong(begin):
+    rows, settings, folder = begin(6)
     assert evaluate(folder, rows, settings, Actor(), Tools(), Undecided())
     assert [one.solved for one in folder.read_answers()] == [(True,), (None,)] * 3
     found = summarise_folder(folder)["nq"]
@@ -273,9 +286,8 @@ def run(folder, rows, settings, actor, **more):
         return evaluate(folder, rows, settings, actor, Tools(), grader, **more)
 
 
-def test_every_question_is_asked_once_and_kept(start_folder, capsys):
-    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    folder, actor = start_folder(settings, rows), Actor()
+def test_every_question_is_asked_once_and_kept(begin, capsys):
+    (rows, settings, folder), actor = begin(10), Actor()
     assert run(folder, rows, settings, actor, batch=4)
     assert [len(batch) for batch in actor.batches] == [4, 4, 2]
     groups = list(read_groups(folder.path / "trajectories.jsonl"))
@@ -290,12 +302,10 @@ def test_every_question_is_asked_once_and_kept(start_folder, capsys):
     assert "10/10" in capsys.readouterr().err  # the progress bar
 
 
-def test_samples_of_a_question_stay_together(start_folder):
-    rows = [oslo(n) for n in range(3)]
-    settings = EvaluationSettings("m", temperature=1.0, samples=5)
+def test_samples_of_a_question_stay_together(begin):
     seeds = []
     for batch, path in ((2, "a"), (5, "b"), (64, "c")):
-        folder, actor = start_folder(settings, rows, path), Actor()
+        (rows, settings, folder), actor = begin(3, path, temperature=1.0, samples=5), Actor()
         run(folder, rows, settings, actor, batch=batch)
         assert max(map(len, actor.batches)) <= batch
         assert [len(one.solved) for one in folder.read_answers()] == [5, 5, 5]
@@ -304,17 +314,15 @@ def test_samples_of_a_question_stay_together(start_folder):
     assert len({seed for _, seed in seeds[0]}) == 15
 
 
-def test_resumed_evaluation_asks_missing_questions(start_folder):
-    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    whole, reference = start_folder(settings, rows, "whole"), Actor()
-    run(whole, rows, settings, reference, batch=3)
-
-    folder, first = start_folder(settings, rows, "torn"), Actor(fails_after=2)
+def test_resumed_evaluation_asks_missing_questions(begin):
+    rows, settings, whole = begin(10, "whole")
+    run(whole, rows, settings, Actor(), batch=3)
+    *_, folder = begin(10, "torn")
     with pytest.raises(ConnectionError):
-        run(folder, rows, settings, first, batch=3)
+        run(folder, rows, settings, Actor(fails_after=2), batch=3)
     with (folder.path / "trajectories.jsonl").open("ab") as file:
         file.write(b'{"step": 0, "id": "q6", "rollouts": [{"sol')  # a kill in mid-write
-    again, second = start_folder(settings, rows, "torn"), Actor()
+    (*_, again), second = begin(10, "torn"), Actor()
     again.note_resumption()
     assert run(again, rows, settings, second, batch=3)
     assert [name for batch in second.batches for name, _ in batch] == ["q6", "q7", "q8", "q9"]
@@ -323,12 +331,10 @@ def test_resumed_evaluation_asks_missing_questions(start_folder):
     assert run(again, rows, settings, Actor(fails_after=0), batch=3)  # nothing is left to do
 
 
-def test_an_interrupt_ends_between_batches(start_folder):
-    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    folder, actor = start_folder(settings, rows), Actor()
-    assert not run(
-        folder, rows, settings, actor, batch=4, should_stop=lambda: len(actor.batches) == 1
-    )
+def test_an_interrupt_ends_between_batches(begin):
+    (rows, settings, folder), actor = begin(10), Actor()
+    stop = {"should_stop": lambda: len(actor.batches) == 1}
+    assert not run(folder, rows, settings, actor, batch=4, **stop)
     assert len(list(folder.read_answers())) == 4
 
 
@@ -338,9 +344,8 @@ HOSTILE = (
 )
 
 
-def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(start_folder):
-    rows, settings = [oslo(0), oslo(1)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(begin):
+    rows, settings, folder = begin(2)
     assert run(folder, rows[:1], settings, Actor(HOSTILE))
     assert run(folder, rows, settings, Actor("<search>" * 100_000))
     small, huge = read_groups(folder.path / "trajectories.jsonl")
@@ -353,9 +358,8 @@ def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(start_folder):
 # ---- the folder ----------------------------------------------------------------------------------
 
 
-def test_another_evaluation_in_the_same_folder_is_refused(start_folder, tmp_path):
-    rows, settings = [oslo(n) for n in range(2)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def test_another_evaluation_in_the_same_folder_is_refused(begin, start_folder, tmp_path):
+    rows, settings, folder = begin(2)
     start_folder(settings, rows)
     with pytest.raises(ConfigError, match="with seed = 0, this one has 3: give another --out"):
         start_folder(EvaluationSettings("m", seed=3), rows)
@@ -383,9 +387,8 @@ def test_weights_that_changed_make_another_evaluation(tmp_path):
     assert paths[0].parent == tmp_path
 
 
-def test_broken_records_are_named(start_folder):
-    rows, settings = [oslo(0)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def test_broken_records_are_named(begin):
+    rows, settings, folder = begin(1)
     assert is_evaluation(folder.path)
     assert not is_evaluation(folder.path.parent)
     run(folder, rows, settings, Actor())
@@ -397,8 +400,8 @@ def test_broken_records_are_named(start_folder):
         list(folder.read_answers())
 
 
-def test_one_process_at_a_time(start_folder):
-    folder = start_folder(EvaluationSettings("m"), [oslo(0)])
+def test_one_process_at_a_time(begin):
+    *_, folder = begin(1)
     other = EvaluationFolder.open(folder.path)
     with folder.claim():
         with pytest.raises(ConfigError, match="another process works in"), other.claim():
