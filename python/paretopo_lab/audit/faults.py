@@ -127,13 +127,14 @@ def _find_missing_as_zero(dump: Dump, match: Match) -> Iterator[Fault]:
     missing = ~np.isfinite(dump.rewards) & (match.agrees & match.informative)[dump.groups, None]
     if match.missing != "0" or not match.follows or not missing.any():
         return
-    row, at = np.argwhere(missing)[0]
+    label, count = _first_group(dump, missing.any(axis=1))
     yield Fault(
         "missing reward counts as 0",
-        dump.labels[dump.groups[row]],
-        f"{dump.names[at]!r} is missing for a rollout, which gets the advantage of a reward of 0.",
+        label,
+        f"{dump.names[np.argwhere(missing)[0, 1]]!r} is missing for a rollout, which gets the "
+        "advantage of a reward of 0.",
         "A rollout to which a reward does not apply is compared as if it had earned 0.",
-        _count(dump, missing.any(axis=1)),
+        count,
     )
 
 
@@ -149,13 +150,13 @@ def _find_dead_rewards(dump: Dump, match: Match) -> Iterator[Fault]:
             same, other = _compare_pairs(dump, at)
             dead = same >= _LEAST_PAIRS and not other
         if dead:
+            label, count = _first_group(dump, varies)
             yield Fault(
                 "dead reward",
-                dump.labels[dump.groups[np.flatnonzero(varies)[0]]],
-                f"{name!r} differs in {_count(dump, varies)} groups, and no advantage changes with "
-                "it.",
+                label,
+                f"{name!r} differs in {count} groups, and no advantage changes with it.",
                 "The policy is trained as if this reward did not exist: check its name and weight.",
-                _count(dump, varies),
+                count,
             )
 
 
@@ -208,15 +209,15 @@ def _find_taken_scale(dump: Dump, match: Match) -> Iterator[Fault]:
     for at, (name, share) in enumerate(zip(dump.names, shares, strict=True)):
         # The weights must explain less of the ratio than the units do.
         if 1e-8 < share < _MINOR and (sizes[most] / sizes[at]) ** 2 < parts[most] / parts[at]:
-            varies = _varies(dump.rewards[:, at], dump)
+            label, count = _first_group(dump, _varies(dump.rewards[:, at], dump))
             yield Fault(
                 "scale taken by another reward",
-                dump.labels[dump.groups[np.flatnonzero(varies)[0]]],
+                label,
                 f"Weighted, {dump.names[most]!r} differs {parts[most] / parts[at]:.3g} times as "
                 f"much as {name!r}, which has {100 * share:.2g} % of the variance.",
                 f"The policy learns {dump.names[most]!r} and hardly sees {name!r}: scale each "
                 "reward, or change the weights.",
-                _count(dump, varies),
+                count,
             )
 
 
@@ -393,8 +394,10 @@ def _advantages(dump: Dump) -> Floats:
     return dump.advantages
 
 
-def _count(dump: Dump, rows: np.ndarray) -> int:
-    return len(np.unique(dump.groups[rows]))
+def _first_group(dump: Dump, rows: np.ndarray) -> tuple[str, int]:
+    """Return the label of the group of the first marked row, and how many groups have one."""
+    groups = dump.groups[rows]
+    return dump.labels[groups[0]], len(np.unique(groups))
 
 
 _LOOKS: tuple[Callable[[Dump, Match], Iterator[Fault]], ...] = (

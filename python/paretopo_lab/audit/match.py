@@ -149,15 +149,13 @@ class Rule:
     def divide(self, features: Floats, rewards: Floats, weights: Floats, at: Layout) -> Any:
         """Return the subtrahend and the divisor, (rows,) each."""
         total, by = rewards @ weights, at.groups
-        nothing, one = np.zeros(len(total)), np.ones(len(total))
+        nothing = np.zeros(len(total))
         if self.divisor == "none":
-            return nothing, one
-        if self.divisor == "group":
-            size = spread(total, by, self.count)
-            return nothing, np.where(size > 0.0, size + self.epsilon, one)
-        if self.divisor == "others":
-            size = _spread_of_others(total, by)
-            return nothing, np.where(size > 0.0, size + self.epsilon, one)
+            return nothing, np.ones(len(total))
+        if self.divisor in ("group", "others"):
+            grouped = self.divisor == "group"
+            size = spread(total, by, self.count) if grouped else _spread_of_others(total, by)
+            return nothing, np.where(size > 0.0, size + self.epsilon, 1.0)
         if self.divisor == "batch":
             return nothing, spread(total, at.batches, self.count) + self.epsilon
         if self.divisor == "mean":
@@ -165,7 +163,7 @@ class Rule:
             return nothing, np.where(size > 0.0, size, np.inf)
         if self.divisor == "spreads":
             size = spread(rewards, by, "n") @ np.abs(weights)
-            return nothing, np.where(size > 0.0, size, one)
+            return nothing, np.where(size > 0.0, size, 1.0)
         values = features @ weights
         size = np.sqrt(spread(values, at.batches, self.count) ** 2 + WHITENING_EPSILON)
         return mean_by(values, at.batches), size
@@ -288,14 +286,9 @@ def find_match(dump: Dump, weights: Sequence[float] | None = None) -> Match | No
     if blocks is not None:
         other = _search(dump, Layout(blocks, dump.batches), tried, weights)
         if other.follows:
-            return replace(_judge(dump, other), blocks=True)
+            agrees, informative, error = _compare(dump, other.expected, dump.groups)
+            return replace(other, agrees=agrees, informative=informative, error=error, blocks=True)
     return best
-
-
-def _judge(dump: Dump, match: Match) -> Match:
-    """Return the match with agreement by the groups of the dump."""
-    agrees, informative, error = _compare(dump, match.expected, dump.groups)
-    return replace(match, agrees=agrees, informative=informative, error=error)
 
 
 def _find_blocks(groups: Ints) -> Ints | None:
@@ -347,18 +340,13 @@ def _list_candidates(dump: Dump, at: Layout, tried: list[Floats]) -> Iterator[Ma
                     expected = _estimate(name, settings, rewards, weights, at)
                     yield _make_match(dump, at, name, settings, weights, False, missing, expected)
         for j in range(rewards.shape[1]):
-            for k in _list_sizes(at.groups):
+            for k in (size for size in (2, 4, 8) if size <= np.bincount(at.groups).min()):
                 own = {"k": k, "hypervolume_reference": (0.0,)}
                 values = _estimate("hypervolume", own, rewards[:, [j]], np.ones(1), at)
                 chosen = np.eye(rewards.shape[1])[j]
                 yield _make_match(
                     dump, at, "pass_at_k", {"k": k}, chosen, len(chosen) > 1, missing, values
                 )
-
-
-def _list_sizes(groups: Ints) -> list[int]:
-    least = int(np.bincount(groups).min())
-    return [k for k in (2, 4, 8) if k <= least]
 
 
 def _fill(dump: Dump, groups: Ints) -> Iterator[tuple[str, Floats]]:

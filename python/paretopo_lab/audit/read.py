@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paretopo.records.files import Row
 from paretopo.records.schema import DataError
-from paretopo_lab.compare.columns import find_value
+from paretopo_lab.compare.columns import WORDS, find_value, list_values, shorten
 from paretopo_lab.read.logs import read_logs
 
 Floats = NDArray[np.float64]
@@ -28,17 +28,7 @@ _LENGTHS = (
     *("len(completion)", "len(output)"),
 )
 # Columns of numbers that are no rewards, and the sum of the rewards, if these are there.
-_NUMBERS = {
-    *_BATCHES,
-    "idx",
-    "index",
-    "sample_id",
-    "row",
-    "num_input_tokens",
-    "input_lengths",
-    "gts",
-}
-_WORDS = {"true": 1.0, "false": 0.0}
+_NUMBERS = {"idx", "index", "sample_id", "row", "num_input_tokens", "input_lengths", "gts"}
 _SUMS = ("reward", "rewards", "score", "total_reward")
 
 
@@ -132,7 +122,9 @@ def read_dump(
     at = advantage or _first(rows, _ADVANTAGES)
     of_length = length or _first(rows, _LENGTHS)
     columns = list(group) or list(known.group if known else filter(None, [_first(rows, _GROUPS)]))
-    named = list(rewards) or _list_rewards(rows, known, {at, of_length, *columns, *_NUMBERS})
+    named = list(rewards) or _list_rewards(
+        rows, known, {at, of_length, *columns, *_BATCHES, *_NUMBERS}
+    )
     _require(rows, named, "--reward", "a reward")
     _require(rows, [one for one in [advantage] if one], "--advantage")
     _require(rows, [one for one in [length] if one], "--length")
@@ -179,36 +171,18 @@ def _read_rows(paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
     rows: list[Row] = []
     places: list[str] = []
     for path in paths:
-        suffix = path.suffix.lower()
-        if suffix in (".pkl", ".pt"):
+        if path.suffix.lower() in (".pkl", ".pt"):
             raise DataError(
                 f"{path} is a pickle, as SkyRL and OpenRLHF keep their batches, and opening one "
                 "can run any code: write its groups, rewards and advantages to JSONL, as "
                 "docs/audit.md shows"
             )
-        if suffix == ".parquet":
-            found = _read_parquet(path)
-            rows += found
-            places += [f"{path} row {at}" for at in range(1, len(found) + 1)]
-            continue
         for log in read_logs([path]):
             rows += log.rows
             places += [f"{path} {place}" for place in log.places]
-    if not rows:
-        raise DataError(f"{', '.join(map(str, paths))} has no rows: there is nothing to audit")
     # Held-out rollouts, which paretopo records as well, have no advantages.
     kept = [at for at, row in enumerate(rows) if row.get("held_out") is not True]
     return [_open_texts(rows[at]) for at in kept], [places[at] for at in kept]
-
-
-def _read_parquet(path: Path) -> list[Row]:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        rows: list[Row] = parquet.read_table(path).to_pylist()
-    except (ArrowException, OSError) as error:
-        raise DataError(f"{path} must be a Parquet file: {error}") from None
-    return rows
 
 
 def _open_texts(row: Row) -> Row:
@@ -233,16 +207,7 @@ def _require(rows: Sequence[Row], columns: Sequence[str], option: str, needed: s
 
 
 def _describe_columns(rows: Sequence[Row]) -> str:
-    return f"the first row has the columns {', '.join(_list_columns(rows[0]))}"
-
-
-def _list_columns(row: Mapping[str, Any], place: str = "") -> list[str]:
-    """Return the paths of all values of a row."""
-    columns = []
-    for key, value in row.items():
-        inner = isinstance(value, Mapping) and value
-        columns += _list_columns(value, f"{place}{key}.") if inner else [f"{place}{key}"]
-    return columns
+    return f"the first row has the columns {', '.join(path for path, _ in list_values(rows[0]))}"
 
 
 def _list_rewards(rows: Sequence[Row], known: Known | None, taken: set[Any]) -> list[str]:
@@ -253,7 +218,7 @@ def _list_rewards(rows: Sequence[Row], known: Known | None, taken: set[Any]) -> 
             return [f"{known.rewards}.{one}.score" for one in held]
         several = isinstance(held, list) and len(held) > 1
         return [f"{known.rewards}.{at}" for at in range(len(held))] if several else [known.rewards]
-    columns = [one for one in _list_columns(rows[0]) if _is_number(find_value(rows[0], one))]
+    columns = [path for path, value in list_values(rows[0]) if _is_number(value)]
     columns = [one for one in columns if one not in taken and not one.startswith("info.")]
     marked = [one for one in columns if one.startswith(("reward/", "rewards/", "rewards."))]
     if marked:
@@ -273,8 +238,7 @@ def _as_key(value: Any) -> Any:
 
 
 def _describe_key(key: Any) -> str:
-    text = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shorten(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
 
 
 def _read_column(rows: Sequence[Row], places: Sequence[str], column: str) -> Floats:
@@ -299,7 +263,7 @@ def _read_number(value: Any) -> float:
         ValueError: The tokens have several values.
     """
     if isinstance(value, str):
-        number = _WORDS.get(value.strip().lower())
+        number = WORDS.get(value.strip().lower())
         return float(value) if number is None else number
     if not isinstance(value, list):
         return float(value)

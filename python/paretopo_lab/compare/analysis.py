@@ -68,14 +68,14 @@ class Gap:
         second: Name of the other one.
         difference: Volume of the first less that of the second.
         interval: Its 95 % interval.
-        larger: Share of replicates in which the first is larger.
+        first_larger_probability: Share of replicates in which the first is larger.
     """
 
     first: str
     second: str
     difference: float
     interval: tuple[float, float]
-    larger: float
+    first_larger_probability: float
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _ADDED = " (added by paretopo)"
 _MONEY = "$€£"
 _THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?")
 _DEPTH = 4  # of nested objects that an error lists
-_WORDS = {"true": 1.0, "false": 0.0}
+WORDS = {"true": 1.0, "false": 0.0}
 _MISSING = ("", "nan", "none", "null")  # as text; CSV writers differ
 _BETTER = {"max": "more", "min": "fewer"}
 _NOTHING = object()
@@ -107,7 +107,7 @@ def to_number(value: Any) -> float | None:
             return None
         text = text.removesuffix("%").strip().lstrip(_MONEY)
         text = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
-        number = _WORDS[text] if text in _WORDS else float(text)
+        number = WORDS[text] if text in WORDS else float(text)
     elif isinstance(value, bool | int | float):
         number = float(value)
     elif value is None:
@@ -126,23 +126,27 @@ def list_examples(log: Log) -> dict[str, tuple[str, bool]]:
     """
     found: dict[str, tuple[Any, bool]] = {}
     for row in log.rows[:_READ]:
-        for path, value in _walk(row, "", 0):
+        for path, value in list_values(row):
             example, is_number = found.get(path, (value, True))
-            found[path] = (
-                value if example in (None, "") else example,
-                is_number and _is_number(value),
-            )
-    # A stable sort: columns that the program added are the last ones.
-    order = sorted(found.items(), key=lambda one: one[0] in log.added)
+            shown = value if example in (None, "") else example
+            found[path] = shown, is_number and _is_number(value)
+    order = sorted(found.items(), key=lambda one: one[0] in log.added)  # which is stable
     return {
-        path: (_shorten(example) + (_ADDED if path in log.added else ""), is_number)
+        path: (
+            shorten(" ".join(str(example).split()), _WIDTH) + (_ADDED if path in log.added else ""),
+            is_number,
+        )
         for path, (example, is_number) in order
     }
 
 
-def _shorten(value: Any) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+def shorten(text: str, most: int = 60) -> str:
+    """Return the beginning of a text that is longer than `most` characters.
+
+    >>> shorten("a long text", 9)
+    'a long...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def describe_columns(log: Log, wanted: str) -> str:
@@ -157,10 +161,15 @@ def describe_columns(log: Log, wanted: str) -> str:
     return f"{hint}its columns are {join_some(list(known.values()), _SHOWN)}"
 
 
-def _walk(value: Any, path: str, depth: int) -> Iterable[tuple[str, Any]]:
+def list_values(value: Any, path: str = "", depth: int = 0) -> Iterable[tuple[str, Any]]:
+    """Yield the path of each value of a row, and the value; nested objects down to four levels.
+
+    >>> list(list_values({"usage": {"tokens": 7}, "right": True}))
+    [('usage.tokens', 7), ('right', True)]
+    """
     if isinstance(value, Mapping) and value and depth < _DEPTH:
         for key, inner in value.items():
-            yield from _walk(inner, f"{path}.{key}" if path else str(key), depth + 1)
+            yield from list_values(inner, f"{path}.{key}" if path else str(key), depth + 1)
     elif path:
         yield path, value
 

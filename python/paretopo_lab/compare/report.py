@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from paretopo.records.files import to_json
 from paretopo_lab.compare.analysis import Analysis, FrontVolume
-from paretopo_lab.document.report import Report, Table, join_some
+from paretopo_lab.document.report import Report, Table, format_interval, join_some
 from paretopo_lab.statistics.bootstrap import Floats
 from paretopo_lab.statistics.questions import COLUMNS, SIGNS
 
@@ -28,7 +29,13 @@ def describe(analysis: Analysis, *, every: bool = True) -> Report:
         every: Whether to list all models, also if they are many.
     """
     notes = "\n".join(" ".join(note.split()) for note in summarise(analysis))
-    return Report("Comparison", [notes, *list_tables(analysis, every=every)])
+    tables = [_tabulate_models(analysis, every), _tabulate_fronts(analysis)]
+    if analysis.gaps:
+        tables.append(_tabulate_gaps(analysis))
+    if analysis.tests:
+        rows = [one.cells for one in analysis.tests]
+        tables.append(Table(COLUMNS, rows, 3, "Question by question", SIGNS))
+    return Report("Comparison", [notes, *tables])
 
 
 def summarise(analysis: Analysis) -> list[str]:
@@ -43,17 +50,6 @@ def summarise(analysis: Analysis) -> list[str]:
         asked = f"Questions compared: {many} of each, {how}."
     drawn = f" Bootstrap replicates: {len(analysis.replicates):,}." * bool(len(analysis.replicates))
     return [f"Models: {len(scores.models)}. {asked}{drawn}", *analysis.notes]
-
-
-def list_tables(analysis: Analysis, *, every: bool = True) -> list[Table]:
-    """Return the tables of an analysis: models, fronts, gaps and tests, if there are any."""
-    tables = [_tabulate_models(analysis, every), _tabulate_fronts(analysis)]
-    if analysis.gaps:
-        tables.append(_tabulate_gaps(analysis))
-    if analysis.tests:
-        rows = [one.cells for one in analysis.tests]
-        tables.append(Table(COLUMNS, rows, 3, "Question by question", SIGNS))
-    return tables
 
 
 def to_plain(analysis: Analysis) -> dict[str, Any]:
@@ -78,7 +74,11 @@ def to_plain(analysis: Analysis) -> dict[str, Any]:
             "on_front_probability": analysis.on_front[at],
             "on_front_surely": None if verdicts is None else _SURELY[int(verdicts.surely[at])],
             "questions_until_settled": _count_missing(analysis, at),
-            "dominated_by": _by_model(analysis, at),
+            "dominated_by": {
+                name: share
+                for name, share in zip(scores.models, analysis.dominance[:, at], strict=True)
+                if share > 0
+            },
         }
         for at, model in enumerate(scores.models)
     ]
@@ -94,29 +94,8 @@ def to_plain(analysis: Analysis) -> dict[str, Any]:
             "reference": by_objective(analysis.reference),
             "reference_guessed": analysis.guessed,
             "fronts": [_plain_front(one, analysis) for one in analysis.fronts],
-            "gaps": [
-                {
-                    "first": one.first,
-                    "second": one.second,
-                    "difference": one.difference,
-                    "interval": one.interval,
-                    "first_larger_probability": one.larger,
-                }
-                for one in analysis.gaps
-            ],
-            "tests": [
-                {
-                    "objective": one.measure.name,
-                    "first": one.first,
-                    "second": one.second,
-                    "questions": one.questions,
-                    "difference": one.difference,
-                    "interval": one.interval,
-                    "p": one.p,
-                    "p_holm": one.holm,
-                }
-                for one in analysis.tests
-            ],
+            "gaps": [asdict(one) for one in analysis.gaps],
+            "tests": [one.to_plain() for one in analysis.tests],
             "notes": analysis.notes,
         }
     )
@@ -142,15 +121,6 @@ def format_share(share: float) -> str:
     if math.isnan(share):
         return ""
     return "<0.01" if 0 < share < 0.01 else ">0.99" if share > 0.99 else f"{share:.2f}"
-
-
-def _by_model(analysis: Analysis, at: int) -> dict[str, float]:
-    names = analysis.scores.models
-    return {
-        names[other]: float(share)
-        for other, share in enumerate(analysis.dominance[:, at])
-        if share > 0
-    }
 
 
 def _plain_front(front: FrontVolume, analysis: Analysis) -> dict[str, Any]:
@@ -256,7 +226,7 @@ def _tabulate_fronts(analysis: Analysis) -> Table:
     names = analysis.scores.models
     columns = [
         [
-            f"{one.volume:.{_DIGITS}g} {_format_interval(one.interval)}".rstrip(),
+            f"{one.volume:.{_DIGITS}g} {format_interval(one.interval, f'.{_DIGITS}g')}".rstrip(),
             f"{100 * one.share:.1f} %",
             join_some([names[at] for at in one.models]),
             join_some([names[at] for at in one.cover]),
@@ -286,21 +256,11 @@ def _tabulate_fronts(analysis: Analysis) -> Table:
 
 
 def _tabulate_gaps(analysis: Analysis) -> Table:
-    rows = [
-        [
-            one.first,
-            one.second,
-            f"{one.difference:+.{_DIGITS}g} {_format_interval(one.interval, sign=True)}".rstrip(),
-            format_share(one.larger),
-        ]
-        for one in analysis.gaps
-    ]
+    rows = []
+    for one in analysis.gaps:
+        ends = format_interval(one.interval, f"+.{_DIGITS}g")
+        difference = f"{one.difference:+.{_DIGITS}g} {ends}".rstrip()
+        larger = format_share(one.first_larger_probability)
+        rows.append([one.first, one.second, difference, larger])
     header = ["first", "second", "hypervolume, first - second", "p (first is larger)"]
     return Table(header, rows, 2, "Fronts against each other")
-
-
-def _format_interval(ends: tuple[float, float], *, sign: bool = False) -> str:
-    if not all(map(math.isfinite, ends)):
-        return ""
-    low, high = (format(end, f"{'+' if sign else ''}.{_DIGITS}g") for end in ends)
-    return f"[{low}, {high}]"

@@ -17,7 +17,13 @@ from paretopo.config import ConfigError
 from paretopo.records.files import Row
 from paretopo.records.measures import Measure
 from paretopo.records.schema import DataError
-from paretopo_lab.compare.columns import describe_columns, find_value, list_examples, to_number
+from paretopo_lab.compare.columns import (
+    describe_columns,
+    find_value,
+    list_examples,
+    shorten,
+    to_number,
+)
 from paretopo_lab.document.report import join_some
 from paretopo_lab.read.logs import Log
 from paretopo_lab.statistics.bootstrap import Floats
@@ -279,21 +285,17 @@ def _read_number(row: Row, path: str, place: str) -> float | None:
         return to_number(value)
     except ValueError:
         raise DataError(
-            f"{place}: column {path} must hold finite numbers, got {_quote(value)}; name a column "
-            "of numbers, len(COLUMN) for the length of a text, or leave the cell empty"
+            f"{place}: column {path} must hold finite numbers, got {shorten(repr(value))}; name a "
+            "column of numbers, len(COLUMN) for the length of a text, or leave the cell empty"
         ) from None
 
 
 def _read_name(row: Row, path: str, place: str) -> str:
     value = find_value(row, path)
     if value is None or value == "" or isinstance(value, dict | list):
-        raise DataError(f"{place}: column {path} must hold a name or a number, got {_quote(value)}")
+        shown = shorten(repr(value))
+        raise DataError(f"{place}: column {path} must hold a name or a number, got {shown}")
     return str(value)
-
-
-def _quote(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _arrange(

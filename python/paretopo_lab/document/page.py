@@ -65,6 +65,8 @@ def thin_evaluations(front: NDArray[np.bool_], most: int = _MOST_EVALUATIONS) ->
 
     >>> thin_evaluations(np.arange(9) == 3, most=5).tolist()
     [0, 2, 3, 4, 6, 8]
+    >>> thin_evaluations(np.ones(9, bool), most=5).tolist(), thin_evaluations(np.ones(2, bool))
+    ([0, 2, 4, 6, 8], array([0, 1]))
     """
     spread = np.linspace(0, len(front) - 1, min(len(front), most)).round().astype(int)
     best = np.flatnonzero(front)
@@ -74,8 +76,9 @@ def thin_evaluations(front: NDArray[np.bool_], most: int = _MOST_EVALUATIONS) ->
 def thin_curve(columns: Series, most: int = _MOST_POINTS) -> Series:
     """Return at most `most` means of neighbouring points, with shape (points, columns); ignore NaN.
 
-    >>> thin_curve(np.arange(10.0).reshape(5, 2), most=2).tolist()
-    [[2.0, 3.0], [7.0, 8.0]]
+    >>> thin_curve(np.array([[1.0, np.nan], [3.0, np.nan], [5.0, 2.0], [7.0, np.nan]]), most=2)
+    array([[ 2., nan],
+           [ 6.,  2.]])
     """
     if len(columns) <= most:
         return columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -154,8 +155,12 @@ def write_table(table: Table, *, aligned: bool = False, width: int | None = None
 def _write_cell(text: str) -> str:
     if isinstance(text, Marked):
         return text
-    strong = isinstance(text, Styled) and text.style == "strong"
-    return f"**{escape_markdown(text)}**" if strong else escape_markdown(text)
+    return f"**{escape_markdown(text)}**" if is_strong(text) else escape_markdown(text)
+
+
+def is_strong(text: str) -> bool:
+    """Return whether a cell has the style "strong"."""
+    return isinstance(text, Styled) and text.style == "strong"
 
 
 def join_some(names: Sequence[str], most: int = 5) -> str:
@@ -166,6 +171,17 @@ def join_some(names: Sequence[str], most: int = 5) -> str:
     """
     shown = ("; " if any("," in name for name in names) else ", ").join(names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def format_interval(ends: Sequence[float], form: str) -> str:
+    """Format the ends of an interval, in brackets; "" if one is not finite.
+
+    >>> format_interval((-1.234, 0.5), "+.1f"), format_interval((-math.inf, 0.5), ".1f")
+    ('[-1.2, +0.5]', '')
+    """
+    if not all(map(math.isfinite, ends)):
+        return ""
+    return f"[{', '.join(format(end, form) for end in ends)}]"
 
 
 def escape_markdown(text: str) -> str:

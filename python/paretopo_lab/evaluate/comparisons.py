@@ -6,9 +6,11 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from paretopo.records.measures import Measure
 from paretopo_lab.evaluate.folder import AnsweredQuestion
 from paretopo_lab.evaluate.published import Method, question_counts
 from paretopo_lab.evaluate.results import (
@@ -17,13 +19,11 @@ from paretopo_lab.evaluate.results import (
     question_grades,
     question_means,
 )
-from paretopo_lab.statistics.intervals import (
-    holm,
-    mcnemar_exact,
-    sign_flip_interval,
-    sign_flips,
-    two_proportions,
-)
+from paretopo_lab.statistics.intervals import mcnemar_exact, two_proportions
+from paretopo_lab.statistics.questions import PairedTest, correct_tests, run_sign_test
+
+_EM = Measure("em", "EM", "%", "more")
+_CALLS = Measure("calls", "calls", "per question", "fewer")
 
 
 @dataclass(frozen=True)
@@ -44,31 +44,18 @@ class PaperComparison:
     holm: float = math.nan
 
 
-@dataclass(frozen=True)
-class PairwiseComparison:
-    """Two of our evaluations on the questions that both answered.
+class PairwiseComparison(NamedTuple):
+    """Two of our evaluations on the questions of a data set that both answered.
 
     Attributes:
-        questions: Number of shared questions.
-        em: First less second, in percent points, with its 95 % interval, the inverted sign-flip
-            test; infinite of fewer than 6 questions.
-        em_p: P-value for equal shares of right answers.
-        calls: First less second, with its interval and p-value.
-        em_holm: As `em_p`, corrected for all tests of the table; `calls_holm` as well.
+        datasource: The data set.
+        em: First less second, in percent points.
+        calls: First less second.
     """
 
     datasource: str
-    first: str
-    second: str
-    questions: int
-    em: float
-    em_interval: tuple[float, float]
-    em_p: float
-    calls: float
-    calls_interval: tuple[float, float]
-    calls_p: float
-    em_holm: float = math.nan
-    calls_holm: float = math.nan
+    em: PairedTest
+    calls: PairedTest
 
 
 def compare_with_paper(
@@ -94,8 +81,7 @@ def compare_with_paper(
                 result.em * result.graded, result.graded, printed / 100 * asked, asked
             )
             tests.append(PaperComparison(datasource, ours, name, 100 * result.em - printed, p))
-    adjusted = holm([test.p for test in tests])
-    return [replace(test, holm=p) for test, p in zip(tests, adjusted, strict=True)]
+    return correct_tests(tests)
 
 
 def compare_pairwise(
@@ -110,45 +96,26 @@ def compare_pairwise(
     for (first, one), (second, other) in itertools.combinations(answered.items(), 2):
         theirs = group_by_datasource(other)
         for datasource, own in group_by_datasource(one).items():
-            both = _match_questions(own, theirs.get(datasource, []))
+            found = {answer.id: answer for answer in theirs.get(datasource, [])}
+            both = [(answer, found[answer.id]) for answer in own if answer.id in found]
             if any({*mine.solved} != {None} != {*yours.solved} for mine, yours in both):
-                tests.append(_compare_answers(datasource, first, second, *zip(*both, strict=True)))
-    adjusted = holm([p for test in tests for p in (test.em_p, test.calls_p)])
-    return [
-        replace(test, em_holm=adjusted[2 * at], calls_holm=adjusted[2 * at + 1])
-        for at, test in enumerate(tests)
-    ]
-
-
-def _match_questions(
-    one: Sequence[AnsweredQuestion], other: Sequence[AnsweredQuestion]
-) -> list[tuple[AnsweredQuestion, AnsweredQuestion]]:
-    theirs = {answer.id: answer for answer in other}
-    return [(answer, theirs[answer.id]) for answer in one if answer.id in theirs]
+                tests.append(
+                    (datasource, *_compare_answers(first, second, *zip(*both, strict=True)))
+                )
+    corrected = iter(correct_tests([one for _, em, calls in tests for one in (em, calls)]))
+    return [PairwiseComparison(name, next(corrected), next(corrected)) for name, *_ in tests]
 
 
 def _compare_answers(
-    datasource: str,
     first: str,
     second: str,
     one: Sequence[AnsweredQuestion],
     other: Sequence[AnsweredQuestion],
-) -> PairwiseComparison:
-    em = question_grades(one) - question_grades(other)
-    em = em[~np.isnan(em)]
-    calls = question_means(one, "calls") - question_means(other, "calls")
-    single = all(len(answer.solved) == 1 for answer in (*one, *other))
-    em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)
-    low, high = sign_flip_interval(em)
-    return PairwiseComparison(
-        datasource,
-        first,
-        second,
-        len(one),
-        100 * float(em.mean()),
-        (100 * low, 100 * high),
-        em_p,
-        float(calls.mean()),
-        sign_flip_interval(calls),
-        sign_flips(calls),
-    )
+) -> tuple[PairedTest, PairedTest]:
+    right = question_grades(one) - question_grades(other)
+    right = right[~np.isnan(right)]
+    em = run_sign_test(_EM, first, second, 100 * right)
+    if all(len(answer.solved) == 1 for answer in (*one, *other)):
+        em = replace(em, p=mcnemar_exact(int((right > 0).sum()), int((right < 0).sum())))
+    spent = question_means(one, "calls") - question_means(other, "calls")
+    return em, run_sign_test(_CALLS, first, second, spent)

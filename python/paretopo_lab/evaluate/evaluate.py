@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from paretopo.progress import make_bar
 from paretopo.records.schema import Example
@@ -40,12 +39,7 @@ class RolloutResult:
     truncated: bool
 
 
-class RunRollouts(Protocol):
-    """Runs rollouts to their ends, concurrently."""
-
-    def __call__(self, requests: Sequence[RolloutRequest]) -> list[RolloutResult]:
-        """Return one finished rollout for each request."""
-        ...
+RunRollouts = Callable[[Sequence[RolloutRequest]], list[RolloutResult]]
 
 
 def evaluate(
@@ -69,7 +63,7 @@ def evaluate(
         folder: Keeps the trajectories.
         rows: All questions.
         settings: Their prompts and sampling.
-        run_rollouts: Generates.
+        run_rollouts: Runs rollouts to their ends, concurrently; one for each request.
         tools: The available tools.
         grader: Grades the answers.
         batch: Number of rollouts in a batch.

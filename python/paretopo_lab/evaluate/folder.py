@@ -30,7 +30,8 @@ from paretopo.records.schema import DataError, Example, read_rows
 from paretopo.records.trajectories import Group, append_group
 from paretopo.rewards.correctness import last_answer
 from paretopo.rewards.mathematics import last_box
-from paretopo_lab.evaluate.settings import EvaluationSettings, digest
+from paretopo_lab.evaluate.settings import EvaluationSettings
+from paretopo_lab.read.data_files import sha256_of
 
 TRAJECTORIES = "trajectories.jsonl"
 
@@ -215,8 +216,7 @@ def load_data(
                 )
             taken[key] = file
             rows.append(row)
-        checksum = hashlib.sha256(Path(file).read_bytes()).hexdigest()
-        described.append({"sha256": checksum, "rows": len(own)})
+        described.append({"sha256": sha256_of(Path(file)), "rows": len(own)})
     return rows, described
 
 
@@ -249,8 +249,9 @@ def digest_weights(model: Path) -> str:
 
 def default_path(out: Path, name: str, tool: str, identity: Mapping[str, Any]) -> Path:
     """Return `OUT/NAME-TOOL-DIGEST`: the folder depends on the settings only."""
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
-    return out / f"{plain[:80]}-{tool}-{digest(dict(identity))}"
+    return out / f"{plain[:80]}-{tool}-{digest[:8]}"
 
 
 def _check_same(path: Path, kept: Mapping[str, Any], asked: Mapping[str, Any]) -> None:

@@ -10,26 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
-from paretopo_lab.evaluate.published import Method, Table
+from paretopo_lab.evaluate.published import Method, Outcome, PaperTable
 from paretopo_lab.evaluate.results import Result
 
 _REFERENCE_CALLS = 3.0  # of the hypervolume; with EM 0 the worst corner
 _SENSES = (True, False)  # EM is maximised, calls are minimised
-
-
-@dataclass(frozen=True)
-class Point:
-    """A method's results on a data set.
-
-    Attributes:
-        name: Of the method.
-        em: Exact match in percent.
-        calls: Tool calls per question, None for a method without a tool.
-    """
-
-    name: str
-    em: float
-    calls: float | None
 
 
 @dataclass(frozen=True)
@@ -38,13 +23,13 @@ class Panel:
 
     Attributes:
         title: Data set and block.
-        printed: The paper's points.
-        ours: Our measurements.
+        printed: The paper's points, by method.
+        ours: Our measurements, by model.
     """
 
     title: str
-    printed: tuple[Point, ...]
-    ours: tuple[Point, ...]
+    printed: Mapping[str, Outcome]
+    ours: Mapping[str, Outcome]
 
 
 @dataclass(frozen=True)
@@ -70,16 +55,20 @@ def measure_panel(panel: Panel) -> PanelFront | None:
     It leaves out methods without a tool; None if no method is left. The reference is EM 0 and 3
     calls, or the next whole number if a point has more.
 
-    >>> printed = (Point("a", 78, 2.0), Point("b", 70, 2.5), Point("c", 66, None))
-    >>> measure_panel(Panel("", printed, (Point("d", 80, 1.0),)))
+    >>> printed = {"a": Outcome(78, 2.0), "b": Outcome(70, 2.5), "c": Outcome(66, None)}
+    >>> measure_panel(Panel("", printed, {"d": Outcome(80, 1.0)}))
     PanelFront(best=('d',), hypervolume=160.0, printed=78.0, reference=3.0)
     """
-    printed, ours = _as_points(panel.printed), _as_points(panel.ours)
-    points = np.concatenate([printed, ours])
-    if not len(points):
+    named = [
+        (name, (one.em, one.calls))
+        for name, one in (*panel.printed.items(), *panel.ours.items())
+        if one.calls is not None
+    ]
+    if not named:
         return None
+    names, points = [name for name, _ in named], np.array([pair for _, pair in named], np.float64)
+    printed = points[: sum(one.calls is not None for one in panel.printed.values())]
     reference = max(_REFERENCE_CALLS, float(math.ceil(points[:, 1].max())))
-    names = [point.name for point in (*panel.printed, *panel.ours) if point.calls is not None]
     kept = paretopo_core.is_nondominated(points, maximise=_SENSES)
     return PanelFront(
         tuple(name for name, best in zip(names, kept, strict=True) if best),
@@ -91,7 +80,7 @@ def measure_panel(panel: Panel) -> PanelFront | None:
 
 def list_panels(
     measured: Mapping[str, tuple[bool, Mapping[str, Result]]],
-    shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
+    shown: Sequence[tuple[PaperTable, Mapping[str, Sequence[Method]]]],
 ) -> Iterator[Panel]:
     """Return every measured data set, next to each block that has it.
 
@@ -101,11 +90,11 @@ def list_panels(
     """
     names = dict.fromkeys(name for _, results in measured.values() for name in results)
     for datasource in names:
-        ours = tuple(
-            Point(name, 100 * results[datasource].em, results[datasource].calls if tool else None)
+        ours = {
+            name: Outcome(100 * results[datasource].em, results[datasource].calls if tool else None)
             for name, (tool, results) in measured.items()
             if datasource in results and results[datasource].graded
-        )
+        }
         blocks = [
             (f"{table.columns[datasource]}, {block}", methods)
             for table, of_table in shown
@@ -113,15 +102,7 @@ def list_panels(
             for block, methods in of_table.items()
         ]
         for title, methods in blocks or [(datasource, ())]:
-            cells = [(method.name, method.cells[datasource]) for method in methods]
-            printed = tuple(Point(name, cell.em, cell.calls) for name, cell in cells)
-            yield Panel(title, printed, ours)
-
-
-def _as_points(points: Sequence[Point]) -> NDArray[np.float64]:
-    """Return (points, 2) of the points with a tool."""
-    pairs = [(point.em, point.calls) for point in points if point.calls is not None]
-    return np.array(pairs, np.float64).reshape(-1, 2)
+            yield Panel(title, {one.name: one.cells[datasource] for one in methods}, ours)
 
 
 def _hypervolume(points: NDArray[np.float64], reference: float) -> float:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from paretopo.interrupt import Interrupt
 from paretopo.records.schema import Example
@@ -73,15 +73,9 @@ def run(
         runner = RolloutRunner(engine, settings)
         opened.callback(runner.close)
         return evaluate(
-            folder,
-            rows,
-            settings,
-            runner,
-            tools,
-            grader,
-            batch=options.batch,
-            should_stop=lambda: interrupt.came,
-        )
+            folder, rows, settings, runner, tools, grader,
+            batch=options.batch, should_stop=lambda: interrupt.came,
+        )  # fmt: skip
 
 
 def open_engine(
@@ -111,17 +105,15 @@ def open_engine(
 
 @contextlib.contextmanager
 def _open_tools(settings: EvaluationSettings, options: RuntimeOptions) -> Iterator[Tools]:
-    with ExitStack() as opened:
-        python: Any = None
-        search = None
-        if settings.tool == "python" and options.sandbox_url is not None:
-            client = SandboxFusion(options.sandbox_url, connections=options.workers)
-            python = opened.enter_context(client)
-        elif settings.tool == "python":
-            python = opened.enter_context(
-                PythonInterpreter(workers=options.workers, isolation=options.isolation)
-            )
-        if settings.tool in ("search", "rag"):
-            search = opened.enter_context(SearchClient(options.search_url, topk=settings.topk))
+    if settings.tool == "none":
+        yield Tools()
+    elif settings.tool != "python":
+        with SearchClient(options.search_url, topk=settings.topk) as search:
             search.search("is there a server")  # fails before a model is loaded
-        yield Tools(python, search)
+            yield Tools(search=search)
+    elif options.sandbox_url is not None:
+        with SandboxFusion(options.sandbox_url, connections=options.workers) as client:
+            yield Tools(client)
+    else:
+        with PythonInterpreter(workers=options.workers, isolation=options.isolation) as python:
+            yield Tools(python)

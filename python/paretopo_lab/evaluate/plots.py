@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paretopo_lab.document.pictures import COLOURS, add_legend, make_grid, save_figure
-from paretopo_lab.evaluate.fronts import Panel, Point
+from paretopo_lab.evaluate.fronts import Panel
+from paretopo_lab.evaluate.published import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +29,8 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
         path: The PNG to write.
     """
     figure, axes = make_grid(len(panels), 4.4, 3.6, 1.2)
-    printed = dict.fromkeys(point.name for panel in panels for point in panel.printed)
-    ours = dict.fromkeys(point.name for panel in panels for point in panel.ours)
+    printed = dict.fromkeys(name for panel in panels for name in panel.printed)
+    ours = dict.fromkeys(name for panel in panels for name in panel.ours)
     looks = {
         ("printed", name): (_PRINTED, _MARKERS[number % len(_MARKERS)], 42.0)
         for number, name in enumerate(printed)
@@ -39,23 +40,19 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
     }
     for panel, at in zip(panels, axes, strict=True):
         for whose, points in (("printed", panel.printed), ("ours", panel.ours)):
-            for point in points:
-                _draw_point(at, point, *looks[whose, point.name])
+            for name, point in points.items():
+                _draw_point(at, point, *looks[whose, name])
         at.set(title=panel.title, xlabel="tool calls per question", ylabel="EM (%)")
         at.margins(0.12)
     for (whose, name), (colour, marker, size) in looks.items():
         label = name if whose == "ours" else f"{name}, as printed"
-        style: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "markersize": math.sqrt(size),
-        }
+        style: Any = {"color": colour, "marker": marker, "markersize": math.sqrt(size)}
         axes[0].plot([], [], linestyle="", label=label, **style)
     add_legend(figure, axes[0])
     save_figure(figure, path, dpi=150)
 
 
-def _draw_point(axes: Axes, point: Point, colour: str, marker: str, size: float) -> None:
+def _draw_point(axes: Axes, point: Outcome, colour: str, marker: str, size: float) -> None:
     hollow = point.calls is None
     axes.scatter(
         point.calls or 0.0,

@@ -10,8 +10,8 @@ from importlib import resources
 
 
 @dataclass(frozen=True)
-class Reported:
-    """A number pair of a table.
+class Outcome:
+    """The results of a method on a data set.
 
     Attributes:
         em: Exact match in percent.
@@ -28,11 +28,11 @@ class Method:
 
     name: str
     has_tool: bool
-    cells: dict[str, Reported]
+    cells: dict[str, Outcome]
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """One of the tables.
 
     Attributes:
@@ -72,16 +72,16 @@ def question_counts() -> dict[str, int]:
 
 
 @functools.cache
-def tables() -> tuple[Table, ...]:
+def tables() -> tuple[PaperTable, ...]:
     """Tables 1 and 2.
 
     >>> tables()[0].blocks["Qwen2.5-Math-7B"][-1].cells["math500"]
-    Reported(em=84.6, calls=1.2)
+    Outcome(em=84.6, calls=1.2)
     """
     found = _read_content()["tables"]
     assert isinstance(found, list)
     return tuple(
-        Table(
+        PaperTable(
             one["number"],
             one["title"],
             one["columns"],
@@ -105,7 +105,7 @@ def model_size(name: str) -> str | None:
     return next((piece for piece in pieces if piece in sizes), None)
 
 
-def select_blocks(table: Table, sizes: Sequence[str]) -> dict[str, tuple[Method, ...]]:
+def select_blocks(table: PaperTable, sizes: Sequence[str]) -> dict[str, tuple[Method, ...]]:
     """Return the blocks of a table with base models of some sizes.
 
     >>> list(select_blocks(tables()[1], ["3B"]))
@@ -122,4 +122,4 @@ def _parse_method(row: Sequence[object], columns: Sequence[str]) -> Method:
     name, has_tool, cells = row
     assert isinstance(cells, list)
     pairs = zip(columns, cells, strict=True)
-    return Method(str(name), bool(has_tool), {column: Reported(*cell) for column, cell in pairs})
+    return Method(str(name), bool(has_tool), {column: Outcome(*cell) for column, cell in pairs})

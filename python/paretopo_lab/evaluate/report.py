@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Literal
 
 from paretopo.config import ConfigError
-from paretopo_lab.document.report import Heading, Marked, Part, Picture, Report, Table
+from paretopo_lab.document.files import label_folders
+from paretopo_lab.document.report import (
+    Heading,
+    Marked,
+    Part,
+    Picture,
+    Report,
+    Table,
+    format_interval,
+)
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
@@ -18,12 +27,12 @@ from paretopo_lab.evaluate.plots import draw_panels
 from paretopo_lab.evaluate.published import Method
 from paretopo_lab.evaluate.results import Result, group_by_datasource, summarise
 from paretopo_lab.evaluate.tables import (
-    format_interval,
     format_p_value,
     list_datasources,
     paper_table,
     results_table,
 )
+from paretopo_lab.statistics.questions import PairedTest
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
@@ -40,7 +49,7 @@ class Evaluation:
     @property
     def has_tool(self) -> bool:
         """Return whether tools were called."""
-        return bool(self.folder.settings.get("tool") != "none")
+        return bool(self.folder.settings["tool"] != "none")
 
 
 def write_report(
@@ -89,19 +98,16 @@ def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluati
     if not folders:
         raise ConfigError("a report needs at least one evaluation")
     paths = [folder.path.resolve() for folder in folders]
-    tools = [f"{folder.name}, {folder.settings.get('tool')}" for folder in folders]
+    names = [
+        (folder.name, named, f"{named} ({path.name})")
+        for folder, path in zip(folders, paths, strict=True)
+        for named in [f"{folder.name}, {folder.settings['tool']}"]
+    ]
     evaluations = {}
-    for folder, path, tool in zip(folders, paths, tools, strict=True):
-        if paths.count(path) > 1:
-            raise ConfigError(f"a report needs different evaluations, got {path} twice")
+    for folder, name in zip(folders, label_folders("evaluations", paths, names), strict=True):
         answered = tuple(folder.read_answers())
         if not answered:
             raise ConfigError(f"{folder.path} has no answers yet: there is nothing to report")
-        name = folder.name
-        if sum(other.name == name for other in folders) > 1:
-            name = tool if tools.count(tool) == 1 else f"{tool} ({path.name})"
-        if name in evaluations:
-            name = str(path)
         results = {key: summarise(key, own) for key, own in group_by_datasource(answered).items()}
         evaluations[name] = Evaluation(folder, answered, results)
     return evaluations
@@ -118,7 +124,7 @@ def _choose_sizes(names: Sequence[str], paper: PaperRows) -> Sequence[str]:
 
 def _select_tables(
     measured: Mapping[str, Mapping[str, Result]], sizes: Sequence[str]
-) -> list[tuple[published.Table, dict[str, tuple[Method, ...]]]]:
+) -> list[tuple[published.PaperTable, dict[str, tuple[Method, ...]]]]:
     """Return the tables that share a column with ours, with the blocks of that column."""
     ours = set(list_datasources(measured.values()))
     return [
@@ -132,24 +138,19 @@ def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
     lines = []
     for name, one in evaluations.items():
         settings, manifest = one.folder.settings, one.folder.manifest
-        greedy = settings["temperature"] == 0
-        sampled = (
-            "greedy"
-            if greedy
-            else (f"temperature {settings['temperature']:g}, {settings['samples']} samples")
-        )
+        sampled = f"temperature {settings['temperature']:g}, {settings['samples']} samples"
+        sampled = "greedy" if settings["temperature"] == 0 else sampled
         done = f"{len(one.answered)} of {manifest.get('questions')} questions"
-        line = (
+        lines.append(
             f"* **{name}**: {settings['model']}, tool {settings['tool']}, at most "
             f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
             f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
         )
-        lines.append(line)
     return [f"Rows as printed: {published.source()}. Rows measured here:", "\n".join(lines)]
 
 
 def _describe_gaps(
-    table: published.Table, measured: Mapping[str, Mapping[str, Result]]
+    table: published.PaperTable, measured: Mapping[str, Mapping[str, Result]]
 ) -> list[str]:
     notes = []
     for datasource, heading in table.columns.items():
@@ -165,7 +166,7 @@ def _describe_gaps(
 
 def _compare_with_paper(
     measured: Mapping[str, Mapping[str, Result]],
-    shown: Sequence[tuple[published.Table, Mapping[str, Sequence[Method]]]],
+    shown: Sequence[tuple[published.PaperTable, Mapping[str, Sequence[Method]]]],
     paper: PaperRows,
 ) -> list[Part]:
     methods = [
@@ -178,23 +179,12 @@ def _compare_with_paper(
         return []
     title = "Against the paper's rows"
     if paper == "auto" and not any(map(published.model_size, measured)):
-        return [
-            Heading(title),
-            Marked(
-                "No tests: no name of a model says the size of its base model. `--paper 7B`, for "
-                "one, says it."
-            ),
-        ]
+        reason = "No tests: no name of a model says the size of its base model."
+        return [Heading(title), Marked(f"{reason} `--paper 7B`, for one, says it.")]
     tests = compare_with_paper(measured, methods)
     rows = [
-        [
-            one.datasource,
-            one.ours,
-            one.method,
-            f"{one.em:+.1f}",
-            format_p_value(one.p),
-            format_p_value(one.holm),
-        ]
+        [one.datasource, one.ours, one.method, f"{one.em:+.1f}"]
+        + [format_p_value(p) for p in (one.p, one.holm)]
         for one in tests
     ]
     header = ["data set", "here", "as printed", "EM difference", "p", "p (Holm)"]
@@ -211,16 +201,9 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
         return []
     rows = [
         [
-            one.datasource,
-            one.first,
-            one.second,
-            str(one.questions),
-            f"{one.em:+.1f} {format_interval(one.em_interval, 1, 1)}",
-            format_p_value(one.em_p),
-            format_p_value(one.em_holm),
-            f"{one.calls:+.2f} {format_interval(one.calls_interval, 1, 2)}",
-            format_p_value(one.calls_p),
-            format_p_value(one.calls_holm),
+            *(one.datasource, one.em.first, one.em.second, str(one.calls.questions)),
+            *_describe_difference(one.em, 1),
+            *_describe_difference(one.calls, 2),
         ]
         for one in tests
     ]
@@ -233,6 +216,11 @@ def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
         "calls of each row; the intervals are not corrected."
     )
     return [Table(header, rows, 3, "Against each other, question by question", note)]
+
+
+def _describe_difference(one: PairedTest, decimals: int) -> list[str]:
+    written = f"{one.difference:+.{decimals}f} {format_interval(one.interval, f'.{decimals}f')}"
+    return [written, format_p_value(one.p), format_p_value(one.holm)]
 
 
 def _tabulate_fronts(seen: Sequence[Panel]) -> list[Part]:

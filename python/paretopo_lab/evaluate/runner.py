@@ -42,7 +42,8 @@ class RolloutRunner:
 
     def __call__(self, requests: Sequence[RolloutRequest]) -> list[RolloutResult]:
         """Return one finished rollout for each request."""
-        prompts = [self._frame(one) for one in requests]
+        keep = self._settings.chat_template
+        prompts = [one.prompt if keep else format_prompt(one.prompt) for one in requests]
         texts = [prompt_text(self._engine.tokenizer, prompt) for prompt in prompts]
         rollouts = [self._start(one, prompt) for one, prompt in zip(requests, prompts, strict=True)]
         run_rollouts(rollouts, self._engine.generate, self._engine.tokenizer)
@@ -61,9 +62,6 @@ class RolloutRunner:
     def close(self) -> None:
         """Close the engine."""
         self._engine.close()
-
-    def _frame(self, request: RolloutRequest) -> Prompt:
-        return request.prompt if self._settings.chat_template else format_prompt(request.prompt)
 
     def _start(self, request: RolloutRequest, asked: Prompt) -> RolloutState:
         prompt = prompt_tokens(self._engine.tokenizer, asked)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -75,14 +73,8 @@ class EvaluationSettings:
             )
         if self.max_tokens is None:
             object.__setattr__(self, "max_tokens", _TOKENS[self.tool])
-        for name, low in (
-            ("max_calls", 0),
-            ("max_tokens", 1),
-            ("samples", 1),
-            ("topk", 1),
-            ("limit", 0),
-            ("seed", 0),
-        ):
+        least = {"max_calls": 0, "max_tokens": 1, "samples": 1, "topk": 1, "limit": 0, "seed": 0}
+        for name, low in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < low:
                 raise ConfigError(f"{name} must be an integer of at least {low}, got {value!r}")
@@ -114,13 +106,3 @@ class EvaluationSettings:
         if self.dtype is None:
             del settings["dtype"]  # so earlier evaluations without it can resume
         return settings
-
-
-def digest(identity: dict[str, Any]) -> str:
-    """Return a short name of the settings and data on which an evaluation's numbers depend.
-
-    >>> digest({"tool": "none"})
-    '81237fb4'
-    """
-    text = json.dumps(identity, sort_keys=True).encode()
-    return hashlib.sha256(text).hexdigest()[:8]

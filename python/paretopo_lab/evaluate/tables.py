@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from paretopo_lab.document.report import Table
+from paretopo_lab.document.report import Table, format_interval
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.published import Method
+from paretopo_lab.evaluate.published import Method, Outcome
 from paretopo_lab.evaluate.results import Result
 
 Results = Mapping[str, Result]  # by data set
@@ -19,7 +19,7 @@ _NO_TOOL = "/"  # as the paper prints it
 
 
 def paper_table(
-    table: published.Table,
+    table: published.PaperTable,
     blocks: Mapping[str, Sequence[Method]],
     measured: Mapping[str, tuple[bool, Results]],
 ) -> Table:
@@ -31,21 +31,20 @@ def paper_table(
         measured: For each row of ours, whether it has a tool, and its results. Rows without a
             result of the table are left out.
     """
-    header, width = ["Model", "Tool"], len(table.columns)
+    header = ["Model", "Tool"]
     for heading in table.columns.values():
         header += [f"{heading} EM", "#Tool"]
+    nothing = [""] * (len(header) - 1)
     rows = []
     for block, methods in blocks.items():
-        rows.append([f"*{block}, as printed*", *[""] * (1 + 2 * width)])
-        rows += [_paper_row(method, table) for method in methods]
-    rows.append(["*measured here*", *[""] * (1 + 2 * width)])
+        rows.append([f"*{block}, as printed*", *nothing])
+        rows += [_make_row(one.name, one.has_tool, one.cells, table) for one in methods]
+    rows.append(["*measured here*", *nothing])
     for name, (has_tool, results) in measured.items():
-        if not results.keys() & table.columns.keys():
-            continue
-        cells: list[str] = []
-        for datasource in table.columns:
-            cells += _measured_cells(results.get(datasource), has_tool)
-        rows.append([name, "yes" if has_tool else "no", *cells])
+        if results.keys() & table.columns.keys():
+            graded = {key: one for key, one in results.items() if one.graded}
+            points = {key: Outcome(100 * one.em, one.calls) for key, one in graded.items()}
+            rows.append(_make_row(name, has_tool, points, table))
     title = f"{table.title}, as in table {table.number}"
     return Table(header, rows, 2, title)
 
@@ -81,10 +80,7 @@ def results_table(evaluations: Mapping[str, Results]) -> Table:
 
 def list_datasources(results: Iterable[Results]) -> list[str]:
     """List the data sets of some results, in the order of their first appearance."""
-    names: dict[str, None] = {}
-    for one in results:
-        names.update(dict.fromkeys(one))
-    return list(names)
+    return list(dict.fromkeys(name for one in results for name in one))
 
 
 def format_p_value(p: float) -> str:
@@ -96,31 +92,21 @@ def format_p_value(p: float) -> str:
     return "<.001" if p < 0.001 else "1" if p > 0.9995 else f"{p:.3f}".lstrip("0")
 
 
-def format_interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
-    """Format an interval in brackets; return "" for None."""
-    if not all(map(math.isfinite, ends)):
-        return ""
-    low, high = ends
-    return f"[{unit * low:.{decimals}f}, {unit * high:.{decimals}f}]"
-
-
 def _format_with_interval(
     value: float, ends: tuple[float, float], unit: float, decimals: int
 ) -> str:
     if math.isnan(value):
         return _NO_TOOL
-    return f"{value:.{decimals}f} {format_interval(ends, unit, decimals)}".rstrip()
+    interval = format_interval([unit * end for end in ends], f".{decimals}f")
+    return f"{value:.{decimals}f} {interval}".rstrip()
 
 
-def _paper_row(method: Method, table: published.Table) -> list[str]:
-    cells = []
-    for datasource in table.columns:
-        one = method.cells[datasource]
-        cells += [f"{one.em:.1f}", _NO_TOOL if one.calls is None else f"{one.calls:.1f}"]
-    return [method.name, "yes" if method.has_tool else "no", *cells]
-
-
-def _measured_cells(result: Result | None, has_tool: bool) -> list[str]:
-    if result is None or not result.graded:
-        return ["", ""]
-    return [f"{100 * result.em:.1f}", f"{result.calls:.1f}" if has_tool else _NO_TOOL]
+def _make_row(
+    name: str, has_tool: bool, points: Mapping[str, Outcome], table: published.PaperTable
+) -> list[str]:
+    cells = [name, "yes" if has_tool else "no"]
+    for one in map(points.get, table.columns):
+        calls = None if one is None or not has_tool else one.calls
+        spent = _NO_TOOL if calls is None else f"{calls:.1f}"
+        cells += ["", ""] if one is None else [f"{one.em:.1f}", spent]
+    return cells

@@ -126,12 +126,8 @@ def prepare(
         "files": [_describe_file(path) for path in files],
     }
     if training:
-        manifest["options"] = {
-            "held_out": options.held_out,
-            "seed": options.seed,
-            "longest_prompt": options.longest_prompt,
-            "tokenizer": options.tokenizer,
-        }
+        names = ("held_out", "seed", "longest_prompt", "tokenizer")
+        manifest["options"] = {name: getattr(options, name) for name in names}
         manifest["excluded"] = [
             _describe_file(path) | {"removed": training.removed[path]} for path in excluded
         ]

@@ -12,7 +12,7 @@ from paretopo_lab.prepare.fields import UnusableRow
 from paretopo_lab.prepare.rows import ELSEWHERE, find_datasource
 from paretopo_lab.prepare.sources import Source
 from paretopo_lab.prepare.training_set import digest
-from paretopo_lab.read.data_files import data_files_below, read_raw, sha256_of
+from paretopo_lab.read.data_files import data_files_below, read_raw, several_files, sha256_of
 
 _MOST_SEARCHED = 64 * 2**20  # largest file that is recognised by content
 
@@ -99,14 +99,12 @@ def find_benchmark(source: Source, folder: Path) -> list[Path]:
         found = [path for path in named if _is(source, [path])]
         if len(found) == 1:
             return found
-    found = [
-        path for path in there if path.stat().st_size <= _MOST_SEARCHED and _is(source, [path])
-    ]
+    small = [path for path in there if path.stat().st_size <= _MOST_SEARCHED]
+    found = [path for path in small if _is(source, [path])]
     if len(found) == 1:
         return found
     if found:
-        names = ", ".join(str(path.relative_to(folder)) for path in found[:6])
-        raise DataError(f"{folder} has several files that could be meant, name one: {names}")
+        raise several_files(folder, found)
     raise DataError(
         f"{folder} has no file that is {source.title}: looked for {source.file}, and at "
         f"{len(there)} other data files; name the file to see its content"

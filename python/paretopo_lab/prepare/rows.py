@@ -85,10 +85,8 @@ def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Ex
     tally.notes[_INSTRUCTED] += fields.has_instruction(raw)
     answer: str | tuple[str, ...]
     if source.protocol == "torl":
-        prompt = torl_prompt(question)
-        answer = mathematical_answer(
-            answers, all_wanted=fields.wants_all_answers(raw), whole_numbers=source.whole_numbers
-        )
+        prompt, wanted = torl_prompt(question), fields.wants_all_answers(raw)
+        answer = mathematical_answer(answers, all_wanted=wanted, whole_numbers=source.whole_numbers)
         tally.notes[_TOLERANT] += fields.has_tolerance(raw)
     else:
         prompt = search_r1_prompt(question)

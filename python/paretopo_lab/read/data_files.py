@@ -17,14 +17,15 @@ _LONGEST_CELL = 16 * 2**20  # characters of a CSV cell
 _LFS_POINTER = b"version https://git-lfs"
 
 Raw = Mapping[str, Any]
+_Columns = frozenset[str] | None
 
 
-def read_raw(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, Raw]]:
+def read_raw(path: Path, columns: Iterable[str] | None = None) -> Iterator[tuple[str, Raw]]:
     """Yield the rows of a file, each with its place in words.
 
     Args:
         path: A .parquet, .jsonl, .json or .csv file.
-        columns: The wanted columns; only these are read from a Parquet file.
+        columns: Only these are read from a Parquet file; None for all.
 
     Yields:
         "line 3" or "row 3", and the row.
@@ -41,7 +42,7 @@ def read_raw(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, Raw]]:
             "file itself"
         )
     empty = True
-    for place, row in reader(path, frozenset(columns)):
+    for place, row in reader(path, None if columns is None else frozenset(columns)):
         empty = False
         if not isinstance(row, Mapping):
             raise DataError(f"{path}, {place}: expected an object, got {type(row).__name__}")
@@ -80,9 +81,14 @@ def find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
         if len(found) == 1 or (found and _are_shards(found)):
             return found
         if found:
-            names = ", ".join(str(path.relative_to(folder)) for path in found[:6])
-            raise DataError(f"{folder} has several files that could be meant, name one: {names}")
+            raise several_files(folder, found)
     raise DataError(f"{folder} has none of the files {', '.join(patterns)}")
+
+
+def several_files(folder: Path, found: list[Path]) -> DataError:
+    """Return the error that several files of a folder could be meant."""
+    names = ", ".join(str(path.relative_to(folder)) for path in found[:6])
+    return DataError(f"{folder} has several files that could be meant, name one: {names}")
 
 
 def _are_shards(paths: list[Path]) -> bool:
@@ -99,14 +105,17 @@ def _starts_with(path: Path, start: bytes) -> bool:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    import pyarrow
-    import pyarrow.parquet
-
+def _read_parquet(path: Path, columns: _Columns) -> Iterator[tuple[str, Any]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError(f"{path} is a Parquet file; run: pip install pyarrow") from None
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            wanted = [name for name in file.schema_arrow.names if name in columns]
+            names = file.schema_arrow.names
+            wanted = [name for name in names if columns is None or name in columns]
             for batch in file.iter_batches(batch_size=_AT_ONCE, columns=wanted, use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
@@ -116,12 +125,12 @@ def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[tuple[str, An
         raise DataError(f"{path}, after row {number}: no Parquet: {reason}") from None
 
 
-def _read_jsonl(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_jsonl(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
     for number, row in read_lines(path, halves=True):  # counted
         yield f"line {number}", row
 
 
-def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_json(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
     """Read a list of objects, or an object with one such list."""
     if path.stat().st_size > _LARGEST_JSON:
         raise DataError(f"{path} is larger than {_LARGEST_JSON // 2**20} MiB: make it a .jsonl")
@@ -138,21 +147,27 @@ def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
         yield f"row {number}", row
 
 
-def _read_csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    lines = read_cells(path)
-    header = next(lines, (0, list[str]()))[1]
+def read_csv(path: Path, _: _Columns = None) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of a .csv or a .tsv file that are not empty, each with its place in words.
+
+    Raises:
+        DataError: The file is no CSV in UTF-8, a column has two places, or a row lacks cells.
+    """
+    lines = _read_cells(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+    header = [name.strip() for name in next(lines, (0, list[str]()))[1]]
+    doubled = sorted({name for name in header if header.count(name) > 1})
+    if doubled:
+        raise DataError(f"{path} line 1 names a column twice: {', '.join(doubled)}; rename one")
     for number, cells in lines:
         if len(cells) != len(header):
-            raise DataError(f"{path}, line {number}: not as many cells as the first line")
+            raise DataError(
+                f"{path} line {number} must have {len(header)} cells, as the header has, got "
+                f"{len(cells)}; quote cells that contain a comma"
+            )
         yield f"line {number}", dict(zip(header, cells, strict=True))
 
 
-def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV file that are not empty, each with its line's number.
-
-    Raises:
-        DataError: the file is no CSV in UTF-8.
-    """
+def _read_cells(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     limit = csv.field_size_limit(_LONGEST_CELL)  # the limit applies to the whole process
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -166,9 +181,9 @@ def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str
         csv.field_size_limit(limit)
 
 
-_READERS: dict[str, Callable[[Path, frozenset[str]], Iterator[tuple[str, Any]]]] = {
+_READERS: dict[str, Callable[[Path, _Columns], Iterator[tuple[str, Any]]]] = {
     ".parquet": _read_parquet,
     ".jsonl": _read_jsonl,
     ".json": _read_json,
-    ".csv": _read_csv,
+    ".csv": read_csv,
 }

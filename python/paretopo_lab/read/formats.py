@@ -32,10 +32,8 @@ _USAGE = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "
 _HEAVY = ("events", "events_data", "attachments", "timelines", "store")  # of inspect-ai's samples
 _BY_ZIPFILE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 # Errors of zipfile and its decompressors; that of bz2 is OSError.
-_DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(EOFError, OSError, RuntimeError),
-)
+_UNPACKING = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
+_DAMAGED = (*_UNPACKING, EOFError, OSError, RuntimeError)
 _ZSTANDARD = 93  # in ZIP; zipfile reads only its first frame, or none
 _LARGEST = 2**30  # bytes of an unpacked sample; a hostile archive must not fill the memory
 
@@ -134,10 +132,8 @@ def _convert_traces(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
                 )
             model = _dig(trace, "agent", "config", "model") or path.resolve().parent.name
             own |= {"model": model, "question": f"{environment}/{key}"}
-            yield (
-                {**own, **{key: trace[key] for key in trace if key not in own}},
-                (f"{place} trace {number}"),
-            )
+            rest = {key: trace[key] for key in trace if key not in own}
+            yield {**own, **rest}, f"{place} trace {number}"
 
 
 def _convert_trajectories(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
@@ -156,12 +152,10 @@ def _convert_vllm(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
     model = path.resolve().parent.name
     for row, place in rows:
         throughput = float(row["output_throughput"])
-        users = _find_setting(row, "max_concurrency") or _find_setting(
-            row, "max_concurrent_requests"
-        )
-        parts = (("tensor_parallel_size", "tp"), ("pipeline_parallel_size", "pp"))
+        users = _find_setting(row, "max_concurrency", "max_concurrent_requests")
         gpus = math.prod(
-            _find_setting(row, *names) or 1.0 for names in (*parts, ("data_parallel_size", "dp"))
+            _find_setting(row, f"{one}_parallel_size", f"{one[0]}p") or 1.0
+            for one in ("tensor", "pipeline", "data")
         )
         own: Row = {"model": model, "tokens_per_gpu": throughput / gpus}
         if users:

@@ -84,13 +84,19 @@ class History:
         columns = [measure.read(self.evaluations) for measure in measures]
         return np.array(columns).reshape(len(columns), len(self.evaluations)).T
 
-    def rewards(self, measures: Sequence[Measure]) -> Series:
-        """Return the outcomes for the archive, larger is better, with shape (evaluations,
-        measures).
+    def rewards(
+        self, measures: Sequence[Measure], rows: Sequence[Mapping[str, float | None]] | None = None
+    ) -> Series:
+        """Return outcomes for the archive, larger is better, with shape (rows, measures).
+
+        Args:
+            measures: The measures.
+            rows: Some outcomes; None for those of the evaluations.
         """
+        rows = self.outcomes if rows is None else rows
         return np.array(
-            [[_to_number(one.get(measure.key)) for measure in measures] for one in self.outcomes]
-        ).reshape(len(self.outcomes), len(measures))
+            [[_to_number(one.get(measure.key)) for measure in measures] for one in rows]
+        ).reshape(len(rows), len(measures))
 
     def boundary(self) -> float | None:
         """Return the middle between the last step of stage 1 and the first of stage 2.

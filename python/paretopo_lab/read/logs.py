@@ -9,7 +9,7 @@ from pathlib import Path
 from paretopo.parsing import HalfPairError, parse_json
 from paretopo.records.files import Row
 from paretopo.records.schema import DataError
-from paretopo_lab.read.data_files import read_cells
+from paretopo_lab.read.data_files import read_csv, read_raw
 from paretopo_lab.read.formats import (
     FORMATS,
     Format,
@@ -103,9 +103,11 @@ def _read_any(path: Path) -> Log | dict[str, Row]:
     if suffix == ".eval":
         return _name_columns(path, "inspect-ai", read_eval(path), _INSPECT)
     if suffix in (".csv", ".tsv"):
-        return _read_csv(path)
+        return _name_columns(path, "CSV", [(row, place) for place, row in read_csv(path)])
     if suffix == ".json":
         return _read_json(path)
+    if suffix == ".parquet":
+        return _recognise(path, "Parquet", [(dict(row), place) for place, row in read_raw(path)])
     return _read_lines(path)
 
 
@@ -170,28 +172,6 @@ def _read_json(path: Path) -> Log:
         )
     objects = enumerate(found, start=1)
     return _recognise(path, "JSON", [(row, f"object {number}") for number, row in objects])
-
-
-def _read_csv(path: Path) -> Log:
-    numbered = list(read_cells(path, "\t" if path.suffix.lower() == ".tsv" else ","))
-    if not numbered:
-        return _name_columns(path, "CSV", [])
-    (_, names), *rest = numbered
-    header = [name.strip() for name in names]
-    doubled = {name for name in header if header.count(name) > 1}
-    if doubled:
-        raise DataError(
-            f"{path} line 1 names a column twice: {', '.join(sorted(doubled))}; rename one"
-        )
-    placed: list[Placed] = []
-    for line, cells in rest:
-        if len(cells) != len(header):
-            raise DataError(
-                f"{path} line {line} must have {len(header)} cells, as the header has, got "
-                f"{len(cells)}; quote cells that contain a comma"
-            )
-        placed.append((dict(zip(header, cells, strict=True)), f"line {line}"))
-    return _name_columns(path, "CSV", placed)
 
 
 def _name_columns(

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ EXPLAINED = (
     f"The last evaluations of two runs, on the questions that both answered. {SIGNS} Training "
     "itself is random, too, which only several seeds show."
 )
+Test = TypeVar("Test", bound=Any)
 _MOST_PAIRS = 15  # more runs are compared with the first one only
 
 
@@ -57,12 +58,16 @@ class PairedTest:
         spread = (self.interval[1] - self.interval[0]) / 4  # about a standard error
         difference = self.measure.format(self.difference, sign=True, spread=spread)
         if all(map(math.isfinite, self.interval)):
-            low, high = (
-                self.measure.format(end, sign=True, spread=spread) for end in self.interval
-            )
-            difference += f" [{low}, {high}]"
+            ends = (self.measure.format(end, sign=True, spread=spread) for end in self.interval)
+            difference += f" [{', '.join(ends)}]"
         count, p, corrected = str(self.questions), f"{self.p:.2g}", f"{self.holm:.2g}"
         return self.measure.label, self.first, self.second, count, difference, p, corrected
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the test as values for JSON."""
+        names = ("first", "second", "questions", "difference", "interval", "p")
+        found = {name: getattr(self, name) for name in names}
+        return {"objective": self.measure.name, **found, "p_holm": self.holm}
 
 
 def compare_questions(histories: Mapping[str, History]) -> list[PairedTest]:
@@ -91,8 +96,8 @@ def compare_questions(histories: Mapping[str, History]) -> list[PairedTest]:
     return correct_tests(tests)
 
 
-def correct_tests(tests: Sequence[PairedTest]) -> list[PairedTest]:
-    """Return the tests with p-values that are corrected for their number."""
+def correct_tests(tests: Sequence[Test]) -> list[Test]:
+    """Return tests, which have `p` and `holm`, with p-values corrected for their number."""
     adjusted = holm([one.p for one in tests])
     return [replace(one, holm=p) for one, p in zip(tests, adjusted, strict=True)]
 

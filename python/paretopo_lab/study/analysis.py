@@ -149,8 +149,7 @@ class Results:
             measure: "step", "accuracy", "economy", "cost", "hypervolume" or "preference"; of some
                 "fewest" (calls known to solve a question) or "response" (tokens).
         """
-        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
-        return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
+        return np.array([row["evaluations"][measure] for row in self._rows(task, method)])
 
     def read(self, task: str, method: str, measure: str, step: int | None = None) -> Floats:
         """Return a measure after a number of steps, or after the last step, with shape (seeds,)."""
@@ -162,8 +161,7 @@ class Results:
 
     def test(self, task: str, method: str, measure: str) -> Floats:
         """Return a measure of the trained policies on a task's test questions, (seeds,)."""
-        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
-        return np.array([self._records[cell]["test"][measure][-1] for cell in cells])
+        return np.array([row["test"][measure][-1] for row in self._rows(task, method)])
 
     def hypervolume_of_run(self, task: str, method: str) -> Floats:
         """Return the hypervolume of all evaluations of each training, from (0, 0), with shape
@@ -178,13 +176,7 @@ class Results:
 
     def is_measured(self, task: str, method: str, measure: str) -> bool:
         """Return whether all trainings of a method have an optional measure."""
-        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
-        return all(measure in self._records[cell]["evaluations"] for cell in cells)
-
-    def describe(self, task: str) -> str:
-        """Describe a task in one line."""
-        table = self.plan.tasks[task].table
-        return "a language model" if table is None else table.about
+        return all(measure in row["evaluations"] for row in self._rows(task, method))
 
     def unit(self, task: str) -> str:
         """Return the unit of an answer's cost."""
@@ -200,31 +192,25 @@ class Results:
         named = self.plan.study.ablations or ()
         return [m for m in named if all(self.seeds(task, m) for task in self.tasks)]
 
-    def worst(
-        self,
-        method: str,
-        where: str | None = None,
-        measure: str | None = None,
-        step: int | None = None,
-    ) -> Floats:
+    def worst(self, method: str, measure: str | None = None, step: int | None = None) -> Floats:
         """Return the smallest value of a measure over the tasks, (seeds,); see `over_tasks`."""
-        worst: Floats = self.over_tasks(method, where, measure, step).min(axis=0)
+        worst: Floats = self.over_tasks(method, measure, step).min(axis=0)
         return worst
 
     def over_tasks(
         self,
         method: str,
-        where: str | None = None,
         measure: str | None = None,
         step: int | None = None,
+        where: str | None = None,
     ) -> Floats:
         """Return a measure on each task, (tasks, seeds), for the seeds that all of them have.
 
         Args:
             method: The method.
-            where: A method on whose tasks it counts; on its own if not given.
             measure: The study's if not given.
             step: See `read`.
+            where: A method on whose tasks it counts; on its own if not given.
         """
         tried = [task for task in self.tasks if (where or method) in self.plan.methods_of(task)]
         shared = set.intersection(*(set(self.seeds(task, method)) for task in tried))
@@ -315,7 +301,7 @@ class Results:
         ours, over = self.plan.ours, np.mean if mean else np.min
         others = others or [method for method in self.plan.study.methods if method != ours]
         ends = {
-            m: [over(self.over_tasks(one, m, measure, step), axis=0) for one in (ours, m)]
+            m: [over(self.over_tasks(one, measure, step, m), axis=0) for one in (ours, m)]
             for m in others
         }
         return self._test({m: mine - theirs for m, (mine, theirs) in ends.items()})
@@ -324,12 +310,8 @@ class Results:
         """Return (task, comparison) for each method that is better than ours, the largest loss
         first.
         """
-        lost = [
-            (task, one)
-            for task in self.tasks
-            for one in self.compare(task)
-            if one.verdict == "less"
-        ]
+        every = [(task, one) for task in self.tasks for one in self.compare(task)]
+        lost = [(task, one) for task, one in every if one.verdict == "less"]
         return sorted(lost, key=lambda pair: pair[1].mean)
 
     def find_unsure_losses(self) -> dict[str, list[Comparison]]:
@@ -351,6 +333,9 @@ class Results:
             and lean.mean <= 0.0
             and any(one.mean < 0.0 and one.p < SIGNIFICANT for one in (right, lean))
         ]
+
+    def _rows(self, task: str, method: str) -> list[Row]:
+        return [self._records[Cell(task, method, seed)] for seed in self.seeds(task, method)]
 
     def _others(self, task: str) -> list[str]:
         return [method for method in self.methods(task) if method != self.plan.ours]

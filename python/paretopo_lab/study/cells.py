@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -23,10 +25,10 @@ from paretopo.records.folder import RunFolder
 from paretopo.records.sweeps import split_sweeps
 from paretopo_lab.study.fronts import preference_grid, score_front
 from paretopo_lab.study.plan import Cell, Plan, TaskSection
-from paretopo_lab.study.processes import die_with_parent
 
 _ERROR_LINES = 15  # of a failed training
 _DIGITS = 5
+_PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 SAVING = "of the price of a right answer"  # an earlier version used the start's cost
 
 
@@ -189,25 +191,21 @@ def _test(run: RunFolder, questions: str) -> RunFolder:
     ended = _ended_tests(run, name)
     if not ended:
         count = len(Path(questions).read_text(encoding="utf-8").splitlines())
-        where = (
-            "--tool",
-            "task",
-            "--data",
-            questions,
-            "--limit",
-            str(count),
-            "--out",
-            str(run.path.parent / name),
-        )
-        _run_command("evaluate", str(run.path), "--trust", *where)
+        where = ("--limit", str(count), "--out", str(run.path.parent / name))
+        asked = ("--tool", "task", "--data", questions, *where)
+        _run_command("evaluate", str(run.path), "--trust", *asked)
         ended = _ended_tests(run, name)
     return ended[-1]
 
 
 def _ended_tests(run: RunFolder, name: str) -> list[RunFolder]:
-    found = sorted(run.path.parent.glob(f"{name}*/config.toml"))
-    opened = [RunFolder.open(path.parent) for path in found]
+    opened = _open_runs(run.path.parent, name)
     return [one for one in opened if one.manifest.get("status") == "finished"]
+
+
+def _open_runs(folder: Path, name: str = "") -> list[RunFolder]:
+    """Return the runs in a folder whose names begin like this, the oldest first."""
+    return [RunFolder.open(path.parent) for path in sorted(folder.glob(f"{name}*/config.toml"))]
 
 
 def _digest(file: str | Path) -> str:
@@ -270,13 +268,13 @@ def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFo
     # Methods share the warm-up of a task and seed.
     places = {"run.out": str(out), "warmup.shared": str(runs / "warmups")}
     config = load(str(section.config), overrides | places)
-    begun = _runs_of(config, out)
+    begun = [run for run in _open_runs(out) if run.config == config]
     if not begun:
         file = out / "study.toml"
         out.mkdir(parents=True, exist_ok=True)
         file.write_text(dumps(config), encoding="utf-8")
         _run_command("train", str(file))
-        begun = _runs_of(config, out)
+        begun = [run for run in _open_runs(out) if run.config == config]
     elif begun[-1].manifest.get("status") != "finished":
         _run_command("train", "--resume", str(begun[-1].path), "--trust")
     return begun[-1]
@@ -331,10 +329,14 @@ def _average_amounts(
     return row["solved"], cost, cost if known is None else measure.to_amount(known)
 
 
-def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:
-    """Return the runs of a configuration, the oldest first."""
-    runs = [RunFolder.open(path.parent) for path in sorted(out.glob("*/config.toml"))]
-    return [run for run in runs if run.config == config]
+def die_with_parent() -> None:
+    """Let the kernel kill this process when its parent has died, however that came.
+
+    A study that is killed leaves no trainings behind, which a second start would find claimed. On
+    Linux only; elsewhere nothing happens.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _run_command(*arguments: str) -> None:

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.records.files import Row
-from paretopo_lab.study.cells import run_cell
+from paretopo_lab.study.cells import die_with_parent, run_cell
 from paretopo_lab.study.plan import Cell, Plan
-from paretopo_lab.study.processes import die_with_parent
 from paretopo_lab.study.records import (
     append_record,
     check_starts,

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
-
-import numpy as np
 
 from paretopo import config
 from paretopo.config import METHODS, ConfigError, expand_method
@@ -380,10 +379,11 @@ def _task(
     if not isinstance(by_seed, list):
         raise ConfigError(f"[[tasks.{name}.by_seed]] must be tables, got {by_seed!r}")
     overrides = [_overrides(f"tasks.{name}.by_seed", one) for one in by_seed]
-    points = _points(f"tasks.{name}.best_front", best_front)
+    points = _pairs(f"tasks.{name}.best_front", best_front, "numbers from 0 to 1", 1.0)
     section = dataclasses.replace(section, by_seed=tuple(overrides), best_front=points)
     if most_by_kind:
-        if "most" in given or not _are_costs(most_by_kind):
+        costs = most_by_kind.values() if isinstance(most_by_kind, dict) else [None]
+        if "most" in given or not all(_is_within(one) and one for one in costs):
             raise ConfigError(
                 f"tasks.{name}.most_by_kind must be a table of costs above 0, in place of "
                 f"tasks.{name}.most, got {most_by_kind!r}"
@@ -406,39 +406,33 @@ def _task(
 
 
 def _best(where: str, values: Any, section: TaskSection) -> tuple[tuple[float, float], ...]:
-    pairs = np.asarray(values if isinstance(values, list) else [None], dtype=object)
-    if (
-        not len(pairs)
-        or pairs.shape[1:] != (2,)
-        or not all(
-            _is_share(right) and isinstance(cost, int | float) and cost >= 0.0
-            for right, cost in pairs
-        )
-    ):
-        raise ConfigError(f"{where} must be pairs of an accuracy and a cost, got {values!r}")
+    pairs = _pairs(where, values, "an accuracy and a cost")
     if not any(right > section.cheapest_accuracy and cost < section.most for right, cost in pairs):
         raise ConfigError(
             f"{where} needs a policy that is right more often than {section.cheapest_accuracy:g} "
             f"(cheapest_accuracy) and pays less than {section.most:g} (most), got {values!r}"
         )
-    return tuple((float(right), float(cost)) for right, cost in pairs)
+    return pairs
 
 
-def _points(where: str, values: Any) -> tuple[tuple[float, float], ...]:
-    points = np.asarray(values if isinstance(values, list) else [None], dtype=object)
-    if len(points) and (points.shape[1:] != (2,) or not all(_is_share(one) for one in points.flat)):
-        raise ConfigError(f"{where} must be pairs of numbers from 0 to 1, got {values!r}")
-    return tuple((float(right), float(saved)) for right, saved in points)
+def _pairs(
+    where: str, values: Any, of: str, most: float = math.inf
+) -> tuple[tuple[float, float], ...]:
+    """Return pairs of a share and a number from 0 to `most`."""
+    pairs = values if isinstance(values, list) else [None]
+    if not all(
+        isinstance(one, list)
+        and len(one) == 2
+        and _is_within(one[0], 1.0)
+        and _is_within(one[1], most)
+        for one in pairs
+    ):
+        raise ConfigError(f"{where} must be pairs of {of}, got {values!r}")
+    return tuple((float(one), float(other)) for one, other in pairs)
 
 
-def _are_costs(values: Any) -> bool:
-    return isinstance(values, dict) and all(
-        isinstance(one, int | float) and one > 0.0 for one in values.values()
-    )
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, int | float) and 0.0 <= value <= 1.0
+def _is_within(value: Any, most: float = math.inf) -> bool:
+    return isinstance(value, int | float) and 0.0 <= value <= most
 
 
 def _section(kind: type, name: str, values: Mapping[str, Any]) -> Any:
@@ -480,24 +474,20 @@ def _check_methods(plan: Plan) -> None:
             plan.overrides_of(method)
         if len(set(methods)) < len(methods):  # a record could not tell them apart
             raise ConfigError(f"{where} names a method twice: {list(methods)}")
-    tabular = [
-        method
-        for task, section in plan.tasks.items()
-        if section.config is None
-        for method in plan.methods_of(task)
-    ]
-    for method in dict.fromkeys(tabular):
-        try:
-            config.from_table({}, plan.overrides_of(method))
-        except ConfigError as error:
-            raise ConfigError(f"method {method!r}: {error}") from None
+    tried = set()
     for cell in plan.cells():
         file = plan.tasks[cell.task].config
+        place = f"method {cell.method!r}" if file is None else str(cell)
+        if place in tried:
+            continue
+        tried.add(place)
         try:
-            if file is not None:
+            if file is None:
+                config.from_table({}, plan.overrides_of(cell.method))
+            else:
                 check_backend(config.load(file, plan.overrides_of_training(cell)))
         except ConfigError as error:
-            raise ConfigError(f"{cell}: {error}") from None
+            raise ConfigError(f"{place}: {error}") from None
 
 
 def _check_fronts(plan: Plan) -> None:

@@ -124,23 +124,14 @@ def describe(results: Results, plots: Sequence[str], further: Section | None = N
 def _list_measures(results: Results) -> list[str]:
     """Return the deciding measure, then the others that every training has."""
     first = results.plan.study.measure
-    return [first] + [
-        name
-        for name in _TITLES
-        if name != first
-        and all(
-            results.is_measured(task, method, name)
-            for task in results.tasks
-            for method in results.methods(task)
-        )
-    ]
+    tried = [(task, method) for task in results.tasks for method in results.methods(task)]
+    others = [name for name in _TITLES if all(results.is_measured(*one, name) for one in tried)]
+    return list(dict.fromkeys([first, *others]))
 
 
 def _origin(results: Results) -> str:
     plan = results.plan
-    seeds = ", ".join(
-        f"{task} ({len(results.seeds(task, plan.ours))} seeds)" for task in results.tasks
-    )
+    tasks = [f"{one} ({len(results.seeds(one, plan.ours))} seeds)" for one in results.tasks]
     missing = [task for task in plan.tasks if task not in results.tasks]
     lines = (
         f"{results.trainings:,} trainings, {results.hours:.1f} hours by their clocks. Method to "
@@ -153,7 +144,7 @@ def _origin(results: Results) -> str:
         f"{SIGNIFICANT} and the mean difference exceeds the margin. Else it is equal where the "
         "interval lies within the margin, no worse where it begins above the lower end, no better "
         "where it ends below the upper end. A dash: none of these can be said. Tasks: "
-        f"{seeds}."
+        f"{', '.join(tasks)}."
     )
     if missing:
         lines += f" Not finished yet: {', '.join(missing)}."
@@ -192,14 +183,13 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[Part]:
     columns: list[tuple[str, str, int | None]] = [(name, name, None) for name in measures]
     if early is not None:
         columns += [(f"{name} after {early} steps", name, early) for name in measures]
+
+    def read(method: str, measure: str, step: int | None) -> str:
+        scores = 100 * results.over_tasks(method, measure, step)
+        return f"{_mean_and_deviation(scores.min(axis=0))} / {scores.mean():.1f}"
+
     rows = [
-        [_code(method)]
-        + [
-            _worst_and_mean(scores)
-            for scores in (
-                results.over_tasks(method, measure=measure, step=at) for _, measure, at in columns
-            )
-        ]
+        [_code(method), *(read(method, measure, at) for _, measure, at in columns)]
         for method in (*results.rank_by_worst(), *results.variations())
     ]
     return [
@@ -221,8 +211,7 @@ def _scores(results: Results, measure: str, step: int | None) -> list[Part]:
     rows = _tabulate_methods(results, read)
     if several:
         for row, method in zip(rows, results.rank_by_worst(), strict=True):
-            worst = results.worst(method, measure=measure, step=step)
-            row.append(_mean_and_deviation(100 * worst))
+            row.append(_mean_and_deviation(100 * results.worst(method, measure, step)))
     return [
         Heading(f"{_TITLES[measure]}, {when}"),
         f"Mean ± standard deviation over seeds.{worst_of}",
@@ -287,10 +276,10 @@ def _over_tasks(
 
 
 def _task(results: Results, task: str, measures: Sequence[str]) -> list[Part]:
-    dominating = results.find_dominating(task)
-    by = ", ".join(f"`{name}`" for name in dominating) if dominating else "none"
+    by = ", ".join(f"`{name}`" for name in results.find_dominating(task)) or "none"
+    table = results.plan.tasks[task].table
     return [
-        Heading(f"{task}: {results.describe(task)}"),
+        Heading(f"{task}: {'a language model' if table is None else table.about}"),
         "Methods on average as accurate and as lean as ours, one of both significantly (p after "
         f"Holm over the methods, of accuracy and of economy each): {by}.",
         *_comparisons({one: results.compare(task, one) for one in measures}, results, task),
@@ -400,11 +389,9 @@ def _variations(results: Results) -> list[Part]:
     rows = []
     for method in tried:
         values = [results.read(task, method, study.measure) for task in tasks]
-        values.append(results.worst(method))
-        cells = [_mean_and_deviation(100 * one) for one in values]
-        rows.append(
-            [_code(method), *cells, *(", ".join(_ends(results, task, method)) for task in tasks)]
-        )
+        cells = [_mean_and_deviation(100 * one) for one in (*values, results.worst(method))]
+        ends = [", ".join(_ends(results, task, method)) for task in tasks]
+        rows.append([_code(method), *cells, *ends])
     heads = ["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]
     return [
         Heading("Variations"),
@@ -446,11 +433,6 @@ def _interval(one: Comparison, scale: float = 100) -> str:
 
 def _p(one: Comparison) -> str:
     return f"< {_LEAST_P}" if one.p < _LEAST_P else f"{one.p:.4f}"
-
-
-def _worst_and_mean(scores: Floats) -> str:
-    """Describe scores, (tasks, seeds)."""
-    return f"{_mean_and_deviation(100 * scores.min(axis=0))} / {100 * scores.mean():.1f}"
 
 
 def _mean_and_deviation(values: Floats, decimals: int = 1) -> str:

@@ -59,7 +59,8 @@ def describe_sweep(history: History) -> Sweep | None:
         (row["preference"], *map(Measure.format, measures, own.tolist()))
         for row, own in zip(rows, values, strict=True)
     ]
-    front = find_front(_read_rewards(history), [1.0] * len(measures))
+    rewards = history.rewards(measures, history.points)
+    front = find_front(rewards, [1.0] * len(measures))
     errors = np.nan_to_num(np.array([measure.read_errors(rows) for measure in measures]).T)
     distinct = count_distinct(values[front], _NOISE * errors[front])
     notes = [
@@ -67,7 +68,7 @@ def describe_sweep(history: History) -> Sweep | None:
         "dominates; differences within the noise of the answers do not count."
     ]
     if "weights" in rows[0]:
-        utility = expected_utility([row["weights"] for row in rows], _read_rewards(history))
+        utility = expected_utility([row["weights"] for row in rows], rewards)
         notes.append(
             f"Expected utility: {utility.asked:.4f} as asked; {utility.blind:.4f} if the answers "
             "to the best single preference served all of them; "
@@ -224,15 +225,6 @@ def _draw_calibration(axes: Axes, history: History) -> None:
 def _read_measures(rows: Sequence[Row], measures: Sequence[Measure]) -> Series:
     """Return the measures in their units, with shape (rows, measures)."""
     return np.array([measure.read(rows) for measure in measures]).T
-
-
-def _read_rewards(history: History) -> Series:
-    """Return (preferences, objectives) of the last sweep, larger is better."""
-    keys = [measure.key for measure in history.objectives]
-    return np.array(
-        [[np.nan if one.get(key) is None else one[key] for key in keys] for one in history.points],
-        np.float64,
-    )
 
 
 def _read_requests(rows: Sequence[Row], at: int, name: str) -> list[float] | None:

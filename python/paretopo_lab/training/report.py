@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paretopo.records.folder import RunFolder
-from paretopo_lab.document.files import write_files
-from paretopo_lab.document.report import Heading, Part, Picture, Report, Styled, Table
-from paretopo_lab.read.history import (
-    History,
-    compare_ends,
-    merge_objectives,
-    read_history,
+from paretopo_lab.document.files import label_folders, write_files
+from paretopo_lab.document.report import (
+    Heading,
+    Part,
+    Picture,
+    Report,
+    Styled,
+    Table,
+    is_strong,
 )
+from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_history
 from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo_lab.training.charts import make_curves, make_front
 from paretopo_lab.training.preferences import draw_preferences, tabulate_preferences
@@ -45,11 +48,9 @@ class ReportPath(_AnyPath):
         lines = []
         for number, row in enumerate(self.rows):
             tag = "td" if number else "th"
-            cells = (
-                f"<b>{html.escape(cell)}</b>" if _is_strong(cell) else html.escape(cell)
-                for cell in row
-            )
-            lines.append("<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>")
+            texts = [f"<b>{html.escape(one)}</b>" if is_strong(one) else html.escape(one)
+                     for one in row]  # fmt: skip
+            lines.append("<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in texts) + "</tr>")
         picture = self.with_name("front.png")
         image = ""
         if picture.is_file():
@@ -57,10 +58,6 @@ class ReportPath(_AnyPath):
             image = f'<img alt="Front over the evaluations" src="data:image/png;base64,{data}">'
         page = html.escape(str(self.with_suffix(".html")))
         return f"<table>{''.join(lines)}</table>{image}<p>The whole report: <code>{page}</code></p>"
-
-
-def _is_strong(cell: str) -> bool:
-    return isinstance(cell, Styled) and cell.style == "strong"
 
 
 def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:
@@ -136,18 +133,15 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
     """The runs by a short name: title and seed, where that is not unique the folder, or its path.
 
     Raises:
-        ValueError: one folder was given twice.
+        ConfigError: one folder was given twice.
     """
-    names = [f"{run.title}, seed {run.config.seed}" for run in runs]
     folders = [run.path.resolve() for run in runs]
-    labelled = {}
-    for name, folder, run in zip(names, folders, runs, strict=True):
-        if folders.count(folder) > 1:
-            raise ValueError(f"a report needs different runs, got {folder} twice")
-        alike = [other.name for also, other in zip(names, folders, strict=True) if also == name]
-        where = folder.name if alike.count(folder.name) == 1 else folder
-        labelled[name if len(alike) == 1 else f"{name} ({where})"] = run
-    return labelled
+    names = [
+        (name, f"{name} ({folder.name})", f"{name} ({folder})")
+        for run, folder in zip(runs, folders, strict=True)
+        for name in [f"{run.title}, seed {run.config.seed}"]
+    ]
+    return dict(zip(label_folders("runs", folders, names), runs, strict=True))
 
 
 def _tabulate_ends(history: History) -> list[Part]:

@@ -6,11 +6,11 @@ import math
 import statistics
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from paretopo.config import RunConfig, dumps
+from paretopo.config.methods import by_dotted_name
 from paretopo.records.measures import Measure
 from paretopo_lab.document.report import join_some
 from paretopo_lab.read.history import Change, History, compare_ends, merge_objectives
@@ -137,20 +137,11 @@ def _group_by_method(histories: Mapping[str, History]) -> dict[str, list[str]]:
 
 def _read_settings(config: RunConfig) -> dict[str, str]:
     """Return every key by its dotted name, except the seed and the keys of the run folder."""
-
-    def flatten(table: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
-        for name, value in table.items():
-            if isinstance(value, Mapping):
-                yield from flatten(value, f"{before}{name}.")
-            elif name == "objectives":
-                yield from flatten({one["name"]: one for one in value}, "objectives.")
-            else:
-                yield f"{before}{name}", f"{value:g}" if isinstance(value, float) else str(value)
-
-    found = dict(flatten(tomllib.loads(dumps(config)), ""))
+    table = tomllib.loads(dumps(config))
+    table["objectives"] = {one["name"]: one for one in table["objectives"]}
     return {
-        name: value
-        for name, value in found.items()
+        name: f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in by_dotted_name(table).items()
         if name != "seed" and not name.startswith("run.")
     }
 

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from support import made_data
 from support.pages import read_data
 from support.vectors import list_cases
 
@@ -105,86 +106,47 @@ def plant(folder, rewards, advantages, lengths=None, order=None):
     return write(folder / "dump.jsonl", rows)
 
 
-def plant_nothing(folder):
-    rewards = make_rewards()
-    return plant(folder, rewards, standardise(rewards @ WEIGHTS))
+def set_group(values, own):
+    """Return the values with others in group 5."""
+    values = values.copy()
+    values[5] = own
+    return values
 
 
-def plant_small_weight(folder):
-    rewards = make_rewards()
-    return plant(folder, rewards, standardise(rewards @ [0.98, 0.02]))
-
-
-def plant_bfloat16(folder):
-    rewards = make_rewards()
-    advantages = standardise(rewards @ WEIGHTS)
-    step = 2.0 ** (np.floor(np.log2(np.abs(advantages))) - 7)
-    return plant(folder, rewards, np.round(advantages / step) * step)
-
-
-def plant_nan(folder):
-    rewards = make_rewards()
-    advantages = standardise(rewards @ WEIGHTS)
-    rewards[5, 2, 1], advantages[5] = np.nan, np.nan
-    return plant(folder, rewards, advantages)
-
-
-def plant_missing_as_zero(folder):
+def missing():
     rewards = make_rewards()
     rewards[5, 2, 1] = np.nan
-    return plant(folder, rewards, standardise(np.nan_to_num(rewards) @ WEIGHTS))
+    return rewards
 
 
-def plant_dead_reward(folder):
-    rewards = make_rewards()
-    return plant(folder, rewards, standardise(rewards @ [1.0, 0.0]))
-
-
-def plant_dead_reward_of_unknown_estimator(folder):
-    rewards = make_rewards(two_levels=True)
-    return plant(folder, rewards, np.where(rewards[..., 0] > 0.0, 0.3, -0.2))
-
-
-def plant_still_reward(folder):
+def still():
     rewards = make_rewards()
     rewards[..., 1] = np.arange(GROUPS)[:, None] / GROUPS
-    return plant(folder, rewards, standardise(rewards @ WEIGHTS))
+    return rewards
 
 
-def plant_scale(folder):
-    rewards = make_rewards() * [1.0, 1000.0]
-    return plant(folder, rewards, standardise(rewards @ [0.5, 0.5]))
+def round_to_bfloat16(advantages):
+    step = 2.0 ** (np.floor(np.log2(np.abs(advantages))) - 7)
+    return np.round(advantages / step) * step
 
 
-def plant_tied_sums(folder):
-    rewards = make_rewards()
-    rewards[5] = [[1.0, 0.0], [0.0, 1.0]] * 4
-    return plant(folder, rewards, standardise(rewards @ [0.5, 0.5]))
+def swap_best_and_worst(advantages):
+    order = np.lexsort([REWARDS[5, :, 1], REWARDS[5, :, 0]])
+    advantages[5, order[[0, -1]]] = advantages[5, order[[-1, 0]]]
+    return advantages
 
 
-def plant_filtered_group(folder):
-    rewards = make_rewards()
-    advantages = standardise(rewards @ WEIGHTS)
-    advantages[5] = 0.0
-    return plant(folder, rewards, advantages)
-
-
-def plant_rounding_among_others(folder):
+def set_outlier(advantages):
     """Leave one out: the deviation of seven equal values is rounding."""
-    rewards = make_rewards()
-    rewards[5, :, 0], rewards[5, :, 1] = 1.0, 0.5
-    rewards[5, 4] = 0.0
-    advantages = standardise(rewards @ WEIGHTS)
     advantages[5, 4] = -4000.0
-    return plant(folder, rewards, advantages)
+    return advantages
 
 
-def plant_noise(folder):
-    rewards = make_rewards()
-    rewards[5] = [0.7, 0.1]
-    advantages = standardise(rewards @ WEIGHTS)
-    advantages[5] = [1.0, -1.0] * 4
-    return plant(folder, rewards, advantages)
+def compare_blocks(order):
+    advantages = np.empty(GROUPS * POINTS)
+    total = (REWARDS @ WEIGHTS).ravel()[order].reshape(-1, POINTS)
+    advantages[order] = standardise(total).ravel()
+    return advantages.reshape(GROUPS, POINTS)
 
 
 def plant_single(folder):
@@ -195,89 +157,82 @@ def plant_single(folder):
     return write(folder / "dump.jsonl", rows)
 
 
-def plant_wrong_rollout(folder):
-    rewards = make_rewards()
-    advantages = standardise(rewards @ WEIGHTS)
-    order = np.lexsort([rewards[5, :, 1], rewards[5, :, 0]])
-    advantages[5, order[[0, -1]]] = advantages[5, order[[-1, 0]]]
-    return plant(folder, rewards, advantages)
-
-
-def plant_nan_of_a_batch(folder):
-    return plant(folder, make_rewards(), np.full((GROUPS, POINTS), np.nan))
-
-
-def plant_length(folder):
-    rewards = make_rewards(two_levels=True)
-    lengths = np.random.default_rng(5).integers(50, 900, (GROUPS, POINTS))
-    return plant(folder, rewards, standardise(rewards @ WEIGHTS) - lengths / 2000, lengths)
-
-
-def plant_order(folder):
-    rewards = make_rewards(two_levels=True)
-    seen = np.cumsum(rewards @ WEIGHTS, axis=1) / np.arange(1, POINTS + 1)
-    return plant(folder, rewards, rewards @ WEIGHTS - seen)
-
-
-def plant_first_as_baseline(folder):
-    rewards = make_rewards()
-    total = rewards @ WEIGHTS
-    return plant(folder, rewards, total - total[:, :1])
-
-
-def plant_another_baseline_in_a_group(folder):
-    total = make_rewards() @ WEIGHTS
-    advantages = total - total.mean(axis=1, keepdims=True)
-    advantages[5] = total[5] - total[5, 0]
-    return plant(folder, make_rewards(), advantages)
-
-
-def plant_blocks(folder):
-    rewards, order = make_rewards(), np.arange(GROUPS * POINTS).reshape(GROUPS, -1).T.ravel()
-    advantages = np.empty(GROUPS * POINTS)
-    total = (rewards @ WEIGHTS).ravel()[order].reshape(-1, POINTS)
-    advantages[order] = standardise(total).ravel()
-    return plant(folder, rewards, advantages.reshape(GROUPS, POINTS), order=order)
-
-
+REWARDS, LEVELS = make_rewards(), make_rewards(two_levels=True)
+TOTAL, EQUAL = REWARDS @ WEIGHTS, standardise(REWARDS @ WEIGHTS)
+OFF = TOTAL - TOTAL.mean(axis=1, keepdims=True)
+NEARLY_FLAT = set_group(REWARDS, [*[[1.0, 0.5]] * 4, [0.0, 0.0], *[[1.0, 0.5]] * 3])
+TIED = set_group(REWARDS, [[1.0, 0.0], [0.0, 1.0]] * 4)
+LENGTHS = np.random.default_rng(5).integers(50, 900, (GROUPS, POINTS))
+MIXED = np.arange(GROUPS * POINTS).reshape(GROUPS, -1).T.ravel()
+# Rewards, advantages and more of `plant`; the faults to find, each with its group.
 PLANTED = {
-    plant_nothing: (),
-    plant_small_weight: (),
-    plant_bfloat16: (),
-    plant_nan: (("NaN", "q5"),),
-    plant_missing_as_zero: (("missing reward counts as 0", "q5"),),
-    plant_dead_reward: (("dead reward", "q0"),),
-    plant_dead_reward_of_unknown_estimator: (("dead reward", "q0"),),
-    plant_still_reward: (("reward without differences", ""),),
-    plant_scale: (("scale taken by another reward", "q0"),),
-    plant_tied_sums: (("group without advantages", "q5"),),
-    plant_filtered_group: (("group without advantages", "q5"),),
-    plant_rounding_among_others: (("advantage beyond sqrt(n - 1)", "q5"),),
-    plant_noise: (
-        ("advantage without a difference", "q5"),
-        ("depends on the order of the rows", "q5"),
+    "nothing": ((REWARDS, EQUAL), ()),
+    "small weight": ((REWARDS, standardise(REWARDS @ [0.98, 0.02])), ()),
+    "bfloat16": ((REWARDS, round_to_bfloat16(EQUAL)), ()),
+    "nan": ((missing(), set_group(EQUAL, np.nan)), (("NaN", "q5"),)),
+    "nan of a batch": ((REWARDS, np.full((GROUPS, POINTS), np.nan)), (("NaN", "q0"),)),
+    "missing as zero": (
+        (missing(), standardise(np.nan_to_num(missing()) @ WEIGHTS)),
+        (("missing reward counts as 0", "q5"),),
     ),
-    plant_single: (("advantage of a single rollout", "q"),),
-    plant_wrong_rollout: (("better rollout gets less", "q5"),),
-    plant_nan_of_a_batch: (("NaN", "q0"),),
-    plant_length: (("depends on the rollout's own length", "q0"),),
-    plant_order: (
-        ("better rollout gets less", "q7"),
-        ("depends on the order of the rows", "q0"),
+    "dead": ((REWARDS, standardise(REWARDS[..., 0])), (("dead reward", "q0"),)),
+    "dead of an unknown estimator": (
+        (LEVELS, np.where(LEVELS[..., 0] > 0.0, 0.3, -0.2)),
+        (("dead reward", "q0"),),
     ),
-    plant_first_as_baseline: (("only the first rollout is the baseline", "q0"),),
-    plant_another_baseline_in_a_group: (("other advantages", "q5"),),
-    plant_blocks: (("consecutive rows as groups", "q0"),),
+    "still": ((still(), standardise(still() @ WEIGHTS)), (("reward without differences", ""),)),
+    "scale": (
+        (REWARDS * [1.0, 1000.0], standardise(REWARDS @ [0.5, 500.0])),
+        (("scale taken by another reward", "q0"),),
+    ),
+    "tied sums": ((TIED, standardise(TIED @ [0.5, 0.5])), (("group without advantages", "q5"),)),
+    "filtered": ((REWARDS, set_group(EQUAL, 0.0)), (("group without advantages", "q5"),)),
+    "rounding among others": (
+        (NEARLY_FLAT, set_outlier(standardise(NEARLY_FLAT @ WEIGHTS))),
+        (("advantage beyond sqrt(n - 1)", "q5"),),
+    ),
+    "noise": (
+        (set_group(REWARDS, [0.7, 0.1]), set_group(EQUAL, [1.0, -1.0] * 4)),
+        (("advantage without a difference", "q5"), ("depends on the order of the rows", "q5")),
+    ),
+    "single": (None, (("advantage of a single rollout", "q"),)),
+    "wrong rollout": (
+        (REWARDS, swap_best_and_worst(EQUAL.copy())),
+        (("better rollout gets less", "q5"),),
+    ),
+    "length": (
+        (LEVELS, standardise(LEVELS @ WEIGHTS) - LENGTHS / 2000, LENGTHS),
+        (("depends on the rollout's own length", "q0"),),
+    ),
+    "order": (
+        (
+            LEVELS,
+            LEVELS @ WEIGHTS - np.cumsum(LEVELS @ WEIGHTS, axis=1) / np.arange(1, POINTS + 1),
+        ),
+        (("better rollout gets less", "q7"), ("depends on the order of the rows", "q0")),
+    ),
+    "first as baseline": (
+        (REWARDS, TOTAL - TOTAL[:, :1]),
+        (("only the first rollout is the baseline", "q0"),),
+    ),
+    "another baseline in a group": (
+        (REWARDS, set_group(OFF, TOTAL[5] - TOTAL[5, 0])),
+        (("other advantages", "q5"),),
+    ),
+    "blocks": (
+        (REWARDS, compare_blocks(MIXED), None, MIXED),
+        (("consecutive rows as groups", "q0"),),
+    ),
 }
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda one: one.__name__)
-def test_a_planted_fault_is_found_and_no_other(planted, tmp_path):
-    dump = read_dump([planted(tmp_path)])
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found_and_no_other(name, tmp_path):
+    given, faults = PLANTED[name]
+    dump = read_dump([plant(tmp_path, *given) if given else plant_single(tmp_path)])
     match = find_match(dump)
-    found = find_faults(dump, match)
-    assert PLANTED[planted] or match.follows
-    assert tuple((one.name, one.group) for one in found) == PLANTED[planted]
+    assert faults or match.follows
+    assert tuple((one.name, one.group) for one in find_faults(dump, match)) == faults
 
 
 # ---- records of trainers -------------------------------------------------------------------------
@@ -285,85 +240,79 @@ def test_a_planted_fault_is_found_and_no_other(planted, tmp_path):
 RIGHT, BRIEF, ADVANTAGES = (1.0, 0.0, 1.0, 1.0), (0.9, 0.5, 0.1, 0.3), (0.55, -0.57, -0.05, 0.07)
 
 
-def of_trl(folder):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    columns = {"step": [3] * 4, "prompt": ["q"] * 4, "completion": list("abcd")}
-    columns |= {"correct": RIGHT, "brief": BRIEF, "advantage": ADVANTAGES}
-    parquet.write_table(pyarrow.table(columns), folder / "completions_00003.parquet")
-    return folder / "completions_00003.parquet"
-
-
-def of_verl(folder):
-    rows = [
-        {"input": "q", "output": "a", "gts": "2", "score": 7.0, "step": 3, "correct": r, "brief": b}
-        for r, b in zip(RIGHT, BRIEF, strict=True)
-    ]
-    return write(folder / "3.jsonl", rows)
+def trace(right, brief, advantage):
+    rewards = {"correct": {"score": right, "weight": 1}, "brief": {"score": brief}}
+    agent = {"config": {"model": "m"}}
+    own = {
+        "agent": agent,
+        "task": {"key": "q"},
+        "rewards": rewards,
+        "info": {"advantage": advantage},
+    }
+    return {"env": {"id": "math"}, "task": {"key": "q"}, "traces": [own]}
 
 
-def of_nemo_rl(folder):
-    rows = [
-        {"content": ["q", "a"], "rewards": [right], "input_lengths": [3], "idx": at}
-        | {"advantages": [[0.0, one, one]], "token_loss_mask": [[0, 1, 1]]}
-        for at, (right, one) in enumerate(zip(RIGHT, ADVANTAGES, strict=True))
-    ]
-    return write(folder / "train_data_step3.jsonl", rows)
+def rollout(right, brief, advantage):
+    own = {"rewards": [right, 9.0], "gated": [right, brief], "advantage": advantage}
+    return {"reward_components": {}, **own}
 
 
-def of_prime_rl(folder):
-    rows = [
-        {
-            "env": {"id": "math"},
-            "task": {"key": "q"},
-            "traces": [
-                {
-                    "agent": {"config": {"model": "m"}},
-                    "task": {"key": "q"},
-                    "rewards": {"correct": {"score": r, "weight": 1}, "brief": {"score": b}},
-                    "info": {"advantage": a},
-                }
-            ],
-        }
-        for r, b, a in zip(RIGHT, BRIEF, ADVANTAGES, strict=True)
-    ]
-    return write(folder / "traces.jsonl", rows)
+ANSWERS = list(zip(RIGHT, BRIEF, ADVANTAGES, strict=True))
+GROUP = {"id": "q", "step": 3, "kind": "", "held_out": False}
+TRAINERS = {
+    "TRL": (
+        "completions_00003.parquet",
+        [
+            {"step": 3, "prompt": "q", "completion": "a", "correct": r, "brief": b, "advantage": a}
+            for r, b, a in ANSWERS
+        ],
+        NAMES,
+        "q",
+    ),
+    "verl": (
+        "3.jsonl",
+        [
+            {"input": "q", "output": "a", "gts": "2", "score": 7.0, "step": 3}
+            | {"correct": r, "brief": b}
+            for r, b, _ in ANSWERS
+        ],
+        NAMES,
+        "q",
+    ),
+    "NeMo-RL": (
+        "train_data_step3.jsonl",
+        [
+            {"content": ["q", "a"], "rewards": [r], "input_lengths": [3], "idx": at}
+            | {"advantages": [[0.0, a, a]], "token_loss_mask": [[0, 1, 1]]}
+            for at, (r, _, a) in enumerate(ANSWERS)
+        ],
+        ("rewards",),
+        "1",
+    ),
+    "prime-rl": ("traces.jsonl", [trace(*one) for one in ANSWERS], NAMES, "math/q"),
+    "paretopo": (
+        "trajectories.jsonl",
+        [
+            {**GROUP, "rollouts": [rollout(*one) for one in ANSWERS]},
+            {**GROUP, "held_out": True, "rollouts": [rollout(1.0, 0.9, None)]},
+        ],
+        ("0", "1"),
+        "q",
+    ),
+    "": (
+        "dump.csv",
+        [{"group": "q", "correct": bool(r), "brief": b, "advantage": a} for r, b, a in ANSWERS],
+        NAMES,
+        "q",
+    ),
+}
 
 
-def of_paretopo(folder):
-    rollouts = [
-        {"reward_components": {}, "rewards": [r, 9.0], "gated": [r, b], "advantage": a}
-        for r, b, a in zip(RIGHT, BRIEF, ADVANTAGES, strict=True)
-    ]
-    row = {"id": "q", "step": 3, "kind": "", "held_out": False, "rollouts": rollouts}
-    held_out = row | {"held_out": True, "rollouts": [rollouts[0] | {"advantage": None}]}
-    return write(folder / "trajectories.jsonl", [row, held_out])
-
-
-def of_csv(folder):
-    rows = zip(RIGHT, BRIEF, ADVANTAGES, strict=True)
-    lines = ["group,correct,brief,advantage", *(f"q,{bool(r)},{b},{a}" for r, b, a in rows)]
-    (folder / "dump.csv").write_text("\n".join(lines), encoding="utf-8")
-    return folder / "dump.csv"
-
-
-@pytest.mark.parametrize(
-    ("write_records", "trainer", "names", "label"),
-    [
-        (of_trl, "TRL", NAMES, "q"),
-        (of_verl, "verl", NAMES, "q"),
-        (of_nemo_rl, "NeMo-RL", ("rewards",), "1"),
-        (of_prime_rl, "prime-rl", NAMES, "math/q"),
-        (of_paretopo, "paretopo", ("0", "1"), "q"),
-        (of_csv, "", NAMES, "q"),
-    ],
-)
-def test_records_are_read_as_the_trainer_writes_them(
-    write_records, trainer, names, label, tmp_path
-):
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_records_are_read_as_the_trainer_writes_them(trainer, tmp_path):
+    file, rows, names, label = TRAINERS[trainer]
     size = {"group_size": 4} if trainer == "NeMo-RL" else {}
-    dump = read_dump([write_records(tmp_path)], **size)
+    dump = read_dump([made_data.write(tmp_path / file, rows)], **size)
     assert (dump.trainer, dump.names, dump.labels) == (trainer, names, (label,))
     np.testing.assert_array_equal(dump.rewards, np.stack([RIGHT, BRIEF], -1)[:, : len(names)])
     if trainer == "verl":  # which writes no advantages
@@ -413,7 +362,7 @@ def test_a_pickle_is_not_opened(tmp_path):
 
 
 def test_the_command_prints_and_writes_its_report(tmp_path, capsys):
-    dump = str(plant_filtered_group(tmp_path))
+    dump = str(plant(tmp_path, *PLANTED["filtered"][0]))
     assert main(["audit", dump, "--out", str(tmp_path / "report"), "--weights", "0.6,0.4"]) == 0
     text = capsys.readouterr().out
     assert "follow grpo (epsilon 0.0001, divisor n-1), with the weights below, within" in text
@@ -431,6 +380,6 @@ def test_the_command_prints_and_writes_its_report(tmp_path, capsys):
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path, capsys):
-    dump = str(plant_nothing(tmp_path))
+    dump = str(plant(tmp_path, REWARDS, EQUAL))
     assert main(["audit", dump, "--weights", "1,2,3"]) == 2
     assert "a number for each reward, correct, brief, got 3" in capsys.readouterr().err

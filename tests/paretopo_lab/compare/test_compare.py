@@ -3,17 +3,11 @@
 import csv
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from paretopo.cli import main
-from paretopo_lab.compare.analysis import analyse
-from paretopo_lab.compare.columns import parse_objective
-from paretopo_lab.compare.report import format_column
-from paretopo_lab.compare.scores import collect_scores
-from paretopo_lab.read.logs import read_logs
 
 OBJECTIVES = ("--objective", "accuracy:max", "--objective", "tokens:min")
 HEADER = ["model", "question", "accuracy", "tokens"]
@@ -47,6 +41,17 @@ def run_json(capsys, *arguments):
     return json.loads(out)
 
 
+@pytest.fixture
+def compare(tmp_path, capsys):
+    """Return a function: rows of a file, and options → the report as JSON."""
+
+    def run_on(rows, *options, header=HEADER, objectives=OBJECTIVES):
+        path = write_csv(tmp_path / "a.csv", rows, header)
+        return run_json(capsys, path, *objectives, *options)
+
+    return run_on
+
+
 def refused(capsys, *arguments):
     """Return the error of a command that fails."""
     status, out, error = run(capsys, *arguments)
@@ -54,13 +59,13 @@ def refused(capsys, *arguments):
     return error
 
 
-def test_means_errors_front_and_volume_of_a_file(tmp_path, capsys):
+def test_means_errors_front_and_volume_of_a_file(compare):
     rows = [
         ["a", "q1", 1, 10], ["a", "q2", 0, 30],
         ["b", "q1", 1, 40], ["b", "q2", 1, 60],
         ["c", "q1", 0, 50], ["c", "q2", 1, 70],
     ]  # fmt: skip
-    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES, "--ref", "0,100")
+    found = compare(rows, "--ref", "0,100")
     a, b, c = found["models"]
     assert (a["mean"], a["questions"], a["answers"]) == ({"accuracy": 0.5, "tokens": 20.0}, 2, 2)
     assert a["standard_error"] == {"accuracy": 0.5, "tokens": 10.0}
@@ -73,31 +78,20 @@ def test_means_errors_front_and_volume_of_a_file(tmp_path, capsys):
     assert found["reference"] == {"accuracy": 0.0, "tokens": 100.0}
 
 
-def test_dominance_of_a_draw_of_two_questions(tmp_path, capsys):
+def test_dominance_of_a_draw_of_two_questions(compare):
     # Draws: q1 twice (1/4): equal accuracy, fewer tokens; q2 twice (1/4) and both (1/2): fewer
     # tokens, but less accurate.
     rows = [["a", "q1", 1, 10], ["a", "q2", 0, 10], ["b", "q1", 1, 20], ["b", "q2", 1, 20]]
-    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
-    a, b = found["models"]
+    a, b = compare(rows)["models"]
     assert b["dominated_by"]["a"] == pytest.approx(0.25, abs=0.02)
     assert a["dominated_by"] == {}
     assert b["on_front_probability"] == pytest.approx(0.75, abs=0.02)
     assert a["on_front_probability"] == 1.0
 
 
-def test_the_table_names_the_dominating_model(tmp_path, capsys):
-    rows = make_rows({"good": (0.9, 100), "bad": (0.2, 300)})
-    status, out, _ = run(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
-    assert status == 0
-    [line] = [line for line in out.splitlines() if line.startswith("| bad")]
-    assert "good (>0.99)" in line
-    assert "Models: 2. Questions compared: 40 of each, the same for all." in out
-
-
-def test_several_answers_to_a_question_count_as_their_mean(tmp_path, capsys):
+def test_several_answers_to_a_question_count_as_their_mean(compare):
     rows = [["a", "q1", 1, 10], ["a", "q1", 0, 20], ["a", "q1", 0, 30], ["a", "q2", 1, 40]]
-    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
-    [a] = found["models"]
+    [a] = compare(rows)["models"]
     assert a["mean"] == {"accuracy": pytest.approx((1 / 3 + 1) / 2), "tokens": 30.0}
     assert (a["questions"], a["answers"]) == (2, 4)
 
@@ -115,10 +109,9 @@ def make_gaps(share, questions=100):
     [("pairs", [100, 100, 100, 60], 0.4), ("worst", [100] * 4, 0.4), ("models", [100] * 3, 0.4),
      ("models", [95] * 4, 0.05)],
 )  # fmt: skip
-def test_missing_answers_are_paired_counted_or_left_out(tmp_path, capsys, missing, counts, share):
+def test_missing_answers_are_paired_counted_or_left_out(missing, counts, share, compare):
     rows = make_gaps(share)
-    path = write_csv(tmp_path / "a.csv", rows)
-    found = run_json(capsys, path, *OBJECTIVES, "--missing", missing)
+    found = compare(rows, "--missing", missing)
     assert [one["questions"] for one in found["models"]] == counts
     notes = " ".join(found["notes"])
     if missing == "worst":
@@ -133,36 +126,34 @@ def test_missing_answers_are_paired_counted_or_left_out(tmp_path, capsys, missin
 
 
 @pytest.mark.parametrize(("missing", "counts"), [("pairs", [1, 3]), ("worst", [2, 3])])
-def test_missing_values_of_unnamed_questions_count(tmp_path, capsys, missing, counts):
+def test_missing_values_of_unnamed_questions_count(missing, counts, compare):
     rows = [["a", 1, 10], ["a", 0, ""], ["b", 1, 30], ["b", 1, 40], ["b", 0, 20]]
-    path = write_csv(tmp_path / "a.csv", rows, ["model", "accuracy", "tokens"])
-    found = run_json(capsys, path, *OBJECTIVES, "--missing", missing)
+    header = ["model", "accuracy", "tokens"]
+    found = compare(rows, "--missing", missing, header=header)
     assert [one["questions"] for one in found["models"]] == counts
     assert found["models"][0]["mean"]["tokens"] == (10 if missing == "pairs" else 25)
 
 
-def test_a_pair_is_compared_on_the_questions_that_both_answered(tmp_path, capsys):
+def test_a_pair_is_compared_on_the_questions_that_both_answered(compare):
     # On the shared questions, a is better and cheaper; b answered only the easy half.
     rows = [["a", at, int(at < 20), 10 + at % 3] for at in range(40)]
     rows += [["b", at, int(at % 2), 20 + at % 3] for at in range(20)]
-    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
-    assert found["models"][1]["dominated_by"]["a"] > 0.99
+    assert compare(rows)["models"][1]["dominated_by"]["a"] > 0.99
     for at in range(20):
         rows[at][2], rows[at + 40][2] = 0, 1
-    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
-    assert found["models"][1]["dominated_by"] == {}
+    assert compare(rows)["models"][1]["dominated_by"] == {}
 
 
-def test_a_model_on_other_questions_is_named_and_the_others_stay_paired(tmp_path, capsys):
+def test_a_model_on_other_questions_is_named_and_the_others_stay_paired(compare):
     rows = [[name, f"q{at}", at % 2, 10 * at] for name in "abc" for at in range(30)]
     rows += [["odd", f"z{at}", at % 2, at] for at in range(30)]
-    found = run_json(capsys, write_csv(tmp_path / "a.csv", rows), *OBJECTIVES)
+    found = compare(rows)
     [note] = [one for one in found["notes"] if one.startswith("odd shares no question")]
     assert "with a, b, c: it has 30, such as 'z0'. It is compared without pairs." in note
     assert [one["p"] for one in found["tests"] if "odd" not in (one["first"], one["second"])]
 
 
-def test_answers_of_several_seeds_are_averaged_and_drawn_within_questions(tmp_path, capsys):
+def test_answers_of_several_seeds_are_averaged_and_drawn_within_questions(compare):
     once = [["a", f"q{at}", 0.5, 10 + at] for at in range(50)]
     twice = [
         [name, question, right + step, tokens]
@@ -170,7 +161,7 @@ def test_answers_of_several_seeds_are_averaged_and_drawn_within_questions(tmp_pa
         for step in (-0.5, 0.5)
     ]
     found = [
-        run_json(capsys, write_csv(tmp_path / "a.csv", [*rows, *others]), *OBJECTIVES)
+        compare([*rows, *others])
         for rows, others in ((once, []), (twice, [["b", f"q{at}", 0.5, 90] for at in range(50)]))
     ]
     assert found[0]["models"][0]["mean"] == found[1]["models"][0]["mean"]
@@ -184,34 +175,26 @@ def test_answers_of_several_seeds_are_averaged_and_drawn_within_questions(tmp_pa
     ("objective", "warned"),
     [("tokens:max", True), ("tokens:min", False), ("cost=tokens:max", True), ("right:max", False)],
 )
-def test_a_cost_that_is_maximised_is_noted(tmp_path, capsys, objective, warned):
-    path = write_csv(tmp_path / "a.csv", [["a", 1, 5, 1]], ["model", "accuracy", "tokens", "right"])
-    notes = run_json(capsys, path, "--objective", "accuracy:max", "--objective", objective)["notes"]
+def test_a_cost_that_is_maximised_is_noted(objective, warned, compare):
+    objectives = ("--objective", "accuracy:max", "--objective", objective)
+    header = ["model", "accuracy", "tokens", "right"]
+    notes = compare([["a", 1, 5, 1]], header=header, objectives=objectives)["notes"]
     assert any("write tokens:min if fewer are" in note for note in notes) == warned
 
 
 def test_tables_fit_80_columns_and_dominated_models_are_counted(tmp_path, capsys):
     models = {f"a-model-with-a-name-{at:02d}": (0.9 - 0.01 * at, 100 + 5 * at) for at in range(25)}
-    path = write_csv(tmp_path / "a.csv", make_rows(models, 200))
+    path = write_csv(tmp_path / "a.csv", make_rows(models | {"bad": (0.2, 300)}, 200))
     objectives = (*OBJECTIVES, "--objective", "len(model):max")
     status, out, _ = run(capsys, path, *objectives)
     assert status == 0
+    assert "Models: 26. Questions compared: 200 of each, the same for all." in out
     assert max(len(line) for line in out.splitlines() if line.startswith("|")) <= 80
     [note] = [line for line in out.splitlines() if "dominated models are not listed" in line]
     every = run(capsys, path, *objectives, "--all")[1]
-    shown = [len(set(re.findall(r"^\| (a-model\S+)", text, re.MULTILINE))) for text in (out, every)]
-    assert shown == [25 - int(note.split()[0]), 25]
-
-
-def test_numbers_of_a_column_have_the_same_decimals():
-    assert format_column(np.array([134.0, 257.94]), np.array([4.13, 18.31])) == [
-        "134.0 ± 4.1",
-        "257.9 ± 18.3",
-    ]
-    assert format_column(np.array([0.00002679, 0.5]), np.array([np.nan, np.nan])) == [
-        "0.0000",
-        "0.5000",
-    ]
+    assert re.search(r"^\| bad .*a-model-with-a-name-\d\d \(>0.99\)", every, re.MULTILINE)
+    shown = [set(re.findall(r"^\| (a-model\S+|bad )", text, re.MULTILINE)) for text in (out, every)]
+    assert list(map(len, shown)) == [26 - int(note.split()[0]), 26]
 
 
 def test_questions_until_settled_shrink_with_the_gap(tmp_path, capsys):
@@ -227,10 +210,9 @@ def test_questions_until_settled_shrink_with_the_gap(tmp_path, capsys):
     assert needed[0] > needed[1] > 0
 
 
-def test_rows_without_questions_are_independent(tmp_path, capsys):
+def test_rows_without_questions_are_independent(compare):
     rows = [row for row in make_rows({"a": (0.5, 100), "b": (0.5, 200)}) if row[1] != "q0"]
-    path = write_csv(tmp_path / "a.csv", rows)
-    assert not run_json(capsys, path, *OBJECTIVES, "--question", "none")["paired"]
+    assert not compare(rows, "--question", "none")["paired"]
 
 
 def test_unshared_questions_that_were_guessed_are_noted(tmp_path, capsys):
@@ -321,24 +303,13 @@ def test_families_have_fronts_and_a_difference(tmp_path, capsys):
     assert "a model belongs to one front, but a has rows of a1 and a2" in error
 
 
-def test_the_cover_is_the_smallest_subset(tmp_path):
+def test_the_cover_is_the_smallest_subset(tmp_path, capsys):
     # Volumes above (0, 10): a 9 x 1, b 8 x 5, c 1 x 9; b has 40 of 1 + 40 + 4 = 45.
-    rows = [
-        [name, "q", right, spent] for name, right, spent in (("a", 9, 9), ("b", 8, 5), ("c", 1, 1))
-    ]
-    log = read_log_of(tmp_path, rows)
-    for share, names in ((0.8, ["b"]), (0.9, ["b", "c"]), (1.0, ["a", "b", "c"])):
-        found = analyse(collect_scores([log], objectives()), reference=[0, 10], cover=share)
-        assert [found.scores.models[at] for at in sorted(found.fronts[0].cover)] == names
-
-
-def read_log_of(tmp_path, rows):
-    [log] = read_logs([Path(write_csv(tmp_path / "a.csv", rows))])
-    return log
-
-
-def objectives():
-    return [parse_objective("accuracy:max"), parse_objective("tokens:min")]
+    rows = [["a", "q", 9, 9], ["b", "q", 8, 5], ["c", "q", 1, 1]]
+    path = write_csv(tmp_path / "a.csv", rows)
+    for share, names in (("0.8", ["b"]), ("0.9", ["b", "c"]), ("1.0", ["a", "b", "c"])):
+        found = run_json(capsys, path, *OBJECTIVES, "--ref", "0,10", "--cover", share)
+        assert sorted(found["fronts"][0]["cover"]) == names
 
 
 def test_the_same_seed_gives_the_same_report(tmp_path, capsys):

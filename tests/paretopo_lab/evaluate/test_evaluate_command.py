@@ -152,18 +152,16 @@ def test_killed_evaluation_resumes_with_the_same_samples(world, tmp_path):
 
 
 def test_evaluation_errors_take_one_line(world, tmp_path, capsys):
-    for words, message in (
-        (("nowhere/", "--data", "x.jsonl"), "cannot read x.jsonl"),
-        (("./nowhere", "--data", "x.jsonl"), "is no model in ./nowhere"),
-        ((str(tmp_path), "--data", "x.jsonl"), "has no config.json"),
-        (
-            (str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--tool", "search"),
-            "is for",
-        ),
-        ((str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--samples", "4"), "equal"),
-        ((str(world / "tiny-7B"), "--data", str(world / "math.jsonl"), "--batch", "0"), "--batch"),
+    missing, known = ("--data", "x.jsonl"), ("--data", str(world / "math.jsonl"))
+    for model, words, message in (
+        ("nowhere/", missing, "cannot read x.jsonl"),
+        ("./nowhere", missing, "is no model in ./nowhere"),
+        (tmp_path, missing, "has no config.json"),
+        (world / "tiny-7B", (*known, "--tool", "search"), "is for"),
+        (world / "tiny-7B", (*known, "--samples", "4"), "equal"),
+        (world / "tiny-7B", (*known, "--batch", "0"), "--batch"),
     ):
-        assert main(["evaluate", *words]) == 2
+        assert main(["evaluate", str(model), *words]) == 2
         error = capsys.readouterr().err
         assert message in error
         assert len(error.splitlines()) == 1

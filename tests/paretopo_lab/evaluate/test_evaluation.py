@@ -10,8 +10,8 @@ from support.run_stories import tell
 from paretopo.cli import main
 from paretopo.cli.evaluate import find_model
 from paretopo.config import ConfigError, loads
-from paretopo.protocols.search_r1 import SearchR1Episode, search_r1_prompt
-from paretopo.protocols.torl import TorlEpisode, torl_prompt
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.protocols.torl import torl_prompt
 from paretopo.records.schema import DataError, Example, write_rows
 from paretopo.records.trajectories import read_groups
 from paretopo.rollout import Segment
@@ -50,6 +50,20 @@ class Shelf:
 
 
 @pytest.fixture
+def begin(start_folder):
+    """Return a function: a number of questions → them, the settings and a fresh folder."""
+
+    def start(count, path="e", **chosen):
+        rows, settings = (
+            [oslo(number) for number in range(count)],
+            EvaluationSettings("m", **chosen),
+        )
+        return rows, settings, start_folder(settings, rows, path)
+
+    return start
+
+
+@pytest.fixture
 def start_folder(tmp_path):
     def start(settings, rows, path="e"):
         file = tmp_path / "rows.jsonl"
@@ -65,10 +79,10 @@ def start_folder(tmp_path):
 
 
 def test_defaults_are_those_of_the_tool():
-    assert EvaluationSettings("m").rounds == 0
-    assert EvaluationSettings("m", tool="python").rounds == 3
-    search = EvaluationSettings("m", tool="search")
-    assert (search.rounds, search.room, search.topk) == (4, 4096, 3)
+    assert "dtype" not in EvaluationSettings("m").as_dict()
+    one = EvaluationSettings("m", tool="search")
+    assert (EvaluationSettings("m").rounds, EvaluationSettings("m", tool="python").rounds) == (0, 3)
+    assert (one.rounds, one.room, one.topk) == (4, 4096, 3)
     assert EvaluationSettings("m", tool="python", max_calls=1, max_tokens=9).room == 9
 
 
@@ -86,6 +100,7 @@ def test_defaults_are_those_of_the_tool():
         ({"seed": 1.5}, "seed"),
         ({"tool": "rag", "max_calls": 2}, "max_calls is for the tools python and search"),
         ({"max_tokens": 0}, "max_tokens"),
+        ({"engine": "vllm", "dtype": "bfloat16"}, "dtype is for the engine transformers"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):
@@ -108,31 +123,20 @@ def test_rows_say_how_they_are_graded():
             grading_domain(Example("x", "nq", "?", prompt, "a"))
 
 
-def test_prompts_and_episodes_by_tool():
-    program = make_request(SUM, "python", python=object())
-    assert program.prompt == SUM.prompt
-    assert isinstance(program.episode, TorlEpisode)
-    query = make_request(OSLO, "search", search=Shelf())
-    assert query.prompt == [{"role": "user", "content": OSLO.prompt}]
-    assert isinstance(query.episode, SearchR1Episode)
-    (bare,) = make_request(SUM, "none").prompt
-    assert "\\boxed{}" in bare["content"]
-    assert bare["content"].endswith("What is 6*7?\n")
-    assert make_request(SUM, "none").episode.stop == ()
-    (bare,) = make_request(OSLO, "none").prompt
-    assert "<answer>" in bare["content"]
-    assert "search" not in bare["content"]
-    assert make_request(OSLO, "none").episode.stop == ("</answer>",)
-    assert make_request(OSLO, "none").episode.calls == 0
-
-
-def test_rag_searches_once_for_the_question():
+def test_prompts_and_episodes_without_a_tool_and_with_passages():
+    one = make_request(SUM, "none")
+    assert "\\boxed{}" in one.prompt[0]["content"]
+    assert one.prompt[0]["content"].endswith("What is 6*7?\n")
+    assert one.episode.stop == ()
+    one = make_request(OSLO, "none")
+    assert "<answer>" in one.prompt[0]["content"]
+    assert "search" not in one.prompt[0]["content"]
+    assert (one.episode.stop, one.episode.calls) == (("</answer>",), 0)
     one = make_request(OSLO, "rag", search=Shelf())
-    (message,) = one.prompt
     passage = 'Doc 1(Title: "Where is Oslo?") It is known.'
-    assert message["content"].index(passage) < message["content"].index("Question: Where is Oslo?")
-    assert one.episode.calls == 1
-    assert one.seed == 7
+    text = one.prompt[0]["content"]
+    assert text.index(passage) < text.index("Question: Where is Oslo?")
+    assert (one.episode.calls, one.seed) == (1, 7)
 
 
 @pytest.mark.parametrize(
@@ -174,15 +178,19 @@ class Undecided:
         return [None if int(row.id[1:]) % 2 else True for row in rows]
 
 
-def test_undecided_grade_is_not_wrong(start_folder):
-    rows, settings = [oslo(n) for n in range(6)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def read_cell(column, result):
+    """Return a cell of the table of one result."""
+    table = results_table({"a": {result.datasource: result}})
+    return table.rows[0][table.header.index(column)]
+
+
+def test_undecided_grade_is_not_wrong(begin):
+    rows, settings, folder = begin(6)
     assert evaluate(folder, rows, settings, Actor(), Tools(), Undecided())
     assert [one.solved for one in folder.read_answers()] == [(True,), (None,)] * 3
     found = summarise_folder(folder)["nq"]
     assert (found.questions, found.graded, found.undecided, found.em) == (6, 3, 3, 1.0)
-    table = results_table({"a": {"nq": found}})
-    assert (table.header[-1], table.rows[0][-1]) == ("undecided", "3")
+    assert read_cell("undecided", found) == "3"
 
 
 def test_truncated_wrong_responses_are_counted_separately():
@@ -190,8 +198,7 @@ def test_truncated_wrong_responses_are_counted_separately():
     answered = [AnsweredQuestion("1", "nq", solved, (0,) * 4, (9,) * 4, truncated, (True,) * 4)]
     found = summarise("nq", answered)
     assert (found.truncated, found.truncated_wrong) == (0.75, 0.25)
-    table = results_table({"a": {"nq": found}})
-    assert table.rows[0][table.header.index("truncated, wrong (%)")] == "25.0"
+    assert read_cell("truncated, wrong (%)", found) == "25.0"
 
 
 @pytest.mark.parametrize(
@@ -213,9 +220,7 @@ def test_responses_without_an_answer_in_the_asked_form_are_counted(
     evaluate(folder, [row], settings, Actor(segments=segments), Tools(), Undecided())
     found = summarise_folder(folder)[row.datasource]
     assert found.unanswered == (0.0 if has_answer else 1.0)
-    table = results_table({"a": {row.datasource: found}})
-    shown = table.rows[0][table.header.index("no answer (%)")]
-    assert shown == ("0.0" if has_answer else "100.0")
+    assert read_cell("no answer (%)", found) == ("0.0" if has_answer else "100.0")
 
 
 def test_an_evaluation_without_a_graded_response_has_no_em(start_folder):
@@ -265,12 +270,12 @@ class Actor:
         self.batches.append([(one.row.id, one.seed) for one in make_request])
         return [
             RolloutResult(
-                prompt=one.row.prompt,
-                segments=self.segments,
-                written=self.text if one.seed % 2 else "no idea",
-                tokens=10,
-                calls=2,
-                truncated=False,
+                one.row.prompt,
+                self.segments,
+                self.text if one.seed % 2 else "no idea",
+                10,
+                2,
+                False,
             )
             for one in make_request
         ]
@@ -281,9 +286,8 @@ def run(folder, rows, settings, actor, **more):
         return evaluate(folder, rows, settings, actor, Tools(), grader, **more)
 
 
-def test_every_question_is_asked_once_and_kept(start_folder, capsys):
-    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    folder, actor = start_folder(settings, rows), Actor()
+def test_every_question_is_asked_once_and_kept(begin, capsys):
+    (rows, settings, folder), actor = begin(10), Actor()
     assert run(folder, rows, settings, actor, batch=4)
     assert [len(batch) for batch in actor.batches] == [4, 4, 2]
     groups = list(read_groups(folder.path / "trajectories.jsonl"))
@@ -298,12 +302,10 @@ def test_every_question_is_asked_once_and_kept(start_folder, capsys):
     assert "10/10" in capsys.readouterr().err  # the progress bar
 
 
-def test_samples_of_a_question_stay_together(start_folder):
-    rows = [oslo(n) for n in range(3)]
-    settings = EvaluationSettings("m", temperature=1.0, samples=5)
+def test_samples_of_a_question_stay_together(begin):
     seeds = []
     for batch, path in ((2, "a"), (5, "b"), (64, "c")):
-        folder, actor = start_folder(settings, rows, path), Actor()
+        (rows, settings, folder), actor = begin(3, path, temperature=1.0, samples=5), Actor()
         run(folder, rows, settings, actor, batch=batch)
         assert max(map(len, actor.batches)) <= batch
         assert [len(one.solved) for one in folder.read_answers()] == [5, 5, 5]
@@ -312,17 +314,15 @@ def test_samples_of_a_question_stay_together(start_folder):
     assert len({seed for _, seed in seeds[0]}) == 15
 
 
-def test_resumed_evaluation_asks_missing_questions(start_folder):
-    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    whole, reference = start_folder(settings, rows, "whole"), Actor()
-    run(whole, rows, settings, reference, batch=3)
-
-    folder, first = start_folder(settings, rows, "torn"), Actor(fails_after=2)
+def test_resumed_evaluation_asks_missing_questions(begin):
+    rows, settings, whole = begin(10, "whole")
+    run(whole, rows, settings, Actor(), batch=3)
+    *_, folder = begin(10, "torn")
     with pytest.raises(ConnectionError):
-        run(folder, rows, settings, first, batch=3)
+        run(folder, rows, settings, Actor(fails_after=2), batch=3)
     with (folder.path / "trajectories.jsonl").open("ab") as file:
         file.write(b'{"step": 0, "id": "q6", "rollouts": [{"sol')  # a kill in mid-write
-    again, second = start_folder(settings, rows, "torn"), Actor()
+    (*_, again), second = begin(10, "torn"), Actor()
     again.note_resumption()
     assert run(again, rows, settings, second, batch=3)
     assert [name for batch in second.batches for name, _ in batch] == ["q6", "q7", "q8", "q9"]
@@ -331,12 +331,10 @@ def test_resumed_evaluation_asks_missing_questions(start_folder):
     assert run(again, rows, settings, Actor(fails_after=0), batch=3)  # nothing is left to do
 
 
-def test_an_interrupt_ends_between_batches(start_folder):
-    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    folder, actor = start_folder(settings, rows), Actor()
-    assert not run(
-        folder, rows, settings, actor, batch=4, should_stop=lambda: len(actor.batches) == 1
-    )
+def test_an_interrupt_ends_between_batches(begin):
+    (rows, settings, folder), actor = begin(10), Actor()
+    stop = {"should_stop": lambda: len(actor.batches) == 1}
+    assert not run(folder, rows, settings, actor, batch=4, **stop)
     assert len(list(folder.read_answers())) == 4
 
 
@@ -346,9 +344,8 @@ HOSTILE = (
 )
 
 
-def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(start_folder):
-    rows, settings = [oslo(0), oslo(1)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(begin):
+    rows, settings, folder = begin(2)
     assert run(folder, rows[:1], settings, Actor(HOSTILE))
     assert run(folder, rows, settings, Actor("<search>" * 100_000))
     small, huge = read_groups(folder.path / "trajectories.jsonl")
@@ -361,9 +358,8 @@ def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(start_folder):
 # ---- the folder ----------------------------------------------------------------------------------
 
 
-def test_another_evaluation_in_the_same_folder_is_refused(start_folder, tmp_path):
-    rows, settings = [oslo(n) for n in range(2)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def test_another_evaluation_in_the_same_folder_is_refused(begin, start_folder, tmp_path):
+    rows, settings, folder = begin(2)
     start_folder(settings, rows)
     with pytest.raises(ConfigError, match="with seed = 0, this one has 3: give another --out"):
         start_folder(EvaluationSettings("m", seed=3), rows)
@@ -391,9 +387,8 @@ def test_weights_that_changed_make_another_evaluation(tmp_path):
     assert paths[0].parent == tmp_path
 
 
-def test_broken_records_are_named(start_folder):
-    rows, settings = [oslo(0)], EvaluationSettings("m")
-    folder = start_folder(settings, rows)
+def test_broken_records_are_named(begin):
+    rows, settings, folder = begin(1)
     assert is_evaluation(folder.path)
     assert not is_evaluation(folder.path.parent)
     run(folder, rows, settings, Actor())
@@ -405,8 +400,8 @@ def test_broken_records_are_named(start_folder):
         list(folder.read_answers())
 
 
-def test_one_process_at_a_time(start_folder):
-    folder = start_folder(EvaluationSettings("m"), [oslo(0)])
+def test_one_process_at_a_time(begin):
+    *_, folder = begin(1)
     other = EvaluationFolder.open(folder.path)
     with folder.claim():
         with pytest.raises(ConfigError, match="another process works in"), other.claim():
@@ -426,16 +421,13 @@ def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
     assert find_model("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", "Qwen2.5-7B")
 
 
-def test_an_agent_of_openrlhf_is_not_asked_elsewhere():
+def test_an_evaluation_of_a_run_has_its_own_settings():
     own = loads("backend = 'openrlhf'\n[openrlhf]\nagent = 'mine.py'")
     with pytest.raises(ConfigError, match=r"runs only on OpenRLHF: .* in evaluations.jsonl"):
         plan_evaluation(own, "model")
     asked = plan_evaluation(loads("backend = 'openrlhf'\n[optimiser]\nkl = 0.1"), "model", limit=3)
     assert (asked.backend, asked.optimiser.kl, asked.warmup.steps) == ("trl", 0.0, 0)
     assert (asked.evaluation.prompts, asked.run.trajectories, asked.model.path) == (3, 3, "model")
-
-
-def test_an_evaluation_adds_nothing_to_the_curves_of_its_run():
     watched = loads("[run]\ntensorboard = true\nwandb_project = 'mine'")
-    assert plan_evaluation(watched, "model").run.tensorboard is False
-    assert plan_evaluation(watched, "model").run.wandb_project == "none"
+    asked = plan_evaluation(watched, "model").run
+    assert (asked.tensorboard, asked.wandb_project) == (False, "none")

@@ -11,7 +11,8 @@ from paretopo.config import ConfigError
 from paretopo_lab.document.report import write_table
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
-from paretopo_lab.evaluate.fronts import Panel, Point, list_panels, measure_panel
+from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
+from paretopo_lab.evaluate.published import Outcome
 from paretopo_lab.evaluate.report import write_report
 from paretopo_lab.evaluate.results import summarise_folder
 from paretopo_lab.evaluate.tables import paper_table
@@ -24,13 +25,8 @@ from paretopo_lab.statistics.intervals import mcnemar_exact, sign_flips
 def test_the_papers_tables_are_whole():
     mathematics, search = published.tables()
     assert [table.number for table in (mathematics, search)] == [1, 2]
-    assert list(mathematics.columns.values()) == [
-        "MATH500",
-        "AIME24",
-        "AIME25",
-        "Olympiad",
-        "AMC23",
-    ]
+    headings = ["MATH500", "AIME24", "AIME25", "Olympiad", "AMC23"]
+    assert list(mathematics.columns.values()) == headings
     assert [len(rows) for rows in mathematics.blocks.values()] == [6, 6]
     assert [len(rows) for rows in search.blocks.values()] == [7, 7]
     # Column sums over the LaTeX source of each table.
@@ -68,17 +64,15 @@ FRONTS = {
 def test_fronts_of_the_papers_own_points():
     """ParetoPO is dominated once and shares one front: the table's points, by hand."""
     shown = [(table, table.blocks) for table in published.tables()]
-    nothing = {name: (True, {}) for name in ("a",)}
-    assert list(list_panels(nothing, shown)) == []
-    found = {}
-    for table, blocks in shown:
-        for datasource, heading in table.columns.items():
-            for block, methods in blocks.items():
-                points = tuple(
-                    Point(one.name, one.cells[datasource].em, one.cells[datasource].calls)
-                    for one in methods
-                )
-                found[f"{heading}, {block}"] = measure_panel(Panel("", points, ()))
+    assert list(list_panels({"a": (True, {})}, shown)) == []
+    found = {
+        f"{heading}, {block}": measure_panel(
+            Panel("", {one.name: one.cells[datasource] for one in methods}, {})
+        )
+        for table, blocks in shown
+        for datasource, heading in table.columns.items()
+        for block, methods in blocks.items()
+    }
     assert len(found) == 14
     assert sum(one.best == ("ParetoPO",) for one in found.values()) == 12
     for title, (best, volume) in FRONTS.items():
@@ -87,10 +81,10 @@ def test_fronts_of_the_papers_own_points():
 
 
 def test_the_reference_moves_where_a_point_has_more_calls():
-    one = measure_panel(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
+    one = measure_panel(Panel("", {"a": Outcome(50.0, 2.0)}, {"b": Outcome(60.0, 3.5)}))
     assert (one.reference, one.hypervolume, one.printed) == (4.0, 105.0, 100.0)
-    assert measure_panel(Panel("", (Point("a", 50.0, None),), ())) is None
-    assert math.isnan(measure_panel(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
+    assert measure_panel(Panel("", {"a": Outcome(50.0, None)}, {})) is None
+    assert math.isnan(measure_panel(Panel("", {}, {"b": Outcome(60.0, 1.0)})).printed)
 
 
 # ---- tests ---------------------------------------------------------------------------------------
@@ -99,16 +93,12 @@ def test_the_reference_moves_where_a_point_has_more_calls():
 @pytest.fixture
 def two(tmp_path):
     """Two evaluations on the same 500 questions, the second on 30 more."""
-    first = answer_all(
-        tmp_path / "a", "ours-1.5B", {"math500": spread_calls(500, 400, 450)}, tool="python"
+    ours = {"math500": spread_calls(500, 400, 450)}
+    base = {"math500": spread_calls(500, 389, 1050), "aime24": spread_calls(30, 7, 66)}
+    return (
+        answer_all(tmp_path / "a", "ours-1.5B", ours, tool="python"),
+        answer_all(tmp_path / "b", "base-1.5B", base, tool="python"),
     )
-    second = answer_all(
-        tmp_path / "b",
-        "base-1.5B",
-        {"math500": spread_calls(500, 389, 1050), "aime24": spread_calls(30, 7, 66)},
-        tool="python",
-    )
-    return first, second
 
 
 def test_against_a_row_of_the_paper(two):
@@ -129,13 +119,13 @@ def test_against_a_row_of_the_paper(two):
 def test_question_by_question(two):
     answered = {folder.name: list(folder.read_answers()) for folder in two}
     (one,) = compare_pairwise(answered)  # aime24 is in one of them only
-    assert (one.datasource, one.questions) == ("math500", 500)
-    assert one.em == pytest.approx(2.2)
-    assert one.em_p == mcnemar_exact(11, 0)
-    assert one.calls == pytest.approx(-1.2)
-    assert one.calls_interval[0] < -1.2 < one.calls_interval[1] < 0
-    assert one.em_holm == pytest.approx(max(one.em_p, 2 * one.calls_p))
-    assert one.calls_holm == pytest.approx(2 * one.calls_p)
+    assert (one.datasource, one.calls.questions) == ("math500", 500)
+    em, calls = one.em, one.calls
+    assert (em.difference, em.p) == (pytest.approx(2.2), mcnemar_exact(11, 0))
+    assert calls.difference == pytest.approx(-1.2)
+    assert calls.interval[0] < -1.2 < calls.interval[1] < 0
+    assert em.holm == pytest.approx(max(em.p, 2 * calls.p))
+    assert calls.holm == pytest.approx(2 * calls.p)
 
 
 def test_several_samples_are_compared_by_their_means(tmp_path):
@@ -146,10 +136,9 @@ def test_several_samples_are_compared_by_their_means(tmp_path):
         for name, one in (("a", data), ("b", worse))
     ]
     (one,) = compare_pairwise({folder.name: list(folder.read_answers()) for folder in kept})
-    assert one.em == pytest.approx(25.0)
-    assert one.em_p == sign_flips([0.5] * 6)
-    assert summarise_folder(kept[0])["nq"].samples == 2
-    assert summarise_folder(kept[0])["nq"].calls == pytest.approx(1.5)
+    assert (one.em.difference, one.em.p) == (pytest.approx(25.0), sign_flips([0.5] * 6))
+    found = summarise_folder(kept[0])["nq"]
+    assert (found.samples, found.calls) == (2, pytest.approx(1.5))
 
 
 # ---- the report ----------------------------------------------------------------------------------
@@ -194,14 +183,15 @@ def test_a_report_on_evaluations(two, tmp_path, capsys):
     assert main(["report", *(str(folder.path) for folder in two)]) == 0
     path = tmp_path / "comparison" / "report.md"
     text = path.read_text()
-    assert "*Qwen2.5-Math-1.5B, as printed*" in text
     assert "Qwen2.5-Math-7B" not in text  # the names say 1.5B
-    assert "| ours-1.5B                       | yes  |       80.0 |   0.9 |" in text
-    assert "77.8 [74.0, 81.2]" in text
-    assert "## Against the paper's rows" in text
-    assert "Holm's correction for 18 tests" in text  # 6 rows x 3 results
-    assert "## Against each other, question by question" in text
-    assert "| MATH500, Qwen2.5-Math-1.5B | ParetoPO, ours-1.5B" in text
+    for part in (
+        *("*Qwen2.5-Math-1.5B, as printed*", "77.8 [74.0, 81.2]", "## Against the paper's rows"),
+        "| ours-1.5B                       | yes  |       80.0 |   0.9 |",
+        "Holm's correction for 18 tests",  # 6 rows x 3 results
+        "## Against each other, question by question",
+        "| MATH500, Qwen2.5-Math-1.5B | ParetoPO, ours-1.5B",
+    ):
+        assert part in text
     assert (tmp_path / "comparison" / "points.png").read_bytes().startswith(b"\x89PNG")
     out = capsys.readouterr().out
     assert "80.0 [76.3, 83.3]" in out
@@ -214,17 +204,15 @@ def test_one_evaluation_without_a_size(tmp_path):
     path, report = write_report([folder])
     assert path == folder.path.resolve() / "report" / "report.md"
     text = report.write(aligned=True)
-    assert r"* **\<b>mine**: \<b>mine, tool python" in text
-    assert "39 of 39 questions, interrupted" in text
-    assert "No tests: no name of a model says the size" in text
-    assert "*Qwen2.5-Math-1.5B, as printed*" in text
-    assert "*Qwen2.5-Math-7B, as printed*" in text
     assert "question by question" not in text
-    assert "| own " in text
-    _, report = write_report([folder], paper="7B")
-    assert "Holm's correction for 6 tests" in report.write()
-    _, report = write_report([folder], paper="none")
-    assert "as printed*" not in report.write()
+    for part in (
+        *(r"* **\<b>mine**: \<b>mine, tool python", "39 of 39 questions, interrupted", "| own "),
+        *("*Qwen2.5-Math-1.5B, as printed*", "*Qwen2.5-Math-7B, as printed*"),
+        "No tests: no name of a model says the size",
+    ):
+        assert part in text
+    assert "Holm's correction for 6 tests" in write_report([folder], paper="7B")[1].write()
+    assert "as printed*" not in write_report([folder], paper="none")[1].write()
 
 
 def test_equal_names_are_disambiguated(tmp_path):

@@ -1,6 +1,7 @@
 """Rollouts of an evaluation: a scripted engine with every tool, and sampling by transformers."""
 
 import functools
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -102,11 +103,8 @@ def test_python():
     assert one.tokens == len(one.written) + 1  # and the end of text
     assert (one.calls, one.truncated) == (1, False)
     assert engine.seen[1][0] == f"so\n{PROGRAM}\n42\n```\n"
-
-
-def test_the_last_generation_calls_nothing():
-    one = run_rollout(SUM, Scripted(PROGRAM, PROGRAM + "$"), tool="python", max_calls=1)
-    assert one.calls == 1
+    # The last generation calls nothing.
+    assert run_rollout(SUM, Scripted(PROGRAM, PROGRAM + "$"), tool="python", max_calls=1).calls == 1
 
 
 def test_search():
@@ -146,14 +144,10 @@ def test_response_over_the_limit_is_truncated():
     assert one.segments[-1] == Segment("tool", "\n42")
     exact = run_rollout(OSLO, Scripted("<answer> a </answer>"), max_tokens=20)
     assert not exact.truncated
-
-
-def test_overlong_prompt_gives_a_truncated_response():
-    one = run_rollout(SUM, Scripted(context=50), tool="python")
+    one = run_rollout(SUM, Scripted(context=50), tool="python")  # less than the prompt
     assert (one.truncated, one.tokens, one.calls, one.segments) == (True, 0, 0, ())
     room = run_rollout(SUM, Scripted("y" * 90, context=len(SUM.prompt) + 30), tool="python")
-    assert room.truncated
-    assert room.tokens == 30
+    assert (room.truncated, room.tokens) == (True, 30)
 
 
 @pytest.mark.parametrize(
@@ -279,13 +273,6 @@ def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
         TransformersEngine(str(tiny), wanted, device="cpu")
 
 
-def test_dtype_is_left_out_by_default():
-    assert "dtype" not in EvaluationSettings("m").as_dict()
-    assert EvaluationSettings("m", dtype="bfloat16").as_dict()["dtype"] == "bfloat16"
-    with pytest.raises(ConfigError, match="dtype is for the engine transformers"):
-        EvaluationSettings("m", engine="vllm", dtype="bfloat16")
-
-
 def test_gumbel_noise_samples_the_distribution():
     logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
     drawn = [int(GumbelNoise([seed])(None, logits).argmax(-1)) for seed in range(4000)]
@@ -299,13 +286,9 @@ def test_gumbel_noise_samples_the_distribution():
 
 
 def test_every_piece_of_a_rollout_has_a_seed_of_its_own():
-    rollouts = [
-        RolloutState([1], SingleTurn(), 9, seed, [1] * length)
-        for seed in range(50)
-        for length in range(50)
-    ]
-    seeds = [rollout.piece_seed for rollout in rollouts]
-    assert len(set(seeds)) == 2500
+    pairs = itertools.product(range(50), repeat=2)
+    seeds = {RolloutState([1], SingleTurn(), 9, seed, [1] * n).piece_seed for seed, n in pairs}
+    assert len(seeds) == 2500
     assert max(seeds) < 2**31
 
 

@@ -1,31 +1,23 @@
-"""Every name that a published data set gives to question, answer and id is understood."""
+"""Cells are understood that no layout of test_prepare_benchmarks.py has."""
 
 import pytest
 from support import made_data as made
 
-from paretopo.protocols.search_r1 import search_r1_prompt
 from paretopo_lab.prepare import fields
 from paretopo_lab.prepare.answers import alternative_answers, mathematical_answer
 from paretopo_lab.prepare.fields import UnusableRow
 
-QUESTIONS = [
-    *({name: "How many?", "prompt": "else"} for name in ("problem", "Problem", "question")),
-    {
-        "prompt": [
-            {"role": "system", "content": "Be kind."},
-            {"role": "user", "content": "How many?"},
-        ]
-    },
-    {"prompt": [{"role": "user", "content": search_r1_prompt("How many")}]},
-    {"prompt": '[{"role": "user", "content": "How many?"}]'},
-    {"prompt": "How many?"},
-    {"question": "", "Question": "How many?"},
-    {"question": " How many?\n", "image_1": None, "image": "", "context": None},
-    {"question": "How many?", "context": [["Orb", ["Orb is a town."]]]},
-]
 
-
-@pytest.mark.parametrize("raw", QUESTIONS)
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"problem": "How many?", "prompt": "else"},
+        {"prompt": '[{"role": "user", "content": "How many?"}]'},
+        {"prompt": "How many?"},
+        {"question": "", "Question": "How many?"},
+        {"question": " How many?\n", "image_1": None, "image": "", "context": None},
+    ],
+)
 def test_the_question_is_found(raw):
     assert fields.question_of(raw) == "How many?"
 
@@ -98,34 +90,21 @@ def test_rows_without_a_question_of_text_say_why(raw, reason):
         fields.question_of(raw)
 
 
-ANSWERS = [
-    ({"answer": "42"}, ["42"]),
-    ({"Answer": 42}, ["42"]),
-    ({"answer": 27.0}, ["27"]),
-    ({"answer": 0.5}, ["0.5"]),
-    ({"answer": 0}, ["0"]),
-    ({"final_answer": ["$42$"]}, ["$42$"]),
-    ({"golden_answers": ["Ada", "Ada L."]}, ["Ada", "Ada L."]),
-    ({"golden_answers": '["Ada", "Ada L."]'}, ["Ada", "Ada L."]),
-    ({"reward_model": {"ground_truth": "42", "stype": "rule"}}, ["42"]),
-    ({"reward_model": {"ground_truth": {"target": ["Ada", "Ada L."]}}}, ["Ada", "Ada L."]),
-    ({"reward_model": {"ground_truth": {"target": "Ada"}}}, ["Ada"]),
-    ({"reward_model": '{"ground_truth": "42"}'}, ["42"]),
-    ({"answer": None, "final_answer": ["3"]}, ["3"]),
-    ({"answer": "[0, 1)"}, ["[0, 1)"]),
-    ({"answer": "[1, 2]"}, ["[1, 2]"]),
-    ({"answer": "{1, 2}"}, ["{1, 2}"]),
-    ({"answer": "He has 3 + 4 = <<3+4=7>>7.\n#### 7"}, ["7"]),
-    ({"solution": "So \\boxed{1}, no \\boxed{2}."}, ["2"]),
-    ({"answer": "3", "solution": "So \\boxed{1}."}, ["3"]),
-    ({"target": 43.0}, ["43"]),
-    ({"body": "Orb.", "answer": "9 (apples)"}, ["9"]),
-    ({"answer": "f (x)"}, ["f (x)"]),
-    ({"answer": "Ada", "answer_aliases": ["Ada L."]}, ["Ada", "Ada L."]),
-]
-
-
-@pytest.mark.parametrize(("raw", "answers"), ANSWERS)
+@pytest.mark.parametrize(
+    ("raw", "answers"),
+    [
+        ({"answer": 0.5}, ["0.5"]),
+        ({"answer": 0}, ["0"]),
+        ({"reward_model": {"ground_truth": "42", "stype": "rule"}}, ["42"]),
+        ({"reward_model": {"ground_truth": {"target": "Ada"}}}, ["Ada"]),
+        ({"answer": None, "final_answer": ["3"]}, ["3"]),
+        ({"answer": "[0, 1)"}, ["[0, 1)"]),
+        ({"answer": "[1, 2]"}, ["[1, 2]"]),
+        ({"answer": "{1, 2}"}, ["{1, 2}"]),
+        ({"answer": "3", "solution": "So \\boxed{1}."}, ["3"]),
+        ({"answer": "f (x)"}, ["f (x)"]),
+    ],
+)
 def test_the_answers_are_found(raw, answers):
     assert fields.answers_of(raw) == answers
 
@@ -158,14 +137,8 @@ def test_rows_without_an_answer_say_why(raw, reason):
     ("raw", "name"),
     [
         ({"unique_id": "test/a/1.json", "id": 4}, "test/a/1.json"),
-        ({"id": 0}, "0"),
-        ({"ID": "2024-I-4"}, "2024-I-4"),
-        ({"problem_idx": 3}, "3"),
-        ({"_id": "5a8b"}, "5a8b"),
-        ({"extra_info": {"id": 9, "split": "train"}}, "9"),
-        ({"extra_info": {"index": 9}}, "9"),
         ({"id": "train_1", "extra_info": {"index": 9}}, "train_1"),
-        ({"id": None}, None),
+        ({"extra_info": {"index": 9}}, "9"),
         ({"id": ["a"], "extra_info": "x"}, None),
         ({"id": True}, None),
     ],

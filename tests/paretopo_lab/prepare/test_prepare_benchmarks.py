@@ -14,6 +14,11 @@ from paretopo_lab.prepare.sources import SOURCES
 from paretopo_lab.prepare.training_set import Options, digest
 
 ASKED = "How many towns has Orb?"
+OTHER = {"source": "2wikimultihopqa", "split": "test"}
+RATIONALE = "Orb has <<3*4=12>>12.\n#### 1,200"
+BOXES = "So \\boxed{1} or \\boxed{4.5e33} \\mathrm{~m}"
+HOTPOT = {"context": {"title": ["Orb"], "sentences": [["Orb is a town."]]}, "level": "hard"}
+# For each layout a row, the id and the answer.
 BENCHMARKS = {
     "math500": (made.math500_row(7, ASKED, "\\frac{1}{2}"), "test/counting/7.json", "\\frac{1}{2}"),
     "aime24": ({"id": 60, "problem": ASKED, "answer": "073", "year": "2024"}, "60", "73"),
@@ -25,64 +30,26 @@ BENCHMARKS = {
         "3",
         "70",
     ),
-    "olympiadbench": (
-        made.olympiad_row(1606, ASKED, ["$\\frac{1}{3}$"]),
-        "1606",
-        "\\frac{1}{3}",
-    ),
-    "olympiadbench, all wanted": (
-        made.olympiad_row(8, ASKED, ["$-1,2$"], several=True),
-        "8",
-        "-1,2",
-    ),
+    "olympiadbench": (made.olympiad_row(6, ASKED, ["$\\frac{1}{3}$"]), "6", "\\frac{1}{3}"),
+    "olympiadbench, all": (made.olympiad_row(8, ASKED, ["$-1,2$"], several=True), "8", "-1,2"),
     "amc23": ({"id": 0, "answer": "27.0", "url": "", "question": ASKED}, "0", "27"),
-    "gsm8k": (
-        {"question": ASKED, "answer": "Orb has <<3*4=12>>12.\n#### 1,200", "idx": 3},
-        None,
-        "1,200",
-    ),
+    "gsm8k": ({"question": ASKED, "answer": RATIONALE, "idx": 3}, None, "1,200"),
     "svamp": ({"ID": "chal-1", "Body": None, "Question": ASKED, "Answer": 145}, "chal-1", "145"),
     "asdiv": ({"body": None, "question": ASKED, "answer": "9"}, None, "9"),
     "mawps": ({"input": ASKED, "target": 11.5, "type": "addsub"}, None, "11.5"),
-    "minerva_math": (
-        {"problem": ASKED, "solution": "So \\boxed{1} or \\boxed{4.5e33} \\mathrm{~m}", "idx": 0},
-        None,
-        "4.5e33",
-    ),
+    "minerva_math": ({"problem": ASKED, "solution": BOXES, "idx": 0}, None, "4.5e33"),
     "nq": (made.flashrag_row(0, ASKED, ["two", "2"]), "test_0", ("two", "2")),
-    "nq in Search-R1's tests": (
-        made.search_row(0, ASKED, ["two", "2"], split="test"),
-        "test_0",
-        ("two", "2"),
-    ),
+    "nq in tests": (made.search_row(0, ASKED, ["two", "2"], split="test"), "test_0", ("two", "2")),
     "hotpotqa": (made.flashrag_row(4, ASKED, ["two"], split="dev"), "dev_4", "two"),
-    "2wikimultihopqa in Search-R1's tests": (
-        made.search_row(0, ASKED, ["two"], source="2wikimultihopqa", split="test"),
-        "test_0",
-        "two",
-    ),
-    "2wikimultihopqa as Search-o1": (
-        {"id": "dev_9", "Question": ASKED, "answer": ["two"]},
-        "dev_9",
-        "two",
-    ),
+    "2wikimultihopqa in tests": (made.search_row(0, ASKED, ["two"], **OTHER), "test_0", "two"),
+    "2wikimultihopqa": ({"id": "dev_9", "Question": ASKED, "answer": ["two"]}, "dev_9", "two"),
     "musique": (
         {"id": "2hop__1_2", "question": ASKED, "answer": "two", "answer_aliases": ["2"]},
         "2hop__1_2",
         ("two", "2"),
     ),
     "bamboogle": ({"id": "test_71", "Question": ASKED, "answer": ["two"]}, "test_71", "two"),
-    "hotpotqa as published": (
-        {
-            "_id": "5a8b",
-            "answer": "two",
-            "question": ASKED,
-            "context": {"title": ["Orb"], "sentences": [["Orb is a town."]]},
-            "level": "hard",
-        },
-        "5a8b",
-        "two",
-    ),
+    "hotpotqa, as it is": ({"_id": "5", "answer": "two", "question": ASKED, **HOTPOT}, "5", "two"),
 }
 
 
@@ -202,6 +169,7 @@ def prepare_as_amc(tmp_path, rows, **more):
 @pytest.mark.parametrize("rows", [TOWNS, TOWNS[:6], TOWNS[::-1]])
 def test_a_known_copy_is_recognised_in_any_order(tmp_path, rows):
     assert prepare_as_amc(tmp_path, rows)["kept"] == {"amc23": len(rows)}
+    assert prepare_as_amc(tmp_path, TOWNS[:3], unchecked=True)["kept"] == {"amc23": 3}
 
 
 @pytest.mark.parametrize(
@@ -221,10 +189,6 @@ def test_other_files_are_refused_by_count_columns_and_questions(tmp_path, rows, 
     assert LIKE_AMC.marks[0] in str(refused.value)
     assert "--unchecked" in str(refused.value)
     assert not (tmp_path / "data" / "amc23" / "test.jsonl").exists()
-
-
-def test_unchecked_takes_it_all_the_same(tmp_path):
-    assert prepare_as_amc(tmp_path, TOWNS[:3], unchecked=True)["kept"] == {"amc23": 3}
 
 
 def test_in_a_folder_a_benchmark_is_found_by_its_content(tmp_path):

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import sys
 
 import pytest
 from support import made_data as made
@@ -90,11 +91,13 @@ def test_hostile_files_are_refused(tmp_path, name):
         assert "git lfs pull" in text
 
 
-def test_truncated_parquet_file_is_refused(tmp_path):
+def test_truncated_parquet_file_is_refused(tmp_path, monkeypatch):
     whole = made.write(tmp_path / "a.parquet", made.torl_rows(50)).read_bytes()
     for end in range(1, len(whole), 97):
         (tmp_path / "torn.parquet").write_bytes(whole[:end])
         refusal(tmp_path / "torn.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "run: pip install pyarrow" in refusal(tmp_path / "a.parquet")
 
 
 def test_a_damaged_parquet_file_is_refused_or_read(tmp_path):

@@ -30,11 +30,17 @@ def read(*paths):
     return log
 
 
-def compare(capsys, *arguments):
-    status = main(["compare", *map(str, arguments), "--json"])
+def compare(capsys, files, *objectives, by=()):
+    words = [*map(str, files), *(f"--objective={one}" for one in objectives)]
+    status = main(["compare", *words, *(f"--by={one}" for one in by), "--json"])
     out, error = capsys.readouterr()
     assert status == 0, error
     return json.loads(out)
+
+
+def means(found):
+    """Return the means of each model by its name."""
+    return {one["name"]: list(one["mean"].values()) for one in found["models"]}
 
 
 # ---- lm-eval-harness -----------------------------------------------------------------------------
@@ -44,15 +50,9 @@ def lm_eval_row(doc, matched, chosen="none"):
     return {
         "doc_id": doc,
         "doc": {"question": f"question {doc}", "answer": "7"},
-        "target": "7",
-        "arguments": {"gen_args_0": {"arg_0": "Question:", "arg_1": {"until": ["\n"]}}},
         "resps": [["The answer is 7."]],
-        "filtered_resps": ["7"],
         "filter": chosen,
         "metrics": ["exact_match"],
-        "doc_hash": "1f",
-        "prompt_hash": "2f",
-        "target_hash": "3f",
         "exact_match": matched,
     }
 
@@ -66,21 +66,13 @@ def test_lm_eval_names_model_task_and_question(tmp_path, capsys):
         lm_eval_file(tmp_path, model, [lm_eval_row(at, float(at < right)) for at in range(4)])
         for model, right in (("org__small", 1), ("org__large", 3))
     ]
-    found = compare(
-        capsys, *files, "--objective", "exact_match:max", "--objective", "len(resps.0.0):min"
-    )
-    assert [one["name"] for one in found["models"]] == ["org/small", "org/large"]
-    assert [one["mean"]["exact_match"] for one in found["models"]] == [0.25, 0.75]
-    assert found["models"][0]["mean"]["len(resps.0.0)"] == 16.0
+    found = compare(capsys, files, "exact_match:max", "len(resps.0.0):min")
+    assert means(found) == {"org/small": [0.25, 16.0], "org/large": [0.75, 16.0]}
     assert found["paired"]
     assert read(files[0]).rows[0]["question"] == "gsm8k/0"
-
-
-def test_lm_eval_takes_the_name_of_the_model_from_the_results(tmp_path):
-    file = lm_eval_file(tmp_path, "folder", [lm_eval_row(0, 1.0)])
-    results = file.parent / "results_2026-01-02T03-04-05.678901.json"
+    results = files[0].parent / "results_2026-01-02T03-04-05.678901.json"
     results.write_text(json.dumps({"model_name": "org/name:v2"}))
-    assert read(file).rows[0]["model"] == "org/name:v2"
+    assert read(files[0]).rows[0]["model"] == "org/name:v2"
 
 
 def test_lm_eval_joins_the_filters_of_a_question(tmp_path, capsys):
@@ -91,8 +83,7 @@ def test_lm_eval_joins_the_filters_of_a_question(tmp_path, capsys):
     ]
     file = lm_eval_file(tmp_path, "m", rows)
     objectives = ["exact_match,strict-match:max", "exact_match,flexible-extract:max"]
-    found = compare(capsys, file, *(f"--objective={one}" for one in objectives))
-    [model] = found["models"]
+    [model] = compare(capsys, [file], *objectives)["models"]
     assert (model["questions"], model["answers"]) == (2, 2)
     assert list(model["mean"].values()) == [0.5, 1.0]
     main(["compare", str(file), "--objective", "exact_match:max", "--objective", "doc_id:min"])
@@ -108,9 +99,6 @@ def inspect_sample(name, epoch, grade, tokens):
     return {
         "id": name,
         "epoch": epoch,
-        "input": "How many?",
-        "target": "7",
-        "messages": [{"role": "user", "content": "How many?"}],
         "scores": {"match": score, "judge": {"value": {"tone": 0.5, "clear": "P"}}},
         "model_usage": {"org/model-1.5": usage, "org/judge": {**usage, "total_cost": 0.25}},
         "total_time": 1.5,
@@ -145,11 +133,8 @@ def test_inspect_json(tmp_path, capsys):
     file = tmp_path / "log.json"
     file.write_text(json.dumps({**HEADER, "samples": SAMPLES}))
     check_inspect(read(file))
-    found = compare(
-        capsys, file, "--objective", "match:max", "--objective", "output_tokens:min",
-        "--objective", "judge.tone:max",
-    )  # fmt: skip
-    [model] = found["models"]
+    objectives = ("match:max", "output_tokens:min", "judge.tone:max")
+    [model] = compare(capsys, [file], *objectives)["models"]
     assert (model["questions"], model["answers"]) == (2, 4)
     assert model["mean"] == {"match": 0.375, "output_tokens": 50.0, "judge.tone": 0.5}
 
@@ -242,21 +227,18 @@ def test_other_archives_are_refused(tmp_path):
     file.write_bytes(b"no archive")
     with pytest.raises(DataError, match=r"log\.eval must be a ZIP archive of inspect-ai"):
         read(file)
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("other.txt", "text")
-    with pytest.raises(DataError, match=r"must be a log of inspect-ai, but holds no header\.json"):
-        read(file)
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("header.json", "{}")
-    content = bytearray(file.read_bytes())
-    content[content.index(b"PK\1\2") + 10] = 99  # the method
-    file.write_bytes(content)
-    with pytest.raises(DataError, match=r"header\.json has the unknown compression 99"):
-        read(file)
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("header.json", "[1]")
-    with pytest.raises(DataError, match=r"header\.json must be a JSON object, got b'\[1\]'"):
-        read(file)
+    for name, text, method, message in (
+        ("other.txt", "text", 0, r"must be a log of inspect-ai, but holds no header\.json"),
+        ("header.json", "{}", 99, r"header\.json has the unknown compression 99"),
+        ("header.json", "[1]", 0, r"header\.json must be a JSON object, got b'\[1\]'"),
+    ):
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(name, text)
+        content = bytearray(file.read_bytes())
+        content[content.index(b"PK\1\2") + 10] = method
+        file.write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            read(file)
 
 
 # ---- NeMo-Gym, verifiers, paretopo ---------------------------------------------------------------
@@ -265,27 +247,19 @@ def test_other_archives_are_refused(tmp_path):
 def nemo_gym_row(task, rollout, correct, tokens):
     parts = {"correctness": correct, "format": 1.0}
     return {
-        "responses_create_params": {"input": [{"role": "user", "content": "Weather?"}]},
-        "response": {
-            "model": "org/model",
-            "usage": {"input_tokens": 768, "output_tokens": tokens, "total_tokens": 768 + tokens},
-        },
+        "response": {"model": "org/model", "usage": {"output_tokens": tokens}},
         "reward": sum(parts.values()),
         "reward_components": parts,
         "_ng_task_index": task,
         "_ng_rollout_index": rollout,
-        "agent_ref": {"name": "simple_agent"},
     }
 
 
 def test_nemo_gym_components_are_objectives(tmp_path, capsys):
     rows = [nemo_gym_row(at // 2, at % 2, float(at == 0), 10 * at) for at in range(4)]
-    found = compare(
-        capsys, write_lines(tmp_path / "rollouts.jsonl", rows),
-        "--objective", "reward_components.correctness:max",
-        "--objective", "tokens=response.usage.output_tokens:min",
-    )  # fmt: skip
-    [model] = found["models"]
+    file = write_lines(tmp_path / "rollouts.jsonl", rows)
+    objectives = ("reward_components.correctness:max", "tokens=response.usage.output_tokens:min")
+    [model] = compare(capsys, [file], *objectives)["models"]
     assert (model["name"], model["questions"], model["answers"]) == ("org/model", 2, 4)
     assert model["mean"] == {"reward_components.correctness": 0.25, "tokens": 15.0}
 
@@ -293,26 +267,18 @@ def test_nemo_gym_components_are_objectives(tmp_path, capsys):
 def test_files_of_one_model_are_noted(tmp_path, capsys):
     rows = [nemo_gym_row(at, 0, 1.0, 10) for at in range(4)]
     files = [write_lines(tmp_path / name, rows) for name in ("a.jsonl", "b.jsonl")]
-    objectives = ("--objective", "reward:max", "--objective", "response.usage.output_tokens:min")
-    found = compare(capsys, *files, *objectives)
-    assert (
-        "Rows of several files are one model: org/model (2); --by file tells them apart."
-        in found["notes"]
-    )
-    found = compare(capsys, *files, *objectives, "--by", "file")
-    assert [one["name"] for one in found["models"]] == ["a.jsonl", "b.jsonl"]
+    objectives = ("reward:max", "response.usage.output_tokens:min")
+    note = "Rows of several files are one model: org/model (2); --by file tells them apart."
+    assert note in compare(capsys, files, *objectives)["notes"]
+    assert [*means(compare(capsys, files, *objectives, by=["file"]))] == ["a.jsonl", "b.jsonl"]
 
 
 def test_verifiers_results(tmp_path, capsys):
     rows = [
         {
             "example_id": at,
-            "prompt": [{"role": "user", "content": "Hi"}],
             "completion": [{"role": "assistant", "content": "Hello"}],
             "reward": 0.5 * at,
-            "timing": {"total_ms": 12.0},
-            "is_completed": True,
-            "is_truncated": False,
             "metrics": {"format_reward": 1.0},
             "token_usage": {"input_tokens": 3.0, "output_tokens": 4.0 + at},
             "format_reward": 1.0,
@@ -325,12 +291,9 @@ def test_verifiers_results(tmp_path, capsys):
     ]
     metadata = {"env_id": "gsm8k", "model": "org/large-v2"}
     files[1].with_name("metadata.json").write_text(json.dumps(metadata))
-    found = compare(
-        capsys, *files, "--objective", "reward:max",
-        "--objective", "token_usage.output_tokens:min", "--objective", "format_reward:max",
-    )  # fmt: skip
-    assert [one["name"] for one in found["models"]] == ["org/small", "org/large-v2"]
-    assert found["models"][0]["mean"]["token_usage.output_tokens"] == 5.0
+    objectives = ("reward:max", "token_usage.output_tokens:min", "format_reward:max")
+    found = compare(capsys, files, *objectives)
+    assert means(found) == {name: [0.5, 5.0, 1.0] for name in ("org/small", "org/large-v2")}
     assert found["paired"]
     assert read(files[0]).rows[2]["question"] == "gsm8k/2"
     assert {log.rows[0]["file"] for log in read_logs(files)} == set(map(str, files))
@@ -338,14 +301,10 @@ def test_verifiers_results(tmp_path, capsys):
 
 def trace(score, tokens, model="org/model"):
     return {
-        "version": 1,
         "task": {"type": "Sum", "data": {"idx": 0, "prompt": "1+1?"}, "key": "k1"},
         "agent": {"config": {"model": model}, "name": "agent", "trainable": True},
-        "nodes": [],
         "rewards": {"correct": {"score": score, "weight": 2.0}, "brief": {"score": 0.5}},
         "metrics": {"turns": 3.0},
-        "ok": True,
-        "num_input_tokens": 9,
         "num_output_tokens": tokens,
     }
 
@@ -362,9 +321,7 @@ def test_verifiers_traces(tmp_path, capsys):
     assert [row.get("reward") for row in log.rows] == [0.5, 2.5, None]
     assert (log.rows[0]["model"], log.rows[0]["question"]) == ("org/model", "sums/k1")
     assert log.places[1] == "line 2 trace 1"
-    found = compare(
-        capsys, file, "--objective", "correct:max", "--objective", "num_output_tokens:min"
-    )
+    found = compare(capsys, [file], "correct:max", "num_output_tokens:min")
     assert found["models"][0]["mean"] == {"correct": 0.5, "num_output_tokens": 10.5}
     assert "1 of 3 rows lack a value of an objective" in " ".join(found["notes"])
 
@@ -410,8 +367,7 @@ def test_sweeps_of_vllm_have_tokens_per_user_and_gpu(tmp_path, capsys):
         (tmp_path / name).mkdir()
         files.append(tmp_path / name / "summary.json")
         files[-1].write_text(json.dumps(rows, indent=4))
-    objectives = ("--objective=tokens_per_user:max", "--objective=tokens_per_gpu:max")
-    found = compare(capsys, *files, *objectives)
+    found = compare(capsys, files, "tokens_per_user:max", "tokens_per_gpu:max")
     assert {one["name"]: [*one["mean"].values(), one["on_front"]] for one in found["models"]} == {
         "SERVE--tp=1-BENCH--users=10": [11.0, 110.0, True],
         "SERVE--tp=2-BENCH--users=10": [11.0, 55.0, False],
@@ -431,12 +387,8 @@ def test_local_runs_of_wandb_are_files_of_one_object(tmp_path, capsys):
         run = {"config": {"lr": 0.1}, "console": [], "name": name, "state": "finished", "step": 2}
         files.append(tmp_path / f"{name}.json")
         files[-1].write_text(json.dumps({**run, "summary": summary, "tags": []}, indent=2) + "\n")
-    objectives = ("--objective=summary.eval/acc:max", "--objective=summary.eval/tokens:min")
-    found = compare(capsys, *files, "--by", "name", *objectives)
-    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
-        "calm-sun-1": [0.5, 298.0],
-        "b - run": [0.6, 298.0],
-    }
+    found = compare(capsys, files, "summary.eval/acc:max", "summary.eval/tokens:min", by=["name"])
+    assert means(found) == {"calm-sun-1": [0.5, 298.0], "b - run": [0.6, 298.0]}
 
 
 def write_events(folder, tag, values):
@@ -461,8 +413,7 @@ def test_event_files_of_tensorboard_are_joined_by_folder(tmp_path, capsys):
         writer.close()
     files = sorted(tmp_path.glob("*/logs/events.out.tfevents.*"))
     assert len(files) == 4
-    found = compare(capsys, *files, "--objective", "acc:max", "--objective", "tokens:min")
-    assert {one["name"]: list(one["mean"].values()) for one in found["models"]} == {
+    assert means(compare(capsys, files, "acc:max", "tokens:min")) == {
         str(tmp_path / "a" / "logs"): [0.5, 300.0],
         str(tmp_path / "b" / "logs"): [0.75, 300.0],
     }

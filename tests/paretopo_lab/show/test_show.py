@@ -34,14 +34,15 @@ def run(tmp_path):
     return run
 
 
+def lines_of(*groups, width=80, colours=False):
+    return list(render_lines(groups, Selection(), width=width, colours=colours))
+
+
 # ---- lines ---------------------------------------------------------------------------------------
 
 
 def test_a_group_reads_as_it_happened():
-    shown = "\n".join(render_lines([trained()], Selection(), width=80, colours=False))
-    assert (
-        shown
-        == """\
+    shown = """\
 step 3 · training · one · 47*38 · 2 of 3 right
   asked  What is 47*38?
   right  1786
@@ -62,7 +63,7 @@ step 3 · training · one · 47*38 · 2 of 3 right
 cut off
   model  1700
 """
-    )
+    assert "\n".join(lines_of(trained())) == shown
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ cut off
 def test_a_heading_names_only_the_parts_that_the_run_has(stage, kind, heading):
     rollouts = tuple(dataclasses.replace(one, kind=kind) for one in trained().rollouts)
     group = dataclasses.replace(trained(), rollouts=rollouts, stage=stage)
-    assert next(render_lines([group], Selection(), width=80, colours=False)) == heading
+    assert lines_of(group)[0] == heading
 
 
 @pytest.mark.parametrize(
@@ -90,12 +91,12 @@ def test_a_heading_names_only_the_parts_that_the_run_has(stage, kind, heading):
 def test_an_answer_is_called_right_where_it_is_graded_by(answer, objectives, shown):
     one = Rollout("q", {"calls": 0.0}, prompt="3+4", answer=answer)
     group = Group((one,), objectives=objectives)
-    lines = list(render_lines([group], Selection(), width=80, colours=False))
+    lines = lines_of(group)
     assert lines[lines.index("  asked  3+4") + 1 : lines.index("")] == shown
 
 
 def test_a_held_out_question_has_neither_rank_nor_advantage():
-    shown = list(render_lines([asked_again(4, solved=True)], Selection(), width=80, colours=False))
+    shown = lines_of(asked_again(4, solved=True))
     assert shown[0] == "step 4 · held out · fact · fact-1 · 1 of 1 right"
     assert shown[4:] == ["#1 right · correct 1 · calls 0 → 1", "  model  7", ""]
 
@@ -105,15 +106,15 @@ def test_a_held_out_question_has_neither_rank_nor_advantage():
 def test_lines_fit_the_terminal_and_say_the_same_with_colours(width, colours):
     long = rollout(("model", "so " * 300 + "x" * 500 + " 日本語" * 50), ("tool", "\tindented"))
     groups = [*MIXED, hostile(), dataclasses.replace(trained(), rollouts=(long,))]
-    shown = list(render_lines(groups, Selection(), width=width, colours=colours))
+    shown = lines_of(*groups, width=width, colours=colours)
     plain = [COLOUR.sub("", line) for line in shown]
     assert max(map(count_columns, plain)) <= max(width, 24)
-    assert plain == list(render_lines(groups, Selection(), width=width, colours=False))
+    assert plain == lines_of(*groups, width=width)
     assert (shown != plain) == colours
 
 
 def test_a_terminal_gets_no_commands_from_a_model():
-    shown = "\n".join(render_lines([hostile()], Selection(), width=80, colours=False))
+    shown = "\n".join(lines_of(hostile()))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
     assert "␛[2J␛]0;broken␇" in shown
     assert "\\u202edetrevni" in shown
@@ -185,7 +186,7 @@ def test_rollouts_are_ordered_by_the_reward_for_any_objective(sort, numbers):
 
 
 def test_objectives_are_shown_with_names_and_values():
-    shown = list(render_lines([many_objectives(3)], Selection(), width=120, colours=False))
+    shown = lines_of(many_objectives(3), width=120)
     measures = "correct 0.5 · calls 2 → -2 · tokens 200 → -200"
     assert f"#3 right · {measures} · rank 2 · advantage -1.500" in shown
     assert any("tokens does not apply" in line for line in shown)

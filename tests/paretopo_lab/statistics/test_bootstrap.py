@@ -51,19 +51,6 @@ def test_draws_do_not_depend_on_the_size_of_blocks(monkeypatch):
     np.testing.assert_allclose(draw_means(values, 300, 5, groups=[0]), whole, rtol=1e-12)
 
 
-def test_dominance_on_replicates_counted_by_hand():
-    means = np.array(
-        [
-            [[0.5, 10.0], [0.6, 9.0]],  # the second dominates
-            [[0.5, 10.0], [0.5, 9.0]],  # a tie in one objective: the second dominates
-            [[0.5, 10.0], [0.5, 10.0]],  # equal: neither
-            [[0.5, 10.0], [0.6, 11.0]],  # neither
-            [[0.7, 8.0], [0.6, 11.0]],  # the first dominates
-        ]
-    )
-    np.testing.assert_allclose(share_dominated(means, SENSES), [[0.0, 0.2], [0.4, 0.0]])
-
-
 def test_dominance_agrees_with_the_definition():
     means = np.random.default_rng(3).integers(0, 4, size=(50, 7, 3)).astype(float)
     senses = np.array([1.0, -1.0, 1.0])

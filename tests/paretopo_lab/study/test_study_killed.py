@@ -14,7 +14,8 @@ from types import SimpleNamespace
 
 from paretopo_lab.study import cells, grid, plan
 
-cells.sys = SimpleNamespace(executable={python!r})  # in the workers, too, which read this file
+# In the workers, too, which read this file.
+cells.sys = SimpleNamespace(executable={python!r}, platform="linux")
 
 if __name__ == "__main__":
     table = {{"study": {{"seeds": 1}}, "tasks": {{"sums": {{"config": "sums.toml"}}}}}}

@@ -82,39 +82,26 @@ def study(tmp_path):
     return plans.from_table(TABLE, base=tmp_path)
 
 
-def test_the_trained_policy_is_asked_once(study, commands, tmp_path):
+def test_the_trained_policy_is_asked_once_for_the_same_questions(study, commands, tmp_path):
     cell = study.cells()[0]
-    row = run_cell(study, cell, tmp_path / "runs")
-    assert commands.asked == ["train", "evaluate"]
-    assert row["evaluations"]["accuracy"] == [0.75]
-    assert row["start"] == hashlib.sha256(str(cell.seed).encode()).hexdigest()
-    assert row["test"]["accuracy"] == [0.5]
-    assert row["test"]["cost"] == [2.0]
-    assert row["test"]["response"] == [12.5]
-    assert row["by_question"]["evaluations"]["accuracy"] == [1, 1, 1, 0]
-    assert row["by_question"]["test"]["cost"] == [2] * 12
-    run_cell(study, cell, tmp_path / "runs")
-    assert commands.asked == ["train", "evaluate"]
-
-
-def test_interrupted_test_set_is_asked_again(study, commands, tmp_path):
     commands.killed = True
     with pytest.raises(RuntimeError, match="killed"):
-        run_cell(study, study.cells()[0], tmp_path / "runs")
+        run_cell(study, cell, tmp_path / "runs")
     commands.killed = False
-    row = run_cell(study, study.cells()[0], tmp_path / "runs")
-    assert commands.asked == ["train", "evaluate", "evaluate"]
-    assert row["test"]["accuracy"] == [0.5]
-
-
-def test_changed_test_questions_are_asked_again(study, commands, tmp_path):
-    cell = study.cells()[0]
-    run_cell(study, cell, tmp_path / "runs")
+    for _ in range(2):
+        row = run_cell(study, cell, tmp_path / "runs")
+        assert commands.asked == ["train", "evaluate", "evaluate"]  # again, as it was interrupted
+    assert row["evaluations"]["accuracy"] == [0.75]
+    assert row["start"] == hashlib.sha256(str(cell.seed).encode()).hexdigest()
+    test = row["test"]
+    assert (test["accuracy"], test["cost"], test["response"]) == ([0.5], [2.0], [12.5])
+    assert row["by_question"]["evaluations"]["accuracy"] == [1, 1, 1, 0]
+    assert row["by_question"]["test"]["cost"] == [2] * 12
     before = fingerprint(study, cell)
     (tmp_path / "test.jsonl").write_text('{"prompt": "1+2"}\n' * 3)
     assert fingerprint(study, cell) != before
     run_cell(study, cell, tmp_path / "runs")
-    assert commands.asked == ["train", "evaluate", "evaluate"]
+    assert commands.asked[3:] == ["evaluate"]
 
 
 def test_both_sets_are_reported(study, commands, tmp_path):

@@ -1,6 +1,5 @@
 """The report as a page: its content, and its behaviour in a browser."""
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,7 +13,7 @@ from support.sessions import group, score
 from paretopo.config import loads
 from paretopo.records.folder import RunFolder
 from paretopo.session import Session
-from paretopo_lab.document.page import render_report, thin_curve, thin_evaluations
+from paretopo_lab.document.page import render_report
 from paretopo_lab.read.history import read_history
 from paretopo_lab.training.report import describe, label_runs, write_report
 
@@ -129,24 +128,6 @@ def test_a_long_run_is_thinned(tmp_path):
     trained = [run["steps"], curve["lines"][0]["trained"], multiplier["lines"][0]["trained"]]
     assert list(map(len, trained)) == [800] * 3
     assert len(run["evaluated"]) == len(curve["lines"][0]["evaluated"]) == len(steps)
-
-
-def test_thinning_keeps_ends_and_small_fronts():
-    front = np.zeros(1000, bool)
-    front[[7, 501]] = True
-    kept = thin_evaluations(front, most=10)
-    assert {0, 7, 501, 999} <= set(kept.tolist())
-    assert len(kept) <= 12
-    assert len(thin_evaluations(np.ones(1000, bool), most=10)) == 10
-    assert thin_evaluations(front[:3], most=10).tolist() == [0, 1, 2]
-
-
-def test_curve_means_skip_missing_values():
-    curve = np.array([[1.0, math.nan], [3.0, math.nan], [5.0, 2.0], [7.0, math.nan], [9.0, 4.0]])
-    np.testing.assert_array_equal(
-        thin_curve(curve, most=3), [[2.0, math.nan], [6.0, 2.0], [9.0, 4.0]]
-    )
-    assert thin_curve(curve, most=5) is curve
 
 
 def test_learnt_prices_are_curves_by_kind(tmp_path):
