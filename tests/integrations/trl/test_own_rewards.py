@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from paretopo.config import ConfigError, load
+from paretopo.config import load
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
@@ -122,31 +122,6 @@ def test_three_own_rewards_are_trained_on_and_recorded(folder):
     assert "# Training report" in write_report([run]).read_text(encoding="utf-8")
 
 
-EIGHT = ("correct", "words", "polite", "tokens", "turns", "calls", "seconds", "dollars")
-FURTHER = {"words": 'better = "fewer"\n', "polite": "high = 1\n"}
-
-
-def test_eight_objectives_train_and_are_reported(folder):
-    tables = [f'[[objectives]]\nname = "{name}"\n{FURTHER.get(name, "")}' for name in EIGHT]
-    path = folder / "config.toml"
-    rest = path.read_text(encoding="utf-8").partition("[rewards]")[2]
-    path.write_text(f"{''.join(tables)}[rewards]{rest}", encoding="utf-8")
-    prices = {"rewards.dollars_per_1000_tokens": 1.0}
-    config = load(path, {"optimiser.steps": 2, "paretopo.stage2_estimator": "gd2po", **prices})
-    run = RunFolder.create(folder / "runs", config)
-    train(config, run)
-    for row in [*run.steps(), *run.evaluations()]:
-        assert tuple(row["measured"]) == tuple(row["rewards"]) == EIGHT
-        means = row["measured"]
-        assert means["dollars"] == pytest.approx(means["tokens"] / 1000)
-        assert (means["turns"], means["calls"]) == (1.0, 0.0)
-        assert means["seconds"] > 0.0
-    assert tuple(run.evaluations()[-1]["outcome"]) == EIGHT
-    report = write_report([run])
-    assert all(f"| {name} | " in report.read_text(encoding="utf-8") for name in EIGHT)
-    assert report.with_name("front.png").exists()
-
-
 def test_broken_reward_stops_the_run_without_losing_records(folder):
     """test_script.py has the other ways to break."""
     config = load(folder / "config.toml")
@@ -170,16 +145,6 @@ def test_broken_reward_stops_the_run_without_losing_records(folder):
     done = len(kept[0])
     assert run.steps()[: done - 1] == kept[0][: done - 1]
     assert run.manifest["status"] == "finished"
-
-
-def test_unknown_reward_function_is_refused_before_training(folder):
-    with (folder / "my_rewards.py").open("a", encoding="utf-8") as file:
-        file.write("\ndef polit(completions):\n    return []\n")
-    config = load(folder / "config.toml")
-    with pytest.raises(
-        ConfigError, match=r"'polit', which is not an objective: .*did you mean 'polite'"
-    ):
-        train(config, RunFolder.create(folder / "runs", config))
 
 
 def test_response_has_at_least_one_token():

@@ -168,16 +168,3 @@ def test_a_real_model_takes_steps_in_a_world(name, tmp_path):
     seen = replay(run, load_tokenizer(config.model))
     assert sum(seen[kind] for kind in ("truncated", "whole")) >= 2 * 2 * 4
     assert name == "math" or seen["invalid"] + seen["observation"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", WORLDS)
-def test_the_example_raises_accuracy_while_calls_fall(name, tmp_path):
-    settings = {"run.out": str(tmp_path), "run.checkpoint_every": 0}
-    config = load(EXAMPLES / f"made_up_{name}.toml", settings)
-    run = RunFolder.create(tmp_path, config)
-    train(config, run)
-    first, last = run.evaluations()[0], run.evaluations()[-1]
-    assert last["solved"] > first["solved"]
-    assert last["measured"]["calls"] <= first["measured"]["calls"] - 0.3
