@@ -1,5 +1,6 @@
 """A user's own questions and rewards, trained on TRL by the command's own path."""
 
+import itertools
 import json
 
 import pytest
@@ -14,48 +15,19 @@ from paretopo.rollout import BadRollout
 from paretopo_lab.training.report import write_report
 
 CONFIG = """
-[[objectives]]
-name = "correct"
-weight = 0.6
-[[objectives]]
-name = "words"
-better = "fewer"
-economy = "raw"
-weight = 0.2
-[[objectives]]
-name = "polite"
-low = 0
-high = 1
-failure = "keeps"
-weight = 0.2
-[paretopo]
-stage2_estimator = "gd2po"
-[rewards]
-file = "{folder}/my_rewards.py"
-timeout = 600
-[task]
-name = "questions"
-train = "{folder}/train.jsonl"
-held_out = "{folder}/held_out.jsonl"
-[model]
-layers = 1
-width = 32
-heads = 2
-mlp_width = 32
-[warmup]
-steps = 120
-batch_size = 16
-learning_rate = 1e-2
-[optimiser]
-steps = 3
-prompts_per_step = 2
-group_size = 4
-max_completion_tokens = 12
-[evaluation]
-prompts = 4
-[run]
-device = "cpu"
-trajectories = 4
+objectives = [
+  { name = "correct", weight = 0.6 },
+  { name = "words", better = "fewer", economy = "raw", weight = 0.2 },
+  { name = "polite", low = 0, high = 1, failure = "keeps", weight = 0.2 },
+]
+paretopo = { stage2_estimator = "gd2po" }
+rewards = { file = "FOLDER/my_rewards.py", timeout = 600 }
+task = { name = "questions", train = "FOLDER/train.jsonl", held_out = "FOLDER/held_out.jsonl" }
+model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+warmup = { steps = 120, batch_size = 16, learning_rate = 1e-2 }
+optimiser = { steps = 3, prompts_per_step = 2, group_size = 4, max_completion_tokens = 12 }
+evaluation = { prompts = 4 }
+run = { device = "cpu", trajectories = 4 }
 """
 REWARDS = """
 import time
@@ -83,9 +55,9 @@ def write_colours(path, *names):
             "prompt": f"Say {one}",
             "id": one,
             "answer": [f"{one} please", one],
-            "asked_kindly": at % 2 == 0,
+            "asked_kindly": kindly,
         }
-        for at, one in enumerate(names)
+        for one, kindly in zip(names, itertools.cycle([True, False]))
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -96,7 +68,7 @@ def write_files(folder):
     write_colours(folder / "train.jsonl", "red", "blue", "green", "pink")
     write_colours(folder / "held_out.jsonl", "white", "black", "brown", "grey")
     (folder / "my_rewards.py").write_text(REWARDS, encoding="utf-8")
-    (folder / "config.toml").write_text(CONFIG.format(folder=folder), encoding="utf-8")
+    (folder / "config.toml").write_text(CONFIG.replace("FOLDER", str(folder)), encoding="utf-8")
     return folder
 
 
