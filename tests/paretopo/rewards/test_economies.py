@@ -19,7 +19,7 @@ from paretopo.rewards.economy import (
 
 FALL = [1, 0.496585, 0.246597, 0.122456, 0.060810, 0.030197]  # exp(-0.7 n)
 YES, NO, MANY = True, False, 1e200
-# Of the right costs 1, 3, 3 the mean is 7/3 and the variance 8/9.
+# The right costs 1, 3, 3 have the mean 7/3 and the variance 8/9.
 Z = [(cost - 7 / 3) / math.sqrt(8 / 9) for cost in (1, 3)]
 LOW, HIGH = (1 / (1 + math.exp(z)) for z in Z)
 BY_HAND = [

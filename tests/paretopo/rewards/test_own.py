@@ -9,24 +9,10 @@ from paretopo.rewards.own import OwnRewards, load_own_rewards
 from paretopo.rollout import BadRollout
 from paretopo.tasks.choice import make_task
 
-REWARDS = """
-import asyncio
-from math import sqrt
-
-def words(completions, **columns):
-    return [len(text.split()) for text in completions]
-
-async def cites(completions, source):
-    await asyncio.sleep(0)
-    return [None if not one else float(one in text) for text, one in zip(completions, source)]
-
-def _helper():
-    return 1
-"""
 COLUMNS = {"id": ["a", "b"], "source": ["X", None], "answer": ["1", "2"], "kind": ["k", "k"]}
 
 
-def own(tmp_path, text, names=("words", "cites", "it"), **more):
+def own(tmp_path, text, names=("cites", "it"), **more):
     """Return the rewards of a file, for objectives of any unit."""
     path = tmp_path / "my_rewards.py"
     path.write_text(text, encoding="utf-8")
@@ -37,19 +23,19 @@ def own(tmp_path, text, names=("words", "cites", "it"), **more):
     )
 
 
-def test_functions_get_the_columns_that_they_ask_for(tmp_path):
-    measured = own(tmp_path, REWARDS).measure(["p", "q"], ["as X says", "so"], COLUMNS)
-    assert measured == [{"words": 3, "cites": 1.0}, {"words": 1, "cites": None}]
-
-
-def test_functions_are_called_as_trl_calls_them(tmp_path):
+def test_functions_get_the_columns_that_they_ask_for_as_on_trl(tmp_path):
     text = (
+        "import asyncio\n"
+        "async def cites(completions, source):\n"
+        "    await asyncio.sleep(0)\n"
+        "    return [None if one is None else 1.0 for one in source]\n"
         "def it(prompts, completions, **columns):\n"
         "    assert sorted(columns) == ['answer', 'id', 'kind', 'source']\n"
         "    return [len(p) + len(c) for p, c in zip(prompts, completions)]\n"
+        "def _helper(): return 1\n"
     )
     measured = own(tmp_path, text).measure(["p", "qq"], ["c", "c"], COLUMNS)
-    assert measured == [{"it": 2}, {"it": 3}]
+    assert measured == [{"it": 2, "cites": 1.0}, {"it": 3, "cites": None}]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +48,7 @@ def test_functions_are_called_as_trl_calls_them(tmp_path):
         ("return [1.0, '1.0']", "prompt 'b' has 'it' = '1.0' .* a finite number"),
         ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
         ("return None", "'it' must return a list, got None for prompt 'a'"),
-        (
-            "time.sleep(3600)",
-            "'it' hung on prompt 'a' and 1 more: .* rewards.timeout = 0.2 seconds",
-        ),
+        ("time.sleep(3600)", "'it' hung on prompt 'a' and 1 more: .* timeout = 0.2 seconds"),
         ("while True: pass", "'it' hung on prompt 'a' and 1 more"),
     ],
 )

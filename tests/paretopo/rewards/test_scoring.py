@@ -125,9 +125,10 @@ def test_each_economy_makes_a_measure_a_reward(economy, left):
         Rollout("q", {"correct": float(yes), "it": it}, solved=yes)
         for it, yes in zip([*values, None], [*RIGHT, True], strict=True)
     ]
-    np.testing.assert_allclose(
-        economy_of(scores, rollouts), [*COLUMNS[economy], np.nan], atol=1e-12
-    )
+    found = economy_of(scores, rollouts)
+    np.testing.assert_allclose(found, [*COLUMNS[economy], np.nan], atol=1e-12)
+    again = reload(scores, Scores((CORRECT, Objective("it", economy=economy, **bounds))))
+    np.testing.assert_array_equal(again.rewards_of(rollouts)[:, 1], found)
     if economy not in ("saving", "paretopo"):  # one answer is no group, and counts raw
         held_out = [replace(one, held_out=True) for one in rollouts]
         raw = [one if left else -one for one in values]

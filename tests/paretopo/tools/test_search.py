@@ -14,6 +14,7 @@ import httpx
 import pytest
 from support.loopback import replying, serving
 
+from paretopo.cli import main
 from paretopo.tools.http_client import ServerError
 from paretopo.tools.search import Document, SearchClient
 from paretopo.tools.search_engine.server import Limits, make_application
@@ -321,15 +322,13 @@ def test_the_command_serves_a_corpus(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["missing.jsonl"], "cannot read the corpus missing.jsonl: No such file"),
-        (["missing.jsonl", "--topk", "0"], "topk must be from 1 to 100, got 0"),
-        (["missing.jsonl", "--port", "99999"], "port must be from 0 to 65535, got 99999"),
+        ("missing.jsonl", "cannot read the corpus missing.jsonl: No such file"),
+        ("missing.jsonl --topk 0", "topk must be from 1 to 100, got 0"),
+        ("missing.jsonl --port 99999", "port must be from 0 to 65535, got 99999"),
     ],
 )
 def test_wrong_input_ends_in_one_line(words, message, capsys):
-    from paretopo import cli
-
-    assert cli.main(["serve-search", *words]) == 2
+    assert main(["serve-search", *words.split()]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
