@@ -48,7 +48,7 @@ def test_functions_get_the_columns_that_they_ask_for_as_on_trl(tmp_path):
         ("return [1.0, '1.0']", "prompt 'b' has 'it' = '1.0' .* a finite number"),
         ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
         ("return None", "'it' must return a list, got None for prompt 'a'"),
-        ("time.sleep(3600)", "'it' hung on prompt 'a' and 1 more: .* timeout = 0.2 seconds"),
+        ("time.sleep(3600)", "'it' hung on prompt 'a' and 1 more: .*timeout = 0.2 seconds"),
         ("while True: pass", "'it' hung on prompt 'a' and 1 more"),
     ],
 )
