@@ -53,13 +53,12 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
     folder = RunFolder.open(out)
     [row] = folder.evaluations()
     last = run.evaluations()[-1]
-    for part in ("solved", "measured", "response_tokens", "truncated", "by_kind"):
-        if part == "by_kind":
-            assert {kind: one["measured"] for kind, one in row[part].items()} == {
-                kind: one["measured"] for kind, one in last[part].items()
-            }
-        else:
-            assert row[part] == last[part], part
+    for part in ("solved", "measured", "response_tokens", "truncated"):
+        assert row[part] == last[part], part
+    asked, before = (
+        {kind: row["measured"] for kind, row in one["by_kind"].items()} for one in (row, last)
+    )
+    assert asked == before
     for objective in row["measured"]:
         assert f"\n| {objective} " in printed
     assert folder.manifest["status"] == "finished"
@@ -85,7 +84,7 @@ def test_a_task_gets_the_tokens_of_trls_own_generation(calculator, tmp_path, mon
     assert len(texts[0]) > 1
 
 
-def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
+def test_other_questions_are_scored_by_the_runs_rewards_and_reported(own, tmp_path, capsys):
     asked = write_colours(tmp_path / "test.jsonl", "mauve", "teal", "ochre")
     out = tmp_path / "e"
     words = ["evaluate", str(own.path), "--trust", "--tool", "task"]
@@ -94,6 +93,11 @@ def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
     [row] = RunFolder.open(out).evaluations()
     assert set(row["measured"]) == {"correct", "words", "polite"}
     assert {group.id for group in RunFolder.open(out).trajectories()} == {"mauve", "teal", "ochre"}
+    path = write_report([RunFolder.open(out)])
+    assert path.read_text(encoding="utf-8").startswith("# Evaluation report")
+    assert path.rows[0] == ("objective", "better", "unit", "answers", "result")
+    assert main(["report", str(own.path), str(out)]) == 2
+    assert "is an evaluation" in capsys.readouterr().err
     assert main([*words, "--limit", "2", "--temperature", "1"]) == 2
     assert "other than an evaluation with these settings" in capsys.readouterr().err
     assert main([*words[:-1], f"{out}-2", "--limit", "2", "--temperature", "1"]) == 0
@@ -123,17 +127,6 @@ def test_the_same_evaluation_runs_once(own, tmp_path, monkeypatch, capsys):
     assert len(RunFolder.open(folder).evaluations()) == 1
     assert main([*words, "--temperature", "1"]) == 0
     assert {one.name for one in folder.parent.iterdir()} == {folder.name, f"{folder.name}-2"}
-
-
-def test_report_of_an_evaluation_has_one_column(own, tmp_path, capsys):
-    out = tmp_path / "e"
-    assert main(["evaluate", str(own.path), "--trust", "--limit", "2", "--out", str(out)]) == 0
-    path = write_report([RunFolder.open(out)])
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("# Evaluation report")
-    assert path.rows[0] == ("objective", "better", "unit", "answers", "result")
-    assert main(["report", str(own.path), str(out)]) == 2
-    assert "is an evaluation" in capsys.readouterr().err
 
 
 def test_wrong_questions_fail_in_one_line(calculator, tmp_path, capsys):

@@ -377,24 +377,6 @@ def test_updates_of_one_generation_share_a_step(tmp_path):
     ]
 
 
-def test_evaluations_reach_the_trackers_and_choose_the_best_model(tmp_path):
-    trainer = make_trainer(
-        tmp_path,
-        save_strategy="best",
-        metric_for_best_model="eval_paretopo/hypervolume",
-        greater_is_better=True,
-    )
-    trainer.train()
-    logged = [row for row in trainer.state.log_history if "eval_paretopo/hypervolume" in row]
-    assert [row["step"] for row in logged] == [0, 2, 4]
-    assert trainer.state.best_metric == max(row["eval_paretopo/hypervolume"] for row in logged[1:])
-    steps = [row for row in trainer.state.log_history if "paretopo/measured/even" in row]
-    assert [row["step"] for row in steps] == [1, 2, 3, 4]
-    recorded = RunFolder.open(tmp_path).steps()
-    for logged_row, row in zip(steps, recorded, strict=True):
-        assert logged_row["paretopo/measured/digits"] == pytest.approx(row["measured"]["digits"])
-
-
 def test_epochs_and_asynchronous_rewards(tmp_path, caplog):
     async def slow(completions, **_):
         await asyncio.sleep(0)
@@ -509,14 +491,17 @@ def test_held_out_prompts_that_are_trained_on_are_named(tmp_path):
         make_trainer(tmp_path, held_out=Dataset.from_list(questions(3, start=4)))
 
 
-def test_early_stopping_reads_the_hypervolume(tmp_path, caplog):
+HYPERVOLUME, DIGITS = "eval_paretopo/hypervolume", "paretopo/measured/digits"
+
+
+def test_early_stopping_reads_the_hypervolume_among_the_logs(tmp_path, caplog):
     stop = EarlyStoppingCallback(early_stopping_patience=1, early_stopping_threshold=100.0)
     trainer = make_trainer(
         tmp_path,
         save_strategy="steps",
         save_steps=2,
         load_best_model_at_end=True,
-        metric_for_best_model="eval_paretopo/hypervolume",
+        metric_for_best_model=HYPERVOLUME,
         greater_is_better=True,
         max_steps=8,
         callbacks=[stop],
@@ -524,7 +509,14 @@ def test_early_stopping_reads_the_hypervolume(tmp_path, caplog):
     trainer.train()
     assert "early stopping is disabled" not in caplog.text
     assert trainer.state.global_step == 4  # no gain of 100 between steps 2 and 4
+    logs = trainer.state.log_history
+    reached = {row["step"]: row[HYPERVOLUME] for row in logs if HYPERVOLUME in row}
+    assert [*reached] == [0, 2, 4]
+    assert trainer.state.best_metric == max(reached[2], reached[4])
     run = RunFolder.open(tmp_path)
+    kept = [row["measured"]["digits"] for row in run.steps()]
+    logged = [row[DIGITS] for row in logs if DIGITS in row]
+    assert logged == pytest.approx(kept)
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
     assert run.manifest["status"] == "stopped"
 
