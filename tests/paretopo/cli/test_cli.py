@@ -205,14 +205,6 @@ def test_a_failing_reward_is_shown_without_the_trainers_frames(trainer, toml, ca
     assert RunFolder.open(trainer.calls[0][1]).manifest["error"].startswith("BadRollout")
 
 
-def test_ctrl_c_tells_how_to_go_on(trainer, toml, capsys):
-    trainer.fails = KeyboardInterrupt()
-    assert cli.main(["train", str(toml)]) == 130
-    path = trainer.calls[0][1]
-    assert f"resume with: paretopo train --resume {path}" in capsys.readouterr().err
-    assert RunFolder.open(path).manifest["status"] == "interrupted"
-
-
 def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatch):
     def interrupted(name):
         raise KeyboardInterrupt

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -234,23 +233,6 @@ def test_a_server_that_is_gone_is_named():
                 client.search("x")
         with pytest.raises(ServerError, match=message):
             asyncio.run(client.search_async("x"))
-
-
-def test_a_server_that_comes_back_is_found():
-    library, port = Library(), free_port()
-    with SearchClient(f"http://127.0.0.1:{port}", topk=1, retries=6, backoff=0.05) as client:
-        with ThreadPoolExecutor(1) as caller:
-            call = caller.submit(client.search, "4")
-            time.sleep(0.3)
-            import uvicorn
-
-            config = uvicorn.Config(make_application(library), port=port, log_level="warning")
-            server = uvicorn.Server(config)
-            thread = threading.Thread(target=server.run)
-            thread.start()
-            assert call.result()[0].id == "4"
-            server.should_exit = True
-            thread.join()
 
 
 def test_a_slow_server_is_given_up():
