@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from paretopo.config import ConfigError, from_table
+from paretopo.config import ConfigError, from_table, loads
 from paretopo.rewards import calls, functions, values
 from paretopo.rewards.calls import Hung, call_with_limit
 from paretopo.rewards.functions import check_measured
-from paretopo.rewards.own import OwnRewards
+from paretopo.rewards.own import OwnRewards, load_own_rewards
 from paretopo.rollout import BadRollout
 
 UNGATED = {"stage2_estimator": "rloo", "gate": "none"}
@@ -218,6 +218,75 @@ def test_the_last_failure_stops_the_run_or_leaves_the_objective_out(tmp_path, wa
     assert "ConnectionError: 503: safe does not apply to these rollouts" in caplog.text
     with pytest.raises(BadRollout, match="'polite' failed"):
         measure(rewards_of(tmp_path, text, "polite", "safe", gate=True, **skipping))
+
+
+# ---- a file of functions ------------------------------------------------------------------------
+
+COLUMNS = {"id": ["a", "b"], "source": ["X", None], "answer": ["1", "2"], "kind": ["k", "k"]}
+
+
+def test_functions_get_the_columns_that_they_ask_for_as_on_trl(tmp_path):
+    text = (
+        "import asyncio\n"
+        "async def cites(completions, source):\n"
+        "    await asyncio.sleep(0)\n"
+        "    return [None if one is None else 1.0 for one in source]\n"
+        "def it(prompts, completions, **columns):\n"
+        "    assert sorted(columns) == ['answer', 'id', 'kind', 'source']\n"
+        "    return [len(p) + len(c) for p, c in zip(prompts, completions)]\n"
+        "def _helper(): return 1\n"
+    )
+    measured = rewards_of(tmp_path, text, "cites", "it").measure(["p", "qq"], ["c", "c"], COLUMNS)
+    assert measured == [{"it": 2, "cites": 1.0}, {"it": 3, "cites": None}]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("raise ZeroDivisionError('oh')", "'it' failed on prompt 'a' and 1 more: ZeroDiv.*: oh"),
+        ("raise SystemExit('bye')", "'it' failed on prompt 'a' and 1 more: SystemExit: bye"),
+        ("return [1.0]", "'it' returned 1 values for the 2 rollouts of prompt 'a'"),
+        ("return [1.0, float('nan')]", "prompt 'b' has 'it' = nan .* a finite number"),
+        ("return [1.0, '1.0']", "prompt 'b' has 'it' = '1.0' .* a finite number"),
+        ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
+        ("return None", "'it' must return a list, got None for prompt 'a'"),
+        ("time.sleep(3600)", "'it' hung on prompt 'a' and 1 more: .*timeout = 0.2 seconds"),
+        ("while True: pass", "'it' hung on prompt 'a' and 1 more"),
+    ],
+)
+def test_a_reward_that_fails_names_itself_and_the_prompt(tmp_path, body, message):
+    """A report of a wrong number of rewards: trl#6533."""
+    text = (
+        f"import time\ndone = False\ndef it(completions):\n    {body.replace('True', 'not done')}\n"
+    )
+    # A limit that nothing but a call that hangs meets, however busy the machine is.
+    rewards = rewards_of(tmp_path, text, "it", timeout=0.2 if "hung" in message else 60.0)
+    try:
+        with pytest.raises(BadRollout, match=message):
+            rewards.measure(["p", "q"], ["c", "c"], COLUMNS)
+    finally:
+        [reward] = rewards.rewards
+        reward.function.__globals__["done"] = True
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def polit(completions): return []", "'polit', which is not an objective: "),
+        ("x = 1", "has no function of an objective"),
+        ("def f(:", "fails: SyntaxError"),
+        ("import no_such_module", "fails: ModuleNotFoundError"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
+        rewards_of(tmp_path, text, "it")
+
+
+def test_the_file_is_a_key_and_none_is_none(tmp_path):
+    assert load_own_rewards(loads("")) is None
+    with pytest.raises(ConfigError, match=r"rewards.file: there is no file nowhere\.py"):
+        load_own_rewards(loads("", {"rewards.file": "nowhere.py"}))
 
 
 # ---- which functions -----------------------------------------------------------------------------
