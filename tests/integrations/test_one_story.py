@@ -20,10 +20,8 @@ pytest.importorskip("trl")
 
 from support.sessions import new_session, read_records
 
-from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.limits import Multipliers
 from paretopo.integrations.advantages import spread
-from paretopo.integrations.nemo_rl import ParetoAdvantageEstimator
 from paretopo.integrations.openrlhf.rollouts import (
     components_of,
     measured,
@@ -34,7 +32,6 @@ from paretopo.integrations.openrlhf.rollouts import (
 )
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
-from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards, split_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.integrations.verl.training import ParetoTraining, group_rows
@@ -217,90 +214,6 @@ class OnTRL:
             self.generate(story[first : first + 3], held_out=True, first_row=first)
             self.callback.on_prediction_step(None, None, None)
         self.callback.on_evaluate(None, SimpleNamespace(global_step=step), None)
-
-
-class OnEnvironments(OnTRL):
-    """The story in a script on TRL: a function asks environments, of TRL or another package."""
-
-    def __init__(self, session, ask):
-        super().__init__(session)
-        trainer, self.ask = self.trainer, ask
-        objectives = [one.name for one in session.config.objectives]
-        trainer.reward_func_names = [name for name in objectives if name in OF_ENVIRONMENTS]
-        trainer.model = SimpleNamespace(training=True)
-        trainer.eval_dataset, trainer.num_generations_eval = HELD_OUT[0], 1
-        trainer.session_rewards = ScriptRewards(trainer, objectives)
-
-    def measure(self, story, columns):
-        trainer = self.trainer
-        for row, one in zip(trainer.generated.inputs, story, strict=True):
-            row.update({name: one.components[name] for name in HANDED_OVER})
-        names = trainer.reward_func_names
-        trainer.values, trainer.failed = {}, set()
-        trainer.reward_funcs = split_reward(self.ask, "environments", names)
-        check_rewards(trainer)
-        prompts = [one.prompt for one in story]
-        values = [part(prompts=prompts, completions=story) for part in trainer.reward_funcs]
-        trainer.model.training = not any(columns["held_out"])
-        trainer.session_rewards.take(np.array(values, dtype=float).T)
-
-    def evaluate(self, step, story):
-        self.trainer.session_rewards.await_evaluation()
-        super().evaluate(step, story)
-
-
-OF_ENVIRONMENTS = ("correct", "polite", "words")
-
-
-def ask_environments(prompts, completions):
-    """As TRL asks each environment for its reward."""
-    return [{name: one.components.get(name) for name in OF_ENVIRONMENTS} for one in completions]
-
-
-def ask_verifiers(prompts, completions):
-    """The rubric of a task for each rollout."""
-    vf = pytest.importorskip("verifiers.v1")
-    from paretopo.integrations.trl.of_verifiers import read_tasks
-
-    class Sum(vf.Task[vf.TaskData]):
-        @vf.reward
-        async def correct(self, trace) -> float:
-            return float(trace.last_reply.rstrip("?").endswith(self.data.name))
-
-    rows, rubric = read_tasks(
-        Sum(vf.TaskData(prompt=one.prompt, name=str(one.question + 1))) for one in completions
-    )
-    written = [[{"role": "assistant", "content": one.written}] for one in completions]
-    return rubric(completions=written, task=[row["task"] for row in rows])
-
-
-def ask_openenv(prompts, completions):
-    """The rubric of an environment for each rollout."""
-    rubrics = pytest.importorskip("openenv.core.rubrics")
-    from paretopo.integrations.trl.of_openenv import clear_scores, read_scores
-
-    class Value(rubrics.Rubric):
-        def __init__(self, name):
-            super().__init__()
-            self.name = name
-
-        def forward(self, action, observation):
-            return action.components.get(self.name)
-
-    class All(rubrics.Rubric):
-        def __init__(self):
-            super().__init__()
-            self.correct, self.polite, self.words = map(Value, OF_ENVIRONMENTS)
-
-        def forward(self, action, observation):
-            return sum(one(action, observation) or 0.0 for one in self.children())
-
-    rubric, values = All(), []
-    for one in completions:
-        clear_scores(rubric)
-        rubric(one, None)
-        values.append(read_scores(rubric))
-    return values
 
 
 class OnOpenRLHF:
@@ -525,17 +438,6 @@ RECIPES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("ask", "count"),
-    [(ask_environments, 3), (ask_environments, 9), (ask_verifiers, 3), (ask_openenv, 9)],
-)
-def test_environments_tell_the_same_story_as_their_values(tmp_path, ask, count):
-    tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:count])
-    sessions = [new_session(tmp_path / name, SETTINGS + tables, **RECIPES[0]) for name in "ab"]
-    adapters = [OnTRL(sessions[0]), OnEnvironments(sessions[1], ask)]
-    compare([play(adapter, extra=count == 9) for adapter in adapters], adapters)
-
-
 @pytest.mark.parametrize("switches", RECIPES)
 @pytest.mark.parametrize("count", [1, 3, 9])
 def test_all_adapters_tell_the_same_story(tmp_path, count, switches):
@@ -607,27 +509,3 @@ def test_all_adapters_keep_limits_alike(tmp_path):
     assert [row["limits"]["tokens"]["share"] for row in evaluations] == [
         np.mean(np.array(one) <= 20) for one in written
     ]
-
-
-def test_hooks_for_other_trainers_give_the_same_advantages(tmp_path):
-    """SkyRL's hook is compared with `advantages_by_group` in its own test."""
-    tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:3])
-    switches = RECIPES[0] | {"paretopo__multiplier_on": "none"}
-    session = new_session(tmp_path, SETTINGS + tables, **switches)
-    steps, compute = [], session.advantages
-    session.advantages = lambda groups, kept=None: steps.append(groups) or compute(groups, kept)
-    advantages = play(OnTRL(session))
-    names, config, state = ["a", "b", "c"], session.config.paretopo, None
-    estimator = ParetoAdvantageEstimator(names, config)
-    for groups, expected in zip(steps, advantages.reshape(STEPS, -1), strict=True):
-        vectors = np.array([one.rewards for group in groups for one in group])
-        ids = [one.prompt_id for group in groups for one in group]
-        found, state = advantages_by_group(vectors, ids, config, state, names=names)
-        np.testing.assert_array_equal(found, expected)
-        columns = torch.tensor(vectors.T)
-        batch = {f"reward/{name}": column for name, column in zip(names, columns, strict=True)}
-        prompts = padded([[ord(letter) for letter in one] for one in ids])
-        given = estimator.compute_advantage(prompts, columns[0], torch.ones(len(ids), 2), batch)
-        np.testing.assert_array_equal(given.numpy(), expected[:, None].repeat(2, axis=1))
-    assert estimator.controller.state_dict() == state
-    assert np.count_nonzero(advantages) > STEPS * POINTS

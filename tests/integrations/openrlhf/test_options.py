@@ -103,9 +103,6 @@ def test_options_follow_the_configuration():
     assert "--algo.dynamic_filtering_enable" not in words
     assert "--ckpt.load_enable" not in words
     assert value(words, "--ckpt.max_num") == "2"  # as docs/training.md says
-
-
-def test_seed_is_passed_on():
     assert value(words_of("seed = 7"), "--train.seed") == "7"
 
 
@@ -115,11 +112,8 @@ def test_the_end_of_the_budget_costs_advantage():
     for buffer, penalties in ((20, [0.0, 1.0, 2.0, 2.0]), (0, [0.0] * 4)):
         config = loads(f"{text}overlong_buffer = {buffer}")
         assert penalise_overlong(config, tokens).tolist() == penalties
-
-
-def test_overlong_shaping_is_not_openrlhfs():
     words = words_of("[openrlhf]\noverlong_buffer = 20")
-    assert not any("overlong" in word for word in words)
+    assert not any("overlong" in word for word in words)  # OpenRLHF's own is off
 
 
 def test_own_options_come_last_and_win():

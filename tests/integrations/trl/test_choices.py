@@ -50,28 +50,21 @@ def demonstrate(random, part, answer, **_):
 """
 # All answers are right and dollars have no weight, so that only the bonus can teach.
 CONFIG = """
-[[objectives]]
-name = "correct"
-weight = 1.0
-[[objectives]]
-name = "dollars"
-weight = 0.0
-[model]
-layers = 1
-width = 32
-heads = 2
-mlp_width = 32
+objectives = [{ name = "correct", weight = 1.0 }, { name = "dollars", weight = 0.0 }]
+model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+evaluation = { every = 20, prompts = 64, temperature = 1.0 }
+run = { device = "cpu", checkpoint_every = 0 }
 [task]
 name = "questions"
-train = "{folder}/train.jsonl"
-held_out = "{folder}/held_out.jsonl"
-tools = "{folder}/tools.py"
+train = "FOLDER/train.jsonl"
+held_out = "FOLDER/held_out.jsonl"
+tools = "FOLDER/tools.py"
 [warmup]
 steps = 200
 batch_size = 16
 learning_rate = 1e-2
-file = "{folder}/warmup.py"
-shared = "{folder}/warmups"
+file = "FOLDER/warmup.py"
+shared = "FOLDER/warmups"
 [optimiser]
 steps = 20
 prompts_per_step = 4
@@ -80,13 +73,6 @@ max_completion_tokens = 32
 max_tool_calls = 1
 learning_rate = 2e-3
 decision_entropy = 1.0
-[evaluation]
-every = 20
-prompts = 64
-temperature = 1.0
-[run]
-device = "cpu"
-checkpoint_every = 0
 """
 
 
@@ -146,7 +132,7 @@ def test_entropies_are_those_among_the_tools():
 
 
 def test_the_bonus_brings_both_tools_back(folder, tmp_path):
-    run = RunFolder.create(tmp_path, loads(CONFIG.format(folder=folder)))
+    run = RunFolder.create(tmp_path, loads(CONFIG.replace("FOLDER", str(folder))))
     train(run.config, run)
     before, after = (row["measured"] for row in run.evaluations())
     assert min(before["correct"], after["correct"]) > 0.8
@@ -168,7 +154,7 @@ def test_the_bonus_is_averaged_like_the_loss(folder, tmp_path, monkeypatch, loss
 
     monkeypatch.setattr(TaskTrainer, "_compute_loss", compare)
     changed = {"optimiser.loss": loss, "optimiser.steps": 1, "optimiser.micro_batch": 8}
-    run = RunFolder.create(tmp_path, loads(CONFIG.format(folder=folder), changed))
+    run = RunFolder.create(tmp_path, loads(CONFIG.replace("FOLDER", str(folder)), changed))
     train(run.config, run)
     assert len(compared) == 2
     for theirs, ours in compared:

@@ -416,7 +416,7 @@ def test_a_question_of_an_unknown_suite_is_named(policy, tmp_path):
         trainer.train()
 
 
-def test_undeclared_components_are_refused_with_the_line_to_add(policy, tmp_path):
+def test_undeclared_components_need_a_declaration_or_a_table(policy, tmp_path):
     class Undeclared(Atlas):
         def get_reward(self):
             return self._measure()
@@ -425,6 +425,12 @@ def test_undeclared_components_are_refused_with_the_line_to_add(policy, tmp_path
     trainer = make_trainer(policy, tmp_path, Undeclared, session=session, max_steps=1)
     with pytest.raises(BadRollout, match=r"Undeclared\.reward_components = \['found', 'even'\]"):
         trainer.train()
+    tables = [
+        {"name": one, "function": "Undeclared", "low": 0, "high": 1} for one in ("found", "even")
+    ]
+    session = ScriptSession({"objectives": tables}, gate="found")
+    trainer = make_trainer(policy, tmp_path / "named", Undeclared, session=session)
+    assert trainer.reward_func_names == ["found", "even"]
 
 
 @pytest.mark.parametrize("declared", [(), "found", 3, [1]])

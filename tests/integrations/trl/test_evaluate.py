@@ -16,27 +16,12 @@ from paretopo_lab.training.report import write_report
 from .test_own_rewards import write_colours, write_files
 
 CALCULATOR = """
-[model]
-layers = 1
-width = 32
-heads = 2
-mlp_width = 32
-[task]
-prompts = 8
-facts = 4
-kinds = [0.5, 0.5, 0.0]
-[warmup]
-steps = 60
-batch_size = 16
-learning_rate = 1e-2
-[optimiser]
-prompts_per_step = 2
-group_size = 2
-max_completion_tokens = 48
-[evaluation]
-prompts = 6
-[run]
-device = "cpu"
+model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+task = { prompts = 8, facts = 4, kinds = [0.5, 0.5, 0.0] }
+warmup = { steps = 60, batch_size = 16, learning_rate = 1e-2 }
+optimiser = { prompts_per_step = 2, group_size = 2, max_completion_tokens = 48 }
+evaluation = { prompts = 6 }
+run = { device = "cpu" }
 """
 
 
@@ -68,13 +53,12 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
     folder = RunFolder.open(out)
     [row] = folder.evaluations()
     last = run.evaluations()[-1]
-    for part in ("solved", "measured", "response_tokens", "truncated", "by_kind"):
-        if part == "by_kind":
-            assert {kind: one["measured"] for kind, one in row[part].items()} == {
-                kind: one["measured"] for kind, one in last[part].items()
-            }
-        else:
-            assert row[part] == last[part], part
+    for part in ("solved", "measured", "response_tokens", "truncated"):
+        assert row[part] == last[part], part
+    asked, before = (
+        {kind: row["measured"] for kind, row in one["by_kind"].items()} for one in (row, last)
+    )
+    assert asked == before
     for objective in row["measured"]:
         assert f"\n| {objective} " in printed
     assert folder.manifest["status"] == "finished"
@@ -100,7 +84,7 @@ def test_a_task_gets_the_tokens_of_trls_own_generation(calculator, tmp_path, mon
     assert len(texts[0]) > 1
 
 
-def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
+def test_other_questions_are_scored_by_the_runs_rewards_and_reported(own, tmp_path, capsys):
     asked = write_colours(tmp_path / "test.jsonl", "mauve", "teal", "ochre")
     out = tmp_path / "e"
     words = ["evaluate", str(own.path), "--trust", "--tool", "task"]
@@ -109,6 +93,11 @@ def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
     [row] = RunFolder.open(out).evaluations()
     assert set(row["measured"]) == {"correct", "words", "polite"}
     assert {group.id for group in RunFolder.open(out).trajectories()} == {"mauve", "teal", "ochre"}
+    path = write_report([RunFolder.open(out)])
+    assert path.read_text(encoding="utf-8").startswith("# Evaluation report")
+    assert path.rows[0] == ("objective", "better", "unit", "answers", "result")
+    assert main(["report", str(own.path), str(out)]) == 2
+    assert "is an evaluation" in capsys.readouterr().err
     assert main([*words, "--limit", "2", "--temperature", "1"]) == 2
     assert "other than an evaluation with these settings" in capsys.readouterr().err
     assert main([*words[:-1], f"{out}-2", "--limit", "2", "--temperature", "1"]) == 0
@@ -138,17 +127,6 @@ def test_the_same_evaluation_runs_once(own, tmp_path, monkeypatch, capsys):
     assert len(RunFolder.open(folder).evaluations()) == 1
     assert main([*words, "--temperature", "1"]) == 0
     assert {one.name for one in folder.parent.iterdir()} == {folder.name, f"{folder.name}-2"}
-
-
-def test_report_of_an_evaluation_has_one_column(own, tmp_path, capsys):
-    out = tmp_path / "e"
-    assert main(["evaluate", str(own.path), "--trust", "--limit", "2", "--out", str(out)]) == 0
-    path = write_report([RunFolder.open(out)])
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("# Evaluation report")
-    assert path.rows[0] == ("objective", "better", "unit", "answers", "result")
-    assert main(["report", str(own.path), str(out)]) == 2
-    assert "is an evaluation" in capsys.readouterr().err
 
 
 def test_wrong_questions_fail_in_one_line(calculator, tmp_path, capsys):

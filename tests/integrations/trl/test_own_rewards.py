@@ -1,5 +1,6 @@
 """A user's own questions and rewards, trained on TRL by the command's own path."""
 
+import itertools
 import json
 
 import pytest
@@ -7,55 +8,26 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from paretopo.config import ConfigError, load
+from paretopo.config import load
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
 from paretopo_lab.training.report import write_report
 
 CONFIG = """
-[[objectives]]
-name = "correct"
-weight = 0.6
-[[objectives]]
-name = "words"
-better = "fewer"
-economy = "raw"
-weight = 0.2
-[[objectives]]
-name = "polite"
-low = 0
-high = 1
-failure = "keeps"
-weight = 0.2
-[paretopo]
-stage2_estimator = "gd2po"
-[rewards]
-file = "{folder}/my_rewards.py"
-timeout = 600
-[task]
-name = "questions"
-train = "{folder}/train.jsonl"
-held_out = "{folder}/held_out.jsonl"
-[model]
-layers = 1
-width = 32
-heads = 2
-mlp_width = 32
-[warmup]
-steps = 120
-batch_size = 16
-learning_rate = 1e-2
-[optimiser]
-steps = 3
-prompts_per_step = 2
-group_size = 4
-max_completion_tokens = 12
-[evaluation]
-prompts = 4
-[run]
-device = "cpu"
-trajectories = 4
+objectives = [
+  { name = "correct", weight = 0.6 },
+  { name = "words", better = "fewer", economy = "raw", weight = 0.2 },
+  { name = "polite", low = 0, high = 1, failure = "keeps", weight = 0.2 },
+]
+paretopo = { stage2_estimator = "gd2po" }
+rewards = { file = "FOLDER/my_rewards.py", timeout = 600 }
+task = { name = "questions", train = "FOLDER/train.jsonl", held_out = "FOLDER/held_out.jsonl" }
+model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+warmup = { steps = 120, batch_size = 16, learning_rate = 1e-2 }
+optimiser = { steps = 3, prompts_per_step = 2, group_size = 4, max_completion_tokens = 12 }
+evaluation = { prompts = 4 }
+run = { device = "cpu", trajectories = 4 }
 """
 REWARDS = """
 import time
@@ -83,9 +55,9 @@ def write_colours(path, *names):
             "prompt": f"Say {one}",
             "id": one,
             "answer": [f"{one} please", one],
-            "asked_kindly": at % 2 == 0,
+            "asked_kindly": kindly,
         }
-        for at, one in enumerate(names)
+        for one, kindly in zip(names, itertools.cycle([True, False]))
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -96,7 +68,7 @@ def write_files(folder):
     write_colours(folder / "train.jsonl", "red", "blue", "green", "pink")
     write_colours(folder / "held_out.jsonl", "white", "black", "brown", "grey")
     (folder / "my_rewards.py").write_text(REWARDS, encoding="utf-8")
-    (folder / "config.toml").write_text(CONFIG.format(folder=folder), encoding="utf-8")
+    (folder / "config.toml").write_text(CONFIG.replace("FOLDER", str(folder)), encoding="utf-8")
     return folder
 
 
@@ -122,31 +94,6 @@ def test_three_own_rewards_are_trained_on_and_recorded(folder):
     assert "# Training report" in write_report([run]).read_text(encoding="utf-8")
 
 
-EIGHT = ("correct", "words", "polite", "tokens", "turns", "calls", "seconds", "dollars")
-FURTHER = {"words": 'better = "fewer"\n', "polite": "high = 1\n"}
-
-
-def test_eight_objectives_train_and_are_reported(folder):
-    tables = [f'[[objectives]]\nname = "{name}"\n{FURTHER.get(name, "")}' for name in EIGHT]
-    path = folder / "config.toml"
-    rest = path.read_text(encoding="utf-8").partition("[rewards]")[2]
-    path.write_text(f"{''.join(tables)}[rewards]{rest}", encoding="utf-8")
-    prices = {"rewards.dollars_per_1000_tokens": 1.0}
-    config = load(path, {"optimiser.steps": 2, "paretopo.stage2_estimator": "gd2po", **prices})
-    run = RunFolder.create(folder / "runs", config)
-    train(config, run)
-    for row in [*run.steps(), *run.evaluations()]:
-        assert tuple(row["measured"]) == tuple(row["rewards"]) == EIGHT
-        means = row["measured"]
-        assert means["dollars"] == pytest.approx(means["tokens"] / 1000)
-        assert (means["turns"], means["calls"]) == (1.0, 0.0)
-        assert means["seconds"] > 0.0
-    assert tuple(run.evaluations()[-1]["outcome"]) == EIGHT
-    report = write_report([run])
-    assert all(f"| {name} | " in report.read_text(encoding="utf-8") for name in EIGHT)
-    assert report.with_name("front.png").exists()
-
-
 def test_broken_reward_stops_the_run_without_losing_records(folder):
     """test_script.py has the other ways to break."""
     config = load(folder / "config.toml")
@@ -170,16 +117,6 @@ def test_broken_reward_stops_the_run_without_losing_records(folder):
     done = len(kept[0])
     assert run.steps()[: done - 1] == kept[0][: done - 1]
     assert run.manifest["status"] == "finished"
-
-
-def test_unknown_reward_function_is_refused_before_training(folder):
-    with (folder / "my_rewards.py").open("a", encoding="utf-8") as file:
-        file.write("\ndef polit(completions):\n    return []\n")
-    config = load(folder / "config.toml")
-    with pytest.raises(
-        ConfigError, match=r"'polit', which is not an objective: .*did you mean 'polite'"
-    ):
-        train(config, RunFolder.create(folder / "runs", config))
 
 
 def test_response_has_at_least_one_token():

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from safetensors.torch import load_file
+from support.sessions import read_records
 
 from paretopo.records.folder import RunFolder
 
@@ -69,19 +70,12 @@ def test_killed_example_resumes_unchanged(tmp_path):
     mine, theirs = RunFolder.open(killed), RunFolder.open(whole)
     assert mine.manifest["resumed"][0]["from_step"] >= 2
     assert mine.manifest["status"] == theirs.manifest["status"] == "finished"
-    without_time = lambda rows: [  # noqa: E731
-        {name: value for name, value in row.items() if name != "seconds"} for row in rows
-    ]
     assert len(theirs.steps()) == 6
-    assert without_time(mine.evaluations()) == without_time(theirs.evaluations())
-    seconds = {"measured", "rewards"}
-    assert [
-        {name: value for name, value in row.items() if name not in seconds}
-        for row in without_time(mine.steps())
-    ] == [
-        {name: value for name, value in row.items() if name not in seconds}
-        for row in without_time(theirs.steps())
-    ]
+    rows = [read_records(path) for path in (killed, whole)]
+    for row in rows[0]["steps"] + rows[1]["steps"]:
+        del row["measured"], row["rewards"]  # which have seconds, too
+    assert rows[0]["evaluations"] == rows[1]["evaluations"]
+    assert rows[0]["steps"] == rows[1]["steps"]
     tensors = [load_file(path / "checkpoint-6" / "model.safetensors") for path in (killed, whole)]
     for name, tensor in tensors[0].items():
         assert torch.equal(tensor, tensors[1][name]), name

@@ -33,21 +33,16 @@ def _find(country):
     return CAPITALS[country]
 '''
 CONFIG = """
-[[objectives]]
-name = "correct"
-[[objectives]]
-name = "calls"
-[[objectives]]
-name = "failed_calls"
+objectives = [{ name = "correct" }, { name = "calls" }, { name = "failed_calls" }]
+model = { path = "FOLDER/policy" }
+warmup = { steps = 0 }
+evaluation = { prompts = 1 }
+run = { device = "cpu", trajectories = 4 }
 [task]
 name = "questions"
-train = "{folder}/train.jsonl"
-held_out = "{folder}/held_out.jsonl"
-tools = "{folder}/tools.py"
-[model]
-path = "{folder}/policy"
-[warmup]
-steps = 0
+train = "FOLDER/train.jsonl"
+held_out = "FOLDER/held_out.jsonl"
+tools = "FOLDER/tools.py"
 [optimiser]
 steps = 1
 prompts_per_step = 2
@@ -55,11 +50,6 @@ group_size = 2
 max_completion_tokens = 48
 learning_rate = 1e-6
 temperature = 0.01
-[evaluation]
-prompts = 1
-[run]
-device = "cpu"
-trajectories = 4
 """
 
 
@@ -76,7 +66,7 @@ def folder(tmp_path_factory):
     for name, chosen in (("train", rows[:2]), ("held_out", rows[2:])):
         text = "".join(json.dumps(row) + "\n" for row in chosen)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    config = loads(CONFIG.format(folder=folder))
+    config = loads(CONFIG.replace("FOLDER", str(folder)))
     phrases = make_task(config).phrases()
     traces = []
     for country, city in capitals.items():
@@ -91,7 +81,7 @@ def folder(tmp_path_factory):
 
 
 def test_own_tools_are_executed_and_counted(folder, tmp_path):
-    run = RunFolder.create(tmp_path, loads(CONFIG.format(folder=folder)))
+    run = RunFolder.create(tmp_path, loads(CONFIG.replace("FOLDER", str(folder))))
     train(run.config, run)
     [step] = run.steps()
     assert step["measured"] == {"correct": 1.0, "calls": 1.0, "failed_calls": 0.0}
@@ -114,7 +104,7 @@ def test_own_tools_are_executed_and_counted(folder, tmp_path):
 def test_a_tool_with_a_price_costs_it_each_call(folder, tmp_path):
     tools = tmp_path / "tools.py"
     tools.write_text(TOOLS + "look_up.dollars = 0.25\n", encoding="utf-8")
-    text = CONFIG.format(folder=folder).replace('name = "calls"', 'name = "dollars"')
+    text = CONFIG.replace("FOLDER", str(folder)).replace('name = "calls"', 'name = "dollars"')
     run = RunFolder.create(tmp_path, loads(text, {"task.tools": str(tools)}))
     train(run.config, run)
     assert run.steps()[0]["measured"] == {"correct": 1.0, "dollars": 0.25, "failed_calls": 0.0}
@@ -135,4 +125,4 @@ def test_a_tool_with_a_price_costs_it_each_call(folder, tmp_path):
 )
 def test_tools_that_cannot_be_used_are_refused(folder, change, complaint):
     with pytest.raises(ConfigError, match=complaint):
-        make_task(loads(CONFIG.format(folder=folder), change))
+        make_task(loads(CONFIG.replace("FOLDER", str(folder)), change))

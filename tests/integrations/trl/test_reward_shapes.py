@@ -1,7 +1,8 @@
 """Reward functions in the shapes of public projects: TRL's trainer and ours get the same numbers.
 
 The shapes are those of open-r1, the GRPO demo of W. Brown, Unsloth's notebooks, mini-R1, TRL's own
-documentation, TRL's package, ms-swift's plugins, axolotl, VLM-R1 and Search-R1; the code is ours.
+documentation, TRL's package, VLM-R1 and Search-R1; the code is ours. `test_calls.py` has judges,
+classes, partial functions and coroutines.
 """
 
 import json
@@ -18,8 +19,6 @@ from trl import GRPOTrainer
 from paretopo.config import from_table
 from paretopo.integrations.trl.datasets import make_question_dataset, read_question
 from paretopo.integrations.trl.rewards import SessionRewards
-from paretopo.integrations.trl.train import train
-from paretopo.records.folder import RunFolder
 from paretopo.rewards.functions import find_rewards
 from paretopo.rewards.own import OwnRewards
 from paretopo.tasks.choice import make_task
@@ -27,11 +26,8 @@ from paretopo.tasks.probe import check_rewards
 
 # Prompts are messages, and so are completions.
 OF_MESSAGES = """
-import asyncio
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 from math_verify import parse, verify
 from trl.rewards import think_format_reward
@@ -45,25 +41,12 @@ def verified(completions, solution, **kwargs):
         rewards.append(float(verify(parsed, parse(content))) if parsed else None)
     return rewards
 
-# open-r1: programs in sandboxes, a few at a time
-_sandboxes = asyncio.Semaphore(2)
-
-async def ran(completions, **kwargs):
-    async def one(completion):
-        async with _sandboxes:
-            await asyncio.sleep(0.001)
-            return float("print" in completion[0]["content"])
-    return await asyncio.gather(*[one(completion) for completion in completions])
-
 # the GRPO demo: the last user message, an answer in tags, and pay for each tag
 def graded(prompts, completions, answer, **kwargs) -> list[float]:
     question = prompts[0][-1]["content"]
     assert question
     found = [re.findall("<answer>(.*?)</answer>", one[0]["content"]) for one in completions]
     return [2.0 if texts[-1:] == [right] else 0.0 for texts, right in zip(found, answer)]
-
-def tagged(completions, **kwargs) -> list[float]:
-    return [0.125 * one[0]["content"].count("<answer>") for one in completions]
 
 # Unsloth's notebooks: a counter of the module, and a column that is no text
 PRINTED = 0
@@ -97,23 +80,10 @@ def overlap(completions, box, **kwargs):
             given = []
         rewards.append(len(set(given) & set(right)) / len(set(given) | set(right)))
     return rewards
-
-# a judge with settings, which asks several at a time
-@dataclass
-class _Judge:
-    words: list[str] = field(default_factory=lambda: ["please"])
-
-    def __call__(self, completions, **kwargs):
-        with ThreadPoolExecutor(4) as pool:
-            return list(pool.map(lambda one: float(one[0]["content"] in self.words), completions))
-
-judged = _Judge()
 """
 # Prompts are texts, and so are completions.
 OF_TEXTS = """
-import os
 import re
-from functools import partial
 
 # mini-R1: the prompt ends inside a tag; columns are a number and a list of numbers
 def equation(completions, target, nums, **kwargs):
@@ -129,66 +99,24 @@ def equation(completions, target, nums, **kwargs):
             rewards.append(0.0)
     return rewards
 
-# ms-swift: a class of rewards, called as a function
-class ORM:
-    pass
-
-class _Brief(ORM):
-    def __call__(self, completions, **kwargs):
-        most = int(os.environ.get("MOST_CHARACTERS", "20"))
-        return [1.0 if len(text) < most else 0.0 for text in completions]
-
-brief = _Brief()
-
 # Search-R1: words compared with several golden answers
 def matched(completions, golden_answers, **kwargs):
     return [float(any(one.lower() in text.lower() for one in golden))
             for text, golden in zip(completions, golden_answers)]
-
-# partial functions, as scripts set parameters
-def _repeated(completions, size, **kwargs):
-    def share(text):
-        parts = [text[at:at + size] for at in range(len(text) - size + 1)]
-        return -1.0 + len(set(parts)) / len(parts) if parts else 0.0
-    return [share(text) for text in completions]
-
-repeated = partial(_repeated, size=3)
-
-# only for some questions
-def polite(completions, kindly, **kwargs):
-    return [float("please" in text) if asked else None for text, asked in zip(completions, kindly)]
 """
+SYSTEM, USER = ({"role": role, "content": "a"} for role in ("system", "user"))
 CHAT = [
-    {
-        "prompt": [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}],
-        "answer": "4",
-        "solution": "$4$",
-        "tolerance": 2.0,
-        "box": [1, 2],
-    },
-    {
-        "prompt": [{"role": "user", "content": "a b"}],
-        "answer": "5",
-        "solution": "$5$",
-        "tolerance": 10,
-        "box": [3],
-    },
+    {"prompt": [SYSTEM, USER], "answer": "4", "solution": "$4$", "tolerance": 2.0, "box": [1, 2]},
+    {"prompt": [USER], "answer": "5", "solution": "$5$", "tolerance": 10, "box": [3]},
 ]
-WRITTEN = [
-    "<answer>4</answer>",
-    "print $4$",
-    '{"box": [1, 5]}',
-    "<think>\nso\n</think>\n4",
-    "please",
-]
+WRITTEN = ["<answer>4</answer>", "print $4$", '{"box": [1, 5]}', "<think>\nso\n</think>\n4"]
 TEXTS = [
-    {"prompt": "a", "target": 24, "nums": [4, 6], "golden_answers": ["Nile"], "kindly": True},
-    {"prompt": "b", "target": 7, "nums": [3, 4], "golden_answers": ["x", "so"], "kindly": False},
+    {"prompt": "a", "target": 24, "nums": [4, 6], "golden_answers": ["Nile"]},
+    {"prompt": "b", "target": 7, "nums": [3, 4], "golden_answers": ["x", "so"]},
 ]
 TOLD = ["</think> <answer>4 * 6</answer>", "the nile, please", "so <answer>3+4</answer>", "aaaaaa"]
-MESSAGE_NAMES = ["verified", "ran", "graded", "tagged", "near", "long_enough", "overlap", "judged"]
-MESSAGE_NAMES += ["think_format_reward"]
-TEXT_NAMES = ["equation", "brief", "matched", "repeated", "polite"]
+MESSAGE_NAMES = ["verified", "graded", "near", "long_enough", "overlap", "think_format_reward"]
+TEXT_NAMES = ["equation", "matched"]
 CASES = [(OF_MESSAGES, CHAT, WRITTEN, MESSAGE_NAMES), (OF_TEXTS, TEXTS, TOLD, TEXT_NAMES)]
 
 
@@ -200,30 +128,15 @@ def config_of(folder, text, rows, names):
         lines = "".join(json.dumps(row) + "\n" for row in content)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
     (folder / "rewards.py").write_text(text, encoding="utf-8")
+    task = {name: str(folder / f"{name}.jsonl") for name in ("train", "held_out")}
     return from_table(
         {
             "objectives": [{"name": name} for name in names],
             "rewards": {"file": str(folder / "rewards.py")},
-            "task": {
-                "name": "questions",
-                "train": str(folder / "train.jsonl"),
-                "held_out": str(folder / "held_out.jsonl"),
-            },
-            "model": {"layers": 1, "width": 16, "heads": 2, "mlp_width": 16},
+            "task": {"name": "questions", **task},
             "warmup": {"steps": 0},
-            "paretopo": {
-                "stage1_steps": 0,
-                "stage2_estimator": "rloo",
-                "gate": "none",
-                "reference": "initial",
-            },
-            "optimiser": {
-                "steps": 1,
-                "prompts_per_step": 2,
-                "group_size": 2,
-                "max_completion_tokens": 8,
-            },
-            "run": {"device": "cpu", "out": str(folder / "runs")},
+            "paretopo": {"stage2_estimator": "rloo", "gate": "none"},
+            "optimiser": {"prompts_per_step": 2, "group_size": 2},
         }
     )
 
@@ -283,13 +196,3 @@ def test_functions_of_public_projects_give_the_same_numbers(tmp_path, text, rows
         torch.tensor(seen, dtype=torch.float32).reshape(numbers.shape), numbers, equal_nan=True
     )
     assert (our_metrics, our_extra) == (metrics, extra)
-
-
-@pytest.mark.parametrize(("text", "rows", "written", "names"), CASES, ids=["messages", "texts"])
-def test_functions_of_public_projects_train(tmp_path, text, rows, written, names):
-    config = config_of(tmp_path, text, rows, names)
-    run = RunFolder.create(config.run.out, config)
-    train(config, run)
-    [step] = run.steps()
-    assert sorted(step["measured"]) == sorted(names)
-    assert run.manifest["status"] == "finished"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -332,17 +331,6 @@ def test_an_unknown_model_is_named(tmp_path):
     run = RunFolder.create(tmp_path, config)
     with pytest.raises(ConfigError, match=r"model.path: cannot load .*nothing"):
         train(config, run)
-
-
-def test_a_saved_model_is_a_model_path(uninterrupted, tmp_path):
-    """Any folder with a tool-calling template can be trained on, without a warm-up."""
-    settings = {"model.path": str(uninterrupted.model), "warmup.steps": 0, "optimiser.steps": 1}
-    config = loads(SMALL, settings)
-    run = RunFolder.create(tmp_path, config)
-    train(config, run)
-    assert [row["phase"] for row in run.evaluations()] == ["pretrained", "final"]
-    state = json.loads((run.checkpoints / "checkpoint-1" / "paretopo.json").read_text())
-    assert state["controller"]["step"] == 1
 
 
 def test_an_unknown_template_is_refused(uninterrupted, tmp_path):

@@ -168,7 +168,6 @@ def test_the_records_are_those_of_any_run(trained, capsys):
         ({"eval_strategy": "no"}, 3, [0, 3, 4], "step, every 3 steps and after the last"),
         ({"eval_steps": 3}, 1, [0, 3, 4], "step, every 3 steps and after the last"),
         ({"eval_steps": 0.5}, None, [0, 2, 4], "step, every 2 steps and after the last"),
-        ({"eval_strategy": "epoch"}, None, [0, 3, 4], "step, after every epoch and after"),
     ],
 )
 def test_evaluations_follow_the_schedule_and_tell_their_price(
@@ -322,22 +321,6 @@ def test_a_failing_function_can_be_left_out(tmp_path, caplog):
     assert "ConnectionError: 503: even does not apply to these rollouts" in caplog.text
 
 
-def test_functions_become_objectives_with_trl_weights(tmp_path):
-    trainer = make_trainer(
-        tmp_path,
-        functions=(digits, watched, even),
-        session=ScriptSession(gate="digits"),
-        reward_weights=[3.0, 0.0, 1.0],
-    )
-    config = trainer.script.run.config
-    assert [(one.name, one.weight) for one in config.objectives] == [
-        ("digits", 0.75),
-        ("even", 0.25),
-    ]
-    assert config.paretopo.stage2_estimator == "gd2po"
-    assert trainer.reward_func_names == ["digits", "watched", "even"]
-
-
 def short(completions, **_):
     return [-1.0 - len(text) for text in completions]
 
@@ -358,11 +341,6 @@ def test_a_length_reward_of_ones_own_gains_hypervolume_at_once(tmp_path, table, 
     assert f"paretopo report {tmp_path}\nparetopo show {tmp_path}" in caplog.text
     report = write_report([run]).read_text(encoding="utf-8")
     assert f"## {tmp_path.name}, seed 42" in report
-
-
-def test_trackers_are_those_of_trl(tmp_path):
-    with pytest.raises(ConfigError, match=r"run\.tensorboard .* in a script, GRPOConfig.report_to"):
-        make_trainer(tmp_path, {**TABLE, "run": {"tensorboard": True}})
 
 
 def test_unlogged_steps_are_recorded_without_loss(tmp_path):
@@ -399,25 +377,7 @@ def test_updates_of_one_generation_share_a_step(tmp_path):
     ]
 
 
-def test_evaluations_reach_the_trackers_and_choose_the_best_model(tmp_path):
-    trainer = make_trainer(
-        tmp_path,
-        save_strategy="best",
-        metric_for_best_model="eval_paretopo/hypervolume",
-        greater_is_better=True,
-    )
-    trainer.train()
-    logged = [row for row in trainer.state.log_history if "eval_paretopo/hypervolume" in row]
-    assert [row["step"] for row in logged] == [0, 2, 4]
-    assert trainer.state.best_metric == max(row["eval_paretopo/hypervolume"] for row in logged[1:])
-    steps = [row for row in trainer.state.log_history if "paretopo/measured/even" in row]
-    assert [row["step"] for row in steps] == [1, 2, 3, 4]
-    recorded = RunFolder.open(tmp_path).steps()
-    for logged_row, row in zip(steps, recorded, strict=True):
-        assert logged_row["paretopo/measured/digits"] == pytest.approx(row["measured"]["digits"])
-
-
-def test_epochs_and_asynchronous_rewards(tmp_path):
+def test_epochs_and_asynchronous_rewards(tmp_path, caplog):
     async def slow(completions, **_):
         await asyncio.sleep(0)
         return [float(len(text) % 3) for text in completions]
@@ -435,6 +395,7 @@ def test_epochs_and_asynchronous_rewards(tmp_path):
     )
     trainer.train()
     run = RunFolder.open(tmp_path)
+    assert "10: before the first step, after every epoch and after" in caplog.text
     assert run.config.optimiser.steps == 6  # three of two prompts in each
     assert [row["step"] for row in run.evaluations()] == [0, 3, 6]
     assert len(list(tmp_path.glob("*/complete"))) == 2
@@ -492,56 +453,25 @@ def test_only_the_same_run_is_resumed(copy, tmp_path):
 # ---- refused settings ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("table", "functions", "settings", "message"),
-    [
-        (
-            {"objectives": [{"name": "digit"}, {"name": "even", "high": 1}]},
-            (digits, even),
-            {},
-            r"objective 'digit' has no reward function; did you mean 'digits'\?",
-        ),
-        (
-            {"objectives": [{"name": "digits"}]},
-            (digits, even),
-            {},
-            "function 'even' is not an objective, so nothing would be learnt from it",
-        ),
-        (TABLE, (digits, even, even), {}, r"different names, got \['digits', 'even', 'even'\]"),
-        (TABLE, (digits, lambda **_: [0.0]), {}, r"<lambda>.*: give each function one, .*names=\["),
-        (
-            TABLE,
-            (digits, even),
-            {"gradient_accumulation_steps": 4, "steps_per_generation": 2},
-            "must be a multiple of gradient_accumulation_steps, got 2 \\* 1 and 4",
-        ),
-        (
-            TABLE,
-            (digits, even),
-            {"method": "gdpoo"},
-            r"unknown method 'gdpoo'; did you mean 'gdpo'",
-        ),
-        (TABLE, (digits, even), {"method": "otc_grpo"}, "there is no objective 'calls' to set"),
-        (
-            TABLE | {"rewards": {"file": "rewards.py"}},
-            (digits, even),
-            {},
-            "rewards.file is for paretopo train",
-        ),
-        ("nowhere.toml", (digits, even), {}, "cannot read the configuration file nowhere.toml"),
-        (
-            TABLE | {"optimizer": {}},
-            (digits, even),
-            {},
-            "unknown key optimizer; did you mean 'optimiser'",
-        ),
-    ],
-)
-def test_unsuitable_settings_are_refused_before_training(
-    tmp_path, table, functions, settings, message
-):
+REFUSED = [
+    ({"objectives": [{"name": "digit"}, {"name": "even"}]}, {}, "did you mean 'digits'"),
+    ({"objectives": [{"name": "digits"}]}, {}, "function 'even' is not an objective"),
+    (TABLE, {"functions": (digits, even, even)}, "different names, got .*'even', 'even'"),
+    (TABLE, {"functions": (digits, lambda **_: [0.0])}, r"<lambda>.*: give each function one"),
+    (TABLE, {"gradient_accumulation_steps": 4, "steps_per_generation": 2}, "got 2 .* 1 and 4"),
+    (TABLE, {"method": "gdpoo"}, "did you mean 'gdpo'"),
+    (TABLE, {"method": "otc_grpo"}, "there is no objective 'calls' to set"),
+    (TABLE | {"rewards": {"file": "rewards.py"}}, {}, "rewards.file is for paretopo train"),
+    (TABLE | {"run": {"tensorboard": True}}, {}, r"run\.tensorboard .* GRPOConfig.report_to"),
+    ("nowhere.toml", {}, "cannot read the configuration file nowhere.toml"),
+    (TABLE | {"optimizer": {}}, {}, "unknown key optimizer; did you mean 'optimiser'"),
+]
+
+
+@pytest.mark.parametrize(("table", "settings", "message"), REFUSED)
+def test_unsuitable_settings_are_refused_before_training(tmp_path, table, settings, message):
     with pytest.raises(ConfigError, match=message):
-        make_trainer(tmp_path, table, functions, **settings)
+        make_trainer(tmp_path, table, **settings)
     assert not (tmp_path / "config.toml").exists()
 
 
@@ -561,14 +491,17 @@ def test_held_out_prompts_that_are_trained_on_are_named(tmp_path):
         make_trainer(tmp_path, held_out=Dataset.from_list(questions(3, start=4)))
 
 
-def test_early_stopping_reads_the_hypervolume(tmp_path, caplog):
+HYPERVOLUME, DIGITS = "eval_paretopo/hypervolume", "paretopo/measured/digits"
+
+
+def test_early_stopping_reads_the_hypervolume_among_the_logs(tmp_path, caplog):
     stop = EarlyStoppingCallback(early_stopping_patience=1, early_stopping_threshold=100.0)
     trainer = make_trainer(
         tmp_path,
         save_strategy="steps",
         save_steps=2,
         load_best_model_at_end=True,
-        metric_for_best_model="eval_paretopo/hypervolume",
+        metric_for_best_model=HYPERVOLUME,
         greater_is_better=True,
         max_steps=8,
         callbacks=[stop],
@@ -576,49 +509,16 @@ def test_early_stopping_reads_the_hypervolume(tmp_path, caplog):
     trainer.train()
     assert "early stopping is disabled" not in caplog.text
     assert trainer.state.global_step == 4  # no gain of 100 between steps 2 and 4
+    logs = trainer.state.log_history
+    reached = {row["step"]: row[HYPERVOLUME] for row in logs if HYPERVOLUME in row}
+    assert [*reached] == [0, 2, 4]
+    assert trainer.state.best_metric == max(reached[2], reached[4])
     run = RunFolder.open(tmp_path)
+    kept = [row["measured"]["digits"] for row in run.steps()]
+    logged = [row[DIGITS] for row in logs if DIGITS in row]
+    assert logged == pytest.approx(kept)
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
     assert run.manifest["status"] == "stopped"
-
-
-class Room:
-    """Measure two objectives of an environment."""
-
-    def reset(self, **_):
-        """Begin."""
-        self.looks = 0
-
-    def look(self, place: str) -> str:
-        """Look at a place.
-
-        Args:
-            place: Its name.
-        """
-        self.looks += 1
-        return place
-
-    def get_reward(self):
-        """Return both."""
-        return {"found": 1.0, "untouched": float(self.looks == 0)}
-
-
-def test_an_environment_may_measure_several_objectives(tmp_path, monkeypatch):
-    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
-    tables = [
-        {"name": name, "function": "Room", "low": 0, "high": 1} for name in ("found", "untouched")
-    ]
-    messages = [{"prompt": [{"role": "user", "content": f"{at}+1="}]} for at in range(6)]
-    trainer = make_trainer(
-        tmp_path,
-        functions=(),
-        session=ScriptSession({"objectives": tables}, gate="found"),
-        train_dataset=Dataset.from_list(messages[:4]),
-        held_out=Dataset.from_list(messages[4:]),
-        environment_factory=Room,
-        max_steps=1,
-    )
-    trainer.train()
-    assert RunFolder.open(tmp_path).steps()[0]["measured"] == {"found": 1.0, "untouched": 1.0}
 
 
 def test_a_trainer_without_a_session_makes_its_own(tmp_path):
@@ -637,15 +537,18 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
         (lambda: ScriptSession(eval_dataset=[]), "pass eval_dataset= to ParetoGRPOTrainer"),
         (lambda: ScriptSession(zzz=1), "it has config, gate, threshold, names, method, overrides"),
         (lambda: ScriptSession({}, "digits"), "ScriptSession(): too many positional arguments; p"),
-        (lambda: ScriptSession([{"name": "digits"}]), 'config must be given as a file or a {"o'),
-        (lambda: ScriptSession(gate=digits), "gate must be given as the name of a reward"),
-        (lambda: ScriptSession(names="digits"), 'names must be given as a list, names=["correct"'),
-        (lambda: ScriptSession(method=1), 'method must be given as a name, method="gdpo", got 1'),
-        (lambda: ScriptSession(overrides=[1]), "overrides must be given as a mapping, {"),
-        (lambda: ParetoGRPOTrainer(sessin=1), "has no argument 'sessin': did you mean session=?"),
+        *(
+            (lambda one=one: ScriptSession(**one), f"{next(iter(one))} must be given as ")
+            for one in (
+                {"config": [1]},
+                {"gate": digits},
+                {"names": "digits"},
+                {"method": 1},
+                {"overrides": [1]},
+            )
+        ),
         (lambda: ParetoGRPOTrainer(method="gdpo"), "pass session=ScriptSession(method=...)"),
         (lambda: ParetoGRPOTrainer(methd="gdpo"), "did you mean session=ScriptSession(method=."),
-        (lambda: ParetoGRPOTrainer(max_steps=1), "pass args=GRPOConfig(max_steps=...)"),
         (lambda: ParetoGRPOTrainer(session=TABLE), "session must be given as a ScriptSession("),
         (lambda: ParetoGRPOTrainer(controller=ParetoPOConfig()), "controller must be given as a"),
     ],
@@ -663,14 +566,6 @@ def test_a_session_or_a_controller(tmp_path):
     make_trainer(tmp_path, session=session)
     with pytest.raises(ValueError, match="a ScriptSession serves one trainer"):
         make_trainer(tmp_path, session=session)
-
-
-def test_a_value_out_of_bounds_names_objective_prompt_and_bounds(tmp_path):
-    trainer = make_trainer(tmp_path, functions=(digits, rename(watched, "even")))
-    with pytest.raises(
-        BadRollout, match=r"of prompt '.*' has 'even' = .* at least 0 and at most 1"
-    ):
-        trainer.train()
 
 
 def rename(function, name):

@@ -119,13 +119,6 @@ def run(trainer_class, folder, functions, capfd, caplog, **settings):
         ),
         ((accuracy_reward, of_some), {"generation_kwargs": {"num_beams": 2}}),
         ((judge,), CONTINUOUS | {"eval_strategy": "no"}),
-        (
-            (accuracy_reward, length_reward),
-            {
-                "generation_kwargs": {"exponential_decay_length_penalty": (20, 1.5)},
-                "eval_strategy": "no",
-            },
-        ),
     ],
 )
 def test_the_swap_changes_the_advantages_only(tmp_path, capfd, caplog, functions, settings):

@@ -56,42 +56,16 @@ def test_a_reader_may_leave_early():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_help_teaches_with_examples(capsys):
-    for command in (
-        [],
-        ["prepare"],
-        ["data"],
-        ["train"],
-        ["evaluate"],
-        ["report"],
-        ["show"],
-        ["serve-search"],
-    ):
-        words = [*command, "--help"]
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(words)
-        assert stopped.value.code == 0
-        text = capsys.readouterr().out
-        assert "examples:\n  paretopo " in text
-        assert max(map(len, text.splitlines())) <= 100
-
-
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--", "--ds.zero_stage", "3"], 'the backend is "trl"'),
-        (["--rehearse"], 'this file has "trl"'),
-        (["--real-model"], "--real-model is for --rehearse"),
-    ],
+    "command", ["", "prepare", "data", "train", "evaluate", "report", "show", "serve-search"]
 )
-def test_options_of_other_back_ends_are_refused_for_trl(trainer, toml, words, message, capsys):
-    assert cli.main(["train", str(toml), *words]) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_only_train_takes_options_after_dashes(capsys):
-    assert cli.main(["info", "--", "--x"]) == 2
-    assert "only train takes options after --" in capsys.readouterr().err
+def test_help_teaches_with_examples(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*command.split(), "--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    assert "examples:\n  paretopo " in text
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_unsuitable_step_size_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
@@ -166,20 +140,25 @@ def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train"], "train needs either a CONFIG.toml or --resume RUN"),
-        (["train", "a.toml", "--resume", "b"], "train needs either a CONFIG.toml or --resume"),
-        (["train", "--resume", "b", "--seed", "3"], "a resumed run keeps its own configuration"),
-        (["train", "missing.toml"], "no configuration file at missing.toml"),
-        (["train", "--resume", "missing"], "there is no folder missing"),
-        (["report", "missing"], "there is no folder missing"),
+        ("train", "train needs either a CONFIG.toml or --resume RUN"),
+        ("train a.toml --resume b", "train needs either a CONFIG.toml or --resume"),
+        ("train --resume b --seed 3", "a resumed run keeps its own configuration"),
+        ("train missing.toml", "no configuration file at missing.toml"),
+        ("train --resume missing", "there is no folder missing"),
+        ("train CONFIG --out CONFIG", "CONFIG"),
+        ("train CONFIG --rehearse", 'this file has "trl"'),
+        ("train CONFIG --real-model", "--real-model is for --rehearse"),
+        ("train CONFIG -- --ds.zero_stage 3", 'the backend is "trl"'),
+        ("info -- --x", "only train takes options after --"),
+        ("report missing", "there is no folder missing"),
     ],
 )
-def test_wrong_input_ends_in_one_line(trainer, words, message, capsys):
-    assert cli.main(words) == 2
+def test_wrong_input_ends_in_one_line(trainer, toml, words, message, capsys):
+    assert cli.main(words.replace("CONFIG", str(toml)).split()) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("paretopo: ")
-    assert message in captured.err
+    assert message.replace("CONFIG", str(toml)) in captured.err
     assert captured.err.count("\n") == 1
     assert trainer.calls == []
 
@@ -190,11 +169,6 @@ def test_bad_configuration_takes_one_line_and_makes_no_folder(trainer, toml, tmp
     error = capsys.readouterr().err
     assert error == f"paretopo: {toml}: unknown key optimiser.step; did you mean 'steps'?\n"
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_folder_that_cannot_be_made_ends_in_one_line(trainer, toml, capsys):
-    assert cli.main(["train", str(toml), "--out", str(toml)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_tracker_failure_takes_one_line_and_makes_no_folder(
@@ -229,14 +203,6 @@ def test_a_failing_reward_is_shown_without_the_trainers_frames(trainer, toml, ca
     assert "paretopo: the reward 'polite' failed on prompt 'why?'" in said
     assert f"paretopo train --resume {trainer.calls[0][1]}" in said
     assert RunFolder.open(trainer.calls[0][1]).manifest["error"].startswith("BadRollout")
-
-
-def test_ctrl_c_tells_how_to_go_on(trainer, toml, capsys):
-    trainer.fails = KeyboardInterrupt()
-    assert cli.main(["train", str(toml)]) == 130
-    path = trainer.calls[0][1]
-    assert f"resume with: paretopo train --resume {path}" in capsys.readouterr().err
-    assert RunFolder.open(path).manifest["status"] == "interrupted"
 
 
 def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatch):
@@ -335,23 +301,26 @@ def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch, capsys):
 QUESTIONS = {"task.name": "questions", "task.train": "a.jsonl", "task.held_out": "b.jsonl"}
 
 
-@pytest.mark.parametrize("door", [["evaluate"], ["train", "--resume"], ["show", "--ask"]])
+ASKED = 'subprocess:getoutput(cmd="touch pwned")'
+
+
 @pytest.mark.parametrize(
-    ("settings", "named"),
+    ("door", "settings", "named"),
     [
-        ({}, "objectives.correct.function = 'subprocess:getoutput(cmd=\"touch pwned\")'"),
-        ({"rewards.file": "r.py"}, "rewards.file = 'r.py'"),
-        ({"task.tools": "t.py", **QUESTIONS}, "task.tools = 't.py'"),
-        ({"warmup.file": "w.py", **QUESTIONS}, "warmup.file = 'w.py'"),
-        ({"tool.isolation": "process"}, "tool.isolation = 'process'"),
+        (["evaluate"], {}, f"objectives.correct.function = {ASKED!r}"),
+        (["show", "--ask"], {}, f"objectives.correct.function = {ASKED!r}"),
+        (["train", "--resume"], {}, f"objectives.correct.function = {ASKED!r}"),
+        (["train", "--resume"], {"rewards.file": "r.py"}, "rewards.file = 'r.py'"),
+        (["evaluate"], {"task.tools": "t.py", **QUESTIONS}, "task.tools = 't.py'"),
+        (["evaluate"], {"warmup.file": "w.py", **QUESTIONS}, "warmup.file = 'w.py'"),
+        (["show", "--ask"], {"tool.isolation": "process"}, "tool.isolation = 'process'"),
     ],
 )
 def test_code_that_a_run_folder_names_is_executed_only_with_trust(
     door, settings, named, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    called = 'subprocess:getoutput(cmd="touch pwned")'
-    objective = f"[[objectives]]\nname = 'correct'\nfunction = '{called}'\n"
+    objective = f"[[objectives]]\nname = 'correct'\nfunction = '{ASKED}'\n"
     run = RunFolder.create("runs", loads(objective * (not settings), settings))
     (run.model / "config.json").write_text("{}")
     assert cli.main([*door, str(run.path)]) == 2
@@ -395,11 +364,7 @@ def test_report_errors_take_one_line(tmp_path, capsys):
 
 
 def test_the_command_runs_as_a_module():
-    done = subprocess.run(
-        [sys.executable, "-m", "paretopo", "train", "nothing.toml"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [sys.executable, "-m", "paretopo", "train", "nothing.toml"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "paretopo: no configuration file at nothing.toml\n"

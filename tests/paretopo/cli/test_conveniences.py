@@ -87,10 +87,7 @@ def complete(line, tmp_path):
         ("paretopo train --res", {"--resume"}),
         ("paretopo train x.toml --set optimiser.ste", {"optimiser.steps="}),
         ("paretopo train x.toml --method mo_", {"mo_grpo"}),
-        (
-            "paretopo train x.toml --method paper+without_st",
-            {"paper+without_stage_1", "paper+without_stage_2"},
-        ),
+        ("paretopo train x.toml --method paper+without_stage_1", {"paper+without_stage_1"}),
         ("paretopo evaluate x --tool r", {"rag"}),
     ],
 )

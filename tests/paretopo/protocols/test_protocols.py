@@ -10,12 +10,25 @@ from paretopo.protocols.search_r1 import (
     SearchR1Episode,
     cut_after_action,
     format_documents,
+    search_r1_prompt,
 )
-from paretopo.protocols.torl import STOP, TorlEpisode, format_observation, last_program
+from paretopo.protocols.torl import STOP, TorlEpisode, format_observation, last_program, torl_prompt
 from paretopo.tools.python_interpreter import ProgramResult
 from paretopo.tools.search import Document
 
 NOTHING = "timeout_decorator.timeout_decorator.TimeoutError: 'Timed Out'"
+
+
+def test_prompts_take_any_text():
+    problem = r"Find \boxed{} of {x} % [PROMPT]"
+    prompt = torl_prompt(problem)
+    assert prompt.startswith("A conversation between User and Assistant. The user asks a question,")
+    assert prompt.endswith(f"within \\boxed{{}}.\n{problem}\nAssistant:\n")
+    assert prompt.count("\n") == 4
+    assert torl_prompt("x", "0307").count("\n") == 3
+    assert search_r1_prompt(" Who? ").endswith("<answer> Beijing </answer>. Question: Who?\n")
+    assert search_r1_prompt("Who").endswith("Question: Who?\n")
+    assert "as many times as your want." in search_r1_prompt("x")
 
 
 # ---- ToRL ------------------------------------------------------------------------------------
@@ -45,20 +58,11 @@ def test_a_program_is_run_and_shown():
     episode = TorlEpisode(python, max_calls=2)
     assert episode.stop == (STOP,)
     assert play(episode, block("x = 1")) == [StepResult("\nX = 1\n```\n", done=False)]
-    assert python.ran == ["x = 1\n"]
-    assert episode.calls == 1
-    assert episode.stop == (STOP,)
-
-
-def test_after_the_last_round_comes_a_free_generation():
-    python = Echo()
-    episode = TorlEpisode(python, max_calls=1)
-    first, last = play(episode, block("x"), f"So {block('not run')} and the rest")
-    assert not first.done
-    assert last == StepResult("", done=True)
-    assert python.ran == ["x\n"]
-    assert episode.stop == ()
-    assert episode.calls == 1
+    assert (python.ran, episode.calls, episode.stop) == (["x = 1\n"], 1, (STOP,))
+    # After the last round comes a free generation.
+    texts = block("x"), f"So {block('not run')} and the rest"
+    assert [turn.done for turn in play(episode, *texts)] == [False, True]
+    assert (python.ran, episode.calls, episode.stop) == (["x = 1\n", "x\n"], 2, ())
 
 
 def test_without_the_stop_string_it_is_over():
@@ -185,12 +189,14 @@ def test_a_query_is_answered():
     )
     assert shelf.asked == ["Norway"]
     assert episode.calls == 1
+    assert format_documents([]) == ""
 
 
 def test_an_answer_ends_it():
-    episode = SearchR1Episode(Shelf())
-    assert play(episode, "<answer> Oslo </answer>") == [StepResult("", done=True)]
-    assert episode.calls == 0
+    for text in ("<answer> Oslo </answer>", "<answer>x</answer> <search>y</search>"):
+        episode = SearchR1Episode(Shelf())
+        assert play(episode, text) == [StepResult("", done=True)]
+        assert episode.calls == 0
 
 
 @pytest.mark.parametrize(
@@ -201,8 +207,6 @@ def test_other_actions_are_reported_as_invalid(text):
     episode = SearchR1Episode(Shelf())
     assert play(episode, text) == [StepResult(INVALID, done=False)]
     assert episode.calls == 0
-    assert INVALID.startswith("\nMy previous action is invalid. If I want to search, I should put ")
-    assert INVALID.endswith("</answer>. Let me try again.\n")
 
 
 def test_turns_are_counted_and_the_last_one_is_free():
@@ -228,12 +232,3 @@ def test_turns_are_counted_and_the_last_one_is_free():
 )
 def test_text_is_cut_at_the_first_tag(text, kept):
     assert cut_after_action(text) == kept
-
-
-def test_an_answer_before_a_query_is_the_action():
-    episode = SearchR1Episode(Shelf())
-    assert play(episode, "<answer>x</answer> <search>y</search>")[0].done
-
-
-def test_no_passages_is_an_empty_text():
-    assert format_documents([]) == ""

@@ -9,12 +9,14 @@ import time
 
 import pytest
 
-from paretopo.config import ConfigError, from_table
+from paretopo.config import ConfigError, from_table, loads
 from paretopo.rewards import calls, functions, values
 from paretopo.rewards.calls import Hung, call_with_limit
 from paretopo.rewards.functions import check_measured
-from paretopo.rewards.own import OwnRewards
+from paretopo.rewards.own import OwnRewards, load_own_rewards
 from paretopo.rollout import BadRollout
+
+UNGATED = {"stage2_estimator": "rloo", "gate": "none"}
 
 
 def rewards_of(folder, text, *objectives, gate=False, **settings):
@@ -23,15 +25,8 @@ def rewards_of(folder, text, *objectives, gate=False, **settings):
     path.write_text(text, encoding="utf-8")
     tables = [{"name": one} if isinstance(one, str) else one for one in objectives]
     tables[0] |= {"gate": gate}
-    return OwnRewards(
-        from_table(
-            {
-                "objectives": tables,
-                "rewards": {"file": str(path), **settings},
-                "paretopo": {"stage2_estimator": "rloo", "gate": "none"},
-            }
-        )
-    )
+    table = {"objectives": tables, "rewards": {"file": str(path), **settings}}
+    return OwnRewards(from_table(table | {"paretopo": UNGATED}))
 
 
 def measure(rewards, completions=("a", "b"), prompts=None, **columns):
@@ -171,9 +166,7 @@ def test_a_coroutine_that_blocks_its_loop_hangs_only_its_own_batch(tmp_path, mon
     monkeypatch.setattr(calls, "_SLACK", 0.1)
     rewards = rewards_of(tmp_path, BLOCKING, "polite", timeout=0.2, failing="skip")
     assert measure(rewards, ("hang", "a")) == [{"polite": None, "skipped_rewards": 1}] * 2
-    assert (
-        "the reward 'polite' hung on prompt 'q': it took more than rewards.timeout" in caplog.text
-    )
+    assert "the reward 'polite' hung on prompt 'q': it took more than" in caplog.text
     assert measure(rewards, ("a", "a")) == [{"polite": 1.0}] * 2
 
 
@@ -225,6 +218,75 @@ def test_the_last_failure_stops_the_run_or_leaves_the_objective_out(tmp_path, wa
     assert "ConnectionError: 503: safe does not apply to these rollouts" in caplog.text
     with pytest.raises(BadRollout, match="'polite' failed"):
         measure(rewards_of(tmp_path, text, "polite", "safe", gate=True, **skipping))
+
+
+# ---- a file of functions ------------------------------------------------------------------------
+
+COLUMNS = {"id": ["a", "b"], "source": ["X", None], "answer": ["1", "2"], "kind": ["k", "k"]}
+
+
+def test_functions_get_the_columns_that_they_ask_for_as_on_trl(tmp_path):
+    text = (
+        "import asyncio\n"
+        "async def cites(completions, source):\n"
+        "    await asyncio.sleep(0)\n"
+        "    return [None if one is None else 1.0 for one in source]\n"
+        "def it(prompts, completions, **columns):\n"
+        "    assert sorted(columns) == ['answer', 'id', 'kind', 'source']\n"
+        "    return [len(p) + len(c) for p, c in zip(prompts, completions)]\n"
+        "def _helper(): return 1\n"
+    )
+    measured = rewards_of(tmp_path, text, "cites", "it").measure(["p", "qq"], ["c", "c"], COLUMNS)
+    assert measured == [{"it": 2, "cites": 1.0}, {"it": 3, "cites": None}]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("raise ZeroDivisionError('oh')", "'it' failed on prompt 'a' and 1 more: ZeroDiv.*: oh"),
+        ("raise SystemExit('bye')", "'it' failed on prompt 'a' and 1 more: SystemExit: bye"),
+        ("return [1.0]", "'it' returned 1 values for the 2 rollouts of prompt 'a'"),
+        ("return [1.0, float('nan')]", "prompt 'b' has 'it' = nan .* a finite number"),
+        ("return [1.0, '1.0']", "prompt 'b' has 'it' = '1.0' .* a finite number"),
+        ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
+        ("return None", "'it' must return a list, got None for prompt 'a'"),
+        ("time.sleep(3600)", "'it' hung on prompt 'a' and 1 more: .*timeout = 0.2 seconds"),
+        ("while True: pass", "'it' hung on prompt 'a' and 1 more"),
+    ],
+)
+def test_a_reward_that_fails_names_itself_and_the_prompt(tmp_path, body, message):
+    """A report of a wrong number of rewards: trl#6533."""
+    text = (
+        f"import time\ndone = False\ndef it(completions):\n    {body.replace('True', 'not done')}\n"
+    )
+    # A limit that nothing but a call that hangs meets, however busy the machine is.
+    rewards = rewards_of(tmp_path, text, "it", timeout=0.2 if "hung" in message else 60.0)
+    try:
+        with pytest.raises(BadRollout, match=message):
+            rewards.measure(["p", "q"], ["c", "c"], COLUMNS)
+    finally:
+        [reward] = rewards.rewards
+        reward.function.__globals__["done"] = True
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def polit(completions): return []", "'polit', which is not an objective: "),
+        ("x = 1", "has no function of an objective"),
+        ("def f(:", "fails: SyntaxError"),
+        ("import no_such_module", "fails: ModuleNotFoundError"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
+        rewards_of(tmp_path, text, "it")
+
+
+def test_the_file_is_a_key_and_none_is_none(tmp_path):
+    assert load_own_rewards(loads("")) is None
+    with pytest.raises(ConfigError, match=r"rewards.file: there is no file nowhere\.py"):
+        load_own_rewards(loads("", {"rewards.file": "nowhere.py"}))
 
 
 # ---- which functions -----------------------------------------------------------------------------
@@ -294,8 +356,7 @@ def package(tmp_path, monkeypatch):
 
 def of_package(named):
     table = {"name": "short", "function": named}
-    switches = {"stage2_estimator": "rloo", "gate": "none"}
-    return OwnRewards(from_table({"objectives": [table], "paretopo": switches}))
+    return OwnRewards(from_table({"objectives": [table], "paretopo": UNGATED}))
 
 
 @pytest.mark.parametrize(
@@ -361,14 +422,11 @@ def test_a_value_that_lacks_an_objective_is_refused(tmp_path, returned, message)
 
 
 def test_an_objective_that_nothing_measures_is_refused(tmp_path):
-    rewards = rewards_of(tmp_path, "def polite(completions):\n    return []\n", "polite")
+    rewards = rewards_of(tmp_path, "def polite(completions):\n    return []\n", "polite").rewards
     tables = [{"name": "polite"}, {"name": "tokenz"}]
-    table = {
-        "objectives": tables,
-        "rewards": {"file": str(tmp_path / "rewards.py")},
-        "paretopo": {"stage2_estimator": "rloo", "gate": "none"},
-    }
+    table = {"objectives": tables, "paretopo": UNGATED}
+    table["rewards"] = {"file": str(tmp_path / "rewards.py")}
     with pytest.raises(ConfigError, match=r"tokenz: nothing measures it.* did you mean 'tokens'"):
-        check_measured(from_table(table), rewards.rewards)
+        check_measured(from_table(table), rewards)
     own_agent = {"backend": "openrlhf", "openrlhf.agent": "mine.py"}
-    check_measured(from_table(table, own_agent), rewards.rewards)  # which may measure it
+    check_measured(from_table(table, own_agent), rewards)  # which may measure it

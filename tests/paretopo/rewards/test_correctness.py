@@ -1,35 +1,53 @@
-from pathlib import Path
-
 import pytest
 
 from paretopo.rewards.correctness import (
     exact_answer,
+    last_answer,
     normalised_match,
     number_or_words_match,
 )
-from paretopo.tasks.environment import COMPARISONS
 from paretopo.tasks.questions import grade_answer
+
+WORDS = [
+    ("The Eiffel Tower.", "eiffel tower", 1.0),
+    ("an  apple", ["pear", "Apple!"], 1.0),
+    ("An apple, a pear", "apple pear", 1.0),
+    ("U.S.A.", "USA", 1.0),
+    ("\n1,000\n", "1000", 1.0),
+    ("José", "josé", 1.0),
+    ("Jose", "josé", 0.0),
+    ("theatre", "atre", 0.0),
+    ("eiffel", "eiffel tower", 0.0),
+    (None, "x", 0.0),
+    # Nothing is left of these by the normalisation.
+    ("", "A+", 0.0),
+    (" ", ["The The", "!!!"], 0.0),
+    ("...", "A+", 0.0),
+    ("a+", "A+", 1.0),
+    ("The the", "The The", 1.0),
+    ("---", ["---"], 1.0),
+]
+
+
+@pytest.mark.parametrize(("answer", "targets", "right"), WORDS)
+def test_words_are_compared_without_articles_and_signs(answer, targets, right):
+    assert normalised_match(answer, targets) == right
+    assert exact_answer(f"<answer>{answer}</answer>", targets) == (right if answer else 0.0)
 
 
 @pytest.mark.parametrize(
-    ("answer", "targets", "right"),
+    ("response", "answer"),
     [
-        ("The Eiffel Tower.", "eiffel tower", 1.0),
-        ("an  apple", ["pear", "Apple!"], 1.0),
-        ("theatre", "atre", 0.0),
-        ("eiffel", "eiffel tower", 0.0),
-        (None, "x", 0.0),
-        # Nothing is left of these by the normalisation.
-        ("", "A+", 0.0),
-        (" ", ["The The", "!!!"], 0.0),
-        ("...", "A+", 0.0),
-        ("a+", "A+", 1.0),
-        ("The the", "The The", 1.0),
-        ("---", ["---"], 1.0),
+        ("<answer>Rome</answer>, no: <answer>b\nc</answer> d", "b\nc"),
+        ("<answer>Oslo</answer><answer>b", None),  # it was cut off
+        ("<search>Oslo</search>", None),
+        ("Oslo", None),
+        ("", None),
     ],
 )
-def test_normalised(answer, targets, right):
-    assert normalised_match(answer, targets) == right
+def test_the_last_answer_counts(response, answer):
+    assert last_answer(response) == answer
+    assert exact_answer(response, "Oslo") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -64,11 +82,4 @@ def test_numbers_are_compared_as_numbers(answer, targets, right):
 
 
 def test_an_empty_answer_is_never_right():
-    assert exact_answer("<answer></answer>", ["A+", "!!!"]) == 0.0
     assert grade_answer("<answer></answer>", ["A+"]) == 0.0
-
-
-def test_grading_page_names_the_comparison_of_each_task():
-    text = (Path(__file__).parents[3] / "docs" / "grading.md").read_text(encoding="utf-8")
-    for task, comparison in COMPARISONS.items():
-        assert f"| `{task}` | {comparison} |" in text

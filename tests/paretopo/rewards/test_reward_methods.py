@@ -6,90 +6,81 @@ import numpy as np
 import pytest
 from support.rollout_groups import rollouts_of
 
-from paretopo.config import with_method
+from paretopo.config import dumps, loads, with_method
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.scoring import Scores
 
-TABLE = {
-    "objectives": [
-        {"name": "correct", "weight": 0.6},
-        {"name": "calls", "weight": 0.4, "economy": "paretopo"},
-    ]
-}
 ANSWERS = [(1, True), (3, True), (2, False), (0, False), (3, True)]  # calls, right
+COSTS, RIGHT = map(np.array, zip(*ANSWERS, strict=True))
 
 
-def play(name, answers, overrides=None):
-    """Gated vectors and advantages of one group."""
-    config = with_method(TABLE, name, overrides)
+def play(name, correct, answers=ANSWERS, overrides=None):
+    """Gated vectors and advantages of one group, with the weight of being correct."""
+    weights = {"correct": correct, "calls": 1.0 - correct}
+    table = {"objectives": [{"name": one, "weight": weight} for one, weight in weights.items()]}
+    config = with_method(table, name, overrides)
     scores, rollouts = Scores(config.objectives), rollouts_of(answers)
     scores.learn(rollouts)
     step = ParetoPO(config.paretopo).step(scores.rewards_of(rollouts)[None])
     return step.gated[0], step.advantages[0]
 
 
+def centre(values):
+    return values - values.mean()
+
+
 def against_others(values):
-    return [one - (sum(values) - one) / (len(values) - 1) for one in values]
+    return centre(values) * len(values) / (len(values) - 1)
 
 
-def test_arora_zanette_is_rloo_on_the_reward_of_the_paper():
-    for alpha in (0.2, 0.4):
-        weights = {"objectives.correct.weight": 1 - alpha, "objectives.calls.weight": alpha}
-        mean, std = 7 / 3, math.sqrt(8 / 9)
-        wanted = [
-            (1 - alpha / (1 + math.exp(-(calls - mean) / std))) if yes else 0.0
-            for calls, yes in ANSWERS
-        ]
-        _, advantages = play("arora_zanette", ANSWERS, weights)
-        np.testing.assert_allclose(advantages, against_others(wanted), atol=1e-12)
+def standardise(values):
+    return centre(values) / (values.std(ddof=1) + 1e-6)
 
 
-def test_kimi_adds_its_length_reward_to_correctness():
-    coefficient = 0.4 / 0.6
-    rewards = []
-    for calls, yes in ANSWERS:
-        length = 0.5 - calls / 3
-        rewards.append(yes + coefficient * (length if yes else min(0.0, length)))
-    _, advantages = play("kimi", ANSWERS)
-    np.testing.assert_allclose(advantages, 0.6 * (np.array(rewards) - np.mean(rewards)), atol=1e-12)
+def sigmoid_of_right_costs():
+    return 1 / (1 + np.exp(-(COSTS - 7 / 3) / math.sqrt(8 / 9)))
+
+
+LENGTH = 0.5 - COSTS / 3  # of Kimi
+METHODS = [
+    ("arora_zanette", 0.8, against_others, RIGHT * (1 - 0.2 * sigmoid_of_right_costs())),
+    ("arora_zanette", 0.6, against_others, RIGHT * (1 - 0.4 * sigmoid_of_right_costs())),
+    ("kimi", 0.6, centre, 0.6 * RIGHT + 0.4 * np.where(RIGHT, LENGTH, np.minimum(LENGTH, 0.0))),
+    ("worth", 0.6, against_others, RIGHT * (0.6 + 0.4 * (1 - COSTS / np.quantile(COSTS, 0.75)))),
+    # Its default coefficient for tokens, 0.25; 3 of 5 are right.
+    ("prime_rl", 0.8, centre, 0.8 * (RIGHT - 0.25 * 0.6 * COSTS / 3)),
+    # The mean cost is 1.8, and the weights are an alpha of 2/3.
+    ("gr3", 0.6, standardise, RIGHT / (1 + 2 / 3 * COSTS / 1.8)),
+    # The product with the tool reward: nothing else reaches the advantages.
+    ("otc_grpo", 0.5, standardise, RIGHT * np.sin(math.pi * COSTS / (COSTS + 1))),
+]
+
+
+@pytest.mark.parametrize(("name", "correct", "estimate", "rewards"), METHODS)
+def test_a_method_is_its_estimator_on_the_reward_of_its_paper(name, correct, estimate, rewards):
+    _, advantages = play(name, correct)
+    np.testing.assert_allclose(advantages, estimate(rewards), atol=1e-12)
 
 
 def test_conditioned_gdpo_gates_the_easier_reward():
     """Equation 8 of the paper: the economy, or 0 where the answer is wrong; then GDPO."""
-    equal = {"paretopo.weighting": "equal"}  # as published; the weights of a file hold
-    gated, advantages = play("gdpo_conditioned", ANSWERS, equal)
-    economy = [math.exp(-0.7 * (calls - 1)) if yes else 0.0 for calls, yes in ANSWERS]
+    own = {"paretopo.weighting": "equal", "objectives.calls.economy": "paretopo"}  # as published
+    gated, advantages = play("gdpo_conditioned", 0.6, overrides=own)
+    economy = RIGHT * np.exp(-0.7 * (COSTS - 1))
     np.testing.assert_allclose(gated[:, 1], economy, atol=1e-12)
-    columns = np.array([[yes for _, yes in ANSWERS], economy], float)
-    z = (columns - columns.mean(axis=1, keepdims=True)) / columns.std(axis=1, ddof=1)[:, None]
-    wanted = z.sum(axis=0) / z.sum(axis=0).std(ddof=1)
-    np.testing.assert_allclose(advantages, wanted, atol=1e-3)
+    total = sum(centre(one) / one.std(ddof=1) for one in (RIGHT, economy))
+    np.testing.assert_allclose(advantages, total / total.std(ddof=1), atol=1e-3)
 
 
-def test_worth_is_the_saving_of_a_right_answer():
-    costs = [calls for calls, _ in ANSWERS]
-    reference = np.quantile(costs, 0.75)
-    assert reference == 3.0
-    wanted = [(0.6 + 0.4 * (1 - calls / reference)) if yes else 0.0 for calls, yes in ANSWERS]
-    _, advantages = play("worth", ANSWERS)
-    np.testing.assert_allclose(advantages, against_others(wanted), atol=1e-12)
+def test_laser_d_is_grpo_on_the_reward_of_the_paper():
+    """5 of 6 are right, an easy group: 1 / floor(2 * 6 / 3) of its costs are at most 1.
 
-
-def test_prime_rl_is_its_linear_penalty():
-    """Its default coefficient for tokens, 0.25, is weights of (0.8, 0.2); 3 of 5 are right."""
-    weights = {"objectives.correct.weight": 0.8, "objectives.calls.weight": 0.2}
-    rewards = np.array([yes - 0.25 * 0.6 * calls / 3 for calls, yes in ANSWERS])
-    assert rewards.round(2).tolist() == [0.95, 0.85, -0.1, 0.0, 0.85]
-    _, advantages = play("prime_rl", ANSWERS, weights)
-    np.testing.assert_allclose(advantages, 0.8 * (rewards - rewards.mean()), atol=1e-12)
-
-
-def test_gr3_is_grpo_on_the_rescaled_reward():
-    """Costs 1, 3, 2, 0, 3 have the mean 1.8; weights (0.6, 0.4) are an alpha of 2/3."""
-    values = np.array([yes / (1 + 2 / 3 * calls / 1.8) for calls, yes in ANSWERS])
-    _, advantages = play("gr3", ANSWERS)
-    wanted = (values - values.mean()) / (values.std(ddof=1) + 1e-6)
-    np.testing.assert_allclose(advantages, wanted, atol=1e-12)
+    There a right answer gets 1, a wrong one -1/2 and the bonus is 1/2, a third of the difference.
+    """
+    answers = [(1, True), (3, True), (2, True), (0, False), (3, True), (5, True)]
+    _, advantages = play("laser_d", 0.75, answers)
+    wanted = standardise(np.array([1.5, 1.0, 1.0, -0.5, 1.0, 1.0]))
+    np.testing.assert_allclose(advantages, wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["arora_zanette", "worth", "gdpo_conditioned", "gr3"])
@@ -100,3 +91,19 @@ def test_held_out_failures_do_not_set_the_minimum(name):
     scores.learn(rollouts)
     gated = ParetoPO(config.paretopo).gate(scores.rewards_of(rollouts))
     assert gated[1, 1] <= gated[0, 1]
+
+
+def test_otc_is_chosen_by_the_configuration():
+    config = loads("[optimiser]\nmax_tool_calls = 3", {"objectives.calls.economy": "otc"})
+    assert config.objective("calls").most == 3
+    assert loads(dumps(config)) == config
+    scores = Scores(config.objectives, recompute=True)
+    trained, held_out = (
+        rollouts_of([(at, True) for at in range(3)], held_out=held_out)
+        for held_out in (False, True)
+    )
+    scores.learn([*trained, *held_out])
+    economy = scores.rewards_of(trained)[:, 1]
+    np.testing.assert_allclose(economy, [1, 0.809017, 0.62349], atol=1e-6)
+    evaluated, *_ = scores.evaluate(held_out, np.zeros((3, 2)), lambda rows: rows.mean(axis=0))
+    assert evaluated[:, 1].tolist() == [1.0, 1.0, 1.0]  # each question has its own optimum

@@ -1,24 +1,29 @@
-"""The economy of rollouts, and of evaluations as fewer calls become known."""
+"""The rewards of rollouts, and of evaluations as fewer calls become known."""
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.rollout_groups import rollouts_of
 
-from paretopo.config import Objective, loads
+from paretopo.config import Objective, RewardsConfig, loads
 from paretopo.controller.rules import fill_missing
+from paretopo.rewards.economy import arora_zanette_economy, kimi_economy
+from paretopo.rewards.measures import complete_rollouts
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
+
+CORRECT = Objective("correct", gate=True)
 
 
 def scores_of(**settings):
     return Scores(loads('recipe = "paper"').objectives, **settings)
 
 
-def score(scores, answers, *, held_out=False):
-    rollouts = rollouts_of(answers, held_out=held_out)
+def economy_of(scores, rollouts):
+    """Learn from rollouts and return their rewards for the second objective."""
     scores.learn(rollouts)
     return scores.rewards_of(rollouts)[:, 1].tolist()
 
@@ -32,23 +37,25 @@ def evaluate(scores, answers):
     return vectors, earlier
 
 
+def reload(scores, again, answers=()):
+    again.load_state_dict(*json.loads(json.dumps([scores.state_dict(), [*answers]])))
+    return again
+
+
 def far(calls):
     return math.exp(-0.7 * calls)
 
 
-def test_held_out_minima_are_their_own():
-    scores, again = scores_of(), scores_of()
-    score(scores, [(0, True)])
-    assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
-    assert scores.latest_answers() is None
-    again.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
-    assert score(again, [(1, True)]) == pytest.approx([far(1)])
-
-
-def test_held_out_minima_are_running():
+def test_held_out_minima_are_running_and_their_own():
     scores = scores_of()
+    economy_of(scores, rollouts_of([(0, True)]))
     assert evaluate(scores, [(1, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(1)])
+    assert evaluate(scores, [(0, True)])[1] is None  # earlier scores stay
+    assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(2)])
+    assert scores.latest_answers() is None
+    again = reload(scores, scores_of())
+    assert economy_of(again, rollouts_of([(1, True)])) == pytest.approx([far(1)])
 
 
 def test_new_minimum_rescores_earlier_evaluations():
@@ -58,75 +65,84 @@ def test_new_minimum_rescores_earlier_evaluations():
         assert evaluate(scores, asked)[1] is None
         answers.append(scores.latest_answers())
     assert scores.answers_needed == 2
-    again.load_state_dict(*json.loads(json.dumps([scores.state_dict(), answers])))
-    vectors, earlier = evaluate(again, [(0, True), (1, True)])
+    vectors, earlier = evaluate(reload(scores, again, answers), [(0, True), (1, True)])
     # Questions that share a prompt count each for itself, so the first one's optimum falls to 0.
     assert vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
     np.testing.assert_allclose(earlier, [[1.0, (far(2) + 1) / 2], [0.5, (far(2) + 1) / 2]])
     assert again.outcomes()[:2] == earlier.tolist()
 
 
-def test_running_minima_keep_earlier_scores():
-    scores = scores_of()
-    assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
-    assert evaluate(scores, [(0, True)])[1] is None
-    assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(2)])
+def test_only_minimum_based_objectives_are_rescored():
+    names = ("correct", "calls", "polite", "seconds")
+    seconds = Objective("seconds", economy="paretopo", alpha=2.0)
+    objectives = [CORRECT, Objective("calls", economy="paretopo"), Objective("polite"), seconds]
+    scores, again = (Scores(objectives, recompute=True) for _ in range(2))
+
+    def evaluate(scores, *answers):
+        rollouts = [
+            Rollout(str(at), dict(zip(names, one, strict=True)), held_out=True, solved=one[0] > 0)
+            for at, one in enumerate(answers)
+        ]
+        scores.learn(rollouts)
+        vectors = scores.rewards_of(rollouts)
+        mean = lambda rows: fill_missing(rows, np.zeros(4)).mean(axis=0)  # noqa: E731
+        return scores.evaluate(rollouts, vectors, mean)
+
+    _, first, _ = evaluate(scores, (1.0, 2.0, 7.0, 0.5), (0.5, 1.0, 9.0, None))
+    assert first == pytest.approx([0.75, 1.0, 8.0, 1.0])
+    reload(scores, again, [scores.latest_answers()])
+    vectors, latest, earlier = evaluate(again, (1.0, 1.0, 1.0, 1.0), (1.0, 3.0, 2.0, 4.0))
+    assert vectors[0] == pytest.approx([1.0, 1.0, 1.0, math.exp(-1.0)])
+    assert vectors[1] == pytest.approx([1.0, far(2), 2.0, 1.0])
+    assert earlier == pytest.approx(np.array([[0.75, (far(1) + 1) / 2, 8.0, 1.0]]))
+    assert again.outcomes() == [earlier[0].tolist(), latest.tolist()]
 
 
-# ---- several objectives ------------------------------------------------------------------------
+# ---- each economy ------------------------------------------------------------------------------
+
+COSTS, RIGHT = [1.0, 3.0, 6.0, 2.0], [True, True, False, True]
+COLUMNS = {
+    "share of the group": [1.0, 0.6, 0.0, 0.8],
+    "paretopo": [1.0, far(2), far(5), far(1)],
+    "saving": [2 / 3, 0.0, -0.5, 1 / 3],
+    "arora_zanette": arora_zanette_economy(COSTS, RIGHT),
+    "kimi": kimi_economy(COSTS, RIGHT),
+    "gr3": [-1 / 3, -1.0, -2.0, -2 / 3],
+    "pass_rate": [-0.125, -0.375, -0.75, -0.25],
+    "laser_d": [1.0, 0.0, 0.0, 1.0],
+}
+CASES = [(one, left) for one in COLUMNS for left in (False, True)]
+CASES.remove(("paretopo", True))  # its optimum is that of a cost
 
 
-def scored(objectives, components, *, held_out=False):
-    rollouts = [Rollout("q", one, held_out=held_out, solved=True) for one in components]
-    scores = Scores(objectives)
-    scores.learn(rollouts)
-    return scores.rewards_of(rollouts)
-
-
-def test_each_economy_makes_a_measure_a_reward():
-    values = [{"correct": 1.0, "it": 3.0}, {"correct": 1.0, "it": 1.0}, {"correct": 0.5, "it": 2.0}]
-
-    def column(**settings):
-        objectives = [Objective("correct", gate=True), Objective("it", **settings)]
-        return scored(objectives, values)[:, 1]
-
-    assert column().tolist() == [3.0, 1.0, 2.0]
-    assert column(better="fewer", economy="raw").tolist() == [-3.0, -1.0, -2.0]
-    assert column(economy="share of the group").tolist() == [1.0, 0.0, 0.5]
-    assert column(better="fewer", economy="share of the group").tolist() == [0.0, 1.0, 0.5]
-    economy = column(better="fewer", economy="paretopo", alpha=0.5)
-    assert economy == pytest.approx([math.exp(-1.0), 1.0, math.exp(-0.5)])
-
-
-def test_costs_need_not_be_whole_numbers():
-    values = [{"correct": 1.0, "seconds": 0.25}, {"correct": 1.0, "seconds": 0.75}]
-    objectives = [Objective("correct", gate=True), Objective("seconds", economy="paretopo")]
-    assert scored(objectives, values)[:, 1] == pytest.approx([1.0, math.exp(-0.35)])
-
-
-def test_a_share_of_one_held_out_answer_would_say_nothing():
-    objectives = [
-        Objective("correct", gate=True),
-        Objective("words", better="fewer", economy="share of the group"),
+@pytest.mark.parametrize(("economy", "left"), CASES)
+def test_each_economy_makes_a_measure_a_reward(economy, left):
+    """A remaining budget is rewarded like the cost; a missing measure belongs to no group."""
+    bounds = {"better": "more", "high": 10.0} if left else {"better": "fewer"}
+    scores = Scores((CORRECT, Objective("it", economy=economy, **bounds)))
+    values = [10.0 - cost if left else cost for cost in COSTS]
+    rollouts = [
+        Rollout("q", {"correct": float(yes), "it": it}, solved=yes)
+        for it, yes in zip([*values, None], [*RIGHT, True], strict=True)
     ]
-    answers = [{"correct": 1.0, "words": 5.0}, {"correct": 1.0, "words": 9.0}]
-    assert scored(objectives, answers, held_out=True)[:, 1].tolist() == [-5.0, -9.0]
-    same = [{"correct": 1.0, "words": 5.0}] * 2 + [{"correct": 1.0}]
-    np.testing.assert_array_equal(scored(objectives, same)[:, 1], [1.0, 1.0, np.nan])
+    found = economy_of(scores, rollouts)
+    np.testing.assert_allclose(found, [*COLUMNS[economy], np.nan], atol=1e-12)
+    again = reload(scores, Scores((CORRECT, Objective("it", economy=economy, **bounds))))
+    np.testing.assert_array_equal(again.rewards_of(rollouts)[:, 1], found)
+    if economy not in ("saving", "paretopo"):  # one answer is no group, and counts raw
+        held_out = [replace(one, held_out=True) for one in rollouts]
+        raw = [one if left else -one for one in values]
+        np.testing.assert_array_equal(economy_of(scores, held_out), [*raw, np.nan])
 
 
-def test_missing_measures_get_the_mean_of_the_others():
-    objectives = [Objective("correct", gate=True), Objective("calls", economy="paretopo")]
-    values = [
-        {"correct": 1.0, "calls": 2.0},
-        {"correct": 1.0, "calls": None},
-        {"correct": 1.0},
-        {"correct": 1.0, "calls": 3.0},
-    ]
-    rewards = scored(objectives, values)
-    np.testing.assert_array_equal(np.isnan(rewards[:, 1]), [False, True, True, False])
-    filled = fill_missing(rewards, np.zeros(2))[:, 1]
-    assert filled == pytest.approx([1.0, (1 + far(1)) / 2, (1 + far(1)) / 2, far(1)])
+def test_a_raw_measure_counts_in_its_sense_and_equal_shares_are_1():
+    rollouts = [Rollout("q", {"correct": 1.0, "it": it}, solved=True) for it in (5.0, 5.0)]
+    for settings, wanted in (
+        ({}, 5.0),
+        ({"better": "fewer", "economy": "raw"}, -5.0),
+        ({"economy": "share of the group"}, 1.0),
+    ):
+        assert economy_of(Scores((CORRECT, Objective("it", **settings))), rollouts) == [wanted] * 2
 
 
 def test_the_mean_of_equal_rewards_is_a_tie():
@@ -135,40 +151,67 @@ def test_the_mean_of_equal_rewards_is_a_tie():
         assert (fill_missing(column, np.zeros(1)) == value).all()
     nowhere = fill_missing(np.full((2, 3, 1), np.nan), np.array([-4.0]))
     assert (nowhere == -4.0).all()
+    filled = fill_missing(np.array([[1.0, 1.0], [1.0, np.nan], [1.0, far(1)]]), np.zeros(2))
+    assert filled[:, 1] == pytest.approx([1.0, (1 + far(1)) / 2, far(1)])
 
 
-def test_only_minimum_based_objectives_are_rescored():
-    objectives = [
-        Objective("correct", gate=True),
-        Objective("calls", economy="paretopo"),
-        Objective("polite"),
-        Objective("seconds", economy="paretopo", alpha=2.0),
+# ---- savings -----------------------------------------------------------------------------------
+
+SAVING = (CORRECT, Objective("seconds", economy="saving"))
+
+
+def paid(*costs, held_out=False, right=True, kind="all"):
+    about = {"held_out": held_out, "solved": right, "kind": kind}
+    return [
+        Rollout("q", {"correct": float(right is True), "seconds": one}, **about) for one in costs
     ]
-    scores, again = (Scores(objectives, recompute=True) for _ in range(2))
 
-    def evaluate(scores, *answers):
-        rollouts = [
-            Rollout(
-                str(at),
-                dict(zip(("correct", "calls", "polite", "seconds"), answer, strict=True)),
-                held_out=True,
-                solved=answer[0] > 0,
-            )
-            for at, answer in enumerate(answers)
-        ]
-        scores.learn(rollouts)
-        return scores.evaluate(
-            rollouts,
-            scores.rewards_of(rollouts),
-            lambda rows: fill_missing(rows, np.zeros(4)).mean(axis=0),
-        )
 
-    _, first, _ = evaluate(scores, (1.0, 2.0, 7.0, 0.5), (0.5, 1.0, 9.0, None))
-    assert first == pytest.approx([0.75, 1.0, 8.0, 1.0])
-    kept = [scores.state_dict(), [scores.latest_answers()]]
-    again.load_state_dict(*json.loads(json.dumps(kept)))
-    vectors, latest, earlier = evaluate(again, (1.0, 1.0, 1.0, 1.0), (1.0, 3.0, 2.0, 4.0))
-    assert vectors[0] == pytest.approx([1.0, 1.0, 1.0, math.exp(-1.0)])
-    assert vectors[1] == pytest.approx([1.0, far(2), 2.0, 1.0])
-    assert earlier == pytest.approx(np.array([[0.75, (far(1) + 1) / 2, 8.0, 1.0]]))
-    assert again.outcomes() == [earlier[0].tolist(), latest.tolist()]
+def test_a_price_is_unknown_until_a_right_answer_costs_anything():
+    scores = Scores(SAVING)
+    assert economy_of(scores, paid(0.0, 0.0)) == [1.0, 1.0]
+    assert economy_of(scores, paid(0.0, 3.0, right=False)) == [1.0, -1.0]
+    assert economy_of(scores, paid(0.0, 3.0)) == [1.0, 0.0]
+    assert economy_of(scores, paid(0.0, 0.0, held_out=True)) == [1.0, 1.0]
+    assert economy_of(scores, paid(1.0, 5.0, held_out=True)) == [0.8, 0.0]
+
+
+def test_neither_side_moves_the_price_of_the_other():
+    scores = Scores(SAVING)
+    assert economy_of(scores, paid(8.0, 8.0)) == [0.0, 0.0]
+    assert economy_of(scores, paid(2.0, 4.0, held_out=True)) == [0.5, 0.0]
+    assert economy_of(scores, paid(8.0)) == [0.0]
+    # The first evaluation fixes the price for all evaluations.
+    assert economy_of(scores, paid(8.0, 0.0, held_out=True)) == [-0.5, 1.0]
+
+
+def test_all_answers_count_without_a_gate():
+    scores = Scores((Objective("correct", weight=0.5), SAVING[1]))
+    assert economy_of(scores, paid(1.0, 2.0, 4.0, right=None)) == [0.75, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_each_kind_of_question_has_a_price_of_its_own(held_out):
+    scores, again = (Scores(SAVING) for _ in range(2))
+    cheap = paid(1.0, 2.0, held_out=held_out, kind="cheap")
+    dear = paid(100.0, 50.0, held_out=held_out, kind="dear")
+    groups = [cheap + dear] if held_out else [cheap, dear]
+    for group in groups:
+        scores.learn(group)
+    assert scores.prices() == {"seconds": {} if held_out else {"cheap": 2.0, "dear": 100.0}}
+    for one in (scores, reload(scores, again)):
+        saved = np.concatenate([one.rewards_of(group)[:, 1] for group in groups])
+        assert saved.tolist() == [0.5, 0.0, 0.0, 0.5]
+
+
+def test_the_whole_of_the_first_evaluation_counts():
+    scores = Scores(SAVING)
+    assert economy_of(scores, paid(3.0, *[1.0] * 1500, held_out=True))[:2] == [0.0, 1 - 1 / 3]
+    assert len(json.dumps(scores.state_dict()["held_out_prices"])) < 200
+
+
+def test_measured_costs_below_0_are_refused_with_advice():
+    objectives = (CORRECT, Objective("words", better="fewer", economy="saving"))
+    rollouts = [Rollout("q", {"correct": 1.0, "words": -1.0}, solved=True)]
+    with pytest.raises(ValueError, match="so that the cheapest possible answer costs 0"):
+        complete_rollouts(rollouts, objectives, RewardsConfig())

@@ -56,9 +56,6 @@ def test_functions_that_fit_are_called_once_with_a_whole_group(tmp_path):
     [
         ("return [c[0]['content'] for c in completions]", "'polite' failed on prompt"),
         ("return [1.0]", "returned 1 values for the 4 rollouts"),
-        ("return 1.0", "must return a list"),
-        ("return [float('nan')] * 4", "'polite' = nan"),
-        ("return ['high'] * 4", "'polite' = 'high'"),
         ("return [5.0] * 4", "'polite' = 5.0 .* at most 1"),
         ("while True: pass", "'polite' hung on prompt"),
     ],
@@ -111,11 +108,6 @@ def test_a_question_without_an_answer_is_refused_where_answers_are_graded(tmp_pa
         check_rewards(config_of(tmp_path, MEASURED, train=rows[2:], **ungated))
     own = MEASURED + "def correct(completions):\n    return [1.0] * len(completions)\n"
     check_rewards(config_of(tmp_path, own, train=rows))
-
-
-def test_an_objective_without_a_function_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"objectives\.polit: nothing measures it"):
-        check_rewards(config_of(tmp_path, MEASURED, objectives=("correct", "polite", "polit")))
 
 
 TOOL = 'def look(x: str) -> str:\n    """Look.\n\n    Args:\n        x: A.\n    """\n    return x\n'

@@ -26,27 +26,15 @@ FILES = (
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "name = 'maths'",
-            r'task.name must be "calculator" or "math" or "multihop" or "que.*, got \'maths\'',
-        ),
+        ("name = 'maths'", r'task.name must be "calculator" or "math" or .*, got \'maths\''),
         ("name = 'math'\ntrain = 'a.jsonl'", r"must both be files, or both be \"made up\", got"),
-        (
-            "train = 'a'\nheld_out = 'b'",
-            r"questions of the calculator are made up; .* got train = \"a\"",
-        ),
-        (
-            "name = 'math'\ntrain = 'a'\nheld_out = 'b'",
-            r'model.path = "tiny" knows only the words of',
-        ),
+        ("train = 'a'\nheld_out = 'b'", r'calculator are made up; .* got train = "a"'),
+        ("name = 'math'\ntrain = 'a'\nheld_out = 'b'", r'model.path = "tiny" knows only the'),
         ("name = 'math'\n[tool]\ntimeout = 0", r"tool.timeout must be a number greater than 0"),
         ("name = 'math'\n[tool]\nisolation = 'none'", r'must be "bubblewrap" or "process", got'),
         ("[tool]\ntopk = 0", r"tool.topk must be an integer from 1 to 100, got 0"),
         ("[tool]\ntop_k = 3", r"unknown key tool.top_k; did you mean 'topk'\?"),
-        (
-            "[tool]\ncorpus = 'c'\nsearch_url = 'u'",
-            "must not both be given: .* got search_url = .* and corpus",
-        ),
+        ("[tool]\ncorpus = 'c'\nsearch_url = 'u'", "must not both be given: .* search_url = "),
     ],
 )
 def test_contradictions_are_refused_when_the_file_is_read(text, message):

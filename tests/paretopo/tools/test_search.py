@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +13,7 @@ import httpx
 import pytest
 from support.loopback import replying, serving
 
+from paretopo.cli import main
 from paretopo.tools.http_client import ServerError
 from paretopo.tools.search import Document, SearchClient
 from paretopo.tools.search_engine.server import Limits, make_application
@@ -235,23 +235,6 @@ def test_a_server_that_is_gone_is_named():
             asyncio.run(client.search_async("x"))
 
 
-def test_a_server_that_comes_back_is_found():
-    library, port = Library(), free_port()
-    with SearchClient(f"http://127.0.0.1:{port}", topk=1, retries=6, backoff=0.05) as client:
-        with ThreadPoolExecutor(1) as caller:
-            call = caller.submit(client.search, "4")
-            time.sleep(0.3)
-            import uvicorn
-
-            config = uvicorn.Config(make_application(library), port=port, log_level="warning")
-            server = uvicorn.Server(config)
-            thread = threading.Thread(target=server.run)
-            thread.start()
-            assert call.result()[0].id == "4"
-            server.should_exit = True
-            thread.join()
-
-
 def test_a_slow_server_is_given_up():
     with replying(lambda *_: (time.sleep(1), (200, {}))[1]) as (address, _):
         with SearchClient(address, timeout=0.1, retries=1, backoff=0.01) as client:
@@ -321,15 +304,13 @@ def test_the_command_serves_a_corpus(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["missing.jsonl"], "cannot read the corpus missing.jsonl: No such file"),
-        (["missing.jsonl", "--topk", "0"], "topk must be from 1 to 100, got 0"),
-        (["missing.jsonl", "--port", "99999"], "port must be from 0 to 65535, got 99999"),
+        ("missing.jsonl", "cannot read the corpus missing.jsonl: No such file"),
+        ("missing.jsonl --topk 0", "topk must be from 1 to 100, got 0"),
+        ("missing.jsonl --port 99999", "port must be from 0 to 65535, got 99999"),
     ],
 )
 def test_wrong_input_ends_in_one_line(words, message, capsys):
-    from paretopo import cli
-
-    assert cli.main(["serve-search", *words]) == 2
+    assert main(["serve-search", *words.split()]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

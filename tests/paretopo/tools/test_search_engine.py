@@ -142,21 +142,6 @@ def test_blocks_make_no_difference(tmp_path, monkeypatch):
     ]
 
 
-def test_scores_are_those_of_bm25s_itself(tmp_path):
-    rng = np.random.default_rng(1)
-    words = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(100)]
-    passages = [(f"T{i}", " ".join(rng.choice(words, 30))) for i in range(300)]
-    engine = bm25.open_or_build(write(tmp_path / "corpus.jsonl", passages))
-    theirs = bm25.bm25s.BM25(k1=0.9, b=0.4, method="lucene")
-    theirs.index([stems(f'"{title}"\n{text}') for title, text in passages], show_progress=False)
-    for query in (words[:3], words[40:48]):
-        expected = theirs.get_scores([stems(word)[0] for word in query])
-        (found,) = engine.search([" ".join(query)], 300)
-        assert len(found) == (expected > 0).sum()
-        for row, score in found:
-            assert score == pytest.approx(expected[row], rel=1e-5)
-
-
 def test_changed_corpus_rebuilds_the_index(corpus, monkeypatch):
     bm25.open_or_build(corpus)
     with monkeypatch.context() as patch:
