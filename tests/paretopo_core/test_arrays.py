@@ -124,14 +124,6 @@ def test_input_is_not_modified(operation):
         np.testing.assert_array_equal(mask, mask_before)
 
 
-def test_read_only_memory_maps_are_fine(operation, tmp_path):
-    points = grid((200, 4))
-    np.save(tmp_path / "points.npy", points)
-    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
-    assert not mapped.flags.writeable
-    np.testing.assert_array_equal(operation(mapped), operation(points))
-
-
 def test_empty_sets_in_any_memory(operation):
     for _ in range(50):  # whatever the memory held before
         assert np.size(operation(np.empty((40, 0, 2), np.float32))) in (0, 40)

@@ -97,23 +97,6 @@ def test_tensors():
 
 # ---- Weighted hypervolumes ----
 
-RECTANGLES = np.array(
-    [[1.0, 3.0, 2.0, np.inf, 1], [2.0, 3.5, 2.5, np.inf, 2], [2.0, 3.0, 3.0, 3.5, 3]]
-)
-
-
-def test_weighted_hypervolumes_are_moocores():
-    rng = np.random.default_rng(0)
-    boxes = RECTANGLES[:, :2], RECTANGLES[:, 2:4]
-    for points in ([[2, 2]], [[2, 1]], [[1, 2]], *(rng.random((6, 2)) * 5 for _ in range(20))):
-        # moocore miscounts after a dominated point, and writes into the rectangles.
-        front = np.asarray(points)[pp.is_nondominated(points, maximise=False)]
-        expected = moocore.whv_rect(front, RECTANGLES.copy(), ref=6)
-        ours = pp.weighted_hypervolume(
-            points, 6, boxes=boxes, weights=RECTANGLES[:, 4], maximise=False
-        )
-        assert ours == pytest.approx(expected, rel=1e-12)
-
 
 @given(points=volume_batches(max_points=12, max_objectives=3, min_points=1), data=st.data())
 def test_weighted_hypervolumes_by_definition(points, data):
@@ -157,15 +140,3 @@ def test_wrong_boxes_and_weights():
         )
     with pytest.raises(ValueError, match="with as many objectives"):
         pp.weighted_hypervolume(np.ones((3, 3)), 0, boxes=boxes, weights=[1.0, 1.0])
-
-
-@pytest.mark.parametrize("objectives", [2, 3])
-def test_a_given_point_has_a_percentile(objectives):
-    """eaf#9."""
-    rng = np.random.default_rng(6)
-    points, sets = rng.integers(0, 6, (40, objectives)), rng.integers(0, 5, 40)
-    corners, percentiles = pp.attainment_surfaces(points, sets)
-    for goal in rng.integers(0, 7, (50, objectives)):
-        attained = [(points[sets == run] >= goal).all(axis=1).any() for run in range(5)]
-        found = percentiles[(corners >= goal).all(axis=1)].max(initial=0)
-        assert found == pytest.approx(100 * np.mean(attained))

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import few_values, finite, large_set, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _core, definitions
+from paretopo_core import definitions
 
 moocore = pytest.importorskip("moocore")
 
@@ -23,11 +23,6 @@ MEANS = (
 )
 EPSILONS = ("epsilon_additive", "epsilon_multiplicative")
 ALL = (*MEANS, *EPSILONS)
-
-
-def test_the_core_and_the_package_name_the_same_indicators():
-    assert _core.INDICATORS == ALL
-    assert set(ALL) <= set(pp.__all__)
 
 
 @st.composite
@@ -188,34 +183,6 @@ def test_r2_by_definition(points, data):
     ours = pp.r2_indicator(points, ideal, weights=weights, maximise=maximise, mask=keep)
     defined = definitions.r2_indicator(points, ideal, weights, maximise=maximise, mask=keep)
     np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("maximise", [False, True, [True, False]])
-def test_exact_r2_is_moocores(maximise):
-    rng = np.random.default_rng(0)
-    signs = np.where(np.broadcast_to(maximise, 2), 1, -1)
-    for count in (1, 2, 5, 100):
-        for draw in (rng.random((count, 2)), rng.integers(0, 6, (count, 2)) / 4):
-            best = (draw * signs).max(axis=0) * signs
-            for ideal in (best, best + 0.3 * signs, best + signs * [2, 0]):
-                ours = pp.r2_indicator(draw, ideal, maximise=maximise)
-                theirs = moocore.r2_exact(draw, ref=ideal, maximise=maximise)
-                assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15)
-
-
-def test_r2_in_closed_form():
-    # One point with gaps u and v has (u^2 + u v + v^2) / (2 (u + v)).
-    assert pp.r2_indicator([[3.0, 5.0]], 0, maximise=False) == pytest.approx(
-        (9 + 15 + 25) / (2 * 8)
-    )
-    assert pp.r2_indicator([[0.0, 0.0], [9.0, 1.0]], 0, maximise=False) == 0.0
-    assert pp.r2_indicator([[0.0, 2.0]], 0, maximise=False) == 1.0
-    assert pp.r2_indicator([[1e308, 1e308]], 0, maximise=False) == pytest.approx(0.75e308)
-    assert pp.r2_indicator([[1e-308, 1e-308]], 0, maximise=False) == pytest.approx(0.75e-308)
-    assert pp.r2_indicator(np.empty((2, 0, 2)), 0).tolist() == [math.inf] * 2
-    np.testing.assert_array_equal(
-        pp.r2_indicator([[[1, 1]], [[2, 2]]], [[2, 2], [3, 4]]), [0.75, 7 / 6]
-    )
 
 
 def test_a_lattice_of_weights():

@@ -1,7 +1,7 @@
 """Environmental selection, by its definition; and reference directions."""
 
 import math
-from itertools import islice, permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -88,32 +88,6 @@ def test_large_sets(method, kind, objectives):
             pp.select(points, k=k, method=method, **keywords),
             definitions.select(points, k=k, method=method, **keywords),
         )
-
-
-@pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
-def test_a_constant_objective_changes_no_survivor(method):
-    rng = np.random.default_rng(4)
-    for _ in range(200):
-        x = rng.random(20)
-        front = np.stack([x, 1 - x**2], axis=1)
-        order = rng.permutation(20)
-        wider = np.insert(front, rng.integers(3), rng.integers(3), axis=1)[order]
-        k = int(rng.integers(2, 20))  # of the two ends, the order chooses
-        chosen = order[pp.select(wider, k=k, method=method)]
-        assert sorted(chosen) == pp.select(front, k=k, method=method).tolist()
-
-
-def test_removal_follows_an_objective_that_becomes_flat():
-    points = [[0, 1.5, 1.5], [0, 0, 3], [0, 3, 0], [1, 0, 0]]  # each is an end
-    assert pp.select(points, k=3, method="crowding_removal").tolist() == [0, 1, 2]
-    assert pp.select(points, k=2, method="crowding_removal").tolist() == [1, 2]
-
-
-def test_removal_keeps_one_of_a_crowd():
-    x = np.array([0, 4, 4.5, 8, 9, 10, 12.5])
-    crowd = np.stack([x, -x], axis=1)
-    assert pp.select(crowd, k=5).tolist() == [0, 1, 2, 3, 6]  # 9 and 10 crowd each other
-    assert pp.select(crowd, k=5, method="crowding_removal").tolist() == [0, 1, 3, 5, 6]
 
 
 def test_seeds_and_lengths_of_directions():
@@ -240,13 +214,3 @@ class TestReferenceDirections:
         for objectives, partitions in ((15, 30), (10**12, 10**12)):
             with pytest.raises(ValueError, match=r"make more than 1e\+06 directions"):
                 pp.reference_directions(objectives, partitions)
-
-
-def test_truncation_keeps_the_ends():
-    """Evolutionary.jl PR 141, operon PR 68."""
-    x = np.array([0.0, 1, 1.1, 1.2, 5, 10])
-    front = np.stack([x, 10 - x], axis=1)
-    for order in islice(permutations(range(6)), 0, 720, 37):
-        rows = list(order)
-        kept = front[rows][pp.select(front[rows], k=3)][:, 0]
-        assert sorted(kept) == [0, 5, 10]
