@@ -59,21 +59,6 @@ def test_percentiles_are_levels():
     assert pp.attainment_surfaces(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)
 
 
-def test_wrong_arguments():
-    points = np.ones((3, 2))
-    for arguments, keywords, match in (
-        ((np.ones((3, 4)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
-        ((np.ones((2, 3, 2)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
-        ((points, [0, 0]), {}, r"sets must have shape \(3,\)"),
-        ((points, [0, np.nan, 1]), {}, r"sets must name the run of each point, got NaN at \[1\]"),
-        ((points, [0, 0, 0]), {"percentiles": [101]}, "percentiles must be from 0 to 100"),
-        ((points, [0, 0, 0]), {"percentiles": [np.nan]}, "percentiles must be from 0 to 100"),
-        (([[1.0, np.nan]], [0]), {}, r"points\[0, 1\] is nan"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            pp.attainment_surfaces(*arguments, **keywords)
-
-
 def test_names_may_be_pythons_strings_and_a_column_of_a_frame():
     points, names = [[1, 3], [3, 1], [2, 2]], ["b", "b", "a"]
     expected = pp.attainment_surfaces(points, [1, 1, 0])
@@ -122,21 +107,3 @@ def test_weighted_hypervolumes_have_slopes():
         points,
         atol=1e-4,
     )
-
-
-def test_wrong_boxes_and_weights():
-    points, boxes = np.ones((3, 2)), (np.zeros((2, 2)), np.ones((2, 2)))
-    with pytest.raises(ValueError, match=r"weights must have shape \(..., 2\)"):
-        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0])
-    with pytest.raises(ValueError, match="weights must be finite"):
-        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0, np.inf])
-    with pytest.raises(ValueError, match="boxes must have lower and upper corners"):
-        pp.weighted_hypervolume(points, 0, boxes=(boxes[0], boxes[1][:1]), weights=[1.0, 1.0])
-    with pytest.raises(TypeError, match="boxes must be a result of nondominated_boxes"):
-        pp.weighted_hypervolume(points, 0, boxes=boxes[0], weights=[1.0, 1.0])
-    with pytest.raises(ValueError, match=r"weights of shape .* cannot be broadcast"):
-        pp.weighted_hypervolume(
-            points, 0, boxes=np.zeros((2, 3, 4, 2)).tolist(), weights=np.ones((2, 4))
-        )
-    with pytest.raises(ValueError, match="with as many objectives"):
-        pp.weighted_hypervolume(np.ones((3, 3)), 0, boxes=boxes, weights=[1.0, 1.0])

@@ -127,21 +127,6 @@ def test_more_objectives_than_one_word_has_bits():
     assert gain == pytest.approx(1.5**70 - 1)
 
 
-def test_errors():
-    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
-    with pytest.raises(ValueError, match=r"candidates\[0, 1\] is inf, an infinite volume"):
-        pp.hypervolume_improvement([[1.0, np.inf]], boxes=boxes)
-    with pytest.raises(ValueError, match="pass the maximise= that they were made with"):
-        pp.hypervolume_improvement([[1.0, 1.0]], boxes=boxes, maximise=False)
-    with pytest.raises(ValueError, match=r"one shape \(..., boxes, 3\)"):
-        pp.hypervolume_improvement([[1.0, 1.0, 1.0]], boxes=boxes)
-    with pytest.raises(ValueError, match=r"one shape \(..., boxes, 2\)"):
-        pp.hypervolume_improvement([[1.0, 1.0]], boxes=(boxes.lower, boxes.upper[:-1]))
-    several = pp.nondominated_boxes(np.ones((3, 1, 2)), 0)
-    with pytest.raises(ValueError, match="leading dimensions that cannot be broadcast"):
-        pp.hypervolume_improvement(np.ones((2, 1, 2)), boxes=several)
-
-
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])
 def test_padding_beyond_reason_is_refused(scalar):
     points = np.zeros((70_000, 30, 6), scalar)

@@ -222,30 +222,6 @@ def test_violations_are_broadcast_and_may_be_lists():
     ]
 
 
-@pytest.mark.parametrize(
-    ("call", "options", "message"),
-    [
-        (pp.pareto_rank, {"n_below": 0}, "n_below must be at least 1, got 0"),
-        (pp.is_nondominated, {"duplicate_tolerance": -1.0}, "tolerance must be at least 0, got"),
-        (pp.is_nondominated, {"epsilon": 0}, "epsilon must be larger than 0, got"),
-        (pp.is_nondominated, {"epsilon": [1, np.inf]}, "epsilon must be finite"),
-        (pp.is_nondominated, {"epsilon": [1, 2, 3]}, r"a number or have shape \(2,\)"),
-        *(
-            (call, {"violation": violation}, message)
-            for call in (pp.pareto_rank, pp.is_nondominated)
-            for violation, message in (
-                ([0, 1], r"shape \(2, 3\), one number per point, or \(2, 3, constr"),
-                (np.zeros((3, 3)), "violation must have shape"),
-                (0.0, "violation must have shape"),
-            )
-        ),
-    ],
-)
-def test_wrong_options_are_named(send, call, options, message):
-    with pytest.raises(ValueError, match=message):
-        call(send(np.zeros((2, 3, 2))), **options)
-
-
 def test_transformations_of_torch_see_the_options():
     torch = pytest.importorskip("torch")
     points = torch.rand(4, 9, 3, generator=torch.Generator().manual_seed(0))

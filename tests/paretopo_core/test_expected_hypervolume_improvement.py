@@ -153,34 +153,3 @@ def test_nothing_to_improve_with():
     assert ours([[1.0, 1.0]], 1.0, boxes=empty).tolist() == [0.0]
     none = pp.nondominated_boxes(np.zeros((0, 3, 2)), 0)
     assert ours(np.zeros((0, 1, 2)), 1.0, boxes=none).shape == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("means", "deviations", "message"),
-    [
-        ([[1, 1], [1, np.nan]], 1, r"means must be numbers, .* but means\[1, 1\] is nan"),
-        ([[1, np.inf]], 1, r"finite on the better side, but means\[0, 1\] is inf"),
-        ([[1, 1]], [[1, -0.5]], r"deviations must be finite and 0 or more, but .*\[0, 1\] is -0.5"),
-        ([[1, 1]], np.nan, r"deviations\[0, 0\] is nan"),
-        ([[1, 1]], [np.inf, 1], r"deviations\[0, 0\] is inf"),
-        ([[1, 1]], np.ones(3), r"broadcasts to that of means, \(1, 2\), got shape \(3,\)"),
-        ([[1, 1]], np.ones((2, 2)), r"broadcasts to that of means, \(1, 2\), got shape \(2, 2\)"),
-        ([[1, 1]], np.ones((1, 1, 2)), r"broadcasts to that of means"),
-        ([1, 1], 1, r"means must have shape \(\.\.\., points, objectives\), got \(2,\)"),
-        (
-            [[1, 1, 1]],
-            1,
-            r"boxes must have lower and upper corners of one shape \(\.\.\., boxes, 3",
-        ),
-    ],
-)
-def test_wrong_arguments_are_named(means, deviations, message):
-    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
-    with pytest.raises(ValueError, match=message):
-        pp.expected_hypervolume_improvement(means, deviations, boxes=boxes)
-
-
-def test_boxes_of_another_sense_are_named():
-    boxes = pp.nondominated_boxes(np.ones((3, 1, 2)), 0.0)
-    with pytest.raises(ValueError, match=r"corners of \[0, 0, 0\] are 1.0 and inf"):
-        pp.expected_hypervolume_improvement(np.ones((3, 4, 2)), 1.0, boxes=boxes, maximise=False)
