@@ -59,7 +59,8 @@ def test_members_are_those_of_the_definition(points, bound, data):
     np.testing.assert_array_equal(archive.history, points)
     twin = pp.ParetoArchive(ref, maximise=maximise, **bound)
     cut = data.draw(st.integers(0, len(points)))
-    parts = [twin.extend(some, named(some)) for some in (points[:cut], points[cut:])]
+    halves = points[:cut], np.asfortranarray(points[cut:])
+    parts = [twin.extend(some, named(some)) for some in halves]
     assert np.concatenate([part.gains for part in parts]).tolist() == gains
     assert np.concatenate([part.joined for part in parts]).tolist() == joined
     assert twin.payloads == archive.payloads

@@ -79,3 +79,11 @@ def test_extremes_do_not_overflow():
             [0.0, 1.0],
             [0.0, 0.0],
         ]
+
+
+def test_tensors_without_exact_values_are_refused():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"dense tensor, got layout torch\.sparse_coo"):
+        pp.stochastic_pareto_rank(torch.ones(2, 2).to_sparse(), sigma=0.3)
+    with pytest.raises(ValueError, match="which float64 cannot hold exactly"):
+        pp.stochastic_pareto_rank(torch.full((2, 2), 2**53 + 1), sigma=0.3)

@@ -122,6 +122,27 @@ class TestClasses:
         with pytest.raises(TypeError, match="is a Tensor without memory"):
             operation([freed(row) for row in points()[0]])
 
+    @pytest.mark.parametrize(
+        "made",
+        [
+            lambda x: torch._neg_view(-x),
+            lambda x: torch.nn.Parameter(x),
+            lambda x: torch.cat([x, x], dim=-2)[..., : x.shape[-2], :],
+        ],
+        ids=["negated", "parameter", "sliced"],
+    )
+    def test_other_memory_holds_the_same_numbers(self, operation, made):
+        answer = operation(made(points())).detach()
+        torch.testing.assert_close(answer, operation(points()), rtol=0, atol=0)
+
+    def test_quantised_and_nested_tensors_are_named(self, operation):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            quantised = torch.quantize_per_tensor(points().float(), 0.1, 0, torch.quint8)
+            for wrong in (quantised, torch.nested.nested_tensor([points()[0], points()[1]])):
+                with pytest.raises((TypeError, ValueError), match=r"s (must|is|are) |Tensor"):
+                    operation(wrong)
+
     def test_other_arguments_are_looked_at_too(self):
         gone = freed(torch.zeros(3))
         for given in (points(), points().numpy()):
