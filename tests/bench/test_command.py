@@ -9,7 +9,7 @@ import pytest
 from support.benchmarks import CHECKOUT, PLAN, TINY, a_row, one_line
 
 from bench import __main__ as cli
-from bench import command, machine, plots, rows
+from bench import command, machine, rows
 from bench.cases import OPERATIONS
 
 
@@ -26,11 +26,6 @@ def test_the_command_line_measures_draws_and_promises(tmp_path, monkeypatch, cap
     assert str(os.sep) not in (tmp_path / "results" / "fronts.csv").read_text(encoding="utf-8")
     assert cli.main(["cooking", "--out", out]) == 2
     assert "operation must be one of fronts, filter" in one_line(capsys)
-
-
-def test_ticks_that_are_too_near_have_no_labels():
-    assert plots._label_ticks([33, 50, 200, 300, 3000]) == ["33", "50", "200", "", "3k"]
-    assert plots._label_ticks([50]) == ["50"]
 
 
 def test_plots_need_only_the_files(tmp_path):
@@ -65,14 +60,6 @@ def test_a_machine_gets_a_plain_name():
         }  # fmt: skip
         assert machine.name_machine(here) == name
         assert command.choose_folder(here, "quick") == CHECKOUT / f"bench/results/{name}-quick"
-
-
-def test_help_names_operations_and_packages(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        cli.main(["--help"])
-    told = capsys.readouterr().out
-    assert all(f"\n  {name} " in told for name in OPERATIONS)
-    assert 'pip install ".[bench]"' in told
 
 
 def test_ctrl_c_ends_with_how_to_go_on(monkeypatch, capsys):

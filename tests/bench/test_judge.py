@@ -29,24 +29,29 @@ def test_every_task_knows_right_from_wrong(task):
         assert "differ" in judge.find_error(case, answer * np.nan, right)
 
 
-@pytest.mark.parametrize("points", [3, 4, 6])
-def test_the_judge_of_advantages_agrees_with_their_definition(points):
-    case = Case("any", "hypervolume_advantage", "uniform", points, 2, groups=3)
-    expected = definitions.hypervolume_advantage(-case.doubles, -case.ref, k=min(DRAWN, points))
+DEFINED = {
+    "hypervolume_advantage": lambda x, ref: definitions.hypervolume_advantage(
+        -x, -ref, k=min(DRAWN, x.shape[-2])
+    ),
+    "hypervolume_gradient": lambda x, ref: definitions.hypervolume_gradient(
+        x, ref, maximise=False
+    ),
+    "crowding_distance": lambda x, ref: definitions.crowding_distance(-x),
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "points", "objectives", "groups"),
+    [
+        *(("hypervolume_advantage", points, 2, 3) for points in (3, 4, 6)),
+        *(("hypervolume_gradient", 9, objectives, 0) for objectives in (2, 3)),
+        ("crowding_distance", 20, 3, 0),
+    ],
+)
+def test_the_judge_agrees_with_the_definition(task, points, objectives, groups):
+    case = Case("any", task, "uniform", points, objectives, groups=groups)
+    expected = DEFINED[task](case.doubles, case.ref)
     np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
-
-
-@pytest.mark.parametrize("objectives", [2, 3])
-def test_the_judge_of_gradients_agrees_with_their_definition(objectives):
-    case = Case("any", "hypervolume_gradient", "uniform", 9, objectives)
-    expected = definitions.hypervolume_gradient(case.doubles, case.ref, maximise=False)
-    np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
-
-
-@pytest.mark.parametrize("workload", ["uniform", "concave"])
-def test_the_judge_of_crowding_agrees_with_its_definition(workload):
-    case = Case("any", "crowding_distance", workload, 20, 3)
-    np.testing.assert_allclose(judge.solve(case), definitions.crowding_distance(-case.doubles))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])

@@ -9,7 +9,6 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-import paretopo_core
 from paretopo_core import accelerate
 
 ROOT = Path(__file__).parents[2]
@@ -181,7 +180,3 @@ def test_each_host_has_a_file_and_a_pinned_version():
     for requirement in extras["bench"]:
         name, _, version = requirement.partition("==")
         assert pinned.get(name, version) == version, requirement
-
-
-def test_it_is_a_function_of_the_package():
-    assert paretopo_core.accelerate is MODULE.accelerate

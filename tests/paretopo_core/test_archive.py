@@ -7,8 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -46,23 +44,6 @@ def test_gains_are_differences_of_hypervolumes(points, data):
     kept = pp.is_nondominated(points, maximise=maximise, duplicates="first")
     np.testing.assert_array_equal(archive.points, points[kept])
     assert len(archive) == kept.sum()
-
-
-def test_members_can_be_read_while_another_thread_adds():
-    archive = pp.ParetoArchive(np.zeros(300))
-    points = np.random.default_rng(0).random((1500, 300)) - 2.0  # no volume: members come fast
-    writer = threading.Thread(target=lambda: [archive.add(point) for point in points])
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        writer.start()
-        while writer.is_alive():
-            members = archive.points
-            np.testing.assert_array_equal(members, points[: len(members)])
-        writer.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert len(archive) == len(points)
 
 
 _SHORT_OF_MEMORY = """
@@ -194,22 +175,6 @@ def test_members_of_a_long_sequence(objectives):
             assert gain == pytest.approx(more - archive.recomputed_hypervolume(), abs=1e-12)
 
 
-def test_archive_cost_grows_slowly_in_two_objectives():
-    def seconds(members):
-        angle = np.random.default_rng(0).random(members) * np.pi / 2
-        archive = pp.ParetoArchive([0.0, 0.0])
-        archive.extend(np.column_stack([np.cos(angle), np.sin(angle)]))
-        asked = np.column_stack([np.cos(angle[:100]), np.sin(angle[:100])]) * (1 + 1e-9)
-        times = []
-        for _ in range(5):
-            start = time.thread_time()
-            archive.gain(asked)
-            times.append(time.thread_time() - start)
-        return min(times)
-
-    assert seconds(100_000) < 30 * seconds(100)  # 1,000 times as many
-
-
 def test_equality_and_text():
     one, other = pp.ParetoArchive([0.0, 0.0]), pp.ParetoArchive([0.0, 0.0])
     one.extend([[1.0, 2.0], [2.0, 1.0]])
@@ -286,36 +251,6 @@ def test_distances_beyond_the_largest_number_are_refused():
     assert archive.add([0.0, 1.0]) == 1.7e308
 
 
-_MEMORY = """
-import resource
-import numpy as np
-import paretopo_core as pp
-from paretopo_core import definitions
-
-points = np.random.default_rng(0).random((400_000, 2)) - 2.0
-for keeps, most in ((False, 4.0), (True, 60.0)):  # bytes for each rejected point
-    archive = pp.ParetoArchive([0.0, 0.0], keep_history=keeps)
-    archive.add([1.0, 1.0])
-    archive.extend(points[:1000])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for first in range(1000, len(points), 1000):
-        archive.extend(points[first : first + 1000])
-    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    assert used < most * len(points), (keeps, used)
-    assert len(archive) == 1 and archive.additions == len(points) + 1
-    print(keeps, used / len(points))
-"""
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory the Linux way")
-@pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need memory")
-def test_history_is_kept_on_demand_and_small():
-    run = subprocess.run(
-        [sys.executable, "-c", _MEMORY], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-
-
 def test_points_are_one_array_until_the_archive_changes():
     archive = pp.ParetoArchive([0.0, 0.0])
     seen = []
@@ -343,28 +278,6 @@ def test_results_are_copies():
     archive.ref[:] = 9.0
     assert archive.points.tolist() == [[1.0, 2.0]]
     assert archive.add([1.0, 3.0]) == 1.0
-
-
-def test_reference_may_be_a_tensor_and_senses_any_sequence():
-    torch = pytest.importorskip("torch")
-    senses = [False, True]
-    archive = pp.ParetoArchive(torch.tensor([1.0, 0.0]), maximise=(each for each in senses))
-    listed = pp.ParetoArchive([1.0, 0.0], maximise=senses)
-    senses[0] = True  # the archive keeps its own
-    for point in ([0.0, 2.0], [-1.0, 1.0]):
-        assert archive.add(torch.tensor(point)) == listed.add(point) > 0
-    assert archive.state_dict() == listed.state_dict()
-    assert archive.recomputed_hypervolume() == listed.recomputed_hypervolume() == 3.0
-
-
-def test_points_stored_by_columns_are_read_by_rows():
-    rows = np.array([[1.0, 3.0], [2.0, 1.0], [0.0, 5.0], [1.5, 0.5]])
-    by_columns = np.asfortranarray(rows)
-    archive = pp.ParetoArchive([0.0, 6.0], maximise=[True, False])
-    np.testing.assert_array_equal(archive.gain(by_columns), archive.gain(rows))
-    archive.extend(by_columns)
-    assert archive.hypervolume == pp.hypervolume(rows, [0.0, 6.0], maximise=[True, False])
-    assert all(point in archive for point in ([2.0, 1.0], [1.5, 0.5]))
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 7])
@@ -465,11 +378,3 @@ def test_without_a_reference_a_full_archive_keeps_the_least_crowded():
     archive.extend(points)
     members = definitions.archive(points, np.zeros(3), capacity=8, keep="crowding", epsilon=0.01)
     np.testing.assert_array_equal(archive.indices, members)
-
-
-def test_an_archive_need_not_compute_volumes():
-    """nevergrad#1022."""
-    points = np.random.default_rng(5).random((300, 25))  # their volume would take for ever
-    archive = pp.ParetoArchive(objectives=25)
-    archive.extend(points)
-    assert len(archive) == pp.is_nondominated(points).sum()

@@ -59,21 +59,6 @@ def test_percentiles_are_levels():
     assert pp.attainment_surfaces(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)
 
 
-def test_wrong_arguments():
-    points = np.ones((3, 2))
-    for arguments, keywords, match in (
-        ((np.ones((3, 4)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
-        ((np.ones((2, 3, 2)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
-        ((points, [0, 0]), {}, r"sets must have shape \(3,\)"),
-        ((points, [0, np.nan, 1]), {}, r"sets must name the run of each point, got NaN at \[1\]"),
-        ((points, [0, 0, 0]), {"percentiles": [101]}, "percentiles must be from 0 to 100"),
-        ((points, [0, 0, 0]), {"percentiles": [np.nan]}, "percentiles must be from 0 to 100"),
-        (([[1.0, np.nan]], [0]), {}, r"points\[0, 1\] is nan"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            pp.attainment_surfaces(*arguments, **keywords)
-
-
 def test_names_may_be_pythons_strings_and_a_column_of_a_frame():
     points, names = [[1, 3], [3, 1], [2, 2]], ["b", "b", "a"]
     expected = pp.attainment_surfaces(points, [1, 1, 0])
@@ -96,23 +81,6 @@ def test_tensors():
 
 
 # ---- Weighted hypervolumes ----
-
-RECTANGLES = np.array(
-    [[1.0, 3.0, 2.0, np.inf, 1], [2.0, 3.5, 2.5, np.inf, 2], [2.0, 3.0, 3.0, 3.5, 3]]
-)
-
-
-def test_weighted_hypervolumes_are_moocores():
-    rng = np.random.default_rng(0)
-    boxes = RECTANGLES[:, :2], RECTANGLES[:, 2:4]
-    for points in ([[2, 2]], [[2, 1]], [[1, 2]], *(rng.random((6, 2)) * 5 for _ in range(20))):
-        # moocore miscounts after a dominated point, and writes into the rectangles.
-        front = np.asarray(points)[pp.is_nondominated(points, maximise=False)]
-        expected = moocore.whv_rect(front, RECTANGLES.copy(), ref=6)
-        ours = pp.weighted_hypervolume(
-            points, 6, boxes=boxes, weights=RECTANGLES[:, 4], maximise=False
-        )
-        assert ours == pytest.approx(expected, rel=1e-12)
 
 
 @given(points=volume_batches(max_points=12, max_objectives=3, min_points=1), data=st.data())
@@ -139,33 +107,3 @@ def test_weighted_hypervolumes_have_slopes():
         points,
         atol=1e-4,
     )
-
-
-def test_wrong_boxes_and_weights():
-    points, boxes = np.ones((3, 2)), (np.zeros((2, 2)), np.ones((2, 2)))
-    with pytest.raises(ValueError, match=r"weights must have shape \(..., 2\)"):
-        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0])
-    with pytest.raises(ValueError, match="weights must be finite"):
-        pp.weighted_hypervolume(points, 0, boxes=boxes, weights=[1.0, np.inf])
-    with pytest.raises(ValueError, match="boxes must have lower and upper corners"):
-        pp.weighted_hypervolume(points, 0, boxes=(boxes[0], boxes[1][:1]), weights=[1.0, 1.0])
-    with pytest.raises(TypeError, match="boxes must be a result of nondominated_boxes"):
-        pp.weighted_hypervolume(points, 0, boxes=boxes[0], weights=[1.0, 1.0])
-    with pytest.raises(ValueError, match=r"weights of shape .* cannot be broadcast"):
-        pp.weighted_hypervolume(
-            points, 0, boxes=np.zeros((2, 3, 4, 2)).tolist(), weights=np.ones((2, 4))
-        )
-    with pytest.raises(ValueError, match="with as many objectives"):
-        pp.weighted_hypervolume(np.ones((3, 3)), 0, boxes=boxes, weights=[1.0, 1.0])
-
-
-@pytest.mark.parametrize("objectives", [2, 3])
-def test_a_given_point_has_a_percentile(objectives):
-    """eaf#9."""
-    rng = np.random.default_rng(6)
-    points, sets = rng.integers(0, 6, (40, objectives)), rng.integers(0, 5, 40)
-    corners, percentiles = pp.attainment_surfaces(points, sets)
-    for goal in rng.integers(0, 7, (50, objectives)):
-        attained = [(points[sets == run] >= goal).all(axis=1).any() for run in range(5)]
-        found = percentiles[(corners >= goal).all(axis=1)].max(initial=0)
-        assert found == pytest.approx(100 * np.mean(attained))

@@ -10,11 +10,9 @@ from support.strategies import (
     large_set,
     masked_batches,
     senses,
-    volume_batches,
 )
 
 import paretopo_core as pp
-from paretopo_core import definitions
 
 DIVIDED = [(pp.nondominated_boxes, False), (pp.dominated_boxes, True)]
 
@@ -66,42 +64,6 @@ def test_every_place_lies_in_one_box_of_the_right_region(batch, data):
             assert (upper[count:] == ref).all()
 
 
-@given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=4), data=st.data())
-def test_boxes_partition_the_defined_region(batch, data):
-    points, mask = batch
-    maximise = data.draw(senses(points.shape[-1]))
-    keywords = {"maximise": maximise, "mask": mask}
-    for call, _ in DIVIDED:
-        ours = call(points, 0.0, **keywords)
-        defined = getattr(definitions, call.__name__)(points, 0.0, **keywords)
-        for g in range(len(points)):
-            middle = [np.clip(each[g], -9, 9) for each in defined[:2]]
-            places = (middle[0] + middle[1])[: defined[2][g]] / 2
-            found = holders_of(places, ours.lower[g], ours.upper[g])
-            np.testing.assert_array_equal(found, 1)
-            assert ours.counts[g] <= defined[2][g]
-            corners = np.clip([ours.lower[g], ours.upper[g]], -9, 9)
-            cells = np.clip([each[g] for each in defined[:2]], -9, 9)
-            volume = (corners[1] - corners[0]).prod(-1).sum()
-            assert volume == pytest.approx((cells[1] - cells[0]).prod(-1).sum())
-
-
-@given(points=volume_batches(max_points=9, max_objectives=5), data=st.data())
-def test_their_volumes_are_hypervolumes(points, data):
-    maximise = data.draw(senses(points.shape[-1]))
-    better = np.broadcast_to(maximise, points.shape[-1])
-    ref = np.where(better, -1.5, 1.5)
-    volume = pp.hypervolume(points, ref, maximise=maximise)
-    dominated = pp.dominated_boxes(points, ref, maximise=maximise)
-    np.testing.assert_allclose(volumes_of(dominated), volume, rtol=1e-12, atol=1e-12)
-    # Up to a corner that nothing reaches, the two regions together are a box.
-    lower, upper, _ = pp.nondominated_boxes(points, ref, maximise=maximise)
-    ideal = np.where(better, 200.0, -200.0)
-    cut = np.clip(upper, None, 200.0) - np.clip(lower, -200.0, None)
-    whole = np.abs(ideal - ref).prod()
-    np.testing.assert_allclose(cut.prod(-1).sum(-1) + volume, whole, rtol=1e-12)
-
-
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "equal", "chain"])
 def test_large_sets(kind, objectives):
@@ -137,16 +99,6 @@ def test_order_copies_and_dominated_points_change_no_box(objectives):
                 np.testing.assert_array_equal(one, other)
 
 
-def test_corners_are_the_numbers_that_went_in():
-    points = large_set("sphere", 12, 3).astype(np.float32)
-    ref = 0.1
-    for call, _ in DIVIDED:
-        boxes = call(points, ref)
-        for m in range(3):
-            known = {*points[:, m].astype(float).tolist(), ref, np.inf}
-            assert {*boxes.lower[:, m].tolist(), *boxes.upper[:, m].tolist()} <= known
-
-
 def test_golden_values():
     boxes = pp.nondominated_boxes([[1, 2], [2, 1]], 0)
     assert boxes.lower.tolist() == [[2, 0], [1, 1], [0, 2]]
@@ -161,19 +113,6 @@ def test_golden_values():
     assert (boxes.lower.tolist(), boxes.upper.tolist()) == ([[1]], [[5]])
 
 
-def test_each_set_may_have_its_reference():
-    points = np.random.default_rng(0).random((3, 6, 3))
-    refs = np.array([[0.0, 0.1, 0.2], [0.5, 0.5, 0.5], [2.0, 2.0, 2.0]])
-    together = pp.nondominated_boxes(points, refs)
-    for g in range(3):
-        of_one_set = pp.nondominated_boxes(points[g], refs[g])
-        count = together.counts[g]
-        assert count == of_one_set.counts
-        np.testing.assert_array_equal(together.lower[g, :count], of_one_set.lower)
-        np.testing.assert_array_equal(together.upper[g, :count], of_one_set.upper)
-        assert (together.lower[g, count:] == refs[g]).all()
-
-
 def test_more_objectives_than_one_word_has_bits():
     points = np.full((1, 70), 2.0)
     maximise = [m % 2 == 0 for m in range(70)]
@@ -186,21 +125,6 @@ def test_more_objectives_than_one_word_has_bits():
     better = np.where(maximise, 2.5, 1.5)
     gain = pp.hypervolume_improvement(better[None], boxes=boxes, maximise=maximise)
     assert gain == pytest.approx(1.5**70 - 1)
-
-
-def test_errors():
-    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
-    with pytest.raises(ValueError, match=r"candidates\[0, 1\] is inf, an infinite volume"):
-        pp.hypervolume_improvement([[1.0, np.inf]], boxes=boxes)
-    with pytest.raises(ValueError, match="pass the maximise= that they were made with"):
-        pp.hypervolume_improvement([[1.0, 1.0]], boxes=boxes, maximise=False)
-    with pytest.raises(ValueError, match=r"one shape \(..., boxes, 3\)"):
-        pp.hypervolume_improvement([[1.0, 1.0, 1.0]], boxes=boxes)
-    with pytest.raises(ValueError, match=r"one shape \(..., boxes, 2\)"):
-        pp.hypervolume_improvement([[1.0, 1.0]], boxes=(boxes.lower, boxes.upper[:-1]))
-    several = pp.nondominated_boxes(np.ones((3, 1, 2)), 0)
-    with pytest.raises(ValueError, match="leading dimensions that cannot be broadcast"):
-        pp.hypervolume_improvement(np.ones((2, 1, 2)), boxes=several)
 
 
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])

@@ -46,12 +46,6 @@ def test_lines_equal_the_definition(points, maximise):
             np.testing.assert_allclose(found[own], expected, rtol=1e-12)
 
 
-def test_ends_of_a_front_are_infinite():
-    points = np.array([[0.0, 4.0], [1.0, 3.0], [4.0, 0.0], [0.0, 0.0]])
-    assert pp.crowding_distance(points).tolist() == [np.inf, 2.0, np.inf, np.inf]
-    assert pp.crowding_distance(np.zeros((1, 2))).tolist() == [np.inf]
-
-
 @given(batch=masked_batches(), data=st.data())
 def test_a_constant_objective_adds_nothing(backend, batch, data):
     points, mask = batch
@@ -92,14 +86,3 @@ def test_fronts_may_be_anyones():
         2.0,
         np.inf,
     ]
-    with pytest.raises(TypeError, match="ranks must be integers, got dtype float64"):
-        pp.crowding_distance(points, ranks=[0.0, 1.0, 0.0, 0.0])
-    with pytest.raises(ValueError, match=r"ranks must have shape \(4,\), one integer per point"):
-        pp.crowding_distance(points, ranks=[0, 1])
-
-
-def test_crowding_is_never_nan():
-    """LEAP#267, NSGAII.jl#2, MOEAFramework#66."""
-    for points in ([[1, 2], [1, 2], [1, 2]], [[1, 0], [2, 0]], [[1, 0]], [[0, 3], [1, 3], [2, 3]]):
-        distances = pp.crowding_distance(points, ranks=np.zeros(len(points), int))
-        assert not np.isnan(distances).any()

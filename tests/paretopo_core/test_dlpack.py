@@ -83,13 +83,6 @@ def test_results_in_several_parts_have_the_library_of_the_points():
         np.testing.assert_array_equal(part.array, other)
 
 
-def test_subclasses_of_numpy_stay_with_numpy():
-    class Own(np.ndarray):
-        pass
-
-    assert type(pp.pareto_rank(POINTS.view(Own))) is np.ndarray
-
-
 def test_arrays_elsewhere_are_refused_by_name():
     with pytest.raises(TypeError, match="points is a OnlyDLPack outside host memory: copy it"):
         pp.pareto_rank(OnlyDLPack(POINTS, device=2))

@@ -147,28 +147,3 @@ def test_z_scores_of_huge_volumes_are_finite():
     )
     tiny = pp.hypervolume_advantage(rewards * 2.0**-900, 0, k=2, centre="std")
     assert (np.abs(tiny) < 1e-100).all()  # next to the epsilon
-
-
-def test_groups_with_fewer_points_than_k_are_drawn_whole():
-    rewards = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [9.0, 9.0]])
-    mask = np.array([True, True, True, False])
-    volume = pp.expected_hypervolume(rewards, 0, k=4, mask=mask)
-    assert volume == pp.hypervolume(rewards[:3], 0)
-    advantages = pp.hypervolume_advantage(rewards, 0, k=4, mask=mask)
-    assert advantages.tolist() == [1.0, 1.0, 1.0, 0.0]
-    lone = np.array([True, False, False, False])
-    assert pp.hypervolume_advantage(rewards, 0, k=2, mask=lone).tolist() == [3.0, 0.0, 0.0, 0.0]
-    for centre in ("mean", "loo", "std"):
-        advantages = pp.hypervolume_advantage(rewards, 0, k=2, mask=lone, centre=centre)
-        assert advantages.tolist() == [0.0] * 4
-
-
-def test_bad_arguments_are_named():
-    rewards = np.ones((3, 4, 2))
-    for k in (0, 5, -1):
-        with pytest.raises(ValueError, match=rf"k must be from 1 to 4.* got {k}"):
-            pp.hypervolume_advantage(rewards, 0, k=k)
-    with pytest.raises(ValueError, match=r"centre must be one of exact, mean.*, got 'median'"):
-        pp.hypervolume_advantage(rewards, 0, centre="median")
-    with pytest.raises(ValueError, match=r"rewards with 64 points and 8 objectives span a grid"):
-        pp.hypervolume_advantage(np.ones((64, 8)), 0)

@@ -14,13 +14,6 @@ from paretopo_core import definitions
 DEVIATIONS = st.sampled_from([0.0, 0.01, 0.3, 1.0, 20.0])
 
 
-def exceeding(mean, deviation, start):
-    """Return E[max(Y - start, 0)] by its closed form."""
-    z = (mean - start) / deviation
-    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    return deviation * density + (mean - start) * math.erfc(-z / math.sqrt(2)) / 2
-
-
 def example(objectives, candidates=7, points=12):
     """Return boxes, means and deviations."""
     rng = np.random.default_rng(objectives)
@@ -45,18 +38,6 @@ def test_it_equals_its_definition(batch, data):
         means, deviations, boxes=boxes, **keywords
     )
     np.testing.assert_allclose(ours, defined, rtol=1e-11, atol=1e-13)
-
-
-def test_one_point_and_two_objectives_by_hand():
-    mean, deviation, point = (0.4, 1.3), (0.5, 0.8), (1.0, 0.7)
-    above, whole = (
-        [exceeding(m, s, t) for m, s, t in zip(mean, deviation, corner, strict=True)]
-        for corner in (point, (0.0, 0.0))
-    )
-    by_hand = above[0] * whole[1] + (whole[0] - above[0]) * above[1]
-    boxes = pp.nondominated_boxes([point], 0.0)
-    found = pp.expected_hypervolume_improvement([mean], [deviation], boxes=boxes)
-    assert found == pytest.approx(by_hand, rel=1e-14)
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
@@ -106,47 +87,6 @@ def test_unlikely_improvements_keep_their_digits(far, length):
     boxes = edges[:, None], np.append(edges[1:], np.inf)[:, None]
     found = pp.expected_hypervolume_improvement([[0.0]], 1.0, boxes=boxes)
     assert found == pytest.approx(TAILS[far], rel=2e-14, abs=0)
-
-
-@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 6])
-def test_the_gradient_is_that_of_differences(objectives):
-    boxes, means, deviations = example(objectives)
-    gains, *slopes = pp.expected_hypervolume_improvement(
-        means, deviations, boxes=boxes, return_gradient=True
-    )
-    np.testing.assert_array_equal(
-        gains, pp.expected_hypervolume_improvement(means, deviations, boxes=boxes)
-    )
-    step = 1e-5
-    for found, moves in zip(slopes, [(step, 0.0), (0.0, step)], strict=True):
-        for m in range(objectives):
-            unit = np.eye(objectives)[m]
-            ahead, back = (
-                pp.expected_hypervolume_improvement(
-                    means + way * moves[0] * unit, deviations + way * moves[1] * unit, boxes=boxes
-                )
-                for way in (1, -1)
-            )
-            np.testing.assert_allclose(
-                found[:, m], (ahead - back) / (2 * step), rtol=1e-6, atol=1e-9
-            )
-
-
-def test_slopes_follow_the_senses():
-    boxes, means, deviations = example(3)
-    signs = np.array([1.0, -1.0, -1.0])
-    turned = pp.nondominated_boxes(
-        large_set("sphere", 12, 3) * signs, -0.05 * signs, maximise=(signs > 0).tolist()
-    )
-    ours = pp.expected_hypervolume_improvement(
-        means * signs, deviations, boxes=turned, maximise=(signs > 0).tolist(), return_gradient=True
-    )
-    gains, in_means, in_deviations = pp.expected_hypervolume_improvement(
-        means, deviations, boxes=boxes, return_gradient=True
-    )
-    np.testing.assert_allclose(ours[0], gains, rtol=1e-12)
-    np.testing.assert_allclose(ours[1], in_means * signs, rtol=1e-11)
-    np.testing.assert_allclose(ours[2], in_deviations, rtol=1e-11)
 
 
 def test_slopes_without_noise_are_limits():
@@ -213,34 +153,3 @@ def test_nothing_to_improve_with():
     assert ours([[1.0, 1.0]], 1.0, boxes=empty).tolist() == [0.0]
     none = pp.nondominated_boxes(np.zeros((0, 3, 2)), 0)
     assert ours(np.zeros((0, 1, 2)), 1.0, boxes=none).shape == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("means", "deviations", "message"),
-    [
-        ([[1, 1], [1, np.nan]], 1, r"means must be numbers, .* but means\[1, 1\] is nan"),
-        ([[1, np.inf]], 1, r"finite on the better side, but means\[0, 1\] is inf"),
-        ([[1, 1]], [[1, -0.5]], r"deviations must be finite and 0 or more, but .*\[0, 1\] is -0.5"),
-        ([[1, 1]], np.nan, r"deviations\[0, 0\] is nan"),
-        ([[1, 1]], [np.inf, 1], r"deviations\[0, 0\] is inf"),
-        ([[1, 1]], np.ones(3), r"broadcasts to that of means, \(1, 2\), got shape \(3,\)"),
-        ([[1, 1]], np.ones((2, 2)), r"broadcasts to that of means, \(1, 2\), got shape \(2, 2\)"),
-        ([[1, 1]], np.ones((1, 1, 2)), r"broadcasts to that of means"),
-        ([1, 1], 1, r"means must have shape \(\.\.\., points, objectives\), got \(2,\)"),
-        (
-            [[1, 1, 1]],
-            1,
-            r"boxes must have lower and upper corners of one shape \(\.\.\., boxes, 3",
-        ),
-    ],
-)
-def test_wrong_arguments_are_named(means, deviations, message):
-    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
-    with pytest.raises(ValueError, match=message):
-        pp.expected_hypervolume_improvement(means, deviations, boxes=boxes)
-
-
-def test_boxes_of_another_sense_are_named():
-    boxes = pp.nondominated_boxes(np.ones((3, 1, 2)), 0.0)
-    with pytest.raises(ValueError, match=r"corners of \[0, 0, 0\] are 1.0 and inf"):
-        pp.expected_hypervolume_improvement(np.ones((3, 4, 2)), 1.0, boxes=boxes, maximise=False)

@@ -121,22 +121,15 @@ def polars():
 
 
 @pytest.mark.parametrize("name", PER_POINT)
-def test_a_value_for_each_point_keeps_the_index(name, pandas):
-    found = answer(name, pandas.DataFrame(VALUES, index=ROWS), SENSES)
-    assert isinstance(found, pandas.Series)
-    assert found.index.tolist() == ROWS
-    assert found.name == name.partition(",")[0]
+def test_a_value_for_each_point_keeps_the_index(name, pandas, polars):
     expected = answer(name, POINTS, LIST)
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found.to_numpy(), expected)
-
-
-@pytest.mark.parametrize("name", PER_POINT)
-def test_a_polars_frame_gives_a_series(name, polars):
-    found = answer(name, polars.DataFrame(VALUES), SENSES)
-    assert isinstance(found, polars.Series)
-    assert found.name == name.partition(",")[0]
-    np.testing.assert_array_equal(found.to_numpy(), answer(name, POINTS, LIST))
+    for library, index in ((pandas, {"index": ROWS}), (polars, {})):
+        found = answer(name, library.DataFrame(VALUES, **index), SENSES)
+        assert isinstance(found, library.Series)
+        assert not index or found.index.tolist() == ROWS
+        assert found.name == name.partition(",")[0]
+        assert found.to_numpy().dtype == expected.dtype
+        np.testing.assert_array_equal(found.to_numpy(), expected)
 
 
 @pytest.mark.parametrize("name", PER_VALUE)
@@ -171,18 +164,6 @@ def test_deviations_go_by_row_and_column(pandas):
     assert found[0].index.tolist() == ROWS
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(np.asarray(ours), theirs)
-
-
-def test_other_results_are_those_of_an_array(pandas):
-    frame = pandas.DataFrame(VALUES)
-    volume = pp.hypervolume(frame, [0, 6], maximise=SENSES)
-    assert type(volume) is np.float64
-    assert volume == pp.hypervolume(POINTS, [0, 6], maximise=LIST)
-    kept = pp.select(frame, k=2, maximise=SENSES)
-    np.testing.assert_array_equal(kept, pp.select(POINTS, k=2, maximise=LIST))
-    np.testing.assert_array_equal(
-        pp.ideal_point(frame, maximise=SENSES), pp.ideal_point(POINTS, maximise=LIST)
-    )
 
 
 def check_vector(run, values, pandas):
@@ -305,11 +286,6 @@ def test_missing_values_are_nan(pandas):
         pp.pareto_rank(frame)
 
 
-def test_columns_of_one_name_are_points_too(pandas):
-    frame = pandas.DataFrame(POINTS, columns=["a", "a"])
-    np.testing.assert_array_equal(pp.pareto_rank(frame).to_numpy(), pp.pareto_rank(POINTS))
-
-
 def test_an_archive_takes_a_frame(pandas):
     archive = pp.ParetoArchive([0, 6], maximise=LIST)
     frame = pandas.DataFrame(VALUES, index=ROWS)
@@ -372,11 +348,6 @@ def test_a_dict_elsewhere_is_refused_with_a_way_out():
         pp.hypervolume(POINTS, ref={"gain": 0, "cost": 6})
     with pytest.raises(TypeError, match=r"got a dict: pass pandas.DataFrame\(points\)"):
         pp.pareto_rank(VALUES)
-
-
-def test_sets_of_different_sizes_get_a_hint():
-    with pytest.raises(ValueError, match="pad sets of different sizes, and mark the padding"):
-        pp.hypervolume([POINTS[:2], POINTS], ref=0)
 
 
 def test_one_number_is_no_reference_of_an_archive():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import LARGE_KINDS, large_set, masked_batches, point_batches, senses
+from support.strategies import LARGE_KINDS, large_set, masked_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import definitions
@@ -67,13 +67,6 @@ def test_a_very_large_set_has_the_ranks_of_its_layers():
     shuffled = rng.permutation(len(points))
     np.testing.assert_array_equal(pp.pareto_rank(points[shuffled]), expected[shuffled])
     np.testing.assert_array_equal(pp.is_nondominated(points[shuffled]), expected[shuffled] == 0)
-
-
-@given(points=point_batches(min_points=1))
-def test_only_the_order_of_the_values_matters(points):
-    points = np.nan_to_num(points, nan=0.0)
-    order = np.unique(points, return_inverse=True)[1].reshape(points.shape).astype(np.float64)
-    np.testing.assert_array_equal(pp.pareto_rank(order), pp.pareto_rank(points))
 
 
 def test_nan_ranks_below_every_number_in_both_senses():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import few_values, finite, masked_batches, point_batches, senses
+from support.strategies import few_values, masked_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import definitions
@@ -25,25 +25,6 @@ def test_it_equals_its_definition(backend, batch, chosen, data):
     slopes = backend.fetch(pp.hypervolume_gradient(backend.send(points), 0.0, **sent))
     defined = definitions.hypervolume_gradient(points, 0.0, mask=mask, **keywords)
     np.testing.assert_allclose(slopes, defined, rtol=1e-9, atol=1e-9)
-
-
-@given(points=point_batches(elements=finite, max_points=6, max_objectives=4))
-def test_every_backend_agrees(backend, points):
-    expected = pp.hypervolume_gradient(points, -1.0)
-    slopes = backend.fetch(pp.hypervolume_gradient(backend.send(points), -1.0))
-    scale = 1e-12 * 102.0 ** (points.shape[-1] - 1)
-    np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=scale)
-
-
-def test_chosen_points_are_bools():
-    points = np.ones((4, 3))
-    with pytest.raises(TypeError, match="wanted must be of dtype bool, got int64"):
-        pp.hypervolume_gradient(points, 0, wanted=[1, 0, 1, 0])
-    with pytest.raises(ValueError, match=r"wanted must have shape \(4,\), one bool per point"):
-        pp.hypervolume_gradient(points, 0, wanted=[True, False])
-    tensor = torch.from_numpy(points)
-    chosen = pp.hypervolume_gradient(tensor, 0, wanted=torch.tensor([False, False, False, True]))
-    assert (chosen == 0).all()  # of equal points the first has the slopes
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 65])

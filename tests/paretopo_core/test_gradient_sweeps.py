@@ -1,7 +1,5 @@
 """Slopes of 2 and 3 objectives come from sweeps: they are the facets of the definition."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,35 +52,3 @@ def test_chosen_points_have_the_same_slopes(points, seed):
         pp.hypervolume_gradient(points, -1.5, wanted=wanted),
         np.where(wanted[..., None], whole, 0.0),
     )
-
-
-@pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "equal"])
-@pytest.mark.parametrize("objectives", [2, 3, 4])
-def test_a_few_points_before_a_fixed_front(kind, objectives):
-    points = large_set(kind, 100, objectives)
-    wanted = np.zeros(100, dtype=bool)
-    wanted[-3:] = True
-    whole = pp.hypervolume_gradient(points, -0.5)
-    np.testing.assert_array_equal(
-        pp.hypervolume_gradient(points, -0.5, wanted=wanted)[-3:], whole[-3:]
-    )
-    assert not pp.hypervolume_gradient(points, -0.5, wanted=wanted)[:-3].any()
-
-
-@pytest.mark.parametrize("objectives", [2, 3])
-def test_slopes_take_about_as_long_as_contributions(objectives):
-    points = large_set("sphere", 4000, objectives)
-
-    def processor_time(operation):
-        least = np.inf
-        for _ in range(5):
-            start = time.thread_time_ns()
-            operation(points, 0)
-            least = min(least, time.thread_time_ns() - start)
-        return least
-
-    with pp.threads(1):
-        ratio = processor_time(pp.hypervolume_gradient) / processor_time(
-            pp.hypervolume_contributions
-        )
-    assert ratio < 10  # three as a rule; quadratic sweeps would take hundreds

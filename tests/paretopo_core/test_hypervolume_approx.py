@@ -25,22 +25,6 @@ def test_estimate_is_unbiased_and_its_error_is_the_spread(kind, objectives):
     assert (np.abs(volumes - exact) < 2 * errors).mean() > 0.8
 
 
-@pytest.mark.parametrize("objectives", [8, 10, 15])
-def test_boxes_with_a_closed_form(objectives):
-    points = 0.5 + np.eye(objectives) / 2
-    exact = (objectives + 1) * 0.5**objectives
-    volume, error = pp.hypervolume_approx(points, 0.0, samples=8192, rng=0)
-    assert abs(volume - exact) < 5 * error
-    assert 0 < error < exact / 100
-
-
-def test_one_point_is_exact():
-    point = np.array([[2.0, 3.0, 0.5, 7.0]])
-    volume, error = pp.hypervolume_approx(point, 0.0, samples=1, rng=0)
-    assert volume == pytest.approx(21.0, rel=1e-14)
-    assert error <= 1e-14 * volume
-
-
 @pytest.mark.parametrize("call", [pp.hypervolume_approx, pp.hypervolume_contributions_approx])
 def test_a_generator_gives_each_call_a_seed_and_no_source_gives_new_ones(call):
     points = large_set("sphere", 60, 5)
@@ -60,15 +44,6 @@ def test_the_same_seed_gives_the_same_bits():
         assert of_one_set == (found.value[g], found.error[g])
     other = pp.hypervolume_approx(batch, 0.0, samples=1000, rng=8)
     assert (other.value != found.value).all()
-
-
-@pytest.mark.parametrize("scale", [1e-60, 1e60])
-def test_products_stay_in_range(scale):
-    points = large_set("sphere", 20, 5)
-    expected = pp.hypervolume_approx(points, 0.0, samples=320, rng=0)
-    scaled = pp.hypervolume_approx(points * scale, 0.0, samples=320, rng=0)
-    assert scaled.value == pytest.approx(expected.value * scale**5, rel=1e-12)
-    assert scaled.error == pytest.approx(expected.error * scale**5, rel=1e-6)
 
 
 @pytest.mark.parametrize("samples", [32, 4096, 65536])
@@ -113,17 +88,6 @@ def test_sets_without_volume():
     for points in (np.empty((2, 0, 3)), np.full((2, 4, 3), -1.0), np.full((2, 4, 3), -np.inf)):
         volume, error = pp.hypervolume_approx(points, 0.0, samples=32, rng=0)
         assert volume.tolist() == error.tolist() == [0.0, 0.0]
-
-
-def test_wrong_arguments():
-    points = np.ones((3, 2))
-    for keywords, match in (
-        ({"samples": 0}, "samples must be at least 1"),
-        ({"rng": -1}, "rng must be at least 0"),
-        ({"rng": 2**63}, r"rng must be at most 2\*\*63 - 1"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            pp.hypervolume_approx(points, 0, **keywords)
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5, 8])
@@ -174,8 +138,6 @@ def test_points_without_a_contribution_have_an_exact_zero():
     assert contributions.tolist() == [0, 0, 1, 0, 0]
     assert (error > 0).tolist() == [False, False, True, False, False]  # of rounding
     assert pp.hypervolume_contributions_approx(np.zeros((3, 0, 2)), 0, rng=0).error.shape == (3, 0)
-    with pytest.raises(ValueError, match="samples must be at least 1"):
-        pp.hypervolume_contributions_approx(points, 0, samples=0, rng=0)
 
 
 def test_contributions_have_no_derivative_and_a_rule_for_batches():

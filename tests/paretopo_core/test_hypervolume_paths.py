@@ -146,19 +146,6 @@ def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
                 np.testing.assert_array_equal(half, volumes[7::2])
 
 
-@pytest.mark.parametrize(
-    ("count", "objectives"), [(128, 4), (129, 4), (400, 4), (16, 5), (17, 5), (90, 5)]
-)
-@pytest.mark.parametrize("kind", ["sphere", "antichain"])
-def test_a_volume_is_the_sum_of_its_slices(each_isa, kind, count, objectives):
-    """Integers: every volume is exact, whether a sweep compares ranks or coordinates."""
-    points = np.floor(points_of(kind, count, objectives, seed=count) * 60) + 1
-    points[:, -1] = np.random.default_rng(count).permutation(count) + 1
-    best_first = points[np.argsort(-points[:, -1])]
-    volume = each_isa(lambda: pp.hypervolume(points, 0))
-    assert volume == sum(pp.hypervolume(best_first[: i + 1, :-1], 0) for i in range(count))
-
-
 def test_a_batch_with_a_bad_set_names_it():
     points = np.random.default_rng(0).random((600, 8, 2))
     points[513, 3, 1] = np.nan
@@ -171,19 +158,6 @@ def test_a_batch_with_a_bad_set_names_it():
     assert np.isfinite(pp.hypervolume(points, 0, mask=mask)).all()
     points[513, 3, 1] = -np.inf
     assert np.isfinite(pp.hypervolume(points, 0)).all()
-
-
-@pytest.mark.parametrize("objectives", [3, 4, 6])
-def test_threads_do_not_change_a_bit(threads, objectives):
-    one_set = points_of("sphere", 300 if objectives < 6 else 60, objectives)
-    batch = np.random.default_rng(1).random((2000, 20, objectives))
-    results = []
-    for count in (1, 2, 5):
-        threads(count)
-        results.append((pp.hypervolume_contributions(one_set, 0), pp.hypervolume(batch, 0.1)))
-    for parts, volumes in results[1:]:
-        np.testing.assert_array_equal(parts, results[0][0])
-        np.testing.assert_array_equal(volumes, results[0][1])
 
 
 @pytest.mark.parametrize("kind", ["sphere", "antichain", "grid"])

@@ -72,11 +72,6 @@ def test_the_shaded_area_is_the_hypervolume(plt, first, second):
     assert ax.get_xlabel() == f"objective 1 ({'more' if first else 'less'} is better)"
 
 
-def test_points_outside_the_reference_shade_nothing(plt):
-    ax = pp.plot_front(POINTS, ref=[5.0, 5.0])
-    assert len(ax.collections) == 3  # dominated, front, reference: no shade
-
-
 def test_three_objectives_are_drawn_in_space(plt):
     points = np.random.default_rng(1).random((30, 3))
     ax = pp.plot_front(points, ref=0.0, label="ours", names=["a", "b", "c"])
@@ -129,11 +124,6 @@ def test_a_frame_is_drawn_by_its_names(plt):
 def test_one_front_needs_no_legend(plt):
     assert pp.plot_front(POINTS[:2]).get_legend() is None
     assert pp.plot_front(POINTS[:2], label="ours").get_legend() is not None
-
-
-def test_masked_points_are_not_drawn(plt):
-    ax = pp.plot_front(POINTS, mask=[True, True, False, False])
-    np.testing.assert_array_equal(border(ax)[0], POINTS[:2])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """HV@k gives exact policy gradients and has the properties that docs/hvk.md states."""
 
 from itertools import combinations, product
-from math import comb
 
 import numpy as np
 import pytest
@@ -100,27 +99,3 @@ def test_a_dominating_rollout_never_has_the_lower_advantage(rewards, k, i, steps
         assert after >= before - 1e-9
         if k == 1 and (better[i] > -0.5).all() and (better[i] > rewards[i]).any():
             assert after > before
-
-
-@given(rewards=groups)
-def test_one_draw_is_the_volume_minus_the_mean_of_the_others(rewards):
-    volumes = np.prod(np.maximum(rewards + 0.5, 0), axis=1)
-    n = len(rewards)
-    expected = volumes - (volumes.sum() - volumes) / (n - 1)
-    np.testing.assert_allclose(pp.hypervolume_advantage(rewards, -0.5), expected, atol=1e-9)
-    np.testing.assert_allclose(
-        pp.hypervolume_advantage(rewards, -0.5, centre="none"), volumes, rtol=1e-12
-    )
-
-
-@given(rewards=arrays(np.float64, st.integers(1, 9), elements=st.floats(0, 10)))
-def test_one_objective_is_max_at_k(rewards):
-    """The estimator of Walder and Karkhanis (2025), from the order statistics."""
-    n = len(rewards)
-    for k in range(1, n + 1):
-        ranked = np.sort(rewards)
-        weights = [comb(i, k - 1) for i in range(n)]  # i smaller ones, k - 1 of them drawn
-        expected = float(ranked @ weights) / comb(n, k)
-        assert pp.expected_hypervolume(rewards[:, None], 0, k=k) == pytest.approx(
-            expected, rel=1e-12, abs=1e-300
-        )

@@ -1,7 +1,7 @@
 """Environmental selection, by its definition; and reference directions."""
 
 import math
-from itertools import islice, permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -57,10 +57,6 @@ def test_algorithms_name_their_methods(algorithm, method):
     points, keywords = large_set("uniform", 30, 3), more(method, 3)
     by_name = pp.select(points, k=12, method=algorithm, **keywords)
     np.testing.assert_array_equal(by_name, pp.select(points, k=12, method=method, **keywords))
-    needed = {"SMS-EMOA": "ref", "NSGA-III": "directions"}.get(algorithm)
-    refused, words = ({}, f"{algorithm}' needs {needed}=") if needed else ({"ref": 0}, "only for")
-    with pytest.raises(ValueError, match=words):
-        pp.select(points, k=12, method=algorithm, **refused)
 
 
 @pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
@@ -88,32 +84,6 @@ def test_large_sets(method, kind, objectives):
             pp.select(points, k=k, method=method, **keywords),
             definitions.select(points, k=k, method=method, **keywords),
         )
-
-
-@pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
-def test_a_constant_objective_changes_no_survivor(method):
-    rng = np.random.default_rng(4)
-    for _ in range(200):
-        x = rng.random(20)
-        front = np.stack([x, 1 - x**2], axis=1)
-        order = rng.permutation(20)
-        wider = np.insert(front, rng.integers(3), rng.integers(3), axis=1)[order]
-        k = int(rng.integers(2, 20))  # of the two ends, the order chooses
-        chosen = order[pp.select(wider, k=k, method=method)]
-        assert sorted(chosen) == pp.select(front, k=k, method=method).tolist()
-
-
-def test_removal_follows_an_objective_that_becomes_flat():
-    points = [[0, 1.5, 1.5], [0, 0, 3], [0, 3, 0], [1, 0, 0]]  # each is an end
-    assert pp.select(points, k=3, method="crowding_removal").tolist() == [0, 1, 2]
-    assert pp.select(points, k=2, method="crowding_removal").tolist() == [1, 2]
-
-
-def test_removal_keeps_one_of_a_crowd():
-    x = np.array([0, 4, 4.5, 8, 9, 10, 12.5])
-    crowd = np.stack([x, -x], axis=1)
-    assert pp.select(crowd, k=5).tolist() == [0, 1, 2, 3, 6]  # 9 and 10 crowd each other
-    assert pp.select(crowd, k=5, method="crowding_removal").tolist() == [0, 1, 3, 5, 6]
 
 
 def test_seeds_and_lengths_of_directions():
@@ -158,68 +128,6 @@ def test_equal_extremes_have_no_plane():
         )
 
 
-class TestErrors:
-    def test_values_without_a_place(self):
-        points = np.ones((2, 4, 3))
-        for value in (np.nan, np.inf, -np.inf):
-            points[1, 2, 0] = value
-            with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is .*; leave such points"):
-                pp.select(points, k=2, method="reference_directions", directions=np.eye(3))
-        with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is -inf, an infinite volume"):
-            pp.select(points, k=2, method="hypervolume", ref=0, maximise=False)
-
-    def test_arguments_of_each_method(self):
-        points = np.ones((4, 3))
-        with pytest.raises(ValueError, match="method 'hypervolume' needs ref="):
-            pp.select(points, k=2, method="hypervolume")
-        with pytest.raises(ValueError, match="'reference_directions' needs directions="):
-            pp.select(points, k=2, method="reference_directions")
-        with pytest.raises(ValueError, match="ref is only for method='hypervolume'"):
-            pp.select(points, k=2, ref=0)
-        with pytest.raises(ValueError, match="directions is only for method='reference"):
-            pp.select(points, k=2, method="hypervolume", ref=0, directions=np.eye(3))
-        with pytest.raises(ValueError, match=r"crowding, .*, NSGA-II, .*, got 'nsga2'"):
-            pp.select(points, k=2, method="nsga2")
-
-    @pytest.mark.parametrize(
-        ("directions", "words"),
-        [
-            (np.eye(2), r"shape \(directions, 3\), at least one, got shape \(2, 2\)"),
-            (np.zeros((0, 3)), r"at least one, got shape \(0, 3\)"),
-            (np.ones(3), r"got shape \(3,\)"),
-            ([[1, 1, 1], [0, 0, 0]], r"none all zero, but directions\[1\] is \[0. 0. 0.\]"),
-            ([[1, -1, 1]], r"none negative .* directions\[0\]"),
-            ([[1, np.inf, 1]], r"finite, .* directions\[0\]"),
-            ([[1, np.nan, 1]], r"finite, .* directions\[0\]"),
-            ([[1e300, 1e300, 1]], r"finite, .* directions\[0\]"),
-        ],
-    )
-    def test_directions(self, directions, words):
-        with pytest.raises(ValueError, match=words):
-            pp.select(np.ones((4, 3)), k=2, method="reference_directions", directions=directions)
-
-    def test_too_many_objectives_for_a_plane(self):
-        with pytest.raises(ValueError, match="takes at most 1000 objectives, got 1001"):
-            pp.select(
-                np.ones((2, 1001)),
-                k=1,
-                method="reference_directions",
-                directions=np.ones((1, 1001)),
-            )
-
-    @pytest.mark.parametrize("seed", [-1, 2**63])
-    def test_seeds(self, seed):
-        with pytest.raises(ValueError, match="rng must"):
-            pp.select(
-                np.ones((2, 2)), k=1, method="reference_directions", directions=[[1, 1]], rng=seed
-            )
-
-    @pytest.mark.parametrize("k", [0, 4])
-    def test_k(self, k):
-        with pytest.raises(ValueError, match=rf"k must be from 1 to 3, .* got {k}"):
-            pp.select(np.ones((3, 2)), k=k)
-
-
 class TestReferenceDirections:
     @pytest.mark.parametrize("objectives", [1, 2, 3, 5])
     @pytest.mark.parametrize("partitions", [1, 2, 4])
@@ -232,21 +140,3 @@ class TestReferenceDirections:
         ]
         np.testing.assert_array_equal(rows, np.array(expected) / partitions)
         assert len(rows) == math.comb(objectives + partitions - 1, partitions)
-
-    def test_errors(self):
-        for objectives, partitions in ((0, 1), (2, 0), (-1, 2)):
-            with pytest.raises(ValueError, match=r"(objectives|partitions) must be at least 1"):
-                pp.reference_directions(objectives, partitions)
-        for objectives, partitions in ((15, 30), (10**12, 10**12)):
-            with pytest.raises(ValueError, match=r"make more than 1e\+06 directions"):
-                pp.reference_directions(objectives, partitions)
-
-
-def test_truncation_keeps_the_ends():
-    """Evolutionary.jl PR 141, operon PR 68."""
-    x = np.array([0.0, 1, 1.1, 1.2, 5, 10])
-    front = np.stack([x, 10 - x], axis=1)
-    for order in islice(permutations(range(6)), 0, 720, 37):
-        rows = list(order)
-        kept = front[rows][pp.select(front[rows], k=3)][:, 0]
-        assert sorted(kept) == [0, 5, 10]

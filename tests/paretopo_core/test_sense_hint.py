@@ -68,12 +68,6 @@ def test_the_warning_names_the_senses_and_the_line():
         pp.hypervolume(POINTS, -0.1, maximise=False)
 
 
-def test_points_equal_to_the_reference_are_silent():
-    assert heard(pp.hypervolume, [[1.0, 1.0]], 1.0) == []
-    assert heard(pp.hypervolume, [[0.5, 1.0]], 1.0) == []
-    assert heard(pp.hypervolume, np.empty((0, 2)), 1.0) == []
-
-
 def test_every_set_has_to_seem_turned():
     sets = np.stack([POINTS, POINTS])
     assert len(heard(pp.hypervolume, sets, 1.1)) == 1
@@ -91,12 +85,6 @@ def test_tensors_warn_as_arrays_do(name):
     assert heard(call, tensor, 1.1, maximise=False) == []
     moving = tensor.clone().requires_grad_()
     assert len(heard(lambda: call(moving, 1.1).sum().backward())) == 1
-
-
-def test_frames_warn_as_arrays_do():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(POINTS, columns=list("abc"))
-    assert len(heard(pp.hypervolume, frame, {"a": 1.1, "b": 1.1, "c": 1.1})) == 1
 
 
 def test_an_archive_warns_when_its_volume_is_read():

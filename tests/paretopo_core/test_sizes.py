@@ -105,26 +105,6 @@ def test_few_values_of_which_the_first_points_lack_one(isa, objectives, odd):
                 )
 
 
-@pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 40])
-@pytest.mark.parametrize("shape", [(64, 5), (52, 5), (48, 6), (64, 4), (33, 2), (100, 3)])
-def test_batches_are_their_sets(isa, groups, shape):
-    rng = np.random.default_rng(groups)
-    values = rng.integers(0, 30, (groups, *shape)) / 7
-    values[rng.random(values.shape) < 0.02] = np.nan
-    same(pp.pareto_rank(values), np.array([pp.pareto_rank(one) for one in values]))
-    for duplicates in ("all", "first"):
-        same(
-            pp.is_nondominated(values, duplicates=duplicates),
-            np.array([pp.is_nondominated(one, duplicates=duplicates) for one in values]),
-        )
-    same(pp.crowding_distance(values), np.array([pp.crowding_distance(one) for one in values]))
-    weights = np.ones(shape[1])
-    same(
-        pp.pareto_advantage(values, weights=weights),
-        np.array([pp.pareto_advantage(one, weights=weights) for one in values]),
-    )
-
-
 def columns_to_sort(points):
     """Numbers that lie evenly, in heaps, in order, and over all magnitudes."""
     rng = np.random.default_rng(points)
@@ -166,18 +146,6 @@ def test_numbers_of_any_spread_are_sorted(isa, points):
         np.testing.assert_allclose(found, expected, rtol=1e-13)
         assert pp.is_nondominated(values).all()
         assert not pp.pareto_rank(values).any()
-
-
-@pytest.mark.parametrize("points", [1, 9, 17, 65, 129, 257, 1025, 4097])
-def test_presorting_does_not_depend_on_the_instruction_set(each_isa, points):
-    for column in columns_to_sort(points):
-        values = np.stack([column, np.roll(-column, points // 3)], axis=1)
-        each_isa(partial(pp.is_nondominated, values, duplicates="first"))
-        each_isa(partial(pp.crowding_distance, values, ranks=np.zeros(points, np.int32)))
-        if column.max() > 1e100:
-            continue  # sides are scaled then, and gradients found point by point
-        for volume in (pp.hypervolume, pp.hypervolume_contributions, pp.hypervolume_gradient):
-            each_isa(partial(volume, values, values.min(axis=0) - 1))
 
 
 @pytest.mark.parametrize(
@@ -272,15 +240,3 @@ def test_the_filter_of_large_sets_keeps_rank_0(isa, objectives, dtype):
                 assert first[i] == (key not in seen)
                 seen.add(key)
             assert not first[ranks != 0].any()
-
-
-@pytest.mark.parametrize("objectives", [2, 3])
-def test_threads_share_the_pass_over_one_set(threads, objectives):
-    points = np.random.default_rng(1).random((400_000, objectives))
-    mask = np.random.default_rng(2).random(400_000) < 0.5
-    for chosen in (None, mask):
-        threads(1)
-        in_one_thread = pp.is_nondominated(points, mask=chosen)
-        threads(4)
-        same(pp.is_nondominated(points, mask=chosen), in_one_thread)
-        same(in_one_thread, pp.pareto_rank(points, mask=chosen) == 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 
 import numpy as np
@@ -143,30 +142,6 @@ def test_any_scale(method, factor):
 
 
 class TestErrors:
-    @pytest.mark.parametrize("k", [0, -1, 4, 2**40])
-    def test_k_out_of_range(self, k):
-        with pytest.raises(
-            ValueError, match=rf"k must be from 1 to 3, the points of a set, got {k}"
-        ):
-            pp.hypervolume_subset(np.ones((3, 2)), 0, k=k)
-
-    def test_sets_without_points(self):
-        points, match = np.empty((2, 0, 2)), r"k must be .* 1, as the sets have no points, got 0"
-        for choose in (
-            lambda: pp.hypervolume_subset(points, 0, k=0),
-            lambda: pp.select(points, k=0),
-            lambda: pp.expected_hypervolume(points, 0, k=0),
-            lambda: pp.hypervolume_advantage(points, 0, k=0),
-        ):
-            with pytest.raises(ValueError, match=match):
-                choose()
-
-    @pytest.mark.parametrize("method", ["best", None, ["greedy"]])
-    def test_unknown_methods(self, method):
-        words = "method must be one of greedy, greedy_removal, exact, got "
-        with pytest.raises(ValueError, match=words + re.escape(repr(method))):
-            pp.hypervolume_subset(np.ones((3, 2)), 0, k=1, method=method)
-
     def test_exact_subsets_of_three_objectives(self):
         with pytest.raises(ValueError, match=r"'exact' takes 1 or 2 objectives, got 3: .*NP-hard"):
             pp.hypervolume_subset(np.ones((4, 3)), 0, k=2, method="exact")

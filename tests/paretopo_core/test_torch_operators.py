@@ -360,12 +360,3 @@ def test_compiled_forward_derivatives_are_not_lost():
     message = "no forward derivative in a compiled graph|WITH_EXCEPT_START"
     with pytest.raises(torch._dynamo.exc.Unsupported, match=message):
         torch.compile(move, backend="eager", fullgraph=True)(x)
-
-
-def test_smooth_ranks_compile():
-    compiled = torch.compile(
-        lambda x: pp.stochastic_pareto_rank(x, sigma=0.3), backend="aot_eager", fullgraph=True
-    )
-    x = points("float64")
-    torch.testing.assert_close(compiled(x), pp.stochastic_pareto_rank(x, sigma=0.3))
-    np.testing.assert_allclose(compiled(x).numpy(), pp.stochastic_pareto_rank(x.numpy(), sigma=0.3))

@@ -290,22 +290,6 @@ def test_paths_of_wrong_types_are_refused(wrong):
         assert "path must be text or a pathlib.Path" in error_of(function, wrong)
 
 
-def test_a_missing_reference_is_refused():
-    with pytest.raises(TypeError, match="ref must be real numbers of at most 64 bits, got None"):
-        pp.hypervolume(POINTS, ref=None)
-
-
-def test_columns_of_text_are_named():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"name": ["a", "b"], "cost": [1.0, 2.0], "model": ["x", "y"]})
-    with pytest.raises(
-        TypeError, match=r"\['name', 'model'\] hold no numbers: convert them, or pass "
-    ) as caught:
-        pp.pareto_rank(frame)
-    call = str(caught.value).partition("or pass ")[2]
-    assert pp.pareto_rank(eval(call, {"points": frame})).tolist() == [1, 0]
-
-
 def test_large_integers_are_shown_in_short():
     for call in (lambda x: pp.hypervolume(POINTS, ref=x), pp.pareto_rank, pp.ParetoArchive):
         with pytest.raises(ValueError, match=r"integers from .*2\*\*1328, which float64"):

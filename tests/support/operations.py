@@ -12,7 +12,7 @@ import numpy as np
 import paretopo_core as pp
 from paretopo_core import _core
 
-DISTANCES = _core.INDICATORS[:5]
+DISTANCES, EPSILONS = _core.INDICATORS[:5], _core.INDICATORS[5:]
 POINTS = ("points", "rewards", "candidates", "means")  # names of the first argument
 
 
