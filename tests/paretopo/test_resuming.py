@@ -35,7 +35,7 @@ CONFIGURATIONS = {
     "the paper's in rewards": 'recipe = "paper"\nparetopo.multiplier_on = "reward"\n',
     "the paper's rate": 'recipe = "paper"\nparetopo.multiplier_on = "learning_rate"\n',
     "an epoch": 'paretopo = { stage1_steps = "epoch", stage1_estimator = "grpo" }\n',
-    "support": f'rewards.n_opt_min_support = 2\n{CALLS}economy = "paretopo"\n',
+    "fewest calls": f'{CALLS}economy = "paretopo"\n',
     "the first reference": (
         f'paretopo = {{ reference = "initial", stage2_estimator = "gd2po" }}\n{CALLS}'
     ),
@@ -44,7 +44,6 @@ CONFIGURATIONS = {
     "a limit": CALLS + "limit = 2\n",
     "a limit on a share": CALLS + "limit = { value = 1, share = 0.9 }\n",
     "preferences": PREFERENCES,
-    "thin preferences": PREFERENCES.replace("grid = 2", 'grid = 2, sampling = "thin"'),
 }
 STEPS = 4
 
@@ -100,7 +99,7 @@ def test_a_resumed_session_continues_bit_for_bit(tmp_path, name):
 
 
 PARTS = {
-    "fewest": lambda: CostMinimum(min_support=2),
+    "fewest": CostMinimum,
     "price": lambda: SuccessPrice(groups=3),
     "targets": lambda: CostTargets(by="difficulty", groups=3),
     "first targets": lambda: CostTargets(by="start", groups=3),

@@ -62,7 +62,7 @@ def estimate_error(values: Sequence[float], rollouts: Sequence[Rollout]) -> floa
         place = np.arange(len(values))
     totals = np.bincount(place, np.subtract(values, np.mean(values)))
     count = len(totals)
-    return float(np.linalg.norm(totals) * math.sqrt(count / (count - 1)) / len(values))
+    return math.sqrt(totals @ totals * count / (count - 1)) / len(values)
 
 
 def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:

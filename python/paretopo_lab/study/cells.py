@@ -109,8 +109,10 @@ def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
     section = plan.tasks[cell.task]
     overrides = plan.overrides_of(cell.method)
     recipe = overrides.get("recipe", "recommended")
-    scored = {"rewards.evaluation_n_opt": _SCORED[recipe]}  # a key when records were made
-    method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | scored | overrides
+    removed = {"rewards.evaluation_n_opt": _SCORED[recipe]}  # keys when records were made
+    if overrides.get("objectives.calls.economy") == "otc":
+        removed["rewards.n_opt_scope"] = "running"
+    method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | removed | overrides
     about: dict[str, Any] = {"method": method, "seed": cell.seed}
     if section.table is not None:
         about |= {"steps": section.steps or plan.study.steps, "every": plan.study.every}

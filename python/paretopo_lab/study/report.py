@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -106,9 +106,16 @@ def describe(results: Results, plots: Sequence[str], further: Section | None = N
         parts += _scores(results, measure, None)
     if study.early is not None:
         parts += _scores(results, study.measure, study.early)
-    parts += [*_outcomes(results), *_worst_case(results, measures)]
+    parts += _outcomes(results)
+    if len(results.tasks) > 1:
+        title = "Worst case and mean over the tasks: ours against each other method"
+        parts += [Heading(title), *_over_tasks(results, measures)]
     for task in results.tasks:
-        parts += [*_task(results, task), *_tests(results, task), *_questions(results, task)]
+        parts += [
+            *_task(results, task, measures),
+            *_tests(results, task),
+            *_questions(results, task),
+        ]
     parts += _variations(results)
     parts += [] if further is None else further(results)
     return Report("Study", [Marked(one) if isinstance(one, str) else one for one in parts])
@@ -139,7 +146,8 @@ def _origin(results: Results) -> str:
         f"{results.trainings:,} trainings, {results.hours:.1f} hours by their clocks. Method to "
         f"defend: `{plan.ours}`. Deciding measure: {plan.study.measure}, at the end. p is "
         "that of a sign-flip test over seeds, exact up to 13 of them and corrected after Holm; "
-        "each table says for how many comparisons. The 95 % interval holds the mean differences "
+        "each table says for how many comparisons. A comparison is ours less theirs in points, on "
+        "average, the 95 % interval, p, and what ours is. The interval holds the mean differences "
         "that the same test does not reject; it is not corrected, and of fewer than 6 seeds there "
         f"is none. Margin: {100 * plan.study.margin:g} point(s). Ours is better or worse if p < "
         f"{SIGNIFICANT} and the mean difference exceeds the margin. Else it is equal where the "
@@ -261,40 +269,31 @@ def _outcomes(results: Results) -> list[Part]:
     ]
 
 
-def _worst_case(results: Results, measures: Sequence[str]) -> list[Part]:
-    early = results.plan.study.early
-    where = "Worst case over the tasks"
-    if len(results.tasks) == 1:  # the section of the task has the first measure
-        where, measures, early = results.tasks[0], measures[1:], None
-    parts: list[Part] = [Heading(f"{where}: ours against each other method")]
-    parts += _over_tasks(results, measures)
-    if early is not None:
-        parts.append(f"{_TITLES[measures[0]]}, after {early} steps:")
-        parts += _comparisons(results.compare_worst(measures[0], early))
-    return parts
-
-
 def _over_tasks(
     results: Results, measures: Sequence[str], others: Sequence[str] | None = None
 ) -> list[Part]:
-    """Compare the worst cases and, over several tasks, the means."""
-    parts: list[Part] = []
-    for measure in measures:
-        for mean in (False, True) if len(results.tasks) > 1 else (False,):
-            compared = results.compare_worst(measure, mean=mean, others=others)
-            over = ", mean over the tasks" if mean else ""
-            parts += [f"{_TITLES[measure]}, at the end{over}:", *_comparisons(compared)]
-    return parts
+    """Compare the worst cases over the tasks, and the means over them."""
+    early = results.plan.study.early
+    over = {", worst": False, ", mean": True} if len(results.tasks) > 1 else {"": False}
+    compared = {
+        measure + title: results.compare_worst(measure, mean=mean, others=others)
+        for measure in measures
+        for title, mean in over.items()
+    }
+    if early is not None:
+        title = f"{measures[0]}, worst, after {early} steps"
+        compared[title] = results.compare_worst(measures[0], early, others=others)
+    return _comparisons(compared)
 
 
-def _task(results: Results, task: str) -> list[Part]:
+def _task(results: Results, task: str, measures: Sequence[str]) -> list[Part]:
     dominating = results.find_dominating(task)
     by = ", ".join(f"`{name}`" for name in dominating) if dominating else "none"
     return [
         Heading(f"{task}: {results.describe(task)}"),
         "Methods on average as accurate and as lean as ours, one of both significantly (p after "
         f"Holm over the methods, of accuracy and of economy each): {by}.",
-        *_comparisons(results.compare(task), results, task),
+        *_comparisons({one: results.compare(task, one) for one in measures}, results, task),
     ]
 
 
@@ -317,8 +316,8 @@ def _tests(results: Results, task: str) -> list[Part]:
         Heading(f"{task}: held-out questions, and those of {Path(section.test).stem}", 3),
         "At the end, mean ± standard deviation over seeds; tokens are those that the policy wrote.",
         Table(["method", *heads], rows),
-        f"On the test questions, {_TITLES[results.plan.study.measure]}:",
-        *_comparisons(results.compare_tests(task)),
+        "On the test questions:",
+        *_comparisons({results.plan.study.measure: results.compare_tests(task)}),
     ]
 
 
@@ -353,30 +352,31 @@ _TESTED = {  # heading: measure, factor, decimals
 
 
 def _comparisons(
-    compared: Sequence[Comparison], results: Results | None = None, task: str = ""
+    compared: Mapping[str, Sequence[Comparison]], results: Results | None = None, task: str = ""
 ) -> list[Part]:
-    said = {"more": "better", "less": "worse", "unknown": "—"}
+    """Return a table with a row for each other method and a column for each family."""
     rows = [
         [
-            _code(one.other),
-            f"{100 * one.mean:+.2f}",
-            _interval(one),
-            str(len(one.differences)),
-            _p(one),
-            said.get(one.verdict, one.verdict),
-            *(_ends(results, task, one.other) if results else []),
+            _code(ones[0].other),
+            str(len(ones[0].differences)),
+            *map(_conclude, ones),
+            *(_ends(results, task, ones[0].other) if results else []),
         ]
-        for one in compared
+        for ones in zip(*compared.values(), strict=True)
     ]
     if results:
         ours = results.plan.ours
-        share = 100 * results.read(task, ours, results.plan.study.measure)
+        levels = [_mean_and_deviation(100 * results.read(task, ours, name), 2) for name in compared]
         seeds = str(len(results.seeds(task, ours)))
-        cells = [Marked(f"ours: `{ours}`"), _mean_and_deviation(share, 2), "", seeds, "", ""]
-        rows.append([*cells, *_ends(results, task, ours)])
-    heads = ["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is"]
-    heads += ["accuracy %", "cost"] if results else []
-    return [*_family(compared), Table(heads, rows)]
+        rows.append([Marked(f"ours: `{ours}`"), seeds, *levels, *_ends(results, task, ours)])
+    heads = ["against", "seeds", *compared, *(["accuracy %", "cost"] if results else [])]
+    every = [one for ones in compared.values() for one in ones]
+    return [*_family(every, len(compared)), Table(heads, rows)]
+
+
+def _conclude(one: Comparison) -> str:
+    verdict = {"more": "better", "less": "worse", "unknown": "—"}.get(one.verdict, one.verdict)
+    return f"{100 * one.mean:+.2f} ({_interval(one)}), p {_p(one)}: {verdict}"
 
 
 def _ends(results: Results, task: str, method: str) -> list[str]:
@@ -414,10 +414,11 @@ def _variations(results: Results) -> list[Part]:
     ]
 
 
-def _family(compared: Sequence[Comparison]) -> list[str]:
+def _family(compared: Sequence[Comparison], families: int = 1) -> list[str]:
     """Over how many comparisons p is corrected, and whether that leaves anything to be found."""
-    over = f"p after Holm over the {len(compared)} comparisons of this table."
-    if len(compared) == 1:
+    count = len(compared) // families
+    over = f"p after Holm over the {count} comparisons of a column."
+    if count == 1:
         over = "One comparison: p is not corrected."
     return [over, *name_too_few_seeds(compared)] if compared else []
 

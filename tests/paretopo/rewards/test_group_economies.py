@@ -137,9 +137,9 @@ def test_gr3_does_not_see_the_unit_of_a_cost(factor):
 def test_gr3_takes_costs_only():
     with pytest.raises(ValueError, match="costs must be finite numbers of at least 0, got"):
         gr3_economy([1.0, -1.0])
-    with pytest.raises(ConfigError, match=r'it\.high must be given for economy = "gr3"'):
+    with pytest.raises(ConfigError, match=r'it\.high must .* economy = "gr3"'):
         Objective("it", economy="gr3", better="more")
-    with pytest.raises(ConfigError, match=r"it\.low must be at least 0 for a cost, got -1"):
+    with pytest.raises(ConfigError, match=r"it\.low must be at least 0 for a cost.*-1"):
         Objective("it", economy="gr3", better="fewer", low=-1.0)
 
 

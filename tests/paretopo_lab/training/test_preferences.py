@@ -9,7 +9,7 @@ from matplotlib.image import imread
 
 from paretopo.config import loads
 from paretopo.records.folder import RunFolder
-from paretopo_lab.document.plots import make_panels, name_points
+from paretopo_lab.document.pictures import make_panels, name_points
 from paretopo_lab.read.history import read_history
 from paretopo_lab.study.fronts import score_front
 from paretopo_lab.training.preferences import describe_sweep
