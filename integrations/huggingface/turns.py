@@ -30,7 +30,6 @@ _AT_ONCE = 16  # ended rows leave the batch every 16 tokens
 class _Part:
     """Ended rows: their tokens, and the keys and values of each layer."""
 
-    rows: list[int]
     states: list[tuple[Any, Any]]
     read: list[Tokens]
 
@@ -50,18 +49,13 @@ class Turns:
         padding: Token to pad with.
         ends: Tokens that end a text.
         settings: A `GenerationConfig`; this class sets its lengths.
-        most: Longest whole response in tokens, tool results included; None if each turn has its own
-            room.
     """
 
-    def __init__(
-        self, *, padding: int, ends: Sequence[int], settings: Any, most: int | None = None
-    ) -> None:
-        self._padding, self._ends, self._most = padding, set(ends), most
+    def __init__(self, *, padding: int, ends: Sequence[int], settings: Any) -> None:
+        self._padding, self._ends = padding, set(ends)
         self._settings = copy.deepcopy(settings)
         self._cache: Any = None
         self._read: list[Tokens] = []  # by row: tokens whose keys and values are in the cache
-        self._asked: list[int] = []  # by row: tokens of the prompt
         self._ended: list[_Part] = []  # from the previous turn
 
     def generate(
@@ -69,7 +63,7 @@ class Turns:
         model: Any,
         given: Sequence[Tokens],
         *,
-        room: Sequence[int] | None = None,
+        room: Sequence[int],
         find_end: FindEnd | None = None,
         options: Options | None = None,
     ) -> list[Tokens]:
@@ -78,17 +72,13 @@ class Turns:
         Args:
             model: A causal language model for which `can_keep` is true.
             given: Prompts, or the rollouts of the previous call with the text that follows them.
-            room: Longest turn of each row in tokens, at least 1; by default the rest of `most`.
+            room: Longest turn of each row in tokens, at least 1.
             find_end: Finds the end of a turn; by default the first token in `ends`.
             options: Further arguments of `generate`.
         """
         find_end = find_end or self._find_end
         if not self._go_on(given):
             self._begin(model, given)
-        if room is None:
-            assert self._most is not None
-            pairs = zip(given, self._asked, strict=True)
-            room = [max(self._most - (len(one) - asked), 1) for one, asked in pairs]
         written: list[Tokens] = [[] for _ in given]
         going = list(range(len(given)))
         self._ended = []
@@ -97,7 +87,7 @@ class Turns:
             at_end = self._write(model, given, going, written, most, room, find_end, options)
             done = [at for at, over in enumerate(at_end) if over]
             if done:
-                self._ended.append(self._part([going[at] for at in done], done))
+                self._ended.append(self._part(done))
                 going = self._select([at for at, over in enumerate(at_end) if not over], going)
         return written
 
@@ -154,15 +144,15 @@ class Turns:
             self._read = [self._read[at] for at in places]
         return [rows[at] for at in places]
 
-    def _part(self, rows: list[int], places: list[int]) -> _Part:
-        """Return the cache of some positions, which belong to these rows."""
+    def _part(self, places: list[int]) -> _Part:
+        """Return the cache of some positions."""
         index = torch.tensor(places, device=self._cache.layers[0].device)
         states = [(layer.keys[index], layer.values[index]) for layer in self._cache.layers]
-        return _Part(rows, states, [self._read[at] for at in places])
+        return _Part(states, [self._read[at] for at in places])
 
     def _begin(self, model: Any, prompts: Sequence[Tokens]) -> None:
         """Read each prompt once except its last token, from which generation starts."""
-        self._cache, self._asked = DynamicCache(config=model.config), list(map(len, prompts))
+        self._cache = DynamicCache(config=model.config)
         places: dict[tuple[int, ...], int] = {}
         rows = [places.setdefault(tuple(one), len(places)) for one in prompts]
         if len(places) == len(prompts):
@@ -203,7 +193,6 @@ class Turns:
                 return False
             found.append(where)
         self._read = [part.read[place] for part, place in found]
-        self._asked = [self._asked[part.rows[place]] for part, place in found]
         length = max(map(len, self._read))
         for number, layer in enumerate(self._cache.layers):
             for which, name in enumerate(("keys", "values")):

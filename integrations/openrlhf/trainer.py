@@ -19,8 +19,8 @@ from openrlhf.utils.logging_utils import init_logger
 from paretopo.integrations.openrlhf.experience import ParetoExperienceMaker
 from paretopo.integrations.openrlhf.rollouts import measured, read_rollouts, with_text
 from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
+from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import Rollout
-from paretopo.session import choose_recorded
 
 logger = init_logger(__name__)
 

@@ -11,8 +11,9 @@ from transformers import Trainer, TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, SessionTrainer, name_prompt
+from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import BadRollout, Rollout
-from paretopo.session import Session, choose_recorded
+from paretopo.session import Session
 
 if TYPE_CHECKING:
     from paretopo.integrations.trl.script import ScriptSession

@@ -34,15 +34,17 @@ from paretopo.integrations.advantages import hand_over
 from paretopo.records.files import write_text
 from paretopo.records.folder import RunFolder
 from paretopo.records.foreign import ForeignJob
+from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import (
     BadRollout,
     Rollout,
+    ScoredGroup,
     digest_prompt,
     format_answer,
     format_prompt,
     split_tokens,
 )
-from paretopo.session import ScoredGroup, Session, choose_recorded
+from paretopo.session import Session
 
 ESTIMATOR = "paretopo"  # algorithm.adv_estimator; "paretopo_NAME" for another of stage 2
 INFORMATIVE = "paretopo_informative"  # algorithm.filter_groups.metric

@@ -20,7 +20,7 @@ follow it. A preference has one name everywhere, its text: in prompts, records a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from paretopo.config import ConfigError, Objective, RunConfig
 from paretopo.config.keys import nearest
+from paretopo.rollout import BadRollout, Rollout
 
 _STREAM = 20  # of random numbers, separate from those of questions and weights
 
@@ -55,15 +56,21 @@ class Preference:
         """Return the preference's line in the prompt."""
         return f"Preference: {self.text}"
 
-    def is_exceeded(self, measured: Mapping[str, float | None]) -> bool:
-        """Return whether a rollout spent more than its budget.
+    def find_exceeded(self, rollouts: Sequence[Rollout]) -> list[bool]:
+        """Return for each rollout whether it spent more than its budget.
 
         >>> once = Preference("calls at most 1", budgets=(("calls", 1.0),))
-        >>> once.is_exceeded({"calls": 2.0}), once.is_exceeded({"calls": 1.0})
-        (True, False)
+        >>> once.find_exceeded([Rollout("q", {"calls": 2.0}), Rollout("q", {"calls": 1.0})])
+        [True, False]
         """
-        spent = [(measured.get(name), most) for name, most in self.budgets]
-        return any(value is not None and value > most for value, most in spent)
+        measured = [
+            [one.reward_components.get(name) for name, _ in self.budgets] for one in rollouts
+        ]
+        mosts = [most for _, most in self.budgets]
+        return [
+            any(value is not None and value > most for value, most in zip(own, mosts, strict=True))
+            for own in measured
+        ]
 
 
 class Preferences:
@@ -101,6 +108,39 @@ class Preferences:
         if text not in self._named:
             raise ConfigError(f"no preference {text!r} is given here; {nearest(text, self._named)}")
         return self._named[text]
+
+    def of_group(self, group: Sequence[Rollout]) -> Preference:
+        """Return the preference that the rollouts of a group share.
+
+        Raises:
+            BadRollout: They have several.
+        """
+        texts = sorted({one.preference for one in group})
+        if len(texts) != 1:
+            raise BadRollout(
+                f"the rollouts of prompt {group[0].prompt_id!r} must share one preference, got "
+                f"{texts}"
+            )
+        return self[texts[0]]
+
+    def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64] | None:
+        """Return (groups, objectives) weights; None for budgets."""
+        if not self.all[0].weights:
+            return None
+        return np.array([self.of_group(group).weights for group in groups])
+
+    def fail_over_budget(
+        self, group: Sequence[Rollout], rewards: NDArray[np.float64], threshold: float
+    ) -> None:
+        """Score the rollouts over their budget like wrong answers.
+
+        Args:
+            group: The rollouts of a prompt.
+            rewards: (rollouts, objectives), changed in place.
+            threshold: Largest reward of a wrong answer.
+        """
+        over = self.of_group(group).find_exceeded(group)
+        rewards[over, 0] = np.minimum(rewards[over, 0], min(0.0, threshold))
 
     def find(self, numbers: Sequence[float]) -> Preference:
         """Return the preference of weights, or of budgets in the order of their objectives.
@@ -153,6 +193,26 @@ class Preferences:
 def preferences_of(config: RunConfig) -> Preferences | None:
     """Return the preferences of a run; None if its weights are fixed."""
     return Preferences(config) if config.paretopo.preference == "given" else None
+
+
+def split_by_preference(
+    preferences: Preferences | None, rollouts: Sequence[Rollout]
+) -> dict[str, list[Rollout]]:
+    """Return the rollouts of an evaluation by the text of their preference, at least one entry.
+
+    Args:
+        preferences: Those of the run; None if weights are fixed, which have the text "".
+        rollouts: All rollouts of the evaluation.
+
+    Raises:
+        BadRollout: A rollout has another preference.
+    """
+    texts = [""] if preferences is None else [one.text for one in preferences.all]
+    strange = {one.preference for one in rollouts}.difference(texts)
+    if strange:
+        raise BadRollout(f"held-out rollouts have preferences that are not given: {strange}")
+    parts = {text: [one for one in rollouts if one.preference == text] for text in texts}
+    return {text: part for text, part in parts.items() if part} or {"": []}
 
 
 def _list_weightings(objectives: Sequence[Objective], levels: int) -> Iterator[Preference]:

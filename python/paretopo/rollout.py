@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 # The form of calls in the texts of our protocols and chat templates.
 _CALLS = (
@@ -96,6 +99,45 @@ class Rollout:
     def has_text(self) -> bool:
         """Return whether the adapter passed the text."""
         return bool(self.prompt or self.segments)
+
+
+@dataclass(frozen=True)
+class ScoredGroup:
+    """The rollouts of one prompt with all derived measures, rewards and gated rewards."""
+
+    rollouts: tuple[Rollout, ...]
+
+    @property
+    def informative(self) -> bool:
+        """Return whether the group teaches anything, by ``paretopo.group_filter``."""
+        return self.rollouts[0].informative
+
+    @property
+    def rewards(self) -> NDArray[np.float64]:
+        """Return (points, objectives) float64 in the order of the run's objectives, not gated."""
+        return np.array([one.rewards for one in self.rollouts], np.float64)
+
+
+def annotate(rollouts: Sequence[Rollout], **values: ArrayLike) -> list[Rollout]:
+    """Return the rollouts with further attributes.
+
+    Args:
+        rollouts: The rollouts.
+        **values: (rollouts,) or (rollouts, any) of each attribute; a row becomes a tuple.
+
+    >>> two = [Rollout("q", {}), Rollout("q", {})]
+    >>> [(one.rank, one.rewards) for one in annotate(two, rank=[1, 0], rewards=[[0.0], [1.0]])]
+    [(1, (0.0,)), (0, (1.0,))]
+    """
+    columns = [np.asarray(one).tolist() for one in values.values()]
+    rows = zip(
+        *([tuple(one) if isinstance(one, list) else one for one in own] for own in columns),
+        strict=True,
+    )
+    return [
+        replace(one, **dict(zip(values, row, strict=True)))
+        for one, row in zip(rollouts, rows, strict=True)
+    ]
 
 
 def format_prompt(messages: str | Sequence[Mapping[str, Any]]) -> str:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from support.sessions import group, new_session, score
 
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import BadRollout, Rollout, Segment
-from paretopo.session import Session, choose_recorded
+from paretopo.session import Session
 
 BY_FEWEST = {"objectives__calls__economy": "paretopo"}
 

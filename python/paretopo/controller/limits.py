@@ -25,12 +25,13 @@ and the pause of the integration are ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from paretopo.config import Objective
 from paretopo.config.paretopo import Limit
 
 # Chosen on the tuning tasks of research/tasks.py: see research/constraints.py.
@@ -57,6 +58,20 @@ def judge(limit: Limit, rewards: ArrayLike) -> NDArray[np.float64]:
     """
     given = np.asarray(rewards, np.float64)
     return given if limit.share is None else (given >= limit.bound).astype(np.float64)
+
+
+def judge_measures(
+    limit: Limit, objectives: Sequence[Objective], values: Sequence[float]
+) -> list[float]:
+    """Return the judged rewards of measures of the limited objective.
+
+    >>> few = Limit(1, -300.0, share=0.9)
+    >>> judge_measures(few, [Objective("correct"), Objective("tokens")], [310, 300, 20])
+    [0.0, 1.0, 1.0]
+    """
+    objective = objectives[limit.objective]
+    judged: list[float] = judge(limit, [objective.to_reward(one) for one in values]).tolist()
+    return judged
 
 
 class Multipliers:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from paretopo.config import ConfigError
 from paretopo.records import files
-from paretopo.rollout import Rollout, Segment, SegmentKind
+from paretopo.rollout import Rollout, Segment, SegmentKind, annotate
 
 _MOST_CHARACTERS = 20_000
 
@@ -120,6 +124,43 @@ class Group:
             stage=_read_field(row, "stage", int),
             objectives=tuple(str(name) for name in _read_field(row, "objectives", list)),
         )
+
+
+def group_held_out(
+    rollouts: Sequence[Rollout],
+    gate: Callable[[ArrayLike], NDArray[np.float64]],
+    step: int,
+    stage: int,
+    objectives: tuple[str, ...],
+) -> list[Group]:
+    """Return the prompts of an evaluation whose rollouts have their text.
+
+    Args:
+        rollouts: Of the evaluation, in the order of their prompts.
+        gate: Gates the (rollouts, objectives) rewards of a prompt.
+        step: As for :class:`Group`.
+        stage: As for :class:`Group`.
+        objectives: As for :class:`Group`.
+    """
+    groups = []
+    with_text = (one for one in rollouts if one.has_text)
+    for _, same in groupby(with_text, key=lambda one: one.prompt_id):
+        own = [*same]
+        gated = annotate(own, gated=gate([one.rewards for one in own]))
+        groups.append(Group(tuple(gated), step, stage, objectives))
+    return groups
+
+
+def choose_recorded(prompt_ids: Iterable[str], count: int) -> set[str]:
+    """Choose the held-out prompts whose text adapters record: ``count`` of them, evenly spread.
+
+    >>> sorted(choose_recorded(["c", "a", "d", "b", "a"], 2))
+    ['b', 'd']
+    """
+    names = sorted(set(prompt_ids))
+    if count >= len(names):
+        return set(names)
+    return {names[(2 * at + 1) * len(names) // (2 * count)] for at in range(count)}
 
 
 def append_group(path: Path, group: Group) -> None:

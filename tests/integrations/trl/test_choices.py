@@ -12,7 +12,6 @@ from trl import GRPOTrainer
 from paretopo.config import ConfigError, loads
 from paretopo.config.backend import check_backend
 from paretopo.integrations.huggingface.tiny_model import make_tokenizer
-from paretopo.integrations.trl.batches import trim
 from paretopo.integrations.trl.choices import Choices, Place, compute_entropies
 from paretopo.integrations.trl.task_trainer import TaskTrainer
 from paretopo.integrations.trl.train import train
@@ -146,7 +145,7 @@ def test_the_bonus_is_averaged_like_the_loss(folder, tmp_path, monkeypatch, loss
     compared = []
 
     def compare(self, model, inputs):
-        given = trim({**inputs, "advantages": torch.ones_like(inputs["advantages"])})
+        given = {**inputs, "advantages": torch.ones_like(inputs["advantages"])}
         theirs = GRPOTrainer._compute_loss(self, model, given)
         ones = torch.ones(given["completion_mask"].shape)
         compared.append((-theirs.item(), self._average_tokens(ones, given).item()))

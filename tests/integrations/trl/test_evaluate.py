@@ -7,7 +7,6 @@ pytest.importorskip("trl")
 
 from paretopo.cli import main
 from paretopo.config import load
-from paretopo.integrations.trl import task_trainer
 from paretopo.integrations.trl import train as train_module
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
@@ -68,20 +67,6 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
     assert len(list(folder.trajectories())) == run.config.evaluation.prompts  # all of them
     assert main(["show", str(out)]) == 0
     assert main(["report", str(out)]) == 0
-
-
-def test_a_task_gets_the_tokens_of_trls_own_generation(calculator, tmp_path, monkeypatch):
-    texts = []
-    for keeps in (True, False):
-        if not keeps:
-            monkeypatch.setattr(task_trainer, "can_keep", lambda _model: False)
-        out = tmp_path / str(keeps)
-        assert main(["evaluate", str(calculator.path), "--trust", "--out", str(out)]) == 0
-        run = RunFolder.open(out)
-        assert run.evaluations()[0]["measured"]["calls"] > 0
-        texts.append([one.segments for group in run.trajectories() for one in group.rollouts])
-    assert texts[0] == texts[1]
-    assert len(texts[0]) > 1
 
 
 def test_other_questions_are_scored_by_the_runs_rewards_and_reported(own, tmp_path, capsys):

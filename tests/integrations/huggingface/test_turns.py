@@ -6,7 +6,6 @@ import random
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("trl")
 
 from transformers import (
     GenerationConfig,
@@ -22,7 +21,6 @@ from transformers import (
 
 from paretopo.integrations.huggingface import turns as module
 from paretopo.integrations.huggingface.turns import Turns, can_keep
-from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
 
 VOCABULARY, PADDING, ENDS = 40, 0, [1, *range(6, 40, 3)]  # so many that turns are short
 SIZES = {
@@ -72,8 +70,16 @@ def write_uncached(model, tokens, most):
     return row[: last + 1]
 
 
-def make_turns(model, most=30):
-    return Turns(padding=PADDING, ends=ENDS, most=most, settings=settings(most))
+class Rollouts:
+    """Turns of rollouts that have this many tokens for their whole response."""
+
+    def __init__(self, most=60):
+        self.turns = Turns(padding=PADDING, ends=ENDS, settings=settings(most))
+        self.most = most
+
+    def generate(self, model, given, prompts):
+        room = [self.most - len(one) + len(p) for one, p in zip(given, prompts, strict=True)]
+        return self.turns.generate(model, given, room=room)
 
 
 @pytest.mark.parametrize("name", ["llama", "qwen3", "gpt2"])
@@ -87,14 +93,14 @@ def test_turns_are_those_of_each_rollout_by_itself(name, group):
     ]
     if group > 1:
         prompts = [prompts[at // group * group] for at in range(len(prompts))]
-    turns, rollouts, lengths = make_turns(model, most=60), list(prompts), set()
+    turns, rollouts, lengths = Rollouts(), list(prompts), set()
     with torch.no_grad():
         for turn in range(3):
             pairs = zip(rollouts, prompts, strict=True)
             expected = [
                 write_uncached(model, one, 60 - (len(one) - len(prompt))) for one, prompt in pairs
             ]
-            assert turns.generate(model, rollouts) == expected, turn
+            assert turns.generate(model, rollouts, prompts) == expected, turn
             lengths |= set(map(len, expected))
             # A tool answers some of them, at different lengths.
             chosen = [
@@ -123,13 +129,13 @@ def test_each_token_is_read_once(monkeypatch):
         return forward(*args, **kwargs)
 
     monkeypatch.setattr(model, "forward", count)
-    turns, prompt = make_turns(model, most=60), [5, 6, 7, 8, 9]
-    first = turns.generate(model, [prompt] * 4)
+    turns, prompt = Rollouts(), [5, 6, 7, 8, 9]
+    first = turns.generate(model, [prompt] * 4, [prompt] * 4)
     assert read[0] == (1, 4)
     assert set(read[1:]) == {(4, 1)}
     read.clear()
     grown = [prompt + one + [11, 12, 13] for one in first][:2]
-    turns.generate(model, grown)
+    turns.generate(model, grown, [prompt] * 2)
     rows, new = read[0]
     assert rows == 2
     assert new <= 4  # the answer of a tool, and the last token of the turn before
@@ -151,79 +157,29 @@ def test_rows_that_have_ended_leave_the_batch(monkeypatch):
         return forward(*args, **kwargs)
 
     monkeypatch.setattr(model, "forward", count)
-    turns = make_turns(model, most=60)
-    assert turns.generate(model, prompts) == expected
+    turns = Rollouts()
+    assert turns.generate(model, prompts, prompts) == expected
     assert rows[0] == 4
     assert rows == sorted(rows, reverse=True)
     assert rows[-1] < 4
     monkeypatch.setattr(model, "forward", forward)
     grown = [prompt + one + [11, 12] for prompt, one in zip(prompts, expected, strict=True)][::-1]
     left = max(60 - len(one) - 2 for one in expected)
-    assert turns.generate(model, grown) == [write_uncached(model, one, left) for one in grown]
+    assert turns.generate(model, grown, prompts[::-1]) == [
+        write_uncached(model, one, left) for one in grown
+    ]
 
 
-def test_a_rollout_gets_no_more_than_its_room():
-    model = make_model("llama")
-    prompt = [5, 6, 7]
-    whole = make_turns(model, most=60).generate(model, [prompt])[0]
-    turns = make_turns(model, most=len(whole) + 3)
-    first = turns.generate(model, [prompt])[0]
-    assert first == whole
-    assert len(turns.generate(model, [prompt + first + [9, 9]])[0]) == 1
+def test_a_turn_gets_no_more_than_its_room():
+    model, prompt = make_model("llama"), [5, 6, 7]
+    [whole] = Rollouts().generate(model, [prompt], [prompt])
+    turns = Rollouts().turns
+    assert len(whole) > 1
+    assert turns.generate(model, [prompt], room=[len(whole) - 1]) == [whole[:-1]]
+    assert len(turns.generate(model, [prompt + whole[:-1] + [9, 9]], room=[1])[0]) == 1
 
 
-def test_models_with_a_window_are_left_to_trl():
+def test_models_with_a_window_keep_no_turns():
     sizes = {**SIZES, "sliding_window": 8}
     assert not can_keep(MistralForCausalLM(MistralConfig(**sizes)))
     assert can_keep(make_model("llama"))
-
-
-def make_batches():
-    draw = random.Random(0)
-    rows = []
-    for number in range(8):
-        prompt, answer = draw.randint(1, 5), draw.randint(1, 6)
-        rows.append(
-            {
-                "prompt_ids": [0] * (5 - prompt) + [2] * prompt,
-                "prompt_mask": [0] * (5 - prompt) + [1] * prompt,
-                "completion_ids": [3] * answer + [0] * (6 - answer),
-                "completion_mask": [1] * answer + [0] * (6 - answer),
-                "advantages": float(number),
-            }
-        )
-    whole = {name: torch.tensor([row[name] for row in rows]) for name in rows[0]}
-    parts = [{name: value[at : at + 2] for name, value in whole.items()} for at in (0, 2, 4, 6)]
-    return [{**part, "num_items_in_batch": torch.tensor(9), "old": None} for part in parts]
-
-
-def test_micro_batches_lose_their_padding_and_no_token():
-    batches = make_batches()
-    ordered = [trim(one) for one in sort_rows(batches, count_tokens)]
-    for one in ordered:
-        assert one["prompt_mask"].any(dim=0).all()  # no column is padding only
-        assert one["completion_mask"].any(dim=0).all()
-        assert one["num_items_in_batch"] == 9
-        assert one["old"] is None
-
-    def rows(parts):
-        return sorted(
-            (
-                float(part["advantages"][at]),
-                int(part["prompt_mask"][at].sum()),
-                int(part["completion_mask"][at].sum()),
-            )
-            for part in parts
-            for at in range(2)
-        )
-
-    assert rows(ordered) == rows(batches)
-    sums = [one["prompt_mask"].sum(1) + one["completion_mask"].sum(1) for one in ordered]
-    assert torch.cat(sums).diff().ge(0).all()
-
-
-def test_batches_with_images_stay_as_they_are():
-    batches = [{**one, "pixel_values": torch.zeros(5, 3)} for one in make_batches()]
-    assert [one["advantages"].tolist() for one in sort_rows(batches, count_tokens)] == [
-        one["advantages"].tolist() for one in batches
-    ]

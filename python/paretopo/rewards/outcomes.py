@@ -1,0 +1,79 @@
+"""The outcome of a held-out evaluation: the mean of its gated reward vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paretopo.config import RunConfig
+from paretopo.controller.gate import apply_gate
+from paretopo.controller.rules import fill_missing
+from paretopo.rollout import BadRollout, Rollout
+
+Floats = NDArray[np.float64]
+
+
+class Outcomes:
+    """Turns the reward vectors of an evaluation into its outcome, as a run's configuration says.
+
+    ``reference`` is the controller's, (objectives,) with NaN before it is known. An objective that
+    applies to no question has its value, which is no gain.
+
+    >>> from paretopo.config import loads
+    >>> outcomes = Outcomes(loads('recipe = "paper"'))
+    >>> vectors = np.array([[1.0, 0.5], [0.0, 1.0]])  # the second answer is wrong
+    >>> outcomes.average(vectors, np.zeros(2)).tolist()
+    [0.5, 0.25]
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+
+    def average(self, vectors: Floats, reference: Floats) -> Floats:
+        """Return (objectives,) means of (rollouts, objectives) rewards after the gate."""
+        means: Floats = self.gate(self.fill(vectors, reference)).mean(axis=0)
+        return means
+
+    def fill(self, vectors: Floats, reference: Floats) -> Floats:
+        """Return (rollouts, objectives) rewards without NaN."""
+        return fill_missing(vectors, np.nan_to_num(reference))
+
+    def fill_group(self, vectors: Floats, reference: Floats) -> Floats:
+        """Return the rewards of a training group without NaN: the best reward is neutral."""
+        best = np.array([one.best for one in self._config.objectives], np.float64)  # None is NaN
+        return fill_missing(vectors, np.where(np.isnan(best), np.nan_to_num(reference), best))
+
+    def gate(self, vectors: ArrayLike) -> Floats:
+        """Return (rollouts, objectives) rewards after the gate; the floor "worst" is of all."""
+        switches = self._config.paretopo
+        gate: Literal["success", "none"] = "success" if self._config.gates_outcomes else "none"
+        rewards, floors = np.array(vectors, np.float64), switches.gated_floors
+        return apply_gate(rewards, gate, floors, threshold=switches.threshold)
+
+    def find_bounds(self, vectors: Floats) -> Floats | None:
+        """Return (objectives,) worst rewards of an evaluation, NaN for those with a bound.
+
+        None for an evaluation without rollouts, or if the first outcome is the reference.
+        """
+        if self._config.paretopo.reference == "initial" or not len(vectors):
+            return None
+        learnt = [one.learns_bound for one in self._config.objectives]
+        return np.where(learnt, np.fmin.reduce(vectors, axis=0), np.nan)
+
+    def find_counted(self, rollouts: Sequence[Rollout]) -> list[int]:
+        """Return the places of the rollouts whose kind counts: `evaluation.kinds`.
+
+        Raises:
+            BadRollout: There are none.
+        """
+        kinds = self._config.evaluation.kinds
+        found = [at for at, one in enumerate(rollouts) if kinds is None or one.kind in kinds]
+        if rollouts and not found:
+            raise BadRollout(
+                f"evaluation.kinds = {list(kinds or ())}: no held-out rollout is of these kinds, "
+                f"they are of {sorted({one.kind for one in rollouts})}"
+            )
+        return found
