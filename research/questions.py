@@ -57,3 +57,7 @@ def write_missing(folder: Path = HERE) -> None:
     example = HERE.parent / "examples" / "steerable"
     if folder == HERE and not (example / "held_out.jsonl").exists():
         runpy.run_path(str(example / "make_questions.py"))["main"]()
+
+
+if __name__ == "__main__":
+    write_missing()
