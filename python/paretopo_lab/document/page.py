@@ -103,8 +103,8 @@ def _plain_front(front: Front, kept: Sequence[NDArray[np.int_]]) -> dict[str, An
         note = f" ({few} of {every} evaluations)" if few < every else group.note
         points = [group.points[at]._asdict() for at in own]
         groups.append(group._asdict() | {"note": note, "points": points})
-    group, at = front.selected
-    selected = {"group": group, "at": int(np.abs(kept[group] - at).argmin())}
+    number, at = front.selected
+    selected = {"group": number, "at": int(np.abs(kept[number] - at).argmin())}
     axes = [[axis._asdict() for axis in space.axes] for space in front.spaces]
     spaces = [{"name": one.name, "axes": own} for one, own in zip(front.spaces, axes, strict=True)]
     return front._asdict() | {"groups": groups, "spaces": spaces, "selected": selected}
