@@ -145,20 +145,20 @@ def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
         ("train --resume b --seed 3", "a resumed run keeps its own configuration"),
         ("train missing.toml", "no configuration file at missing.toml"),
         ("train --resume missing", "there is no folder missing"),
-        ("train CONFIG --out CONFIG", "CONFIG"),
-        ("train CONFIG --rehearse", 'this file has "trl"'),
-        ("train CONFIG --real-model", "--real-model is for --rehearse"),
-        ("train CONFIG -- --ds.zero_stage 3", 'the backend is "trl"'),
+        ("train FILE --out FILE", "File exists"),
+        ("train FILE --rehearse", 'this file has "trl"'),
+        ("train FILE --real-model", "--real-model is for --rehearse"),
+        ("train FILE -- --ds.zero_stage 3", 'the backend is "trl"'),
         ("info -- --x", "only train takes options after --"),
         ("report missing", "there is no folder missing"),
     ],
 )
 def test_wrong_input_ends_in_one_line(trainer, toml, words, message, capsys):
-    assert cli.main(words.replace("CONFIG", str(toml)).split()) == 2
+    assert cli.main(words.replace("FILE", str(toml)).split()) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("paretopo: ")
-    assert message.replace("CONFIG", str(toml)) in captured.err
+    assert message in captured.err
     assert captured.err.count("\n") == 1
     assert trainer.calls == []
 
