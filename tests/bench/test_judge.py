@@ -33,9 +33,7 @@ DEFINED = {
     "hypervolume_advantage": lambda x, ref: definitions.hypervolume_advantage(
         -x, -ref, k=min(DRAWN, x.shape[-2])
     ),
-    "hypervolume_gradient": lambda x, ref: definitions.hypervolume_gradient(
-        x, ref, maximise=False
-    ),
+    "hypervolume_gradient": lambda x, ref: definitions.hypervolume_gradient(x, ref, maximise=False),
     "crowding_distance": lambda x, ref: definitions.crowding_distance(-x),
 }
 

@@ -224,7 +224,7 @@ def test_volumes_of_inputs_that_crash_others(special, objectives):
     "name", sorted(CALLS.keys() - {"crowding_distance, ranks", "stochastic_pareto_rank"})
 )
 class TestErrors:
-    """Of every operation, by the name of its first argument."""
+    """Each operation names its first argument."""
 
     @pytest.mark.parametrize(
         ("wrong", "message"),
