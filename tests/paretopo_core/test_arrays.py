@@ -224,7 +224,7 @@ def test_volumes_of_inputs_that_crash_others(special, objectives):
     "name", sorted(CALLS.keys() - {"crowding_distance, ranks", "stochastic_pareto_rank"})
 )
 class TestErrors:
-    """Every operation names its first argument when it is wrong."""
+    """Each operation names its first argument."""
 
     @pytest.mark.parametrize(
         ("wrong", "message"),

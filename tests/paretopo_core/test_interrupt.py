@@ -24,7 +24,7 @@ def boxes() -> pp.Boxes:
     return pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0)
 
 
-# Most go on for many times as long as it takes the signal to come; the machine may be fast.
+# Most go on for many times as long as the signal takes to come; the machine may be fast.
 # A call of None is that of the table with the name.
 LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object] | None]] = {
     "pareto_rank": (("uniform", 500_000, 7), None),

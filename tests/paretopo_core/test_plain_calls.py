@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from support.operations import CALLS
 from support.strategies import few_values, finite, point_batches, senses
 
-import paretopo_core as pp
 from paretopo_core import _core
 from paretopo_core._machinery import operation
 
@@ -131,21 +130,6 @@ def test_the_short_way_is_taken():
     assert _core.crowding_distance.call(np.eye(2), True, None, fronts[:1]) is None
     assert _core.pareto_rank.call(np.eye(2, dtype=">f8"), True, None) is None
     assert _core.pareto_rank.call([[True, 1.0]], True, None) is None
-
-
-def test_tensors_take_it_too():
-    torch = pytest.importorskip("torch")
-    points = np.random.default_rng(0).random((3, 5, 2))
-    tensor = torch.from_numpy(points)
-    for name, call in OPERATIONS.items():
-        ours = call(tensor, 0.1, maximise=True, mask=None)
-        assert type(ours) is torch.Tensor, name
-        np.testing.assert_array_equal(ours.numpy(), call(points, 0.1, maximise=True, mask=None))
-    of_one_set = pp.hypervolume(tensor[0], 0.1)
-    assert of_one_set.shape == ()
-    assert of_one_set.dtype == torch.float64
-    turned = torch._neg_view(tensor)
-    torch.testing.assert_close(pp.pareto_rank(turned), pp.pareto_rank(-tensor))
 
 
 def test_tensors_of_any_layout():
