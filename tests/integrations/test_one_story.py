@@ -36,7 +36,7 @@ from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
 from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards, split_reward
 from paretopo.integrations.trl.session import SessionCallback
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.integrations.verl.training import ParetoTraining, group_rows
 from paretopo.records.trajectories import choose_recorded
 from paretopo.tasks.environment import grade_each
@@ -152,7 +152,7 @@ class OnTRL:
     def __init__(self, session):
         self.session = session
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
-        trainer = object.__new__(ParetoGRPOTrainer)
+        trainer = object.__new__(SessionTrainer)
         trainer.session = session
         trainer.session_rewards = SessionRewards(grade_each(grade))
         trainer.processing_class = TOKENIZER
@@ -557,7 +557,8 @@ def test_all_adapters_tell_the_same_story(tmp_path, count, switches):
     assert [row["stage"] for row in steps] == [1, 2]
     assert steps[0]["truncated"] == pytest.approx(1 / 6)
     assert count == 9 or steps[1]["kept"] < 1
-    assert any(row["rescored"] for row in evaluations) == (count > 1)
+    rescores = switches["recipe"] == "recommended"
+    assert any(row["rescored"] for row in evaluations) == (count > 1 and rescores)
     assert {group["held_out"] for group in groups} == {True, False}
     rollouts = [one for group in groups for one in group["rollouts"]]
     pieces = [piece["kind"] for one in rollouts for piece in one["segments"]]
