@@ -122,6 +122,12 @@ def test_no_circle_of_rooms():
     refuse_circles(arrows())
 
 
+def test_no_circle_of_files_in_the_integration_with_trl():
+    names = {name for name in INTEGRATIONS if ".trl" in name}
+    assert len(names) > 20
+    refuse_circles({name: names.intersection(imported(name)) for name in names})
+
+
 def test_no_circle_of_files_in_the_core():
     graph = {name: set(imported_files(name)) for name in CORE_FILES}
     assert graph["paretopo_core._machinery.operation"] >= {

@@ -6,7 +6,7 @@ from typing import Any
 
 from trl import SFTTrainer
 
-from paretopo.integrations.trl.trainer import SessionTrainer, TiedWeights
+from paretopo.integrations.trl.session_trainer import SessionTrainer, TiedWeights
 
 
 class AnswerTrainer(TiedWeights, SFTTrainer):

@@ -9,7 +9,7 @@ from transformers import TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.random_state import read_random_state, set_random_state
-from paretopo.integrations.trl.trainer import SessionTrainer
+from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.interrupt import Interrupt
 from paretopo.progress import make_bar
 from paretopo.session import Session

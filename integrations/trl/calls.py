@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import ParamSpec, TypeVar
 
@@ -18,12 +18,13 @@ _Result = TypeVar("_Result")
 
 
 def explain_calls(
-    *inner: Callable[..., object],
+    *inner: Callable[..., object], places: Mapping[str, Callable[..., object]] | None = None
 ) -> Callable[[Callable[_Given, _Result]], Callable[_Given, _Result]]:
     """Let a public function explain an unknown argument.
 
     Args:
         inner: Functions that get its other keyword arguments.
+        places: Functions to which an unknown argument may belong, by the text of their call.
     """
 
     def decorate(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
@@ -34,7 +35,7 @@ def explain_calls(
         def called(*args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
             for name in kwargs:
                 if name not in own:
-                    hint = _find_place(name, own)
+                    hint = _find_place(name, own, places or {})
                     raise TypeError(f"{door}() has no argument {name!r}: {hint}")
             try:
                 inspect.signature(function).bind(*args, **kwargs)
@@ -63,12 +64,10 @@ def _list_names(function: Callable[..., object]) -> list[str]:
     return [one.name for one in parameters if one.kind not in variadic and one.name != "self"]
 
 
-def _find_place(name: str, own: list[str]) -> str:
-    from paretopo.integrations.trl.script import ScriptSession
-
+def _find_place(name: str, own: list[str], calls: Mapping[str, Callable[..., object]]) -> str:
     places = {one: f"{one}=" for one in own}
     for form, names in (
-        ("session=ScriptSession({}=...)", _list_names(ScriptSession.__init__)),
+        *((form, _list_names(call)) for form, call in calls.items()),
         ("{}= to ParetoGRPOTrainer", _list_names(GRPOTrainer.__init__)),
         ("args=GRPOConfig({}=...)", [one.name for one in fields(GRPOConfig)]),
         ('session=ScriptSession({{"{}": ...}})', [one.name for one in fields(RunConfig)]),

@@ -1,8 +1,8 @@
-"""The reward functions of a script's trainer, one for each objective by its name, and the gate."""
+"""The reward functions of a script, one for each objective by its name, and the gate."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,13 +12,14 @@ from paretopo.config.keys import nearest
 from paretopo.config.notes import Note, note_named
 from paretopo.config.objectives import is_gate_name
 from paretopo.integrations.trl.script_rewards import join_environments, join_gates, split_reward
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 
 _UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward function
 Names = tuple[str, ...]  # of one reward function, or of all environments
 
 
-class _Reward(NamedTuple):
+class Reward(NamedTuple):
+    """One reward function."""
+
     name: str
     function: Any
     weight: float
@@ -26,48 +27,59 @@ class _Reward(NamedTuple):
 
 
 class NamedRewards:
-    """Splits and joins the trainer's reward functions into one for each objective.
+    """Splits and joins reward functions into one for each objective.
 
     Args:
-        trainer: Its reward functions, their names and weights are replaced.
+        functions: The reward functions, those of environments last.
+        names: A name for each function.
+        given: The weights of the first functions; None without any.
+        processing: The tokenizer of each reward model; None for other functions.
+        suites: The class of each environment, by name.
+        gated: The environments that need a gate, if `gate` is a mapping.
         objectives: The script's tables of objectives; None without any.
         overrides: Values of the script by dotted name.
-        names: As for `ScriptSession`.
         gate: As for `ScriptSession`.
 
     Attributes:
+        rewards: The reward functions, by objective.
         tables: The tables of objectives.
         weighted: Is the weight of any reward function given?
+
+    >>> def graded(**_): ...
+    >>> graded.reward_components = {"right": 1.0, "polite": 0.5}
+    >>> NamedRewards([graded, graded], ["graded", "brief"], gate="right").weights
+    {'right': 1.0, 'polite': 0.5, 'brief': 1.0}
     """
 
     def __init__(
         self,
-        trainer: ParetoGRPOTrainer,
-        objectives: Any,
-        overrides: Mapping[str, Any],
-        names: Sequence[str] | None,
-        gate: str | Mapping[str, str] | None,
+        functions: Sequence[Any],
+        names: Sequence[str],
+        *,
+        given: Sequence[float] | None = None,
+        processing: Sequence[Any] | None = None,
+        suites: Mapping[str, type] | None = None,
+        gated: Collection[str] = (),
+        objectives: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        gate: str | Mapping[str, str] | None = None,
     ) -> None:
-        inside: Any = trainer  # TRL's trainer, too
-        names = inside.reward_func_names if names is None else names
-        if len(names) != len(inside.reward_funcs):
+        if len(names) != len(functions):
             raise ConfigError(
-                f"names must be one for each of the {len(inside.reward_funcs)} reward functions, "
+                f"names must be one for each of the {len(functions)} reward functions, "
                 f"got {[*names]}"
             )
         self.tables = [one for one in objectives or () if isinstance(one, Mapping)]
         self._gates = dict(gate) if isinstance(gate, Mapping) else {}  # by suite
         self._gate = gate if isinstance(gate, str) else None
         self._notes: list[Note] = []  # of gates that were found by their names
-        given = inside.args.reward_weights
         self.weighted = given is not None
         # Environments' own rewards come last, and `GRPOConfig` has no weights for them.
         weights = [*(given or ()), *[1.0] * (len(names) - len(given or ()))]
-        columns = names, inside.reward_funcs, weights, inside.reward_processing_classes
-        self._rewards = [_Reward(*one) for one in zip(*columns, strict=True)]
+        columns = names, functions, weights, processing or [None] * len(names)
+        self.rewards = [Reward(*one) for one in zip(*columns, strict=True)]
         self._check_different()
-        pools = getattr(inside, "_environment_pool", {})
-        suites = {suite: type(pool[0]) for suite, pool in pools.items()}
+        suites = suites or {}
         kinds = [
             kind
             for kind in dict.fromkeys(suites.values())
@@ -76,19 +88,15 @@ class NamedRewards:
         # TRL adds a function for each class with a reward after the script's own.
         environments = dict(zip(names[len(names) - len(kinds) :], kinds, strict=True))
         self._find_gates(suites, environments)
-        self._split_functions(environments, overrides)
+        self._split_functions(environments, overrides or {})
         if self._gates:
-            self._join_gates({*(inside.environment_factories or {})} - {None})
+            self._join_gates({*gated})
         self._check_different()
-        inside.reward_func_names = [one.name for one in self._rewards]
-        inside.reward_funcs = [one.function for one in self._rewards]
-        inside.reward_processing_classes = [one.processing for one in self._rewards]
-        inside.reward_weights = torch.tensor([*self.weights.values()], dtype=torch.float32)
 
     @property
     def weights(self) -> dict[str, float]:
         """Return the weights of the reward functions, by name."""
-        return {one.name: one.weight for one in self._rewards}
+        return {one.name: one.weight for one in self.rewards}
 
     def make_tables(self) -> list[dict[str, Any]]:
         """Return a table for each reward function with a weight, and for the gate."""
@@ -148,7 +156,7 @@ class NamedRewards:
     # ---- parts ---------------------------------------------------------------------------------
 
     def _check_different(self) -> None:
-        names = [one.name for one in self._rewards]
+        names = [one.name for one in self.rewards]
         if len({*names}) < len(names) or "<lambda>" in names:
             raise ConfigError(
                 f"reward functions and their reward_components need different names, got {names}: "
@@ -175,7 +183,7 @@ class NamedRewards:
     ) -> None:
         """Split each reward function that measures several objectives into one for each of them."""
         wanted = {one.get("name") for one in self.tables}
-        functions = {one.name: one.function for one in self._rewards}
+        functions = {one.name: one.function for one in self.rewards}
         splits: dict[Names, dict[str, float]] = {}
         for one in self.tables:
             key = f"objectives.{one.get('name')}.function"
@@ -208,13 +216,13 @@ class NamedRewards:
             split = split_reward(function, " and ".join(names), [*parts])
             shares = zip(parts.items(), split, strict=True)
             self._replace(
-                names, [_Reward(part, one, weight * share) for (part, share), one in shares]
+                names, [Reward(part, one, weight * share) for (part, share), one in shares]
             )
 
     def _join_gates(self, environments: set[str]) -> None:
         """Replace the gates of the suites by one reward function."""
         names = tuple(dict.fromkeys(self._gates.values()))
-        functions = {one.name: one.function for one in self._rewards}
+        functions = {one.name: one.function for one in self.rewards}
         for suite, name in self._gates.items():
             if name not in functions or isinstance(functions[name], torch.nn.Module):
                 raise ConfigError(
@@ -235,7 +243,7 @@ class NamedRewards:
             )
         self._gate = "_or_".join(names)
         joined = join_gates({name: functions[name] for name in names}, self._gates)
-        self._replace(names, [_Reward(self._gate, joined, weights.pop())])
+        self._replace(names, [Reward(self._gate, joined, weights.pop())])
 
     def _join_tables(self, objectives: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Return the tables with one in place of those of the gates."""
@@ -248,11 +256,11 @@ class NamedRewards:
             )
         return [*joined[:1], *(one for one in objectives if one["name"] not in gates)]
 
-    def _replace(self, names: Names, added: list[_Reward]) -> None:
+    def _replace(self, names: Names, added: list[Reward]) -> None:
         """Replace reward functions by others, in the place of the first."""
-        self._rewards = [
+        self.rewards = [
             one
-            for old in self._rewards
+            for old in self.rewards
             for one in ([old] if old.name not in names else added if old.name == names[0] else [])
         ]
 

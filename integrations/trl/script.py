@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from paretopo.config import (
     NONE,
     OF_UNKNOWN_UNITS,
@@ -33,10 +35,11 @@ from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.named_rewards import NamedRewards
+from paretopo.integrations.trl.names import read_names
 from paretopo.integrations.trl.scaling import find_scaling
 from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards
-from paretopo.integrations.trl.session import FirstEvaluations, ScriptCallback, read_names
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.session import FirstEvaluations, ScriptCallback
+from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.records.folder import RunFolder
 from paretopo.records.foreign import ForeignJob
 from paretopo.rewards.calls import Limits
@@ -121,16 +124,21 @@ class ScriptSession:
             expand_method(method)  # refuse here, not when training starts
         self.keeps_advantages = method == TRL  # those that the trainer computes
         self._trainer: Any = None
-        self.updates_per_generation = 1
+        self._updates = 1
         self._named: NamedRewards
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
-        self.adds_evaluation = False  # is the next one not of `GRPOConfig`'s schedule?
+        self._callback: ScriptCallback
 
     @property
     def run(self) -> RunFolder:
         """Return the run folder, which is the trainer's `output_dir`."""
         return RunFolder(Path(self._trainer.args.output_dir), self._config)
+
+    @property
+    def adds_evaluation(self) -> bool:
+        """Return whether the next evaluation is not of `GRPOConfig`'s schedule."""
+        return self._callback.adds_evaluation
 
     def write_report(self) -> Path:
         """Write `report.md` and its pictures from the records, in one of several processes."""
@@ -140,7 +148,7 @@ class ScriptSession:
 
     # ---- for the trainer -----------------------------------------------------------------------
 
-    def attach(self, trainer: ParetoGRPOTrainer) -> ScriptRewards:
+    def attach(self, trainer: SessionTrainer) -> ScriptRewards:
         """Check the session against the trainer, and install its hooks."""
         if self._trainer is not None:
             raise ValueError("a ScriptSession serves one trainer: make another for this one")
@@ -154,10 +162,8 @@ class ScriptSession:
         evaluates, writes = trainer.eval_dataset is not None, trainer.is_world_process_zero()
         if evaluates and writes and _has_length(trainer.train_dataset):
             _warn_of_shared(trainer.train_dataset, trainer.eval_dataset)
-        self._named = NamedRewards(
-            trainer, self._table.get("objectives"), self._given, self._names, self._gate
-        )
-        self.updates_per_generation = _updates_per_generation(trainer.args)
+        self._named = self._name_rewards(trainer)
+        self._updates = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
         if not evaluates:
             _JOB.warn_unevaluated(self._config)
@@ -174,10 +180,10 @@ class ScriptSession:
         )
         rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
         trainer.add_callback(LearningRateFactor(trainer))
-        recorded = ScriptCallback(trainer, self, rewards)
-        trainer.add_callback(recorded)
+        self._callback = ScriptCallback(trainer, rewards, self.open, self._updates)
+        trainer.add_callback(self._callback)
         # Before the script's own callbacks: early stopping reads these measurements.
-        trainer.callback_handler.callbacks.insert(0, FirstEvaluations(recorded))
+        trainer.callback_handler.callbacks.insert(0, FirstEvaluations(self._callback))
         return rewards
 
     @contextmanager
@@ -197,7 +203,7 @@ class ScriptSession:
             _JOB.refuse_records(self.run)
         theirs = trainer.args.eval_on_start
         ours = self._resumed is None and trainer.eval_dataset is not None
-        self.adds_evaluation = ours and not theirs
+        self._callback.adds_evaluation = ours and not theirs
         with ExitStack() as claims:
             claims.callback(setattr, trainer.args, "eval_on_start", theirs)
             trainer.args.eval_on_start = ours
@@ -234,7 +240,7 @@ class ScriptSession:
             run,
             prompts=prompts,
             steps_per_epoch=math.ceil(prompts / self._config.optimiser.prompts_per_step),
-            updates_per_step=self.updates_per_generation,
+            updates_per_step=self._updates,
             writes=writes,
         )
         if self._resumed is not None:
@@ -243,11 +249,6 @@ class ScriptSession:
         if writes and trainer.eval_dataset is not None:
             self._tell_price(steps)
         trainer.session, trainer.controller = session, session.controller
-
-    def track(self, numbers: Mapping[str, float]) -> None:
-        """Record numbers of a step, to be logged with TRL's own."""
-        for name, value in numbers.items():
-            self._trainer._metrics["train"][name].append(value)
 
     # ---- parts ---------------------------------------------------------------------------------
 
@@ -290,6 +291,27 @@ class ScriptSession:
         finally:
             for one in names:
                 os.environ.pop(one, None)
+
+    def _name_rewards(self, trainer: Any) -> NamedRewards:
+        """Replace the trainer's reward functions by those of the objectives."""
+        pools = getattr(trainer, "_environment_pool", {})
+        named = NamedRewards(
+            trainer.reward_funcs,
+            trainer.reward_func_names if self._names is None else self._names,
+            given=trainer.args.reward_weights,
+            processing=trainer.reward_processing_classes,
+            suites={suite: type(pool[0]) for suite, pool in pools.items()},
+            gated={*(trainer.environment_factories or {})} - {None},
+            objectives=self._table.get("objectives"),
+            overrides=self._given,
+            gate=self._gate,
+        )
+        trainer.reward_func_names = [one.name for one in named.rewards]
+        trainer.reward_funcs = [one.function for one in named.rewards]
+        trainer.reward_processing_classes = [one.processing for one in named.rewards]
+        weights = [one.weight for one in named.rewards]
+        trainer.reward_weights = torch.tensor(weights, dtype=torch.float32)
+        return named
 
     def _make_config(self, steps: int) -> RunConfig:
         """Return the table, completed by the trainer's arguments."""

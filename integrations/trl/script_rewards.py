@@ -16,8 +16,10 @@ from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
 from paretopo.config import SKIPPED
+from paretopo.integrations.trl.advantages import ParetoAdvantages
+from paretopo.integrations.trl.names import name_prompt
 from paretopo.integrations.trl.rewards import HANDED_OVER, count_turns
-from paretopo.integrations.trl.trainer import ParetoAdvantages, ParetoGRPOTrainer, name_prompt
+from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.rewards.calls import Limits, await_again, call_again, is_async
 from paretopo.rewards.functions import describe_function
 from paretopo.rewards.values import check_components, check_values
@@ -38,7 +40,7 @@ class ScriptRewards:
         rows: The index of each rollout in the current evaluation.
     """
 
-    def __init__(self, trainer: ParetoGRPOTrainer, objectives: Sequence[str]) -> None:
+    def __init__(self, trainer: SessionTrainer, objectives: Sequence[str]) -> None:
         self._trainer = trainer
         self._columns = {
             name: at for at, name in enumerate(trainer.reward_func_names) if name in objectives

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import Trainer, TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, SessionTrainer, name_prompt
+from paretopo.integrations.trl.names import read_names
+from paretopo.integrations.trl.script_rewards import ScriptRewards
+from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.session import Session
-
-if TYPE_CHECKING:
-    from paretopo.integrations.trl.script import ScriptSession
-    from paretopo.integrations.trl.script_rewards import ScriptRewards
 
 
 class SessionCallback(TrainerCallback):
@@ -113,8 +111,6 @@ class SessionCallback(TrainerCallback):
 
     def _choose_logged(self, logs: dict[str, float]) -> dict[str, float]:
         """Return TRL's numbers without its statistics of the reward: TRL only gets `correct`."""
-        if self._trainer.script is not None:
-            return logs
         of_reward = ("reward", "reward_std", "frac_reward_zero_std")
         return {
             name: value
@@ -138,21 +134,36 @@ class SessionCallback(TrainerCallback):
 
 
 class ScriptCallback(SessionCallback):
-    """Passes a script's steps, evaluations and checkpoints to its session."""
+    """Passes a script's steps, evaluations and checkpoints to its session.
+
+    Args:
+        trainer: As for `SessionCallback`.
+        rewards: The rollouts of evaluations.
+        open_session: Opens the trainer's session for this many steps.
+        updates: Updates of the policy with the rollouts of one generation.
+
+    Attributes:
+        adds_evaluation: True if the next evaluation is not of `GRPOConfig`'s schedule.
+    """
 
     def __init__(
-        self, trainer: ParetoGRPOTrainer, script: ScriptSession, rewards: ScriptRewards
+        self,
+        trainer: SessionTrainer,
+        rewards: ScriptRewards,
+        open_session: Callable[[int], None],
+        updates: int,
     ) -> None:
         names = () if trainer.eval_dataset is None else read_names(trainer.eval_dataset)
         self._rewards = rewards
         super().__init__(trainer, names)
-        self._script = script
+        self._open_session, self._updates = open_session, updates
+        self.adds_evaluation = False
         self._observed: int | None = None
         self._save_due = False
 
     def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Open the session: the number of steps is known."""
-        self._script.open(_state.max_steps)
+        self._open_session(_state.max_steps)
         super().on_train_begin(_args, _state, _control)
 
     def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -164,11 +175,11 @@ class ScriptCallback(SessionCallback):
             control.should_evaluate = theirs
         elif self._trainer.args.eval_strategy != "no":
             control.should_evaluate = theirs or state.global_step >= state.max_steps
-        self._script.adds_evaluation = not theirs
+        self.adds_evaluation = not theirs
 
     def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """Do not repeat the evaluation at the end of the step."""
-        self._script.adds_evaluation = False
+        self.adds_evaluation = False
         if self._observed == state.global_step:
             control.should_evaluate = False
         self._await_evaluation()
@@ -200,6 +211,10 @@ class ScriptCallback(SessionCallback):
         """Record the last step."""
         self._record_left()
 
+    def _choose_logged(self, logs: dict[str, float]) -> dict[str, float]:
+        """Return all numbers: TRL gets the script's own rewards."""
+        return logs
+
     def _postpone_save(self, state: Any, control: Any) -> None:
         """Postpone a save to the end of a generation: TRL does not save its rollouts."""
         self._save_due |= control.should_save
@@ -208,7 +223,7 @@ class ScriptCallback(SessionCallback):
         self._save_due &= not control.should_save
 
     def _is_between_generations(self, state: Any) -> bool:
-        return bool(state.global_step % self._script.updates_per_generation == 0)
+        return bool(state.global_step % self._updates == 0)
 
     def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
         """Report to the script's trackers, and to its `metric_for_best_model`."""
@@ -238,12 +253,3 @@ class FirstEvaluations(TrainerCallback):
     ) -> None:
         """Pass the evaluation on."""
         self._recorded.take_evaluation(state, metrics)
-
-
-def read_names(dataset: Any) -> Iterator[str]:
-    """Yield the names of the prompts of a data set, which is read on demand."""
-    if hasattr(dataset, "select_columns"):
-        dataset = dataset.select_columns(
-            [one for one in ("id", "prompt", "environment") if one in dataset.column_names]
-        )
-    yield from map(name_prompt, dataset)

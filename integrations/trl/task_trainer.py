@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
+from paretopo.integrations.trl.advantages import UnexpectedTRL
 from paretopo.integrations.trl.choices import Choices, compute_entropies, watch_hidden_states
 from paretopo.integrations.trl.datasets import read_question
 from paretopo.integrations.trl.rewards import SessionRewards
-from paretopo.integrations.trl.trainer import SessionTrainer, UnexpectedTRL
+from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.session import Session
 from paretopo.tasks.task import with_preference
 

@@ -36,7 +36,7 @@ from paretopo.integrations.openrlhf.rollouts import (
     put_components,
     read_rollouts,
 )
-from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.integrations.trl import ControllerTrainer, ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.verl.training import make_rollout
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout, Rollout
@@ -145,7 +145,7 @@ def open_verl(*given):
     return open_session(*given, read=read_on_verl)
 
 
-def open_trl(folder, **given):
+def open_trl(folder, kind=ParetoGRPOTrainer, **given):
     """Return the rewards and advantages of TRL's trainer, without its generation."""
     values = {}
 
@@ -155,7 +155,7 @@ def open_trl(folder, **given):
     async def brief(**_):
         return values["brief"]
 
-    trainer = ParetoGRPOTrainer(
+    trainer = kind(
         args=grpo_arguments(folder, num_generations=POINTS, per_device_train_batch_size=POINTS),
         reward_funcs=[correct, brief],
         train_dataset=Dataset.from_list(ROWS),
@@ -176,7 +176,7 @@ def open_trl(folder, **given):
 
 
 def open_trainer(folder, config, _patch):
-    return open_trl(folder, controller=ParetoPO(config))[1]
+    return open_trl(folder, ControllerTrainer, controller=ParetoPO(config))[1]
 
 
 def open_script(folder, config, _patch):

@@ -33,7 +33,7 @@ from paretopo.integrations.openrlhf.rollouts import (
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
 from paretopo.integrations.trl.session import SessionCallback
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.integrations.verl.training import ParetoTraining, group_rows
 from paretopo.session import choose_recorded
 from paretopo.tasks.environment import grade_each
@@ -149,7 +149,7 @@ class OnTRL:
     def __init__(self, session):
         self.session = session
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
-        trainer = object.__new__(ParetoGRPOTrainer)
+        trainer = object.__new__(SessionTrainer)
         trainer.session = session
         trainer.session_rewards = SessionRewards(grade_each(grade))
         trainer.processing_class = TOKENIZER

@@ -23,10 +23,10 @@ class Outcomes:
     applies to no question has its value, which is no gain.
 
     >>> from paretopo.config import loads
-    >>> outcomes = Outcomes(loads('recipe = "paper"'))
-    >>> vectors = np.array([[1.0, 0.5], [0.0, 1.0]])  # the second answer is wrong
+    >>> outcomes = Outcomes(loads(""))
+    >>> vectors = np.array([[1.0, 0.5], [0.0, 1.0]])  # a wrong answer gets the worst saving
     >>> outcomes.average(vectors, np.zeros(2)).tolist()
-    [0.5, 0.25]
+    [0.5, 0.5]
     """
 
     def __init__(self, config: RunConfig) -> None:

@@ -171,10 +171,10 @@ def test_rows_that_have_ended_leave_the_batch(monkeypatch):
 
 
 def test_a_turn_gets_no_more_than_its_room():
-    model, prompt = make_model("llama"), [5, 6, 7]
-    [whole] = Rollouts().generate(model, [prompt], [prompt])
+    model, prompts = make_model("llama"), [[token, 6, 7] for token in range(2, VOCABULARY)]
+    written = zip(prompts, Rollouts().generate(model, prompts, prompts), strict=True)
+    prompt, whole = next((one, text) for one, text in written if len(text) > 3)
     turns = Rollouts().turns
-    assert len(whole) > 1
     assert turns.generate(model, [prompt], room=[len(whole) - 1]) == [whole[:-1]]
     assert len(turns.generate(model, [prompt + whole[:-1] + [9, 9]], room=[1])[0]) == 1
 

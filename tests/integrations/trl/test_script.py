@@ -26,8 +26,7 @@ from transformers import EarlyStoppingCallback, TrainerCallback
 from paretopo.cli import main
 from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.by_group import advantages_by_group
-from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.integrations.trl import ControllerTrainer, ParetoGRPOTrainer, ScriptSession
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
 from paretopo_lab.training.report import write_report
@@ -550,7 +549,8 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
         (lambda: ParetoGRPOTrainer(method="gdpo"), "pass session=ScriptSession(method=...)"),
         (lambda: ParetoGRPOTrainer(methd="gdpo"), "did you mean session=ScriptSession(method=."),
         (lambda: ParetoGRPOTrainer(session=TABLE), "session must be given as a ScriptSession("),
-        (lambda: ParetoGRPOTrainer(controller=ParetoPOConfig()), "controller must be given as a"),
+        (lambda: ParetoGRPOTrainer(controller=1), "pass controller= to ControllerTrainer"),
+        (lambda: ControllerTrainer(controller=ParetoPOConfig()), "controller must be given as a"),
     ],
 )
 def test_a_wrong_argument_is_explained(call, message):
@@ -558,10 +558,18 @@ def test_a_wrong_argument_is_explained(call, message):
         call()
 
 
-def test_a_session_or_a_controller(tmp_path):
-    controller = ParetoPO(ParetoPOConfig())
-    with pytest.raises(ValueError, match="got both"):
-        ParetoGRPOTrainer(controller=controller, session=ScriptSession(TABLE))
+def test_evaluation_temperature_must_not_be_negative(tmp_path):
+    with pytest.raises(ValueError, match=r"evaluation_temperature must be at least 0, got -1"):
+        ParetoGRPOTrainer(
+            args=grpo_arguments(tmp_path),
+            reward_funcs=[digits],
+            train_dataset=Dataset.from_list(questions(6)),
+            **tiny_policy("a b"),
+            evaluation_temperature=-1,
+        )
+
+
+def test_a_session_serves_one_trainer(tmp_path):
     session = ScriptSession(TABLE)
     make_trainer(tmp_path, session=session)
     with pytest.raises(ValueError, match="a ScriptSession serves one trainer"):

@@ -17,8 +17,8 @@ from support.tiny_trainers import grpo_arguments, tiny_policy
 
 from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.trl import ParetoAdvantages, ParetoGRPOTrainer
-from paretopo.integrations.trl.trainer import UnexpectedTRL
+from paretopo.integrations.trl import ControllerTrainer, ParetoAdvantages
+from paretopo.integrations.trl.advantages import UnexpectedTRL
 
 POINTS = 4
 CONFIG = ParetoPOConfig(stage1_steps=1, stage2_estimator="gd2po")  # of any unit
@@ -163,7 +163,7 @@ def first_letter(completions, **_):
     return [float(c[0]["content"][:1].isdigit()) for c in completions]
 
 
-class Watched(ParetoGRPOTrainer):
+class Watched(ControllerTrainer):
     """Records the inputs of the loss."""
 
     def _compute_loss(self, model, inputs):
@@ -211,17 +211,3 @@ def test_the_real_trainer_trains_on_the_controllers_advantages(tmp_path):
 def test_each_objective_needs_a_reward_function_before_the_start(tmp_path):
     with pytest.raises(ConfigError, match=r"3 rewards, length, length, first_letter, .* for 2"):
         real_trainer(tmp_path, (length, length, first_letter))
-
-
-def test_evaluation_temperature_must_not_be_negative(tmp_path):
-    trainer = real_trainer(tmp_path)
-    with pytest.raises(ValueError, match=r"evaluation_temperature must be at least 0, got -1"):
-        ParetoGRPOTrainer(
-            model=trainer.model,
-            args=trainer.args,
-            reward_funcs=[length, first_letter],
-            train_dataset=trainer.train_dataset,
-            processing_class=trainer.processing_class,
-            controller=trainer.controller,
-            evaluation_temperature=-1,
-        )

@@ -170,7 +170,7 @@ def test_a_tiny_model_is_not_resumed_with_other_words(run):
 
 def test_tied_weights_are_not_called_missing():
     pytest.importorskip("trl")
-    from paretopo.integrations.trl.trainer import TiedWeights
+    from paretopo.integrations.trl.session_trainer import TiedWeights
 
     class Base:
         warned = False

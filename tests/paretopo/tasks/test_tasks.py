@@ -160,7 +160,7 @@ def test_programs_can_run_on_a_sandbox_server():
         with open_environment(loads(text)) as environment:
             turn = asyncio.run(environment.new_episode().step("```python\nx\n```\n```output"))
     assert turn.feedback == "\n42\n```\n"
-    assert (seen[0][1]["run_timeout"], seen[0][1]["memory_limit_MB"]) == (3.0, 64)
+    assert (seen[0][1]["run_timeout"], seen[0][1]["memory_limit_MB"]) == (3.0, 512)
 
 
 def test_missing_sandbox_names_the_key(monkeypatch):
