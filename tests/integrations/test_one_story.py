@@ -35,7 +35,7 @@ from paretopo.integrations.trl.rewards import HANDED_OVER, SessionRewards
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.integrations.verl.training import ParetoTraining, group_rows
-from paretopo.session import choose_recorded
+from paretopo.records.trajectories import choose_recorded
 from paretopo.tasks.environment import grade_each
 
 MOST, POINTS, STEPS, END = 40, 3, 2, 1
