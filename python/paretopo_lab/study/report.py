@@ -138,7 +138,7 @@ def _origin(results: Results) -> str:
         f"defend: `{plan.ours}`. Deciding measure: {plan.study.measure}, at the end. p is "
         "that of a sign-flip test over seeds, exact up to 13 of them and corrected after Holm; "
         "each table says for how many comparisons. A comparison is ours less theirs in points, on "
-        "average, the 95 % interval, p, and the verdict. The interval holds the mean differences "
+        "average, the 95 % interval, p and a verdict. The interval has the mean differences "
         "that the same test does not reject; it is not corrected, and of fewer than 6 seeds there "
         f"is none. Margin: {100 * plan.study.margin:g} point(s). Ours is better or worse if p < "
         f"{SIGNIFICANT} and the mean difference exceeds the margin. Else it is equal where the "
