@@ -39,7 +39,7 @@ def test_tables_choose_the_values():
         ["graded", "brief"],
         objectives=[{"name": "polite"}, {"name": "short", "function": "brief"}],
     )
-    assert [one.name for one in named.rewards] == ["graded", "short"]
+    assert [one.name for one in named.rewards] == ["polite", "short"]
 
 
 def test_gates_of_suites_become_one_function():

@@ -190,6 +190,30 @@ THIRDS = [
 
 # Inputs that were graded wrongly once, by kind; first the answer given, then the right one.
 RIGHT_NOW = {
+    "symbols and commands that math-verify misreads": [
+        ("\N{EN DASH}x", "-x"),
+        ("2\N{MIDDLE DOT}10^x", r"2\cdot 10^x"),
+        ("x\N{LESS-THAN OR EQUAL TO}3", r"(-\infty,3]"),
+        ("x\N{GREATER-THAN OR EQUAL TO}3", r"[3,\infty)"),
+        ("x>=3", r"[3,\infty)"),
+        ("x\N{ELEMENT OF}[1,1/2]", "[1,2/4]"),
+        ("x\N{DEGREE SIGN}", r"x^{\circ}"),
+        (r"x \leqslant 3", r"(-\infty,3]"),
+        (r"x \geq 3", r"[3,\infty)"),
+        (r"x \geqslant 3", r"[3,\infty)"),
+        (r"x \gt 3", r"(3,\infty)"),
+        (r"(2/2,\infin)", r"(1,\infty)"),
+        (r"\lbrace x,1\}", r"\{1,x\}"),
+        (r"\{x,1\rbrace", r"\{1,x\}"),
+        (r"x>2 \vee x<1", r"x<1 \text{ or } x>2"),
+    ],
+    "symbols that math-verify reads": [
+        ("\N{PLUS-MINUS SIGN}2\\sqrt{2}", r"\pm\sqrt{8}"),
+        ("x\N{DIVISION SIGN}2", "x/2"),
+        ("2\N{DOT OPERATOR}10^x", r"2\cdot 10^x"),
+        ("(3,4)\N{UNION}(1,2)", r"(1,2)\cup(3,4)"),
+        ("\N{GREEK SMALL LETTER THETA}+\N{GREEK SMALL LETTER THETA}", r"2\theta"),
+    ],
     "sizes": [
         (r"\bigl(3, \frac{\pi}{2}\bigr)", r"\left( 3, \frac{\pi}{2} \right)"),
         (r"\Bigl[0, \frac12\Bigr)", r"[0,\frac{1}{2})"),
