@@ -23,7 +23,6 @@ _SYMBOLS = {
     "...": r"\ldots ",
     "\N{HORIZONTAL ELLIPSIS}": r"\ldots ",
     "\N{NOT EQUAL TO}": r"\ne ",
-    "\N{PLUS-MINUS SIGN}": r"\pm ",
     "\N{INFINITY}": r"\infty ",
     "\N{UNION}": r"\cup ",
     "\N{INTERSECTION}": r"\cap ",
@@ -31,7 +30,6 @@ _SYMBOLS = {
     "\N{ELEMENT OF}": r"\in ",
     "\N{DEGREE SIGN}": r"^{\circ}",
     "\N{GREEK SMALL LETTER PI}": r"\pi ",
-    "\N{GREEK SMALL LETTER THETA}": r"\theta ",
     "\N{NO-BREAK SPACE}": " ",
 }
 _SYNONYMS = {

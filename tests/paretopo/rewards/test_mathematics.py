@@ -124,6 +124,20 @@ monday == \text{Monday}
 2π == 2\pi
 √(x+1) == \sqrt{x+1}
 3\ge x == (-\infty,3]
+-x == –x
+2\cdot 10^x == 2·10^x == 2⋅10^x
+(-\infty,3] == x≤3 == x \leqslant 3
+[3,\infty) == x≥3 == x>=3 == x \geq 3 == x \geqslant 3
+[1,2/4] == x∈[1,1/2]
+x^{\circ} == x°
+(3,\infty) == x \gt 3
+(1,\infty) == (2/2,\infin)
+\{1,x\} == \lbrace x,1\} == \{x,1\rbrace
+x<1 \text{ or } x>2 == x>2 \vee x<1
+\pm\sqrt{8} == ±2\sqrt{2}
+x/2 == x÷2
+(1,2)\cup(3,4) == (3,4)∪(1,2)
+2\theta == θ+θ
 x² == x^2
 (-2,7] == 7 \ge x > -2
 ∅ == \emptyset == \varnothing
