@@ -530,7 +530,7 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ScriptSession(methd="trl"), "has no argument 'methd': did you mean method=?"),
+        (lambda: ScriptSession(metho="trl"), "has no argument 'metho': did you mean method=?"),
         (lambda: ScriptSession(beta=0.1), "pass args=GRPOConfig(beta=...)"),
         (lambda: ScriptSession(objectives=[]), 'pass session=ScriptSession({"objectives": ...})'),
         (lambda: ScriptSession(eval_dataset=[]), "pass eval_dataset= to ParetoGRPOTrainer"),
@@ -547,7 +547,7 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
             )
         ),
         (lambda: ParetoGRPOTrainer(method="gdpo"), "pass session=ScriptSession(method=...)"),
-        (lambda: ParetoGRPOTrainer(methd="gdpo"), "did you mean session=ScriptSession(method=."),
+        (lambda: ParetoGRPOTrainer(metho="gdpo"), "did you mean session=ScriptSession(method=."),
         (lambda: ParetoGRPOTrainer(session=TABLE), "session must be given as a ScriptSession("),
         (lambda: ParetoGRPOTrainer(controller=1), "pass controller= to ControllerTrainer"),
         (lambda: ControllerTrainer(controller=ParetoPOConfig()), "controller must be given as a"),
