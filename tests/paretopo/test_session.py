@@ -341,6 +341,14 @@ def choose(session, *tools):
     )
 
 
+def test_other_held_out_questions_are_named(tmp_path, caplog):
+    session = new_session(tmp_path)
+    for step, names in enumerate(("ab", "ba", "bc")):
+        assert "new since" not in caplog.text
+        session.observe(step, [Rollout(name, {"correct": 1.0, "calls": 1}) for name in names])
+    assert "1 of 2 held-out questions are new since the last evaluation, and 1 are" in caplog.text
+
+
 def test_groups_with_several_tools_are_counted_and_their_end_is_named(tmp_path, caplog):
     given = {"paretopo__preference": "given", "paretopo__stage1_steps": 0}
     session = new_session(tmp_path, optimiser__steps=40, **given)

@@ -36,7 +36,8 @@ examples:
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
 A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before you pay for GPUs
-(docs/rehearsal.md). A dry run only reads the file. Words after -- go to OpenRLHF's command line.
+(docs/rehearsal.md). A dry run reads the file and its data. Words after -- go to OpenRLHF's
+command line.
 
 docs/configuration.md explains every key of the file. --method overrides the file, and --set
 overrides both. If you set a key twice, the later value counts. The weights of the file or of --set

@@ -19,6 +19,7 @@ from paretopo.records.start_checks import (
     MixedGroups,
     warn_of_absence,
     warn_of_gate,
+    warn_of_questions,
     warn_of_reference,
 )
 from paretopo.records.sweeps import average_sweep
@@ -143,7 +144,10 @@ class Recorder:
         names = [one.name for one in self._config.objectives]
         self._run.append_evaluation(row)
         if "preference" not in row:
-            self._run.write_questions(row["step"], tabulate_questions(names, rollouts))
+            measured = tabulate_questions(names, rollouts)
+            before = self._run.questions().get("last", {}).get("measured", measured)
+            warn_of_questions(before, measured)
+            self._run.write_questions(row["step"], measured)
         if answers is not None:
             self._run.append_answers({"step": row["step"]} | answers)
         if outcomes is not None:

@@ -8,7 +8,7 @@ lose the choice between its tools at any step.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,23 @@ def warn_of_reference(
         "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
         f"{listed}: nothing is gained until it does",
     )
+
+
+def warn_of_questions(before: Collection[str], now: Collection[str]) -> None:
+    """Warn of an evaluation on other held-out questions than the evaluation before it.
+
+    Args:
+        before: The names of the questions of the earlier evaluation.
+        now: Those of this evaluation.
+    """
+    if set(before) != set(now):
+        _LOGGER.warning(
+            "%d of %d held-out questions are new since the last evaluation, and %d are gone: its "
+            "means and hypervolume are not comparable with earlier ones; start a new run folder",
+            len(set(now) - set(before)),
+            len(now),
+            len(set(before) - set(now)),
+        )
 
 
 def warn_of_gate(config: RunConfig, rollouts: Sequence[Rollout]) -> None:

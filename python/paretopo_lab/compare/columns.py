@@ -24,7 +24,7 @@ _MONEY = "$€£"
 _THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d*)?")
 _DEPTH = 4  # of nested objects that an error lists
 WORDS = {"true": 1.0, "false": 0.0}
-_MISSING = ("", "nan", "none", "null")  # as text; CSV writers differ
+_MISSING = ("", "na", "nan", "none", "null")  # as text; CSV writers differ
 _BETTER = {"max": "more", "min": "fewer"}
 _NOTHING = object()
 

@@ -190,6 +190,9 @@ def collect_scores(
             files.setdefault(one.model, set()).add(log.name)
     if guessed:
         notes += _describe_files(files)
+        if by == ("file",):
+            columns = join_some([*list_examples(logs[0])], 8)
+            notes.append(f"Each file counts as one model; --by names its column, of {columns}.")
     if not any(set(one.values) > {None} or None not in one.values for one in answers):
         raise DataError(
             f"no row of {', '.join(str(log.name) for log in logs)} has a value of every objective: "

@@ -281,6 +281,10 @@ def test_one_model_for_each_file_or_combination(tmp_path, capsys):
     second = write_csv(tmp_path / "b.csv", [["q1", 0, 4], ["q2", 1, 3]], HEADER[1:])
     found = run_json(capsys, first, second, *OBJECTIVES)
     assert [one["name"] for one in found["models"]] == ["a.csv", "b.csv"]
+    said = (
+        "Each file counts as one model; --by names its column, of question, accuracy, tokens, file."
+    )
+    assert said in found["notes"]
     found = run_json(capsys, first, second, *OBJECTIVES, "--by", "file", "--by", "question")
     assert [one["name"] for one in found["models"]][:2] == [
         "a.csv question=q1",
