@@ -14,7 +14,7 @@ from trl import GRPOTrainer
 
 from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.integrations.trl import ControllerTrainer, ParetoGRPOTrainer, ScriptSession
 from paretopo.records.folder import RunFolder
 
 UNGATED = "No objective says whether a rollout solved its prompt"
@@ -36,8 +36,9 @@ def graded(completions, **_):
 def make_trainer(folder, functions, session, kind=ParetoGRPOTrainer, **settings):
     questions = [{"prompt": f"{number}+1="} for number in range(6)]
     sizes = {"per_device_train_batch_size": 16, "num_generations": 8, "max_completion_length": 6}
-    role = "controller" if isinstance(session, ParetoPO) else "session"
-    given = {} if session is None else {role: session}
+    given = {} if session is None else {"session": session}
+    if isinstance(session, ParetoPO):
+        kind, given = ControllerTrainer, {"controller": session}
     return kind(
         **given,
         args=grpo_arguments(folder, max_steps=3, **sizes, **settings),
