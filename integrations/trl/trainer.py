@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -49,7 +50,7 @@ class ControllerTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         check_rewards(self)
 
 
-_PLACES = {
+_PLACES: dict[str, Callable[..., object]] = {
     "session=ScriptSession({}=...)": ScriptSession.__init__,
     "{}= to ControllerTrainer": ControllerTrainer.__init__,
 }

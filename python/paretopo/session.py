@@ -30,6 +30,7 @@ from paretopo.controller.by_group import step_by_group
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.preference import Preference, preferences_of, split_by_preference
 from paretopo.records import rows
+from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder
 from paretopo.records.recorder import Recorder
 from paretopo.records.trajectories import Group, group_held_out
@@ -164,7 +165,7 @@ class Session:
         differs = controller.see_rewards([ScoredGroup(tuple(one)).rewards for one in groups])
         changing = weights is None and (self.config.paretopo.weight_changes or self._limited)
         limits, means, deviations = rows.describe_limits(self.config, self._limited, multipliers)
-        controller.hold(means, deviations)
+        controller.hold(np.array(means, np.float64), np.array(deviations, np.float64))
         self._limited = {at: [] for at in self._limited}
         if prices := self._scores.prices():
             controller.watch.see_prices(controller.steps_taken, prices)
@@ -181,7 +182,7 @@ class Session:
         )
         number = (controller.steps_taken - 1) * self._updates + 1
         ends = np.cumsum([len(group) for group in groups], dtype=np.int64)
-        ranks, parts = (np.split(one, ends)[:-1] for one in (step.ranks, advantages))
+        ranks, parts = np.split(step.ranks, ends)[:-1], np.split(advantages, ends)[:-1]
         shown = [
             Group(tuple(annotate(group, rank=rank, advantage=own)), number, step.stage, names)
             for group, rank, own in zip(groups, ranks, parts, strict=True)
@@ -260,7 +261,7 @@ class Session:
 
     def _observe_part(
         self, step: int, rollouts: Sequence[Rollout], seconds: float | None, preference: str
-    ) -> rows.Row:
+    ) -> Row:
         """Record the answers to all questions under one preference."""
         controller, outcomes = self.controller, self._outcomes
         in_order = sorted(rollouts, key=lambda one: one.prompt_id)
