@@ -159,8 +159,8 @@ class NamedRewards:
         names = [one.name for one in self.rewards]
         if len({*names}) < len(names) or "<lambda>" in names:
             raise ConfigError(
-                "reward functions and their reward_components need different names, none of them "
-                f"'<lambda>', got {names}: pass ScriptSession(names=[...])"
+                f"reward functions and their reward_components need different names, got {names}: "
+                "give each function one, also a lambda, by ScriptSession(names=[...])"
             )
 
     def _find_gates(self, suites: Mapping[str, Any], environments: Mapping[str, Any]) -> None:
