@@ -41,7 +41,7 @@ from paretopo.rollout import Rollout, ScoredGroup, annotate
 
 
 class Session:
-    """Rewards, advantages, evaluations and state of one run; :class:`Recorder` writes its records.
+    """Rewards, advantages, evaluations and state of one run; ``Recorder`` writes its records.
 
     Args:
         run: The run folder.

@@ -28,7 +28,7 @@ from paretopo.config.sections import (
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """A whole run, made by :func:`settle_run` from the written table.
+    """A whole run, made by ``settle_run`` from the written table.
 
     Attributes:
         notes: Notes for the beginning of the run; not part of its settings.
