@@ -239,11 +239,11 @@ def test_a_job_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
     assert Trainer(tmp_path).session.config == run.config
     with pytest.raises(ConfigError, match="checkpoint was written without paretopo"):
         Trainer(tmp_path, found=1)
-    anew = {"trainer.resume_mode": "disable"}
-    Trainer(tmp_path, **anew)  # nothing was recorded
+    fresh = {"trainer.resume_mode": "disable"}
+    Trainer(tmp_path, **fresh)  # nothing was recorded
     run.append_step({"step": 1})
     with pytest.raises(ConfigError, match="holds the records of a run"):
-        Trainer(tmp_path, **anew)
+        Trainer(tmp_path, **fresh)
     with pytest.raises(ConfigError, match="begun with other values of paretopo"):
         Trainer(tmp_path, **{"algorithm.adv_estimator": "paretopo_gdpo"})
     assert not Trainer(tmp_path).session.run.steps()  # the run ended before a checkpoint
