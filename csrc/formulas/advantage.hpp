@@ -78,8 +78,9 @@ struct Centring {
 };
 
 template <typename Scalar>
-PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* ranks, int points,
-                                 Centre centre) {
+PARETOPO_HD PARETOPO_INLINE Centring centring_of(const Scalar* advantages,
+                                                 const std::int32_t* ranks, int points,
+                                                 Centre centre) {
     if (centre == Centre::kNone) return {0.0, 1.0, 1.0};
     double sum = 0.0;
     int count = 0;
@@ -107,8 +108,9 @@ PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* r
 // Writes the centred advantages of points lane, lane + lanes, ... Every lane sums the whole group,
 // in the same order.
 template <typename Scalar>
-PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std::int32_t points,
-                        Centre centre, Scalar* advantages, int lane, int lanes) {
+PARETOPO_HD PARETOPO_INLINE void centre(const Scalar* uncentred, const std::int32_t* ranks,
+                                        std::int32_t points, Centre centre, Scalar* advantages,
+                                        int lane, int lanes) {
     const Centring centring = centring_of(uncentred, ranks, points, centre);
     for (std::int32_t i = lane; i < points; i += lanes) {
         advantages[i] = ranks[i] == kUnranked ? Scalar(0) : centring.apply(uncentred[i]);
