@@ -1,18 +1,25 @@
 #!/usr/bin/env bash
-# The files compiled for AVX2 and AVX-512 must not define anything under a name that other files
-# share: the linker might hand their version to code that runs on machines without these
-# instructions. Looks into the build folders below build/, except those of the fuzz targets and of the
-# sanitizers, which inline less, and of wheels, whose C++ library defines such names in each object.
+# Objects compiled for AVX2 and AVX-512 may define inline functions of the C++ library that other objects
+# define, too. The linker keeps the first definition and hands it to all callers. So in each libparetopo.a
+# below build/, whose objects are linked in their order, the first one must not need these instructions.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-objects=$(find build -path '*paretopo_lanes_avx*' -name '*.o' -not -path 'build/fuzz/*' -not -path 'build/wheels/*' -not -path 'build/sanitized-*')
-[ -n "$objects" ] || { echo "no AVX objects below build/: nothing to check"; exit 0; }
-# shellcheck disable=SC2086
-shared=$(nm -C $objects | grep -E ' [WVu] ' | grep -v -E 'paretopo::cpu::avx|DW\.ref\.|decltype|guard variable' || true)
-if [ -n "$shared" ]; then
-  echo "shared symbols in AVX objects:"
-  echo "$shared"
-  exit 1
-fi
-echo "$(echo "$objects" | wc -l) AVX objects share no symbol with other files"
+libraries=$(find build -name libparetopo.a)
+[ -n "$libraries" ] || { echo "no library below build/: nothing to check"; exit 0; }
+for library in $libraries; do
+  nm "$library" 2> /dev/null | awk -v library="$library" '
+    /:$/ { member++; next }
+    $2 != "U" && /paretopo3cpu4avx2/ { lane[member] = 2 }
+    $2 != "U" && /paretopo3cpu6avx512/ { lane[member] = 512 }
+    $2 ~ /^[VWu]$/ { symbol[++count] = $3; where[count] = member }
+    END {
+      for (i = 1; i <= count; i++) {
+        name = symbol[i]
+        if (!(name in first)) first[name] = lane[where[i]] + 0
+        else if (first[name] > lane[where[i]] + 0) { print library ": " name; wrong = 1 }
+      }
+      if (!wrong) print library ": " count " shared functions, none of them first for AVX"
+      exit wrong
+    }' || { echo "an object compiled for AVX defines these first"; exit 1; }
+done
