@@ -196,13 +196,25 @@ def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
 def _describe_run(history: History) -> str:
     run, last = history.run, history.evaluations[-1]
     name, status = run.path.resolve().name, run.manifest.get("status", "unknown")
-    text = f"Run folder: {name}; status: {status}."
+    text = f"Run folder: {name}; status: {status}.{_name_changed_questions(history)}"
     if last.get("hypervolume") is None:
         return text
     size = last.get("archive_size")
     outcomes = f"{size} outcome{'' if size == 1 else 's'}"
     volume = f"{text}\nArchive at the end: {outcomes}, hypervolume {last['hypervolume']:.4f}."
     return f"{volume}{_explain_zero(history)}"
+
+
+def _name_changed_questions(history: History) -> str:
+    """Warn that the first and the last evaluation asked different questions."""
+    kept = history.run.questions()
+    asked = [set(kept.get(at, {}).get("measured", ())) for at in ("first", "last")]
+    if asked[0] == asked[1]:
+        return ""
+    return (
+        f" The held-out questions changed: {len(asked[0] & asked[1])} of the first {len(asked[0])} "
+        "were in the last evaluation, too, so means before and after are not comparable."
+    )
 
 
 def _explain_zero(history: History) -> str:

@@ -129,6 +129,13 @@ def test_a_hypervolume_of_0_has_a_reason(tmp_path):
     assert "No outcome is above" not in report(run)
 
 
+def test_other_questions_at_the_end_are_named(tmp_path):
+    run = tell(tmp_path / "run")
+    for step, names in ((0, "ab"), (9, "bc")):
+        run.write_questions(step, {name: {"correct": 1.0} for name in names})
+    assert "1 of the first 2 were in the last" in write_report([run]).read_text()
+
+
 @pytest.mark.parametrize(
     ("other", "reference", "named"),
     [
