@@ -149,8 +149,9 @@ class ParetoArchive:
                 raise ValueError("ref must have one number per objective, got none")
             if numbers.ndim == 0:
                 raise ValueError(
-                    f"ref must have one number per objective, got {numbers:g}: pass ref="
-                    f"[{numbers:g}] for one objective, or objectives= for no reference point"
+                    f"ref must have one number per objective, got {numbers:g}: pass for example "
+                    f"ref=[0, 0, 0] for three objectives and their hypervolume, ref=[{numbers:g}] "
+                    "for one objective, or objectives= for no hypervolume"
                 )
             self._ref = vector_of(numbers, width, "ref", scalar=False)
         self._width = width

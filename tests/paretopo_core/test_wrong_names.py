@@ -81,13 +81,16 @@ def test_help_shows_no_collected_arguments(name):
 
 def test_an_option_by_position_is_named():
     assert refuse(pp.pareto_rank, POINTS, False) == (
-        "pareto_rank() takes no argument at the place of False: pass it by name, as maximise=False"
+        "pareto_rank(points) takes no argument at the place of False: pass it by name, as "
+        "maximise=False"
     )
     assert refuse(pp.hypervolume_subset, POINTS, 0, 2).startswith(
-        "hypervolume_subset() takes no argument at the place of 2: pass it by name; it has k=, "
+        "hypervolume_subset(points, ref) takes no argument at the place of 2: pass it by name; it "
+        "has k=, "
     )
     assert refuse(pp.reference_directions, 3, 2, 1) == (
-        "reference_directions() takes no argument at the place of 1: pass it by name"
+        "reference_directions(objectives, partitions) takes no argument at the place of 1: pass it by "
+        "name"
     )
 
 

@@ -66,8 +66,9 @@ def refuse_call(extra: tuple[Never, ...], wrong: Mapping[str, Any]) -> NoReturn:
         named = code.co_varnames[code.co_argcount : count]
         is_sense = isinstance(extra[0], bool) and "maximise" in named
         example = f"maximise={given}" if is_sense else ", ".join(f"{name}=" for name in named)
+        leading = ", ".join(known[: len(known) - code.co_kwonlyargcount])
         raise TypeError(
-            f"{function}() takes no argument at the place of {given}: pass it by name"
+            f"{function}({leading}) takes no argument at the place of {given}: pass it by name"
             + (f", as {example}" if is_sense else f"; it has {example}" if named else "")
         )
     name = next(name for name in known if frame.f_locals[name] is MISSING)
