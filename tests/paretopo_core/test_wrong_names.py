@@ -89,8 +89,8 @@ def test_an_option_by_position_is_named():
         "has k=, "
     )
     assert refuse(pp.reference_directions, 3, 2, 1) == (
-        "reference_directions(objectives, partitions) takes no argument at the place of 1: pass it by "
-        "name"
+        "reference_directions(objectives, partitions) takes no argument at the place of 1: pass it "
+        "by name"
     )
 
 
