@@ -16,3 +16,11 @@ set(CMAKE_STRIP true)
 set(CMAKE_MODULE_LINKER_FLAGS_INIT "-s -shared") # on macOS CMake passes -bundle, which zig does not support
 # Name the module after SETUPTOOLS_EXT_SUFFIX, not after the host's interpreter.
 set(PYBIND11_USE_CROSSCOMPILING ON)
+# zig's linker does not know --push-state or -force_load, which CMake passes for WHOLE_ARCHIVE. Only lanes for
+# AVX need that, which modules for macOS on ARM do not have.
+set(CMAKE_CXX_LINK_LIBRARY_USING_WHOLE_ARCHIVE_SUPPORTED TRUE)
+if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+  set(CMAKE_CXX_LINK_LIBRARY_USING_WHOLE_ARCHIVE "<LINK_ITEM>")
+else()
+  set(CMAKE_CXX_LINK_LIBRARY_USING_WHOLE_ARCHIVE "LINKER:--whole-archive" "<LINK_ITEM>" "LINKER:--no-whole-archive")
+endif()

@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv-hosts
 case ${1:-} in '' | *=*) ;; *) venv=$1 && shift ;; esac
-python=$PWD/$venv/bin/python
+python=$(realpath -s "$venv")/bin/python
 
 if [ ! -x "$python" ]; then
     python3.11 -m venv "$venv"
@@ -75,8 +75,8 @@ PROGRAM
 
 fetch optuna
 fetch deap
-compare deap "$work"/deap-* tests
-compare optuna "$work"/optuna-* tests/hypervolume_tests tests/test_multi_objective.py \
+compare deap "$work"/deap-*/ tests
+compare optuna "$work"/optuna-*/ tests/hypervolume_tests tests/test_multi_objective.py \
     tests/study_tests/test_multi_objective.py tests/samplers_tests/test_nsgaii.py \
     tests/samplers_tests/test_nsgaiii.py tests/samplers_tests/tpe_tests tests/gp_tests/test_acqf.py \
     tests/samplers_tests/test_gp.py \
