@@ -1,7 +1,7 @@
 # libparetopo_c: the functions of csrc/c_api/paretopo.h as a shared library, with a pkg-config file.
 include(GNUInstallDirs)
 add_library(paretopo_c SHARED csrc/c_api/paretopo.cpp)
-target_link_libraries(paretopo_c PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,paretopo>)
+target_link_libraries(paretopo_c PRIVATE $<LINK_LIBRARY:${PARETOPO_WHOLE_ARCHIVE},paretopo>)
 target_compile_options(paretopo_c PRIVATE ${paretopo_cxx_flags})
 set_target_properties(paretopo_c PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY ${cuda_runtime}
                                             PUBLIC_HEADER csrc/c_api/paretopo.h)

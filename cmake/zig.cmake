@@ -17,10 +17,11 @@ set(CMAKE_MODULE_LINKER_FLAGS_INIT "-s -shared") # on macOS CMake passes -bundle
 # Name the module after SETUPTOOLS_EXT_SUFFIX, not after the host's interpreter.
 set(PYBIND11_USE_CROSSCOMPILING ON)
 # zig's linker does not know --push-state or -force_load, which CMake passes for WHOLE_ARCHIVE. Only lanes for
-# AVX need that, which modules for macOS on ARM do not have.
-set(CMAKE_CXX_LINK_LIBRARY_USING_WHOLE_ARCHIVE_SUPPORTED TRUE)
+# AVX need it, which modules for macOS on ARM do not have.
+set(PARETOPO_WHOLE_ARCHIVE ZIG_ARCHIVE)
+set(CMAKE_CXX_LINK_LIBRARY_USING_ZIG_ARCHIVE_SUPPORTED TRUE)
 if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-  set(CMAKE_CXX_LINK_LIBRARY_USING_WHOLE_ARCHIVE "<LINK_ITEM>")
+  set(CMAKE_CXX_LINK_LIBRARY_USING_ZIG_ARCHIVE "<LINK_ITEM>")
 else()
-  set(CMAKE_CXX_LINK_LIBRARY_USING_WHOLE_ARCHIVE "LINKER:--whole-archive" "<LINK_ITEM>" "LINKER:--no-whole-archive")
+  set(CMAKE_CXX_LINK_LIBRARY_USING_ZIG_ARCHIVE "LINKER:--whole-archive" "<LINK_ITEM>" "LINKER:--no-whole-archive")
 endif()

@@ -16,8 +16,8 @@ if [ ! -x "$python" ]; then
     "$python" -m pip install --quiet "torch==2.13.0+cpu" ||
         "$python" -m pip install --quiet "torch==2.13.0+cpu" --index-url https://download.pytorch.org/whl/cpu
 fi
-# Some of Optuna's tests need plotting packages. Install the current tree.
-PARETOPO_CUDA=OFF "$python" -m pip install --quiet ".[hosts]" pytest pytest-timeout hypothesis plotly matplotlib
+# Some tests of Optuna and pymoo need packages for plots and notebooks. Install the current tree.
+PARETOPO_CUDA=OFF "$python" -m pip install --quiet ".[hosts]" pytest pytest-timeout hypothesis plotly matplotlib nbconvert ipython
 "$python" -m pytest tests/paretopo_core/test_accelerate_*.py tests/test_optimiser_examples.py
 
 work=build/hosts
