@@ -4,14 +4,14 @@
 #include <atomic>
 #include <cstdint>
 
-#if defined(PARETOPO_HAS_AVX2) || defined(PARETOPO_HAS_AVX512)
-#include <cpuid.h>
-
 #include "cpu/lanes/quality.hpp"
 #include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/sorting.hpp"
 #include "cpu/lanes/volume.hpp"
 #include "cpu/tuning/instruction_sets.hpp"
+
+#if defined(PARETOPO_HAS_AVX2) || defined(PARETOPO_HAS_AVX512)
+#include <cpuid.h>
 #endif
 
 namespace paretopo::cpu {
