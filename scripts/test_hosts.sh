@@ -49,7 +49,8 @@ import pytest
 host, mode, *tests = sys.argv[1:]
 if mode == "accelerated":
     print(paretopo_core.accelerate(host))
-sys.exit(pytest.main([*tests, "-q", "-p", "no:cacheprovider", "--junitxml", f"{mode}.xml"]))
+options = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+sys.exit(pytest.main([*tests, *options, "--junitxml", f"{mode}.xml"]))
 PROGRAM
     done
     "$python" - "$host" "$folder" <<'PROGRAM'
