@@ -70,50 +70,6 @@ def test_many_groups_have_weights_of_their_own(each_isa, dtype, points, objectiv
         )
 
 
-def economy(calls, fewest, alpha=0.7):
-    return np.exp(-alpha * np.abs(np.asarray(calls) - fewest))
-
-
-def test_golden_group_a():
-    rewards = np.column_stack([[1, 1, 1, 0, 0, 0], economy([1, 2, 3, 1, 2, 3], 1)])
-    advantages, ranks = pp.pareto_advantage(
-        rewards, weights=[0.6, 0.4], centre="none", return_ranks=True
-    )
-    assert (ranks + 1).tolist() == [1, 2, 3, 2, 3, 4]
-    np.testing.assert_allclose(advantages, [4, 3.25, 2.25, 2.75, 1.75, 1], rtol=1e-15)
-    centred = pp.pareto_advantage(rewards, weights=[0.6, 0.4])
-    np.testing.assert_allclose(centred, [1.5, 0.75, -0.25, 0.25, -0.75, -1.5], rtol=1e-15)
-    gated = rewards * rewards[:, :1]
-    assert pp.pareto_advantage(gated, weights=[0.6, 0.4], centre="none").tolist() == [
-        4,
-        3,
-        2,
-        1,
-        1,
-        1,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("fewest", "success", "calls", "expected"),
-    [
-        (0, [1, 1, 1, 0], [1, 2, 3, 0], [3.25, 2, 1, 2.75]),
-        (3, [1, 0, 0, 0, 0], [3, 0, 1, 2, 3], [5, 1, 2, 3, 4]),
-    ],
-)
-def test_golden_groups_b_and_c(fewest, success, calls, expected):
-    rewards = np.column_stack([success, economy(calls, fewest)])
-    advantages = pp.pareto_advantage(rewards, weights=[0.6, 0.4], centre="none")
-    np.testing.assert_allclose(advantages, expected, rtol=1e-15)
-
-
-def test_golden_group_d():
-    alike = np.full((8, 2), 0.25)
-    expected = {"none": 1.0, "mean": 0.0, "std": 0.0, "loo": 0.0}
-    for centre, value in expected.items():
-        assert pp.pareto_advantage(alike, weights=[0.6, 0.4], centre=centre).tolist() == [value] * 8
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("power", [-1070, -160, 160, 1020])
 def test_only_the_proportions_of_the_weights_matter(dtype, power):

@@ -11,24 +11,6 @@ from paretopo_core.improvement import positive_improvement
 torch = pytest.importorskip("torch")
 
 
-def test_tensors_come_out_of_tensors():
-    points = large_set("sphere", 20, 3)
-    expected = pp.nondominated_boxes(points, -0.1)
-    for given_points in (torch.from_numpy(points), torch.from_numpy(points).T.contiguous().T):
-        boxes = pp.nondominated_boxes(given_points, -0.1)
-        for ours, theirs in zip(boxes, expected, strict=True):
-            assert isinstance(ours, torch.Tensor)
-            np.testing.assert_array_equal(ours.numpy(), theirs)
-    candidates = torch.rand(5, 2, 3, dtype=torch.float64)
-    gains = pp.hypervolume_improvement(candidates, boxes=boxes)
-    assert gains.dtype == torch.float64
-    np.testing.assert_array_equal(
-        gains.numpy(), pp.hypervolume_improvement(candidates.numpy(), boxes=expected)
-    )
-    mixed = pp.hypervolume_improvement(candidates, boxes=expected)
-    torch.testing.assert_close(mixed, gains, rtol=0, atol=0)
-
-
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
 @pytest.mark.parametrize("q", [1, 2, 4])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])

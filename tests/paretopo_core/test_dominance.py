@@ -132,19 +132,6 @@ def test_strict_filters_of_large_sets_equal_their_definition(kind, objectives, d
     assert (pp.is_nondominated(points) <= pp.is_nondominated(points, dominance="strict")).all()
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 17, 64, 100])
-@pytest.mark.parametrize("objectives", [1, 2, 3, 5])
-def test_strict_filters_of_batches_equal_their_definition(size, objectives):
-    rng = np.random.default_rng(size)
-    points = rng.integers(0, 5, (40, size, objectives)).astype(float)
-    points[rng.random(points.shape) < 0.1] = np.nan
-    mask = rng.random(points.shape[:-1]) < 0.8
-    for duplicates in ("all", "first", "none"):
-        options = {"duplicates": duplicates, "dominance": "strict", "mask": mask}
-        found = pp.is_nondominated(points, **options)
-        np.testing.assert_array_equal(found, definitions.is_nondominated(points, **options))
-
-
 @pytest.mark.parametrize("objectives", [2, 3, 4, 6])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_weakly_dominated_copies_of_a_long_front_stay(objectives, dtype):

@@ -112,15 +112,6 @@ def test_sizes_of_every_kernel_give_the_same_bits(backend, points, objectives, d
             np.testing.assert_array_equal(backend.fetch(volumes), own)
 
 
-def test_golden_values():
-    front = [[1, 3], [2, 2], [3, 1]]
-    assert pp.expected_hypervolume(front, 0, k=1) == pytest.approx((3 + 4 + 3) / 3, rel=1e-15)
-    assert pp.expected_hypervolume(front, 0, k=2) == 5.0
-    assert pp.expected_hypervolume(front, 0, k=3) == pp.hypervolume(front, 0) == 6.0
-    assert pp.hypervolume_advantage(front, 0, k=3).tolist() == [1.0, 1.0, 1.0]
-    assert pp.hypervolume_advantage(front, 0, k=1).tolist() == [-0.5, 1.0, -0.5]
-
-
 def test_sixty_four_points_of_four_objectives():
     """Sizes where subsets cannot be enumerated; the weights of k = 32 are ratios of 10^18."""
     rng = np.random.default_rng(5)

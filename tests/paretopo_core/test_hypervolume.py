@@ -64,20 +64,6 @@ def test_contributions_equal_their_definition(backend, case, ignore_dominated):
     assert backend.fetch(parts).dtype == np.float64
 
 
-def test_golden_values():
-    assert pp.hypervolume([[1, 3], [2, 2], [3, 1]], 0) == 6.0
-    assert pp.hypervolume([[1, 3], [2, 2], [3, 1], [2.5, 2.5]], 0) - 6.0 == 1.25
-    assert pp.hypervolume([[1, 3], [2, 2], [3, 1], [0.5, 0.5]], 0) == 6.0
-    assert pp.hypervolume([[1, 2, 3], [2, 1, 2], [3, 3, 1]], 0) == 14.0
-    shadowed = [[3, 3, 3], [4, 4, 4]]
-    assert pp.hypervolume_contributions(shadowed, 5, maximise=False).tolist() == [8.0, 0.0]
-    keywords = {"maximise": False, "ignore_dominated": False}
-    assert pp.hypervolume_contributions(shadowed, 5, **keywords).tolist() == [7.0, 0.0]
-    shadowing = pp.hypervolume_contributions([[1, 1, 1], [2, 2, 2]], 0, ignore_dominated=False)
-    assert shadowing.tolist() == [0.0, 7.0]
-    assert pp.hypervolume_contributions([[1, 1, 1], [2, 2, 2]], 0).tolist() == [0.0, 8.0]
-
-
 @pytest.mark.parametrize(
     ("objectives", "large", "small"),
     [(2, 2.0**900, 2.0**-900), (3, 2.0**700, 1.0), (4, 2.0**600, 2.0**-100)],

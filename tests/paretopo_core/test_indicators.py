@@ -185,22 +185,6 @@ class TestTorch:
     def _torch(self):
         self.torch = pytest.importorskip("torch")
 
-    @pytest.mark.parametrize("name", ALL)
-    def test_tensors(self, name):
-        points, others = np.random.default_rng(0).random((2, 3, 6, 3)) + 0.1
-        measure, torch = getattr(pp, name), self.torch
-        expected = measure(points, others[0])
-        for mixed in (
-            (torch.tensor(points), others[0]),
-            (torch.tensor(points), torch.tensor(others[0])),
-        ):
-            found = measure(*mixed)
-            assert isinstance(found, torch.Tensor)
-            np.testing.assert_array_equal(found, expected)
-        found = measure(points, torch.tensor(others[0]))
-        assert isinstance(found, np.ndarray)
-        np.testing.assert_array_equal(found, expected)
-
     def test_transformations(self):
         torch = self.torch
         points, others = (torch.rand(4, 6, 3, dtype=torch.float64) + 0.1 for _ in range(2))

@@ -19,14 +19,6 @@ sets = arrays(
 )
 
 
-def test_golden_values():
-    points = [[1.0, 0.5], [0.4, 0.6]]
-    expected = {1.0: 0.306700, 0.3: 0.367671, 0.1: 0.268276}
-    for sigma, value in expected.items():
-        dominance = pp.stochastic_dominance(points, sigma=sigma)
-        assert dominance[0, 1] == pytest.approx(value, abs=5e-7)
-
-
 def test_the_closed_form_is_the_probability():
     points = np.array([[1.0, 0.5], [0.4, 0.6], [0.2, 0.9]])
     draws = 40_000

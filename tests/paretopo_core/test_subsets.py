@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _core, definitions
+from paretopo_core import definitions
 
 METHODS = ("greedy", "greedy_removal", "exact")
 
@@ -142,12 +142,6 @@ def test_any_scale(method, factor):
 
 
 class TestErrors:
-    def test_exact_subsets_of_three_objectives(self):
-        with pytest.raises(ValueError, match=r"'exact' takes 1 or 2 objectives, got 3: .*NP-hard"):
-            pp.hypervolume_subset(np.ones((4, 3)), 0, k=2, method="exact")
-        exact = _core.SUBSET_METHODS.index("exact")
-        assert _core.hypervolume_subset.call(np.ones((4, 3)), True, None, 0, 2, exact) is None
-
     def test_exact_subsets_beyond_all_memory(self):
         points = np.linspace(1, 2, 100_000)
         points = np.stack([points, points[::-1]], axis=1)
