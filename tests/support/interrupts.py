@@ -9,10 +9,10 @@ from paretopo.integrations.trl.train import train
 
 
 class StopsAfter:
-    """Stands in for `Interrupt`: comes once a run has a step and has asked so many more times."""
+    """Stands in for `Interrupt`: comes once a run has a step."""
 
-    def __init__(self, run, step, more):
-        self._run, self._step, self._left = run, step, more
+    def __init__(self, run, step):
+        self._run, self._step = run, step
 
     def __enter__(self):
         return self
@@ -22,18 +22,13 @@ class StopsAfter:
 
     @property
     def came(self):
-        if len(self._run.steps()) < self._step:
-            return False
-        self._left -= 1
-        return self._left < 0
+        return len(self._run.steps()) >= self._step
 
 
-def train_until(run, step, monkeypatch, more=0):
-    """Train until a step is recorded; with `more`, stop at that many tokens after it."""
+def train_until(run, step, monkeypatch):
+    """Train until a step is recorded."""
     with monkeypatch.context() as patched:
-        patched.setattr(
-            "paretopo.integrations.trl.train.Interrupt", lambda: StopsAfter(run, step, more)
-        )
+        patched.setattr("paretopo.integrations.trl.train.Interrupt", lambda: StopsAfter(run, step))
         with pytest.raises(KeyboardInterrupt):
             train(run.config, run)
 

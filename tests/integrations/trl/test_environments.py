@@ -261,22 +261,6 @@ def test_weights_of_components_make_costs_and_leave_out_values(policy, tmp_path)
     assert any("rewards/looks/mean" in row for row in trainer.state.log_history)  # only recorded
 
 
-def test_weights_of_functions_multiply_those_of_components(policy, tmp_path):
-    def lucky(environments, **_):
-        return [1.0 for _ in environments]
-
-    trainer = make_trainer(policy, tmp_path, Rewarding, [lucky], reward_weights=[3.0])
-    assert trainer.reward_func_names == ["lucky", "found", "even"]
-    assert trainer.reward_weights.tolist() == [3.0, 1.0, 1.0]
-
-
-def test_a_table_chooses_among_the_components(policy, tmp_path):
-    table = {"objectives": [{"name": "even"}, {"name": "tokens", "high": 48}]}
-    session = ScriptSession(table, gate="none")
-    trainer = make_trainer(policy, tmp_path, Rewarding, session=session)
-    assert trainer.reward_func_names == ["even"]
-
-
 def test_two_environments_each_measure_their_own(policy, tmp_path):
     class Other(Atlas):
         reward_components = ("odd",)
@@ -440,11 +424,6 @@ def test_a_declaration_that_names_nothing_is_refused(policy, tmp_path, declared)
 
     with pytest.raises(ConfigError, match=r"Wrong\.reward_components must be names"):
         make_trainer(policy, tmp_path, Wrong, session=ScriptSession(gate="none"))
-
-
-def test_equal_names_of_components_are_refused(policy, tmp_path):
-    with pytest.raises(ConfigError, match=r"need different names, got .*'found', 'found', 'even'"):
-        make_trainer(policy, tmp_path, Rewarding, [found])
 
 
 def test_a_retry_calls_an_asynchronous_function_with_several_values_again(monkeypatch):

@@ -72,17 +72,6 @@ def test_gguf_model_with_adapters_trains_and_evaluates(tmp_path, monkeypatch, ca
     assert "policy:" in capsys.readouterr().out
 
 
-def test_runs_share_a_warm_up_of_adapters(tmp_path):
-    pytest.importorskip("peft")
-    model = save_folder(tmp_path / "model", make_tokenizer())
-    shared = {**LORA, "warmup.shared": str(tmp_path / "shared"), "optimiser.steps": 1}
-    first = begin(tmp_path, model, **shared)
-    second = begin(tmp_path, model, **shared, **{"paretopo.stage2_estimator": "gd2po"})
-    (kept,) = (tmp_path / "shared").iterdir()
-    assert first.evaluations()[0]["measured"] == second.evaluations()[0]["measured"]
-    assert (second.checkpoints / "warmup.pt").samefile(kept)
-
-
 def test_passes_in_bfloat16_leave_weights_in_float32(tmp_path):
     if not has_bfloat16():
         pytest.skip("this processor has no bfloat16")

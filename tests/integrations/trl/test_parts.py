@@ -29,7 +29,6 @@ from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.datasets import make_question_dataset, read_question
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.interrupt import Interrupt
-from paretopo.records.files import write_bytes
 from paretopo.tasks.calculator import FACTS, CalculatorTask, CalculatorWithSolver, is_correct
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.environment import grade_each
@@ -171,21 +170,6 @@ def test_measures_of_the_environment_take_precedence():
     ]
 
 
-def test_calls_of_a_tool_with_a_price_cost_dollars():
-    rewards = SessionRewards(grade_each(is_correct), prices={"solver": 0.25})
-    conversations = [
-        [
-            *({"role": "tool", "name": name} for name in called),
-            {"role": "assistant", "content": "6"},
-        ]
-        for called in ((), ("calculator",), ("solver", "calculator", "solver"))
-    ]
-    measure(rewards, [(0, "")] * 3, completions=conversations)
-    spent = [one.reward_components["dollars"] for one in rewards.rollouts]
-    assert spent == [0.0, 0.0, 0.5]
-    assert [one.reward_components["calls"] for one in rewards.rollouts] == [0.0, 1.0, 3.0]
-
-
 def test_a_response_that_ends_in_a_call_has_no_answer():
     rewards = SessionRewards(grade_each(is_correct))
     unfinished = completion(1, "")[:-1]
@@ -239,13 +223,6 @@ def test_the_log_in_checkpoints_does_not_grow_with_the_run():
     callback.on_step_end(None, state, control)
     assert [row["step"] for row in state.log_history] == list(range(900, 1000))
     assert not control.should_save
-
-
-def test_a_file_is_replaced_whole(tmp_path):
-    write_bytes(tmp_path / "file", b"one")
-    write_bytes(tmp_path / "file", b"two")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    assert (tmp_path / "file").read_bytes() == b"two"
 
 
 def test_the_second_ctrl_c_stops_at_once():

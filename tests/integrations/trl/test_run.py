@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from support.curves import HAS_TENSORBOARD, read_curves
-from support.interrupts import assert_same_result, train_until
+from support.interrupts import assert_same_result
 
 from paretopo.config import ConfigError, loads
 from paretopo.controller.two_stages import ParetoPO
@@ -246,26 +246,6 @@ def test_ctrl_c_or_sigterm_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_
     train(run.config, run, resume=True)
     assert_same_result(run, uninterrupted)
     assert run.manifest["resumed"][0]["from_step"] == steps
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(2, id="in an evaluation", marks=pytest.mark.long),
-        pytest.param(3, id="in a step's rollouts"),
-    ],
-)
-def test_ctrl_c_while_it_generates_keeps_the_last_step(uninterrupted, tmp_path, monkeypatch, step):
-    before = uninterrupted.config
-    config = replace(before, run=replace(before.run, checkpoint_every=5))
-    run = RunFolder.create(tmp_path, config)
-    train_until(run, step, monkeypatch, more=3)
-    assert len(run.steps()) == step
-    assert (run.checkpoints / f"checkpoint-{step}" / "complete").exists()
-    assert [row["step"] for row in run.evaluations()] == ([0] if step == 2 else [0, 2])
-
-    train(run.config, run, resume=True)
-    assert_same_result(run, uninterrupted)
 
 
 def test_resuming_a_finished_run_changes_nothing(uninterrupted):

@@ -66,27 +66,6 @@ def train(folder, functions, **session):
 pytestmark = pytest.mark.filterwarnings("ignore:there is no eval_dataset:UserWarning")
 
 
-@pytest.mark.parametrize("chosen", [{}, {"gate": "none"}])
-def test_both_orders_of_the_functions_train_the_same_policy(tmp_path, chosen):
-    one, other = (
-        train(tmp_path / str(at), functions, **chosen)
-        for at, functions in enumerate([(brief, correct), (correct, brief)])
-    )
-    np.testing.assert_allclose(one[0], other[0], atol=1e-9)
-    np.testing.assert_allclose(one[2], other[2], atol=1e-5)
-    assert np.abs(one[0]).max() > 0.0
-    gated = [
-        [dict(zip(group.objectives, rollout.gated, strict=True)) for rollout in group.rollouts]
-        for run in (one[1], other[1])
-        for group in run.trajectories()
-    ]
-    assert gated[: len(gated) // 2] == gated[len(gated) // 2 :]
-    solved = [[row["solved"] for row in run.steps()] for run in (one[1], other[1])]
-    assert solved[0] == solved[1]
-    assert (None in solved[0]) == (chosen == {"gate": "none"})
-    assert one[1].config.paretopo.stage2_estimator == "gd2po"
-
-
 def test_function_named_correct_becomes_the_gate_with_a_log(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         make_trainer(tmp_path, (brief, correct), ScriptSession())
