@@ -6,7 +6,6 @@ import json
 import random
 import re
 import runpy
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -128,31 +127,6 @@ def test_demonstrations_are_right_and_some_call_more_than_needed():
     assert 0.1 < shares[0] < 0.2  # guesses
     assert sum(shares[2:]) > 0.4
     assert max(calls) == 4
-
-
-def test_second_file_adds_only_an_objective():
-    two, three = (
-        tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-        for name in ("train", "three_objectives")
-    )
-    assert [one["name"] for one in two.pop("objectives")] == ["correct", "calls"]
-    assert [one["name"] for one in three.pop("objectives")] == ["correct", "calls", "tokens"]
-    assert two == three
-
-
-def test_openrlhf_file_changes_only_sizes():
-    one, other = (
-        tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-        for name in ("train", "openrlhf")
-    )
-    assert other.pop("backend") == "openrlhf"
-    other.pop("openrlhf")
-    sizes = ("prompts_per_step", "group_size", "micro_batch", "max_completion_tokens")
-    for read in (one, other):
-        for name in sizes:
-            read["optimiser"].pop(name)
-        read["evaluation"].pop("every")
-    assert one == other  # and so the warm-up is shared
 
 
 @pytest.mark.parametrize(
