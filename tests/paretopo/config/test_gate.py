@@ -9,7 +9,6 @@ from support.sessions import new_session
 
 from paretopo.config import ConfigError, dumps, from_table, load, loads, with_method
 from paretopo.config.objectives import is_gate_name
-from paretopo.controller.gate import apply_gate, find_informative
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rollout import Rollout
 
@@ -186,16 +185,6 @@ def test_unpassable_gate_warns_at_the_start(tmp_path):
 
 
 # ---- thresholds and refusals ---------------------------------------------------------------------
-
-
-def test_solved_means_above_the_threshold():
-    vectors = np.array([[[0.5, 3.0], [0.51, 3.0], [0.2, 3.0], [1.0, 1.0]]])
-    gated = apply_gate(vectors, "success", ("worst",), threshold=0.5)
-    assert gated[0, :, 1].tolist() == [1.0, 3.0, 1.0, 1.0]
-    alike = vectors[:, :1].repeat(2, axis=1)
-    assert not find_informative(alike, None, "accuracy", threshold=0.5)[0]
-    assert find_informative(vectors, None, "accuracy", threshold=0.5)[0]
-    assert not find_informative(vectors, None, "accuracy", threshold=1.0)[0]
 
 
 def test_the_threshold_reaches_rollouts_and_controller(tmp_path):

@@ -27,7 +27,6 @@ name = "calls"
 limit = 2
 """
 SHARE = FILE.replace("limit = 2", "limit = { value = 3, share = 0.9 }")
-VECTORS = np.array([[1.0, -3.0], [1.0, -1.0], [0.0, -4.0], [0.0, -4.0]])
 
 
 def follow(bound, means, spread=1 / 3):
@@ -99,14 +98,6 @@ def test_a_step_without_a_measure_changes_nothing():
     after = held.state_dict()
     assert all(before[name][0] == after[name][0] for name in before)
     assert all(before[name][1] != after[name][1] for name in ("updates", "integral", "values"))
-
-
-def test_groups_of_equal_correctness_teach_the_cost():
-    config = loads(FILE).paretopo
-    vectors = np.array([[1.0, -5.0], [1.0, -3.0]])
-    _, state = advantages_by_group(vectors, "aa", config)
-    advantages, _ = advantages_by_group(vectors, "aa", config, state)
-    assert advantages[0] < 0.0 < advantages[1]
 
 
 def test_a_share_becomes_a_limit_with_its_bound():

@@ -4,7 +4,6 @@ import hashlib
 import json
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import huggingface_hub
@@ -34,15 +33,6 @@ def test_openrlhf_gets_ids_and_answers(tmp_path):
         assert prompt_id(got["prompt"], got["label"]) == row.id
         assert label_fields(got["label"])["answer"] == list(row.answers)
         assert label_fields(got["label"])["kind"] == row.datasource
-
-
-def test_examples_name_the_written_files():
-    examples = Path(__file__).parents[3] / "examples"
-    for name, task in (("torl", "math"), ("search_r1", "search")):
-        for path in examples.glob(f"{task}_*.toml"):
-            text = path.read_text(encoding="utf-8")
-            assert f'train = "data/{name}/train.jsonl"' in text
-            assert f'held_out = "data/{name}/held_out.jsonl"' in text
 
 
 # ---- the Hub -------------------------------------------------------------------------------------
