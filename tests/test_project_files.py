@@ -16,18 +16,6 @@ def load(path):
     return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
 
 
-def test_pre_commit_runs_the_pinned_tools():
-    [repository] = load(".pre-commit-config.yaml")["repos"]
-    tools = {
-        tool for hook in repository["hooks"] for tool in hook.get("additional_dependencies", ())
-    }
-    pinned = {one for one in PROJECT["optional-dependencies"]["lint"] if "==" in one}
-    assert {"ruff", "codespell"} <= {tool.partition("==")[0] for tool in tools}
-    shared = {one.partition("==")[0] for one in tools} & {one.partition("==")[0] for one in pinned}
-    assert {one for one in pinned if one.partition("==")[0] in shared} <= tools
-    assert shared == {"clang-format", "ruff"}
-
-
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 

@@ -10,7 +10,7 @@ from support.benchmarks import EFFORT, TINY, a_row, one_line, write_worker
 
 from bench import __main__ as cli
 from bench import builds, command, judge, rows
-from bench.cases import HEADLINE_OPERATIONS, OPERATIONS, Case
+from bench.cases import OPERATIONS, Case
 
 
 def test_of_two_builds_the_median_round_counts():
@@ -92,12 +92,3 @@ def test_another_build_that_cannot_be_asked_is_refused(words, reason, tmp_path, 
     assert cli.main(["fronts", "--out", str(tmp_path / "out"), *words]) == 2
     assert reason in one_line(capsys)
     assert not (tmp_path / "out").exists()
-
-
-def test_five_headline_cases_are_selected_by_name(tmp_path, capsys):
-    (headline,) = HEADLINE_OPERATIONS.values()
-    usual = {case for operation in OPERATIONS.values() for case in operation(quick=False)}
-    assert len(headline()) == 5
-    assert set(headline()) <= usual
-    assert cli.main(["headline", "--out", str(tmp_path)]) == 2  # nothing to compare with
-    assert "operation must be one of" in capsys.readouterr().err

@@ -86,13 +86,3 @@ def test_missing_package_is_named():
     assert "paretopo_core, matplotlib, moocore not installed" in done.stderr
     assert "pip install '.[bench]'" in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_nothing_of_the_training_package_is_imported():
-    code = "import sys; from bench import command, plots, defects, worker; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
-    )
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert "paretopo_core" in loaded
-    assert "paretopo" not in loaded

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from support.benchmarks import PLAN, TINY, a_row, one_line
+from support.benchmarks import PLAN, TINY, one_line
 
 from bench import __main__ as cli
 from bench import command, judge, machine, peers, rows, timing
-from bench.cases import GPU_OPERATIONS, TASKS, Case
+from bench.cases import GPU_OPERATIONS, Case
 from bench.timing import Effort, Work
 
 
@@ -20,19 +20,6 @@ def test_a_gpu_is_waited_for_within_the_clock(monkeypatch):
     assert events[:2] == ["run", "wait"]
     assert events[-1] == "wait"
     assert events.count("wait") == 3  # the checked call, the one that warms up, the sample
-
-
-def test_cases_on_a_gpu_are_of_known_tasks():
-    ((name, make_cases),) = GPU_OPERATIONS.items()
-    small, large = make_cases(quick=True), make_cases()
-    for cases in (small, large):
-        assert len(set(cases)) == len(cases)
-        assert all(case.is_on_gpu and case.operation == name for case in cases)
-        assert {case.task for case in cases} <= set(TASKS)
-    assert any(case.groups == 1_000_000 for case in large)
-    assert str(large[0]).endswith("on the GPU")
-    assert set(peers.ON_CPU) | set(peers.ON_GPU) == set(peers.PEERS)
-    assert a_row(threads=0, wall_median_ms=7.0).milliseconds == 7.0
 
 
 def test_a_device_is_described_as_its_driver_tells():

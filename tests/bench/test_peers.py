@@ -6,7 +6,7 @@ from support.benchmarks import PLAN
 
 import paretopo_core as pp
 from bench import judge, peers, plots, worker
-from bench.cases import OPERATIONS, Case
+from bench.cases import Case
 from bench.peers.divide import compile_sort
 from bench.peers.nd_tree import compile_fill
 from bench.runner import Runner
@@ -68,18 +68,6 @@ def test_front_only_peers_skip_other_sets():
         assert peers.prepare(peers.make("numpy"), case) is None
     case = Case("any", "crowding_distance", "uniform", 40, 2)
     assert peers.prepare(peers.make("paretopo ranks"), case) is None
-
-
-def test_peers_are_asked_where_they_say_something():
-    asked = {
-        operation: {name for name in peers.ON_CPU if peers.is_asked(name, operation)}
-        for operation in OPERATIONS
-    }
-    assert asked["threads"] == {"paretopo"}
-    assert asked["bounds"] == {"paretopo", "moocore", "moocore C"}
-    assert "paretopo ranks" in asked["filter"] & asked["crowding"]
-    assert {"paretopo list", "paretopo tensor"} <= asked["overhead"]
-    assert not any(name.startswith("paretopo ") for name in asked["hypervolume"])
 
 
 def test_a_peer_is_left_out_where_it_is_not_installed(monkeypatch):
