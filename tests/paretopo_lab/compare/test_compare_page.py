@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from support.browsers import browser
 from support.pages import check_self_contained, read_data
 
 from paretopo.cli import main
@@ -92,50 +91,16 @@ def test_names_of_models_are_no_markup(tmp_path, capsys):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("more", [(), ("--objective", "calls:min", "--front", "family")])
-def test_the_pointer_and_keys_choose_a_model(tmp_path, capsys, more):
-    page = write_report(tmp_path, *more) / "compare.html"
-    with browser(tmp_path / "profile") as chromium:
-        chromium.open(page)
-        chromium.wait("document.querySelectorAll('#front-chart .mark').length === 4")
-        about = "document.querySelector('#selected').textContent.split(': ').at(-1)"
-        assert chromium.value(about) == "a1"
-        chromium.value("document.querySelector('#front-chart svg').focus()")
-        seen = set()
-        for _ in range(4):
-            for key in ("ArrowRight", "ArrowDown"):
-                chromium.press(key)
-                seen.add(chromium.value(about))
-        assert "b2" in seen
-        chromium.value(
-            "(() => { const select = document.querySelector('#point'); select.value = '0 1';"
-            " select.dispatchEvent(new Event('change')); })()"
-        )
-        second = "a2" if more else "b1"  # with two fronts, the next one of the first
-        assert chromium.value(about) == second
-        assert chromium.value("document.querySelector('.tip').textContent") == second
-        mark = "document.querySelector('#front-chart .mark')"
-        chromium.value(
-            f"(() => {{ const box = {mark}.getBoundingClientRect();"
-            " document.querySelector('#front-chart svg').dispatchEvent(new MouseEvent('click',"
-            " {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2})); })()"
-        )
-        assert chromium.value(about) == "a1"
-        if more:
-            chromium.value("document.querySelector('#groups input').click()")
-            assert chromium.value("document.querySelectorAll('#front-chart .mark').length") == 2
-            chromium.value(
-                "(() => { const select = document.querySelector('#up'); select.value = 1;"
-                " select.dispatchEvent(new Event('change')); })()"
-            )
-            assert "tokens" in chromium.value(
-                "document.querySelector('#front-chart svg').ariaLabel.split(',')[0]"
-            )
-        chromium.open(page, width=360)
-        chromium.wait("document.querySelectorAll('#front-chart .mark').length === 4")
-        assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
-        assert not chromium.complaints()
-        assert all(one.startswith("file:") for one in chromium.requests())
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_page_has_a_mark_for_every_model(tmp_path, capsys, show_page, width):
+    """Its charts are those of ../training/test_page.py."""
+    out = write_report(tmp_path, "--objective", "calls:min", "--front", "family")
+    page = show_page((out / "compare.html").read_text(), width=width)
+    marks = "document.querySelectorAll('#front-chart .mark').length"
+    page.wait(f"{marks} === 4")
+    page.value("document.querySelector('#groups input').click()")
+    assert page.value(marks) == 2
+    assert page.value("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_ellipse_holds_95_percent():

@@ -213,16 +213,6 @@ def test_the_page_has_the_plots_that_the_objectives_need(shown, tmp_path, object
         assert "correct (%), more is better, against calls per question, fewer" in described
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("dark", [False, True])
-def test_it_follows_the_scheme(shown, tmp_path, dark):
-    page = shown(tell_objectives(tmp_path, names_of(2)), dark=dark)
-    ground = page.value("getComputedStyle(document.body).backgroundColor")
-    assert ground == ("rgb(20, 23, 28)" if dark else "rgb(255, 255, 255)")
-    colour = page.value("getComputedStyle(document.querySelector('.edge')).stroke")
-    assert colour == ("rgb(125, 179, 255)" if dark else "rgb(10, 88, 184)")
-
-
 def at_mark(page, number):
     """Where a mark of the front is on the screen."""
     return page.value(
