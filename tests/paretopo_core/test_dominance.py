@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support.strategies import LARGE_KINDS, anything64, large_set, masked_batches, senses
@@ -18,6 +18,12 @@ def violations_of(draw, shape):
     columns = draw(st.none() | st.integers(0, 3))
     shape = shape[:-1] if columns is None else (*shape[:-1], columns)
     return draw(st.none() | arrays(np.float64, shape, elements=violations))
+
+
+def sizes(points, *numbers):
+    """Sides or tolerances: one for all objectives, or one for each."""
+    one, width = st.sampled_from(numbers), points.shape[-1]
+    return one | st.lists(one, min_size=width, max_size=width)
 
 
 def check_kind(answer, points, dtype):
@@ -44,30 +50,24 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
 
 
 @given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first", "none")), data=st.data())
+@settings(max_examples=150)
 def test_constrained_filters_equal_their_definition(send, batch, duplicates, data):
-    """PonyGE2#114, DEAP#135."""
+    """PonyGE2#114, DEAP#135. Of boxes and near duplicates, too."""
     points, mask = batch
     keywords = {"maximise": data.draw(senses(points.shape[-1])), "duplicates": duplicates}
-    violation = violations_of(data.draw, points.shape)
-    sides = st.sampled_from([0.4, 1.0, 3.0, 1e-300, 5e-324, 1e300])
     keywords["dominance"] = data.draw(st.sampled_from(("weak", "strict")))
-    epsilon = (
-        None
-        if keywords["dominance"] == "strict" or duplicates == "none"
-        else data.draw(
-            st.none()
-            | sides
-            | st.lists(sides, min_size=points.shape[-1], max_size=points.shape[-1])
-        )
-    )
+    kinds = {"none": st.none()}
+    if duplicates != "none":
+        kinds["duplicate_tolerance"] = sizes(points, 0.0, 0.5, 1.0, 2.5, 1e-300, 1e300)
+        if keywords["dominance"] == "weak":
+            kinds["epsilon"] = sizes(points, 0.4, 1.0, 3.0, 1e-300, 5e-324, 1e300)
+    kind = data.draw(st.sampled_from(sorted(kinds)))
+    keywords |= {kind: data.draw(kinds[kind])} if kind != "none" else {}
+    violation = violations_of(data.draw, points.shape)
     mask = data.draw(st.sampled_from([mask, None]))
     sent = send(points)
-    chosen = pp.is_nondominated(
-        sent, mask=send(mask), violation=send(violation), epsilon=epsilon, **keywords
-    )
-    expected = definitions.is_nondominated(
-        points, mask=mask, violation=violation, epsilon=epsilon, **keywords
-    )
+    chosen = pp.is_nondominated(sent, mask=send(mask), violation=send(violation), **keywords)
+    expected = definitions.is_nondominated(points, mask=mask, violation=violation, **keywords)
     np.testing.assert_array_equal(np.asarray(chosen), expected)
     check_kind(chosen, sent, "bool")
 
@@ -83,25 +83,6 @@ def test_boxes_narrower_than_floats_hold_one_value_each(send):
         archive = pp.ParetoArchive([0.0, 0.0], epsilon=epsilon)
         archive.extend(points)
         assert archive.points.tolist() == points
-
-
-@given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first")), data=st.data())
-def test_filters_without_near_duplicates_equal_their_definition(send, batch, duplicates, data):
-    points, mask = batch
-    one = st.sampled_from([0.0, 0.5, 1.0, 2.5, 1e-300, 1e300])
-    width = points.shape[-1]
-    keywords = {
-        "maximise": data.draw(senses(width)),
-        "duplicates": duplicates,
-        "duplicate_tolerance": data.draw(one | st.lists(one, min_size=width, max_size=width)),
-        "dominance": data.draw(st.sampled_from(("weak", "strict"))),
-    }
-    violation = violations_of(data.draw, points.shape)
-    sent = send(points)
-    chosen = pp.is_nondominated(sent, mask=send(mask), violation=send(violation), **keywords)
-    expected = definitions.is_nondominated(points, mask=mask, violation=violation, **keywords)
-    np.testing.assert_array_equal(np.asarray(chosen), expected)
-    check_kind(chosen, sent, "bool")
 
 
 def test_large_fronts_without_near_duplicates():

@@ -162,45 +162,31 @@ for _ in range(40):
     assert run(call, program, f"[0.0] * {objectives}, {bounds}") == (0, "")
 
 
-@needs_fork
-def test_a_handler_that_forks_in_a_call_leaves_no_child_waiting():
-    """The child has no threads to share the work, and its call ends in an error."""
-    program = """
-statuses = []
-expected = pp.pareto_rank(large.reshape(-1, 20, 4))
-
-def split(*_):
-    child = os.fork()
-    if child == 0:
-        children.append(1)
-        signal.alarm(20)
-        return
-    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-
-children = []
-signal.signal(signal.SIGUSR1, split)
-sets = rng.random((4_000, 60, 7))
-threading.Timer(0.3, send).start()
-until = time.monotonic() + 60
-while time.monotonic() < until and not statuses:
-    try:
-        pp.hypervolume(sets, 0)
-    except RuntimeError as error:
-        assert children and "forked" in str(error)
-    if children:
-        assert (pp.pareto_rank(large.reshape(-1, 20, 4)) == expected).all()
-        os._exit(0)
-assert statuses == [0], statuses
-"""
-    assert run("time.sleep(1)", program) == (0, "")
+# What to set up; a call, in which the handler forks; and what must hold in the child after it.
+FORKED = {
+    "a call": (
+        "expected = pp.pareto_rank(large.reshape(-1, 20, 4)); sets = rng.random((4_000, 60, 7))",
+        "pp.hypervolume(sets, 0)",
+        "(pp.pareto_rank(large.reshape(-1, 20, 4)) == expected).all()",
+    ),
+    "an addition": (
+        "archive = pp.ParetoArchive([-0.1] * 5); rows = rng.random((20_000, 5))",
+        "archive.extend(next(parts))",
+        "abs(archive.hypervolume - archive.recomputed_hypervolume()) < 1e-9",
+    ),
+}
 
 
 @needs_fork
-def test_a_handler_that_forks_in_an_addition_keeps_its_turn():
-    program = """
-archive = pp.ParetoArchive([-0.1] * 5)
-rows = rng.random((20_000, 5))
+@pytest.mark.parametrize("where", FORKED)
+def test_a_handler_that_forks_leaves_no_child_waiting_and_keeps_the_turn(where):
+    """The child has no threads to share the work of its call, which may end in an error."""
+    setup, call, holds = FORKED[where]
+    program = f"""
+import itertools
+{setup}
 statuses, children = [], []
+parts = itertools.cycle(np.split(rows, 20)) if {where == "an addition"} else None
 
 def split(*_):
     child = os.fork()
@@ -214,11 +200,13 @@ signal.signal(signal.SIGUSR1, split)
 threading.Timer(0.3, send).start()
 until = time.monotonic() + 60
 while time.monotonic() < until and not statuses:
-    for part in np.split(rows, 20):
-        archive.extend(part)
-        if children:
-            assert abs(archive.hypervolume - archive.recomputed_hypervolume()) < 1e-9
-            os._exit(0)
+    try:
+        {call}
+    except RuntimeError as error:
+        assert {where == "a call"} and children and "forked" in str(error)
+    if children:
+        assert {holds}
+        os._exit(0)
 assert statuses == [0], statuses
 """
     assert run("time.sleep(1)", program) == (0, "")

@@ -197,6 +197,11 @@ def test_file_is_named_only_for_its_own_errors(tmp_path):
         ("paretopo", r"paretopo is a section: set one of its keys, like paretopo.weighting"),
         ("paretopo.recipe", r"recipe belongs at the top of the file"),
         ("", r"unknown key ; known: backend, "),
+        ("objectives.tokens.weight", "no objective 'tokens' to set, .*; known: calls, correct"),
+        ("objectives.call.weight", "no objective 'call' to set, .*; did you mean 'calls'"),
+        ("objectives.calls.weigth", "unknown key objectives.calls.weigth; did you mean 'weight'"),
+        ("objectives.calls", "objectives.calls is not a key: set one of an objective's"),
+        ("objectives", "objectives is not a key"),
     ],
 )
 def test_an_override_of_no_key_is_refused(name, message):

@@ -106,21 +106,3 @@ def test_one_key_of_one_objective_is_set():
 def test_objectives_that_cannot_be_are_refused(text, message):
     with pytest.raises(ConfigError, match=message):
         loads(text)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("objectives.tokens.weight", "no objective 'tokens' to set, .*; known: calls, correct"),
-        ("objectives.call.weight", "no objective 'call' to set, .*; did you mean 'calls'"),
-        (
-            "objectives.calls.weigth",
-            r"unknown key objectives.calls.weigth; did you mean 'weight'\?",
-        ),
-        ("objectives.calls", "objectives.calls is not a key: set one of an objective's"),
-        ("objectives", "objectives is not a key"),
-    ],
-)
-def test_an_override_of_no_objectives_key_is_refused(name, message):
-    with pytest.raises(ConfigError, match=message):
-        loads("", {name: 1})
