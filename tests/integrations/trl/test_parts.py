@@ -170,6 +170,21 @@ def test_measures_of_the_environment_take_precedence():
     ]
 
 
+def test_calls_of_a_tool_with_a_price_cost_dollars():
+    rewards = SessionRewards(grade_each(is_correct), prices={"solver": 0.25})
+    conversations = [
+        [
+            *({"role": "tool", "name": name} for name in called),
+            {"role": "assistant", "content": "6"},
+        ]
+        for called in ((), ("calculator",), ("solver", "calculator", "solver"))
+    ]
+    measure(rewards, [(0, "")] * 3, completions=conversations)
+    spent = [one.reward_components["dollars"] for one in rewards.rollouts]
+    assert spent == [0.0, 0.0, 0.5]
+    assert [one.reward_components["calls"] for one in rewards.rollouts] == [0.0, 1.0, 3.0]
+
+
 def test_a_response_that_ends_in_a_call_has_no_answer():
     rewards = SessionRewards(grade_each(is_correct))
     unfinished = completion(1, "")[:-1]
