@@ -10,7 +10,7 @@ from paretopo.config import ConfigError
 from paretopo_lab.document.report import write_table
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
-from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
+from paretopo_lab.evaluate.fronts import Panel, measure_panel
 from paretopo_lab.evaluate.published import Outcome
 from paretopo_lab.evaluate.report import write_report
 from paretopo_lab.evaluate.results import summarise_folder
@@ -48,35 +48,6 @@ def test_the_papers_tables_are_whole():
         "hotpotqa": (430.9, 13.9),
     }
     assert set(published.question_counts()) == set(sums)
-
-
-# Non-dominated methods with a tool, hypervolume above (EM 0, 3 calls) of all of them.
-FRONTS = {
-    "MATH500, Qwen2.5-Math-1.5B": (["ParetoPO"], 168.0),
-    "AIME24, Qwen2.5-Math-1.5B": (["ParetoPO"], 66.0),
-    "Olympiad, Qwen2.5-Math-1.5B": (["ParetoPO"], 105.82),
-    "AIME24, Qwen2.5-Math-7B": (["OTC-GRPO"], 84.41),
-    "HotpotQA, Qwen2.5-3B (Base)": (["RAG", "ParetoPO"], 81.06),
-}
-
-
-def test_fronts_of_the_papers_own_points():
-    """ParetoPO is dominated once and shares one front: the table's points, by hand."""
-    shown = [(table, table.blocks) for table in published.tables()]
-    assert list(list_panels({"a": (True, {})}, shown)) == []
-    found = {
-        f"{heading}, {block}": measure_panel(
-            Panel("", {one.name: one.cells[datasource] for one in methods}, {})
-        )
-        for table, blocks in shown
-        for datasource, heading in table.columns.items()
-        for block, methods in blocks.items()
-    }
-    assert len(found) == 14
-    assert sum(one.best == ("ParetoPO",) for one in found.values()) == 12
-    for title, (best, volume) in FRONTS.items():
-        assert list(found[title].best) == best
-        assert found[title].hypervolume == pytest.approx(volume, abs=0.005)
 
 
 def test_the_reference_moves_where_a_point_has_more_calls():
