@@ -104,26 +104,6 @@ def test_groups_may_be_of_any_size(tmp_path):
 POLITE = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "polite"\nfailure = "keeps"\n'
 
 
-def test_missing_measure_is_neutral(tmp_path):
-    session = new_session(tmp_path, POLITE, **OF_ANY_UNIT, paretopo__stage1_steps=0)
-    components = [{"polite": 2.0}, {"polite": None}, {}, {"polite": 4.0}]
-    group = [Rollout("q", {"correct": 1.0} | one) for one in components]
-    [scored] = session.score([group])
-    assert scored.rewards[:, 1].tolist() == [2.0, 3.0, 3.0, 4.0]
-    [advantages] = session.advantages([scored.rollouts])
-    assert advantages[1] == advantages[2]
-    assert advantages[0] < advantages[1] < advantages[3]
-    session.record_step(1, {})
-    [row] = session.run.steps()
-    assert row["measured"]["polite"] == 3.0
-    held_out = [
-        Rollout(name, {"correct": 1.0} | one) for name, one in zip("abcd", components, strict=True)
-    ]
-    session.observe(1, held_out)
-    [row] = session.run.evaluations()
-    assert (row["measured"]["polite"], row["outcome"]["polite"]) == (3.0, 3.0)
-
-
 def test_unmeasured_objective_has_no_effect(tmp_path):
     session = new_session(tmp_path, POLITE, **OF_ANY_UNIT)
     nobody = [Rollout(name, {"correct": 1.0, "polite": None}) for name in "aabb"]

@@ -120,28 +120,6 @@ def test_penalties_cost_advantage_and_never_rank(tmp_path):
     )
 
 
-def test_session_resumes_from_its_state(tmp_path):
-    session = new_session(tmp_path, **BY_FEWEST)
-    held_out = group([2, 0], [1, 0])
-    session.observe(0, held_out, 1.0)
-    session.advantages([score(session, group([1, 2], [1, 1]))])
-    session.record_step(1, {})
-    session.observe(1, held_out, 1.0)
-    state = json.loads(json.dumps(session.state()))
-    session.advantages([score(session, group([0, 2], [1, 1]))])
-    session.record_step(2, {})
-    again = Session(session.run, prompts=64, steps_per_epoch=8)
-    again.restore(state)
-    assert again.state() == state
-    run = session.run
-    assert [row["step"] for row in run.steps()] == [1]
-    assert [row["step"] for row in run.evaluations()] == [0, 1]
-    assert run.manifest["resumed"][0]["from_step"] == 1
-    assert again.progress() == (1, "correct 50.0 %, calls 1.00, stage 1, 1 on the front")
-    again.restore(None)
-    assert run.evaluations() == []
-
-
 def test_state_resumes_with_its_own_answers(tmp_path):
     session = new_session(tmp_path, **BY_FEWEST)
     for step in (0, 1):

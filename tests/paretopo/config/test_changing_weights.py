@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
+from paretopo.config import ConfigError, ParetoPOConfig, loads
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.records.folder import RunFolder
@@ -27,14 +27,6 @@ economy = "raw"
 stage2_estimator = "rloo"
 """
 VECTORS = np.array([[[1.0, -9.0], [1.0, -5.0], [0.0, -1.0]]])
-
-
-def test_each_step_has_its_weights():
-    config = loads(FILE)
-    assert config.paretopo.weights == (0.6, 0.4)
-    assert loads(dumps(config)) == config
-    by_step = [config.paretopo.weights_at(step) for step in range(1, 5)]
-    assert by_step == [(1.0, 0.0), pytest.approx((0.75, 0.25)), (0.6, 0.4), (0.6, 0.4)]
 
 
 def test_a_step_is_that_of_fixed_weights():

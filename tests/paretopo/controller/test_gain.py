@@ -14,35 +14,6 @@ def controller(**switches) -> ParetoPO:
     return ParetoPO(ParetoPOConfig(**{"stage1_steps": 2} | switches))
 
 
-def test_golden_gains_and_multipliers():
-    method = controller(reference="zero")
-    method.observe([0.4, 0.5])
-    signals = [method.observe(point) for point in ([0.8, 0.5], [0.7, 0.5], [0.8, 0.5])]
-    assert [s.gain for s in signals] == pytest.approx([0.2, 0, 0])
-    assert [s.smoothed_gain for s in signals] == pytest.approx([0.1, 0.05, 0.025])
-    golden = [0.649502, 0.574938, 0.537492]
-    assert [s.multiplier for s in signals] == pytest.approx(golden, abs=1e-6)
-    assert [s.archived for s in signals] == [True, False, False]
-    assert method.multiplier == signals[-1].multiplier
-
-
-def test_an_evaluation_without_gain_halves_the_multiplier():
-    method = controller()
-    method.observe([0.5, 0.5])
-    assert method.multiplier == 1.0
-    assert method.observe([0.5, 0.5]).multiplier == 0.5
-
-
-def test_the_first_outcome_is_the_initial_reference():
-    method = controller(reference="initial")
-    assert method.archive is None
-    method.observe([0.4, 0.4])
-    assert method.observe([0.6, 0.5]).gain == pytest.approx(0.02)
-    better_on_one_side = method.observe([0.9, 0.3])
-    assert better_on_one_side.gain == 0.0
-    assert better_on_one_side.archived
-
-
 @pytest.mark.parametrize(
     ("reference", "bounds", "expected"),
     [

@@ -165,23 +165,6 @@ def run_steps(session, first, last):
     return rows
 
 
-def test_rows_have_the_mean_of_all_rollouts_and_the_multiplier(tmp_path):
-    run = RunFolder.create(tmp_path, loads(FILE))
-    session = Session(run, prompts=8, steps_per_epoch=8)
-    run_steps(session, 1, 3)
-    rows = run.steps()
-    means = [(2 * (3 + 5 + step) + 27) / 9 for step in (1, 2, 3)]
-    assert [row["limits"]["calls"]["mean"] for row in rows] == pytest.approx(means)
-    held, multipliers = Multipliers([-2.0]), [0.0]
-    for step, mean in enumerate(means[:2], 1):
-        held.update([-mean], [np.std([3, 5, step] * 2 + [9, 9, 9])])
-        multipliers.append(held.values.item())
-    assert [row["limits"]["calls"]["multiplier"] for row in rows] == pytest.approx(multipliers)
-    shares = [one / (1.0 + one) for one in multipliers]
-    assert [row["weight"]["calls"] for row in rows] == pytest.approx(shares)
-    assert sum(rows[-1]["weight"].values()) == pytest.approx(1.0)
-
-
 def test_curves_have_the_limit_and_its_multiplier(tmp_path):
     histories = {}
     for name, text in {"held": FILE, "free": FILE.replace("limit = 2", "")}.items():

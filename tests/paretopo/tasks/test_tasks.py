@@ -2,12 +2,11 @@
 
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 from support.loopback import replying
 
-from paretopo.config import ConfigError, load, loads
+from paretopo.config import ConfigError, loads
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.tasks.calculator import CalculatorTask
@@ -17,7 +16,6 @@ from paretopo.tasks.made_up_math import MadeUpMath
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
 from paretopo.tasks.task import make_text_trace
 
-ROOT = Path(__file__).parents[3]
 FILES = (
     '[task]\nname = "math"\ntrain = "{}"\nheld_out = "{}"\n[warmup]\nsteps = 0\n[model]\npath = "x"'
 )
@@ -178,13 +176,3 @@ def test_a_written_rollout_has_no_time_to_wait():
 
     with pytest.raises(RuntimeError, match="must answer at once"):
         make_text_trace("q", SearchR1Episode(Slow()), ["<search> x </search>"])
-
-
-@pytest.mark.parametrize("name", ["math", "multihop"])
-@pytest.mark.parametrize("backend", ["trl", "openrlhf"])
-def test_the_examples_are_one_world_on_both_back_ends(name, backend):
-    config = load(ROOT / "examples" / f"made_up_{name}.toml", {"backend": backend})
-    task = make_task(config)
-    assert config.task.name == name
-    assert len(task.training) == config.task.prompts
-    assert len(task.held_out) == config.evaluation.prompts
