@@ -109,6 +109,16 @@ def test_torls_test_file_is_excluded(tmp_path):
     assert find_published_files(SOURCES["torl"], tmp_path / "ToRL") == [train]
 
 
+def test_rows_of_test_splits_are_not_trained_on(tmp_path):
+    tests = [
+        made.search_row(number, f"Test? {number}", ["x"], split=split)
+        for number, split in enumerate(["test", "dev", "Validation"])
+    ]
+    rows = [*made.search_rows(), *tests]
+    manifest, *_ = made.prepare_rows(tmp_path, "search_r1", rows)
+    assert manifest["dropped"] == {"of a test split": 3}
+
+
 def test_a_question_comes_once(tmp_path):
     again = [("Again?", "1"), ("again ? ", "1"), (" Again?", "2")]
     rows = [*made.torl_rows(), *(made.torl_row(None, *one) for one in again)]
