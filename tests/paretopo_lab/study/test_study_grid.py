@@ -393,6 +393,12 @@ def test_trainings_from_different_starts_are_no_pair(
         read_records(plan, tmp_path)
 
 
+def test_a_record_with_another_start_is_out_of_date(train):
+    plan = train()
+    cell = plan.cells()[0]
+    assert len({fingerprint(plan, cell, start) for start in (None, "a", "b")}) == 3
+
+
 def test_costs_count_as_shares_of_the_greatest_cost_of_their_kind(train):
     config = load(train().tasks["mine"].config)
     section = plans.TaskSection(config="x", cost="tokens")
