@@ -52,7 +52,7 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
 @given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first", "none")), data=st.data())
 @settings(max_examples=150)
 def test_constrained_filters_equal_their_definition(send, batch, duplicates, data):
-    """PonyGE2#114, DEAP#135. Of boxes and near duplicates, too."""
+    """PonyGE2#114, DEAP#135: with boxes, with near duplicates, or with neither."""
     points, mask = batch
     keywords = {"maximise": data.draw(senses(points.shape[-1])), "duplicates": duplicates}
     keywords["dominance"] = data.draw(st.sampled_from(("weak", "strict")))

@@ -162,7 +162,7 @@ for _ in range(40):
     assert run(call, program, f"[0.0] * {objectives}, {bounds}") == (0, "")
 
 
-# What to set up; a call, in which the handler forks; and what must hold in the child after it.
+# The setup, the call in which the handler forks, and a condition that holds in the child after it.
 FORKED = {
     "a call": (
         "expected = pp.pareto_rank(large.reshape(-1, 20, 4)); sets = rng.random((4_000, 60, 7))",
