@@ -83,6 +83,63 @@ def test_quoted_rows_exist_in_a_report():
     assert [line for line in quoted_rows(page) if line not in rows] == []
 
 
+def test_the_page_quotes_the_levels_of_language_models():
+    """It gives the worst task and the mean."""
+    results = read(HERE / "models.toml")
+    page = " ".join((ROOT / "docs" / "study.md").read_text(encoding="utf-8").split())
+    for measure in ("preference", "hypervolume"):
+        for method in ("recommended", "accuracy_only", "grpo"):
+            ends = 100.0 * results.over_tasks(method, measure=measure)
+            assert f"{ends.min(axis=0).mean():.1f} / {ends.mean():.1f}" in page
+
+
+def test_the_page_on_steerable_policies_quotes_the_records():
+    """Hypervolumes at the end, of one policy and of eight; D3PO's is smaller."""
+    steerable, d3po = read(HERE / "steerable.toml"), read(HERE / "d3po.toml")
+
+    def share(results, task, method):
+        return 100.0 * results.curve(task, method, "hypervolume")[:, -1].mean()
+
+    page = (ROOT / "docs" / "steerable.md").read_text(encoding="utf-8")
+    for task in d3po.tasks:
+        one, eight = (share(steerable, task, name) for name in ("worth+given", "worth"))
+        assert f"| `{task}` | {one:.1f} | {eight:.1f} |" in page
+        if task == "trade_off":
+            fixed = share(steerable, task, "rloo+recipe+given")
+            assert f"{fixed:.1f} instead of {one:.1f} % on `{task}`" in " ".join(page.split())
+        assert share(d3po, task, "d3po+gated+given") < one
+
+
+def test_the_page_on_steerable_policies_quotes_the_language_models():
+    """Means and deviations at the end."""
+    results = read(HERE / "steerable_models.toml")
+    page = (ROOT / "docs" / "steerable.md").read_text(encoding="utf-8")
+
+    def ends(method, measure):
+        return 100.0 * results.curve("series", method, measure)[:, -1]
+
+    def row(title, cells):
+        return f"| {title} | {' | '.join(cells)} |".replace("-", "\N{MINUS SIGN}")
+
+    for title, measure in (
+        ("**expected utility**", "utility"),
+        ("value by the stated preference", "preference"),
+        ("pairs of preferences in the requested order", "order"),
+        ("preferences that lead to different points", "distinct"),
+        ("hypervolume of the front", "hypervolume"),
+    ):
+        found = [ends(method, measure) for method in results.plan.study.methods]
+        assert row(title, [f"{one.mean():.1f} ± {one.std(ddof=1):.1f}" for one in found]) in page
+    same = read(HERE / "steerable_leaning.toml")
+    [method] = same.plan.study.methods
+    separate = [ends(results.plan.study.methods[1], "utility")]
+    separate.append(100.0 * same.curve("series", method, "utility")[:, -1])
+    one = ends(results.plan.study.methods[0], "utility")
+    assert [int((one > other).sum()) for other in separate] == [7, 8]
+    without = np.delete(one - separate[0], 2).mean()
+    assert f"the first difference is {without:.1f} points" in " ".join(page.split())
+
+
 def test_quoted_verdicts_are_those_of_the_records():
     verdicts = defaultdict(dict)
     for one in check_claims(read(HERE / "claims.toml")):
