@@ -1,21 +1,19 @@
-"""Recall of gold paragraphs by the search engines, against peers on the same tokens and vectors.
+"""Recall of gold paragraphs by the search engine, against peers on the same tokens.
 
-    python scripts/measure_retrieval.py FOLDER [--model MODEL]
+    python scripts/measure_retrieval.py FOLDER
 
 FOLDER has HippoRAG's files (OSU-NLP-Group/HippoRAG): hotpotqa_train.json and musique_train.json,
 100 questions each with their paragraphs, and 2wikimultihopqa_corpus.json, 6,119 passages. Recall @k
 is the share of a question's gold paragraphs among its first k passages, averaged over questions.
 
 BM25's peers index the same tokens as our engine. They are bm25s with Lucene's idf, like our engine,
-bm25s with two other idfs, and rank_bm25's BM25Okapi with Robertson's idf. The dense engine's peer
-multiplies its vectors with NumPy. MODEL is a sentence encoder: a Hugging Face name or folder. The
-script measures only BM25 without it. Needs `pip install ".[dense-search]" rank_bm25`.
+bm25s with two other idfs, and rank_bm25's BM25Okapi with Robertson's idf. Needs `pip install
+".[search]" rank_bm25`.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sys
 import tempfile
@@ -28,7 +26,7 @@ import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from bm25s.tokenization import Tokenizer
 
-from paretopo.tools.search_engine import bm25, dense
+from paretopo.tools.search_engine import bm25
 from paretopo.tools.search_engine.bm25_index import K1, B
 
 _DEPTHS = (1, 3, 5)
@@ -84,7 +82,7 @@ def measure(name: str, corpus: str, questions: Questions, search: Search) -> Non
         print(f"| {corpus} | {source} | {name} | {' | '.join(cells)} |", flush=True)
 
 
-def compare(corpus: str, questions: Questions, model: str | None) -> None:
+def compare(corpus: str, questions: Questions) -> None:
     """Every engine on one corpus."""
     contents = [f'"{title}"\n{text}' for title, text in questions.passages]
     with tempfile.TemporaryDirectory() as folder:
@@ -95,13 +93,6 @@ def compare(corpus: str, questions: Questions, model: str | None) -> None:
         measure("BM25", corpus, questions, lambda asked: _rows(ours.search(asked, 5)))
         for name, peer in _bm25_peers(contents).items():
             measure(name, corpus, questions, peer)
-        for prefixes in ("none", "e5") if model else ():
-            with contextlib.redirect_stdout(sys.stderr):  # it tells how many nearest it finds
-                engine = dense.open_or_build(path, None, str(model), "Flat", prefixes)
-            name = f"dense, prefixes {prefixes}"
-            measure(name, corpus, questions, lambda asked, one=engine: _rows(one.search(asked, 5)))
-            if prefixes == "none":
-                measure("NumPy, prefixes none", corpus, questions, _exact(engine))
 
 
 def _rows(found: list[list[tuple[int, float]]]) -> list[list[int]]:
@@ -143,28 +134,16 @@ def _bm25_peers(contents: Sequence[str]) -> dict[str, Search]:
     }
 
 
-def _exact(engine: dense.Dense) -> Search:
-    vectors = engine._index.reconstruct_n(0, engine._index.ntotal)  # embedding them takes long
-
-    def search(asked: Sequence[str]) -> list[list[int]]:
-        cosines = engine._encoder.embed_queries(asked) @ vectors.T
-        return [list(map(int, np.argsort(-one, kind="stable")[:5])) for one in cosines]
-
-    return search
-
-
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--model", help="sentence encoder that embeds the small corpus")
-    parser.add_argument("--all-dense", action="store_true", help="embed the large corpus, too")
     arguments = parser.parse_args()
     print(f"| corpus | questions | engine | {' | '.join(f'@{depth}' for depth in _DEPTHS)} |")
     print("|---|---|---|" + "---:|" * len(_DEPTHS))
     small = Questions()
     small.read_hotpotqa(arguments.folder / "hotpotqa_train.json")
-    compare(f"HotpotQA, {len(small.passages):,}", small, arguments.model)
+    compare(f"HotpotQA, {len(small.passages):,}", small)
     large = Questions()
     large.read_hotpotqa(arguments.folder / "hotpotqa_train.json")
     large.read_musique(arguments.folder / "musique_train.json")
@@ -172,7 +151,7 @@ def main() -> int:
     for passage in json.loads(corpus.read_text(encoding="utf-8")):
         large.add((passage["title"], passage["text"].strip()))
     name = f"with MuSiQue and 2Wiki, {len(large.passages):,}"
-    compare(name, large, arguments.model if arguments.all_dense else None)
+    compare(name, large)
     return 0
 
 

@@ -52,7 +52,7 @@ def test_the_exact_set_lies_in_the_ranges():
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     exact = dict(line.split("==") for line in lines if not line.startswith("#"))
     extras = PROJECT["optional-dependencies"]
-    used = ("torch", "train", "search", "dense-search", "tensorboard", "wandb", "test")
+    used = ("torch", "train", "search", "tensorboard", "wandb", "test")
     checked = 0
     for one in [requirements.Requirement(text) for name in used for text in extras[name]]:
         if one.name != "paretopo":

@@ -114,8 +114,8 @@ def add_evaluate(subcommands: Subcommands) -> None:
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument(
         "--preference",
-        metavar="W,W|N",
-        help="for a run with preferences: the weights of the objectives, or the budgets",
+        metavar="W,W",
+        help="for a run with preferences: the weights of the objectives",
     )
     asked.add_argument(
         "--sweep",
@@ -184,11 +184,6 @@ def _add_runtime_options(group: Any) -> None:
         help="passages per search (default: %(default)s)",
     )
     group.add_argument(
-        "--sandbox-url",
-        metavar="URL",
-        help="run programs on this SandboxFusion server instead of on this machine",
-    )
-    group.add_argument(
         "--isolation",
         choices=("bubblewrap", "process"),
         default="bubblewrap",
@@ -240,8 +235,19 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 
 _OF_OTHER_TOOLS = (
-    *("max_calls", "max_tokens", "top_p", "samples", "seed", "plain", "engine", "dtype", "batch"),
-    *("gpus", "memory", "search_url", "topk", "sandbox_url", "isolation", "workers"),
+    *(
+        "max_calls",
+        "max_tokens",
+        "top_p",
+        "samples",
+        "seed",
+        "plain",
+        "engine",
+        "dtype",
+        "batch",
+        "device",
+    ),
+    *("gpus", "memory", "search_url", "topk", "isolation", "workers"),
 )
 
 
@@ -286,9 +292,8 @@ def _run_task(arguments: argparse.Namespace) -> int:
             limit=arguments.limit,
             temperature=arguments.temperature,
         )
-        device = arguments.device or config.run.device
         threads = arguments.threads or config.run.threads
-        config = replace(config, run=replace(config.run, device=device, threads=threads))
+        config = replace(config, run=replace(config.run, threads=threads))
         preferences = _preferences_of(arguments, config)
         out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
         asked = identify_request(Path(model), preferences)
@@ -369,7 +374,6 @@ def _evaluate(
             threads=arguments.threads,
             isolation=arguments.isolation,
             workers=arguments.workers,
-            sandbox_url=arguments.sandbox_url,
             search_url=arguments.search_url,
         )
         try:

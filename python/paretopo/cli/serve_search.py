@@ -5,18 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paretopo.cli.subcommands import Subcommands, announce, need, refuse
-
-if TYPE_CHECKING:
-    from paretopo.tools.search_engine.server import SearchEngine
 
 _EXAMPLES = """\
 examples:
   paretopo serve-search corpus.jsonl
   paretopo serve-search wiki-18.jsonl --port 8001 --index /data/wiki-18.bm25
-  paretopo serve-search wiki-18.jsonl --engine dense --model intfloat/e5-base-v2 --faiss HNSW32
 
   curl -s http://127.0.0.1:8000/retrieve -H 'content-type: application/json' \\
     -d '{"queries": ["longest river"], "topk": 3, "return_scores": true}'
@@ -55,58 +50,21 @@ def add_serve_search(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--index", metavar="PATH", help="path of the index (default: next to the corpus)"
     )
-    parser.add_argument(
-        "--engine",
-        choices=["bm25", "dense"],
-        default="bm25",
-        help="bm25 searches by words, dense by embeddings (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--model",
-        default="intfloat/e5-base-v2",
-        help="for dense: the sentence encoder (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--faiss",
-        default="Flat",
-        metavar="KIND",
-        help="for dense: the kind of index; Flat is exact (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--prefixes",
-        choices=("e5", "none"),
-        default="e5",
-        help='for dense: e5 adds the prefixes "query: " and "passage: " (default: %(default)s)',
-    )
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     announce("loading packages")
     need("bm25s", "Stemmer", "numba", "starlette", "uvicorn", "tqdm", extra="search")
-    if arguments.engine == "dense":
-        need("faiss", "torch", "transformers", extra="dense-search")
+    from paretopo.tools.search_engine import bm25
     from paretopo.tools.search_engine.server import Limits, serve
 
     if not 0 <= arguments.port <= 65535:
         refuse(f"--port must be from 0 to 65535, got {arguments.port}")
     try:
         limits = Limits(topk=arguments.topk)
-        serve(_open_engine(arguments), arguments.host, arguments.port, limits)
+        index = None if arguments.index is None else Path(arguments.index)
+        engine = bm25.open_or_build(Path(arguments.corpus), index)
+        serve(engine, arguments.host, arguments.port, limits)
     except (OSError, ValueError) as error:
         refuse(str(error))
     return 0
-
-
-def _open_engine(arguments: argparse.Namespace) -> SearchEngine:
-    """Open the index of the corpus, or build it first."""
-    corpus = Path(arguments.corpus)
-    index = None if arguments.index is None else Path(arguments.index)
-    if arguments.engine == "dense":
-        from paretopo.tools.search_engine import dense
-
-        return dense.open_or_build(
-            corpus, index, arguments.model, arguments.faiss, arguments.prefixes
-        )
-    from paretopo.tools.search_engine import bm25
-
-    return bm25.open_or_build(corpus, index)

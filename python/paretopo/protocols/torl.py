@@ -60,7 +60,7 @@ def boxed_answer(answer: str) -> str:
 
 
 class RunsPrograms(Protocol):
-    """`PythonInterpreter`, `SandboxFusion`, or anything else that runs a program."""
+    """`PythonInterpreter`, or anything else that runs a program."""
 
     async def run_async(self, code: str) -> ProgramResult:
         """Run a program."""

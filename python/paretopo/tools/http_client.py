@@ -13,15 +13,7 @@ _RETRIED = frozenset({429, 502, 503, 504})  # the server is there, or nearly, an
 
 
 class ServerError(RuntimeError):
-    """The server is gone, refuses the request, or answers with something else than agreed.
-
-    Attributes:
-        status: its HTTP status, None where no answer came.
-    """
-
-    def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
+    """The server is gone, refuses the request, or answers with something else than agreed."""
 
 
 class JsonClient:
@@ -77,29 +69,26 @@ class JsonClient:
             try:
                 answer = self._client.post(url, json=message)
             except TransportError as error:
-                trouble, status = f"{type(error).__name__}: {error}", None
+                trouble = f"{type(error).__name__}: {error}"
                 continue
             if answer.status_code in _RETRIED:
-                trouble, status = _describe_failure(answer), answer.status_code
+                trouble = _describe_failure(answer)
                 continue
             if answer.status_code != 200:
                 raise ServerError(
-                    f"the {self._server} at {url} refuses: {_describe_failure(answer)}",
-                    answer.status_code,
+                    f"the {self._server} at {url} refuses: {_describe_failure(answer)}"
                 )
             try:
                 return answer.json()
             except ValueError:
                 raise ServerError(
                     f"the {self._server} at {url} answers with something else than JSON: "
-                    f"{answer.text[:200]!r}",
-                    200,
+                    f"{answer.text[:200]!r}"
                 ) from None
         seconds = time.monotonic() - started
         raise ServerError(
             f"the {self._server} at {url} does not answer, tried {self._retries + 1} times in "
-            f"{seconds:.0f} s: {trouble}; is it running, and is the address right?",
-            status,
+            f"{seconds:.0f} s: {trouble}; is it running, and is the address right?"
         )
 
     def close(self) -> None:

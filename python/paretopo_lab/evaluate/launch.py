@@ -11,7 +11,6 @@ from typing import Literal
 from paretopo.interrupt import Interrupt
 from paretopo.records.schema import Example
 from paretopo.tools.python_interpreter import PythonInterpreter
-from paretopo.tools.sandbox_fusion import SandboxFusion
 from paretopo.tools.search import SearchClient
 from paretopo_lab.evaluate.evaluate import evaluate
 from paretopo_lab.evaluate.folder import EvaluationFolder
@@ -33,7 +32,6 @@ class RuntimeOptions:
         threads: Threads of torch on a CPU; 0 takes one for each physical core.
         isolation: Isolation of model-written programs and of comparisons of mathematics.
         workers: Number of programs, or of comparisons, that run together.
-        sandbox_url: Address of a SandboxFusion server that runs the programs instead.
         search_url: Address of the search server.
     """
 
@@ -44,7 +42,6 @@ class RuntimeOptions:
     threads: int = 0
     isolation: Literal["bubblewrap", "process"] = "bubblewrap"
     workers: int = 4
-    sandbox_url: str | None = None
     search_url: str = "http://127.0.0.1:8000"
 
 
@@ -111,9 +108,6 @@ def _open_tools(settings: EvaluationSettings, options: RuntimeOptions) -> Iterat
         with SearchClient(options.search_url, topk=settings.topk) as search:
             search.search("is there a server")  # fails before a model is loaded
             yield Tools(search=search)
-    elif options.sandbox_url is not None:
-        with SandboxFusion(options.sandbox_url, connections=options.workers) as client:
-            yield Tools(client)
     else:
         with PythonInterpreter(workers=options.workers, isolation=options.isolation) as python:
             yield Tools(python)

@@ -46,7 +46,6 @@ def plan_evaluation(
             "openrlhf.agent and openrlhf.held_out are an environment that runs only on OpenRLHF: "
             "its held-out evaluations are those of the training, in evaluations.jsonl"
         )
-    kinds = config.evaluation.kinds if questions is None else None
     asked = config.task if questions is None else replace(config.task, held_out=questions)
     prompts = limit or config.evaluation.prompts
     warm = config.evaluation.temperature if temperature is None else temperature
@@ -57,7 +56,7 @@ def plan_evaluation(
         model=config.model.trained(model),
         warmup=replace(config.warmup, steps=0),
         optimiser=replace(config.optimiser, learn_from="rewards", kl=0.0),
-        evaluation=replace(config.evaluation, prompts=prompts, temperature=warm, kinds=kinds),
+        evaluation=replace(config.evaluation, prompts=prompts, temperature=warm),
         run=replace(config.run, trajectories=prompts, tensorboard=False, wandb_project=NONE),
     )
 

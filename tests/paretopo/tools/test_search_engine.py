@@ -1,4 +1,4 @@
-"""Corpus, BM25 index and dense index are built once, reopened, and find their passages."""
+"""Corpus and BM25 index are built once, reopened, and find their passages."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from paretopo.tools.search_engine import bm25, dense
+from paretopo.tools.search_engine import bm25
 from paretopo.tools.search_engine.corpus import CorpusError, scan
 
 PASSAGES = [
@@ -172,97 +172,3 @@ def test_threads_search_at_once(corpus):
     with ThreadPoolExecutor(16) as threads:
         together = list(threads.map(lambda query: engine.search([query], 3), queries))
     assert together == alone
-
-
-# ---- dense -----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A small BERT without training: near are texts that share words."""
-    transformers = pytest.importorskip("transformers")
-    torch = pytest.importorskip("torch")
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-
-    words = sorted({w for _, text in PASSAGES for w in re.findall(r"\w+|[^\w\s]", text.lower())})
-    pieces = ["[PAD]", "[UNK]", "query", "passage", ":", '"', *words]
-    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    folder = tmp_path_factory.mktemp("e5")
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]"
-    ).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=300,
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    return str(folder)
-
-
-def test_embeddings_are_normalised_and_ignore_padding(model):
-    encoder = dense.Encoder(model)
-    vectors = encoder.embed_queries(["fjord", "norway " * 1000])
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
-    np.testing.assert_allclose(vectors[0], encoder.embed_queries(["fjord"])[0], atol=1e-5)
-
-
-def test_prefixes_are_e5s_or_none(model):
-    e5, bare = dense.Encoder(model), dense.Encoder(model, "none")
-    for prefix, prefixed, plain in [
-        ("query: ", e5.embed_queries, bare.embed_queries),
-        ("passage: ", e5.embed_passages, bare.embed_passages),
-    ]:
-        np.testing.assert_allclose(prefixed(["ice"]), plain([f"{prefix}ice"]), atol=1e-5)
-        assert not np.allclose(prefixed(["ice"]), plain(["ice"]), atol=1e-3)
-
-
-def test_changed_prefixes_rebuild_the_index(corpus, model, capsys):
-    for prefixes, is_made in [("e5", True), ("none", True), ("none", False)]:
-        dense.open_or_build(corpus, None, model, "Flat", prefixes)
-        assert ("nearest passages" in capsys.readouterr().out) == is_made
-
-
-@pytest.mark.parametrize("kind", ["Flat", "IVF2,Flat", "HNSW8"])
-def test_the_nearest_are_found(corpus, model, kind, capsys):
-    engine = dense.open_or_build(corpus, None, model, kind)
-    encoder = dense.Encoder(model)
-    passages = encoder.embed_passages([f'"{title}"\n{text}' for title, text in PASSAGES])
-    for query in ("capital of norway", "a body of ice"):
-        cosines = passages @ encoder.embed_queries([query])[0]
-        (found,) = engine.search([query], 3)
-        if kind == "Flat":
-            assert [row for row, _ in found] == list(np.argsort(-cosines)[:3])
-        for row, score in found:
-            assert score == pytest.approx(cosines[row], abs=1e-5)
-    index = corpus.with_name(f"corpus.jsonl.{kind.replace(',', '-').lower()}")
-    manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
-    assert f"finds {manifest['recall']:.1%} of the 10 nearest" in capsys.readouterr().out
-    assert manifest["recall"] == 1.0 if kind != "IVF2,Flat" else 0 < manifest["recall"] <= 1
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "_build", None)  # would fail
-        assert dense.open_or_build(corpus, None, model, kind).search(["ice"], 1) == engine.search(
-            ["ice"], 1
-        )
-
-
-def test_an_index_from_elsewhere_must_fit(corpus, model, tmp_path):
-    dense.open_or_build(corpus, None, model, "Flat")
-    file = corpus.with_name("corpus.jsonl.flat") / "index.faiss"
-    assert len(dense.open_or_build(corpus, file, model).search(["oslo"], 2)[0]) == 2
-    short = write(tmp_path / "short.jsonl", PASSAGES[:3])
-    with pytest.raises(CorpusError, match=r"the index has 6 passages, the corpus .* 3"):
-        dense.open_or_build(short, file, model)
-    with pytest.raises(CorpusError, match="cannot read the index"):
-        dense.open_or_build(corpus, corpus, model)
-    with pytest.raises(CorpusError, match="--faiss Nonsense"):
-        dense.open_or_build(corpus, None, model, "Nonsense")
-    with pytest.raises(CorpusError, match="cannot load the model"):
-        dense.open_or_build(corpus, None, str(tmp_path))

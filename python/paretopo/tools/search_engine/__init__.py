@@ -3,7 +3,6 @@
 ```
  corpus.py      passages in a JSONL file, each read when it is wanted
  bm25.py        words: nothing to download; bm25_index.py makes its index
- dense.py       meanings: E5 embeddings and FAISS
  server.py      POST /retrieve
 ```
 """

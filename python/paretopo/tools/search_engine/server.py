@@ -33,7 +33,7 @@ _PATIENCE = 3  # seconds for clients that stay connected when a server stops
 
 
 class SearchEngine(Protocol):
-    """Finds passages in a corpus: `BM25`, `Dense`."""
+    """Finds passages in a corpus, as `BM25` does."""
 
     name: str
     corpus: Corpus
