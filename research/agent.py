@@ -233,7 +233,7 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
     targets = make_targets(calls)
     if targets is not None:
         return _ToTarget(targets)
-    return _ByFewest(task, calls)
+    return _ByFewest(task, calls, config.optimiser.max_tool_calls)
 
 
 def _pay_raw(answers: _Answers) -> Floats:
@@ -263,7 +263,7 @@ class _Saving:
 
 
 class _ToTarget:
-    """LASER's step, at most the target of the group's difficulty."""
+    """LASER-D's step, at most the target of the group's difficulty."""
 
     def __init__(self, targets: CostTargets) -> None:
         self._targets = targets
@@ -281,13 +281,13 @@ class _ToTarget:
 class _ByFewest:
     """The paper's economy, or OTC's, by the fewest calls that solved a question."""
 
-    def __init__(self, task: TabularTask, objective: Objective) -> None:
+    def __init__(self, task: TabularTask, objective: Objective, max_calls: int) -> None:
         if not task.counted:
             raise ValueError(
                 f'economy = "{objective.economy}" goes by the fewest calls, and {task.name} is '
                 "paid in another unit: leave the method out there"
             )
-        economy = make_economy(objective)
+        economy = make_economy(objective, max_calls)
         assert economy is not None
         self._economy = economy
         # Per question; a question that was never solved counts with the most calls.

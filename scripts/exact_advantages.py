@@ -155,13 +155,9 @@ def gr3(batch: Batch, weights: list) -> Values:
     return [scale([value(point) for point in group]) for group in batch]
 
 
-def tchebycheff(batch: Batch, weights: list, *, smoothing: Any = 0) -> Values:
+def tchebycheff(batch: Batch, weights: list) -> Values:
     def value(point: list) -> Fraction:
-        distances = [w * (1 - one) for w, one in zip(weights, point, strict=True)]
-        most, tau = max(distances), exact(smoothing)
-        if tau == 0:
-            return -most
-        return -most - tau * apply(Decimal.ln, sum(exp((one - most) / tau) for one in distances))
+        return -max(w * (1 - one) for w, one in zip(weights, point, strict=True))
 
     return [against_others([value(point) for point in group]) for group in batch]
 
@@ -336,42 +332,16 @@ def exchange(group: Group, corner: Sequence[Fraction], k: int) -> list[Fraction]
     return found
 
 
-def hypervolume(
-    batch: Batch, weights: list, *, k: int = 1, centre: str = "exact", reference: Any = "weights",
-    unit: str = "raw",
-) -> Values:  # fmt: skip
-    if reference == "weights":
-        corner = [Fraction(0), *(-weights[0] / one for one in weights[1:])]
-    else:
-        corner = [exact(one) for one in reference]
+def hypervolume(batch: Batch, weights: list, *, k: int = 1, centre: str = "exact") -> Values:
+    corner = [Fraction(0), *(-weights[0] / one for one in weights[1:])]
     found = []
     for group in batch:
-        points = share_of_range(group, corner[0]) if unit == "range" else group
         if centre in ("exact", "std"):
-            values = exchange(points, corner, k)
+            values = exchange(group, corner, k)
             found.append(scale(values) if centre == "std" else values)
         else:
-            found.append(centre_by(gains(points, corner, k), centre))
+            found.append(centre_by(gains(group, corner, k), centre))
     return found
-
-
-def share_of_range(group: Group, least: Fraction) -> Group:
-    """Return the objectives after the first as shares of the range of the successes."""
-    right = [point for point in group if point[0] > least]
-    shares = []
-    for column in columns_of(right)[1:]:
-        low, high = min(column), max(column)
-        shares.append((low, high - low))
-    return [
-        [point[0]]
-        + [
-            (1 if size == 0 else (one - low) / size) if point[0] > least else Fraction(0)
-            for one, (low, size) in zip(point[1:], shares, strict=False)
-        ]
-        if right
-        else [point[0], *[Fraction(0)] * (len(point) - 1)]
-        for point in group
-    ]
 
 
 def hypervolume_gd2po(batch: Batch, weights: list, *, k: int = 1, conflict: Any = "0.8") -> Values:
@@ -398,7 +368,7 @@ def hypervolume_gd2po(batch: Batch, weights: list, *, k: int = 1, conflict: Any 
 
 
 def pass_at_k(batch: Batch, weights: list, *, k: int) -> Values:
-    return hypervolume(batch, weights, k=k, reference=[0])
+    return hypervolume(batch, weights, k=k)
 
 
 # ---- the controller: gate, missing values, filter, limits, price ---------------------------------

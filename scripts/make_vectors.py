@@ -57,7 +57,8 @@ FAMILIES: dict[str, dict[Callable[..., Values], list[dict[str, Any]]]] = {
     "scalarised": {
         grpo: [GRPO, GRPO | {"epsilon": 1e-4}, GRPO | {"epsilon": 1e-8}, GRPO | {"divisor": "n"}],
         **{one: [{}] for one in (dr_grpo, rloo, reinforce_pp, reinforce_pp_baseline, worth, gr3)},
-        **{one: [{}, {"smoothing": 0.1}] for one in (tchebycheff, expected_tchebycheff)},
+        tchebycheff: [{}],
+        expected_tchebycheff: [{}, {"smoothing": 0.1}],
     },
     "decoupled": {
         **{one: [{}] for one in (mo_grpo, gdpo, d3po, dvao, saw, saw_grpo)},
@@ -71,7 +72,7 @@ FAMILIES: dict[str, dict[Callable[..., Values], list[dict[str, Any]]]] = {
     },
     "volume": {
         hypervolume: [
-            *({}, {"k": 2}, {"k": 3, "unit": "range"}, {"k": 2, "reference": [-0.5, -1]}),
+            *({}, {"k": 2}, {"k": 3}),
             *({"k": 2, "centre": one} for one in ("mean", "none", "std", "loo")),
         ],
         hypervolume_gd2po: [{}, {"k": 2}, {"k": 3, "conflict": 0.5}],
@@ -236,7 +237,6 @@ def list_cases(family: str) -> Iterator[dict[str, Any]]:
                 if (
                     (name, situation) in NO_ANSWER
                     or not (main or situation in FURTHER)
-                    or len(settings.get("reference", weights)) != len(weights)
                     or settings.get("k", 1) > min(map(len, batch.values()))
                 ):
                     continue

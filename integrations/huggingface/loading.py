@@ -173,7 +173,7 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
         config: Selects the trained weights.
 
     Raises:
-        ConfigError: The package peft is missing, or no layer has a configured name.
+        ConfigError: The package peft is missing.
     """
     if not config.lora.rank:
         return model
@@ -181,20 +181,16 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
         raise ConfigError("model.lora needs the package peft: pip install peft")
     import peft
 
-    lora, targets = config.lora, config.lora.targets
-    try:
-        adapted = peft.get_peft_model(
-            model,
-            peft.LoraConfig(
-                task_type="CAUSAL_LM",
-                r=lora.rank,
-                lora_alpha=lora.alpha,
-                lora_dropout=0.0,
-                target_modules=targets if isinstance(targets, str) else list(targets),
-            ),
-        )
-    except ValueError as error:  # raised by peft for targets that are not layers
-        raise ConfigError(f"model.lora.targets: {error}") from error
+    adapted = peft.get_peft_model(
+        model,
+        peft.LoraConfig(
+            task_type="CAUSAL_LM",
+            r=config.lora.rank,
+            lora_alpha=config.lora.alpha,
+            lora_dropout=0.0,
+            target_modules="all-linear",
+        ),
+    )
     if not (Path(config.path) / "config.json").is_file() and Path(config.path).exists():
         # For a .gguf file, peft would look for its configuration on the Hub at every checkpoint.
         adapted.peft_config["default"].base_model_name_or_path = ""

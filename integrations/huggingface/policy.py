@@ -75,7 +75,6 @@ def open_policy(
             layers=sizes.layers,
             width=sizes.width,
             heads=sizes.heads,
-            mlp_width=sizes.mlp_width,
             seed=config.seed,
             positions=positions,
         )

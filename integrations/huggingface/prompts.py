@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paretopo.config import ConfigError
-from paretopo.tasks.task import Prompt, Task
-
-_LOGGER = logging.getLogger("paretopo")
+from paretopo.tasks.task import Prompt
 
 
 def prompt_text(
@@ -49,30 +45,3 @@ def prompt_tokens(
     text = prompt_text(tokenizer, prompt, functions)
     tokens: list[int] = tokenizer(text, add_special_tokens=bare)["input_ids"]
     return tokens
-
-
-def leave_out_long_prompts(task: Task, tokenizer: Any, most: int) -> None:
-    """Leave out the questions with longer prompts, and log their number.
-
-    Args:
-        task: Its questions change in place.
-        tokenizer: As for `prompt_text`.
-        most: ``optimiser.max_prompt_tokens``; 0 leaves out none.
-
-    Raises:
-        ConfigError: No question would be left.
-    """
-    for side in ("training", "held_out") if most else ():
-        questions = getattr(task, side)
-        kept = [
-            one
-            for one in questions
-            if len(prompt_tokens(tokenizer, task.prompt(one), task.functions)) <= most
-        ]
-        longer = f"optimiser.max_prompt_tokens = {most}: {len(questions) - len(kept)} of "
-        longer += f"{len(questions)} {side.replace('_', '-')} questions have longer prompts"
-        if not kept:
-            raise ConfigError(f"{longer}, and none would be left: raise it")
-        if len(kept) < len(questions):
-            _LOGGER.warning("%s and are left out", longer)
-        setattr(task, side, kept)

@@ -20,13 +20,12 @@ class RewardModel:
 
     Args:
         name: On the Hugging Face Hub, or a folder.
-        device: As ``run.device``.
     """
 
     is_model = True
 
-    def __init__(self, name: str, device: str) -> None:
-        self._name, self._device = name, device
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._loaded: tuple[Any, Any] | None = None
 
     def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **_: Any) -> list[float]:
@@ -69,8 +68,10 @@ class RewardModel:
             if tokenizer.pad_token is None:
                 tokenizer.pad_token = tokenizer.eos_token
             model.config.pad_token_id = tokenizer.pad_token_id
-            on_gpu = self._device != "cpu" and torch.cuda.is_available()
-            self._loaded = model.to("cuda" if on_gpu else "cpu").eval(), tokenizer
+            self._loaded = (
+                model.to("cuda" if torch.cuda.is_available() else "cpu").eval(),
+                tokenizer,
+            )
         return self._loaded
 
 

@@ -104,7 +104,6 @@ def make_model(
     layers: int,
     width: int,
     heads: int,
-    mlp_width: int,
     seed: int,
     positions: int = 512,
 ) -> Qwen3ForCausalLM:
@@ -115,7 +114,6 @@ def make_model(
         layers: Transformer layers.
         width: Hidden size; `heads` divides it.
         heads: Attention heads, each with its own keys and values.
-        mlp_width: Inner size of the feed-forward layers.
         seed: Fixes the weights.
         positions: Longest conversation in tokens.
 
@@ -125,7 +123,7 @@ def make_model(
     config = Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=width,
-        intermediate_size=mlp_width,
+        intermediate_size=2 * width,
         num_hidden_layers=layers,
         num_attention_heads=heads,
         num_key_value_heads=heads,

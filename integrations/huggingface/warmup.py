@@ -24,6 +24,7 @@ _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
 _RAMP = 20  # steps of linear warm-up of the learning rate
 _FLOOR = 0.05  # the cosine ends at this share of the learning rate
 _KEPT_EVERY = 25  # steps between saved states
+_REDUNDANT_CALLS = 2  # at most, in a trace
 
 
 def warm_up(
@@ -126,7 +127,7 @@ def make_trace_source(task: Task, config: WarmupConfig) -> Callable[[int], Seque
     def traces(step: int) -> Sequence[Trace]:
         # Guesses are noise to imitate: the first half leaves them out, and the model calls sooner.
         guess_rate = config.guess_rate if 2 * step >= config.steps else 0.0
-        return task.imitated(step, config.batch_size, config.redundant_calls, guess_rate)
+        return task.imitated(step, config.batch_size, _REDUNDANT_CALLS, guess_rate)
 
     return traces
 

@@ -105,9 +105,11 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
 
     Attributes:
         agent: The agent's class.
+        turn_timeout: Time limit of a turn of the agent, in seconds.
     """
 
     agent: ClassVar[type[ToolAgent]]
+    turn_timeout: ClassVar[float] = 600.0
 
     def __init__(self) -> None:
         super().__init__(_Aside)  # a new agent for each rollout
@@ -132,7 +134,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         params = copy.deepcopy(sampling_params)
         length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
         budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
-        began, timeout = time.perf_counter(), self._config.openrlhf.turn_timeout
+        began, timeout = time.perf_counter(), self.turn_timeout
         thread = AgentThread()
         try:
             fields = label_fields(label)
@@ -148,8 +150,8 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         except Overdue as error:
             raise BadRollout(
                 f"the agent hung on prompt {prompt_id(prompt, label)!r}: a turn took more than "
-                f"openrlhf.turn_timeout = {timeout:g} seconds; set a shorter timeout for its own "
-                "calls, or raise turn_timeout"
+                f"turn_timeout = {timeout:g} seconds; set a shorter timeout for its own calls, or "
+                "raise turn_timeout of its AgentExecutor"
             ) from error
         except Exception as error:
             # Ray cannot send the error itself if only the agent file knows its class.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from paretopo.config import ConfigError, ModelConfig, RunConfig
 from paretopo.integrations.huggingface.files import find_model_files
-from paretopo.integrations.openrlhf.options import longest_sequence, micro_batch
+from paretopo.integrations.openrlhf.options import ENGINE_MEMORY, longest_sequence, micro_batch
 from paretopo.integrations.openrlhf.prepare import check_step
 
 _GPU_BYTES, _FLOPS, _BANDWIDTH = 80e9, 0.4 * 990e12, 3.35e12
@@ -78,12 +78,12 @@ def estimate_run(config: RunConfig) -> list[str]:
         return [*lines, f"memory and time: not estimated for model.path = {config.model.path!r}"]
     shape = read_shape(config.model)
     states, logits = count_bytes(config, shape)
-    weights, room = 2 * shape.parameters / cluster.engine_gpus, _GPU_BYTES * cluster.engine_memory
+    weights, room = 2 * shape.parameters / cluster.engine_gpus, _GPU_BYTES * ENGINE_MEMORY
     held = (room - weights) * cluster.engine_gpus / shape.cache_bytes
     if held <= 0:
         raise ConfigError(
-            f"openrlhf.engine_memory: {room / 1e9:.0f} GB of a GPU do not hold the engine's "
-            f"{weights / 1e9:.0f} GB of weights: raise it, or engine_gpus"
+            f"openrlhf.engine_gpus: {room / 1e9:.0f} GB of a GPU do not hold the engine's "
+            f"{weights / 1e9:.0f} GB of weights: raise it"
         )
     seconds = count_seconds(config, shape)
     hours, all_gpus = optimiser.steps * seconds / 3600, gpus

@@ -18,7 +18,8 @@ from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.records.folder import RunFolder
 from paretopo.rewards.overlong import overlong
 
-_PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
+_PROMPT_ROOM = 512  # tokens
+ENGINE_MEMORY = 0.6  # share of a GPU's memory for an engine
 
 # The configuration travels to the engines in this variable, so that they need no shared files.
 CONFIG_VARIABLE = "PARETOPO_CONFIG"
@@ -60,8 +61,7 @@ def penalise_overlong(config: RunConfig, tokens: NDArray[np.int64]) -> NDArray[n
 
 def longest_sequence(config: RunConfig) -> int:
     """Return the longest sequence in tokens, prompt and response together."""
-    room = max(config.optimiser.max_prompt_tokens, _PROMPT_ROOM)
-    return config.openrlhf.max_length or config.optimiser.max_completion_tokens + room
+    return config.optimiser.max_completion_tokens + _PROMPT_ROOM
 
 
 def micro_batch(config: RunConfig) -> int:
@@ -169,9 +169,6 @@ def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]
     if model.lora.rank:
         words += ["--ds.lora.rank", str(model.lora.rank), "--ds.lora.alpha", str(model.lora.alpha)]
         words += ["--ds.lora.dropout", "0.0"]
-        targets = model.lora.targets
-        if not isinstance(targets, str):  # OpenRLHF's own default is all-linear
-            words += ["--ds.lora.target_modules", *targets]
     return words
 
 
@@ -207,7 +204,7 @@ def _cluster_options(config: RunConfig) -> list[str]:
         words += [f"--{part}.num_gpus_per_node", str(cluster.gpus_per_node)]
     words += ["--vllm.num_engines", str(cluster.engines)]
     words += ["--vllm.tensor_parallel_size", str(cluster.engine_gpus)]
-    words += ["--vllm.gpu_memory_utilization", str(cluster.engine_memory)]
+    words += ["--vllm.gpu_memory_utilization", str(ENGINE_MEMORY)]
     words += ["--vllm.enable_prefix_caching"]
     if cluster.colocate:
         words += ["--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"]

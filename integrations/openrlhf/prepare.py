@@ -12,7 +12,7 @@ from paretopo.config import FROM_TASK, SMALL, ConfigError, ModelConfig, OpenRLHF
 from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.policy import keep_policy
-from paretopo.integrations.huggingface.prompts import leave_out_long_prompts, prompt_text
+from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.openrlhf.options import Files, longest_sequence, micro_batch
 from paretopo.records.folder import RunFolder
 from paretopo.records.schema import DataError, read_lines
@@ -53,7 +53,6 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         least_head=_LEAST_HEAD,
     )
     tokenizer = load_tokenizer(ModelConfig(path=model))
-    leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
     given = {"prompts": cluster.prompts, "held_out": cluster.held_out}
     optimiser = config.optimiser
     training = task.written(optimiser.steps, optimiser.prompts_per_step)
@@ -127,7 +126,7 @@ def _rows(
         rows = [_row_of(tokenizer, task, question) for question in questions]
     else:
         rows = [
-            _row(tokenizer, row, f"openrlhf.{name}: row {number} of {source}", config)
+            _row(tokenizer, row, f"openrlhf.{name}: row {number} of {source}")
             for number, row in enumerate(_read(name, source), start=1)
         ]
     if not rows:
@@ -177,16 +176,13 @@ def _read(name: str, source: str) -> list[dict[str, Any]]:
         raise ConfigError(f"openrlhf.{name}: {error}") from None
 
 
-def _row(tokenizer: Any, row: Any, where: str, config: RunConfig) -> dict[str, Any]:
+def _row(tokenizer: Any, row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, Mapping) or "prompt" not in row or "label" not in row:
         keys = sorted(row) if isinstance(row, Mapping) else type(row).__name__
         raise ConfigError(f"{where} must have the keys prompt and label, got {keys}")
     prompt, label = row["prompt"], row["label"]
-    if config.openrlhf.chat_template:
-        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-        prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    if not isinstance(prompt, str):
-        raise ConfigError(f"{where}: prompt must be a text when openrlhf.chat_template is false")
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    prompt = prompt_text(tokenizer, messages)
     if isinstance(label, Mapping):  # rows of `paretopo prepare` have these next to the label
         further = {"id": row.get("id"), "kind": row.get("datasource")}
         label = {name: value for name, value in further.items() if value is not None} | dict(label)

@@ -157,7 +157,7 @@ class ScriptSession:
             raise ConfigError(
                 "eval_dataset must be one data set with a length, the same questions at every "
                 f"evaluation, got {type(trainer.eval_dataset).__name__}: join several, with the "
-                "name of each in a column kind; evaluation.kinds says which count"
+                "name of each in a column kind"
             )
         evaluates, writes = trainer.eval_dataset is not None, trainer.is_world_process_zero()
         if evaluates and writes and _has_length(trainer.train_dataset):

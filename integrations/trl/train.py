@@ -19,7 +19,6 @@ from paretopo.config import TINY, ConfigError, RunConfig
 from paretopo.integrations.huggingface.generation import GenerationStopped, stop_generation
 from paretopo.integrations.huggingface.loading import is_adapted, save_policy
 from paretopo.integrations.huggingface.policy import warm_up_policy
-from paretopo.integrations.huggingface.prompts import leave_out_long_prompts
 from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
@@ -61,7 +60,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
 
     Raises:
         ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools
-            cannot be used, the device is missing, or several processes were launched.
+            cannot be used, or several processes were launched.
         KeyboardInterrupt: Ctrl-C came. An update that had begun is finished, a generation stops at
             the next token, and the last whole step is saved.
         ValueError: A reward is NaN or missing; the message names the prompt and the reward.
@@ -71,7 +70,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             "paretopo train runs in one process; for several, use ParetoGRPOTrainer in a script "
             "of your own and start that with accelerate launch"
         )
-    device = _device(config)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     transformers_logging.disable_progress_bar()  # a bar for each saved file would hide ours
     use_threads(config.run.threads, made=config.model.is_made)
     with ensure_search_server(config, run.data) as served:
@@ -97,14 +96,13 @@ def evaluate(
     Raises:
         ConfigError: As for :func:`train`.
     """
-    device = _device(config)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     transformers_logging.disable_progress_bar()
     use_threads(config.run.threads, made=config.model.is_made)
     with ensure_search_server(config, run.data) as served:
         task = make_task(served)
         with open_environment(served) as environment:
             model, tokenizer = load_policy(config, task, device)
-            leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
             session = _session(config, task, run)
             _, sampler = _trainer(
                 session,
@@ -145,7 +143,6 @@ def _train(
         if done is None and config.warmup.steps > 0:
             state = run.checkpoints / "warmup.pt"
             warm_up_policy(config, task, model, tokenizer, state, lambda: interrupt.came)
-        leave_out_long_prompts(task, tokenizer, config.optimiser.max_prompt_tokens)
         session = _session(config, task, run)
         if resume:
             session.restore(None if done is None else checkpoints.state(done))
@@ -287,9 +284,3 @@ def _keep_as_reference(model: Any, tokenizer: Any, folder: Path, starting: bool)
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     model.config._name_or_path = str(folder)
-
-
-def _device(config: RunConfig) -> str:
-    if config.run.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError('run.device is "cuda", but torch finds no CUDA device; use "cpu"')
-    return "cuda" if config.run.device != "cpu" and torch.cuda.is_available() else "cpu"

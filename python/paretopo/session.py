@@ -95,7 +95,11 @@ class Session:
         self.controller.watch.speaks = writes
         self.objectives = self.controller.names
         self.preferences = preferences_of(self.config)
-        self._scores = Scores(self.config.objectives, recompute=self.config.recipe == "recommended")
+        self._scores = Scores(
+            self.config.objectives,
+            max_calls=self.config.optimiser.max_tool_calls,
+            recompute=self.config.recipe == "recommended",
+        )
         self._outcomes = Outcomes(self.config)
         self._recorder = Recorder(run, writes=writes)
         self._prompts, self._warmed_up = prompts, warmed_up
@@ -125,8 +129,6 @@ class Session:
     def _score_group(self, group: Sequence[Rollout]) -> ScoredGroup:
         raw = self._scores.rewards_of(group)
         rewards = self._outcomes.fill_group(raw, self.controller.reference)
-        if self.preferences is not None:
-            self.preferences.fail_over_budget(group, rewards, self.config.paretopo.threshold)
         gated = self.controller.gate_groups(rewards[None], prompts=[group[0].prompt_id])
         [informative] = gated.informative.tolist()
         self._recorder.count_group(group, informative=informative)
@@ -163,7 +165,7 @@ class Session:
         punished = self.penalties_of(rollouts)
         advantages = step.advantages - punished if given is None else given
         differs = controller.see_rewards([ScoredGroup(tuple(one)).rewards for one in groups])
-        changing = weights is None and (self.config.paretopo.weight_changes or self._limited)
+        changing = weights is None and self._limited
         limits, means, deviations = rows.describe_limits(self.config, self._limited, multipliers)
         controller.hold(np.array(means, np.float64), np.array(deviations, np.float64))
         self._limited = {at: [] for at in self._limited}
@@ -267,21 +269,19 @@ class Session:
         in_order = sorted(rollouts, key=lambda one: one.prompt_id)
         ordered = self._complete([replace(one, held_out=True) for one in in_order])
         self._scores.learn(ordered)
-        counted = outcomes.find_counted(ordered)
         vectors, outcome, earlier = self._scores.evaluate(
             ordered,
             self._scores.rewards_of(ordered),
-            lambda vectors: outcomes.average(vectors[counted], controller.reference),
+            lambda vectors: outcomes.average(vectors, controller.reference),
         )
         if len(self._scores.outcomes()) == 1:
-            self._recorder.warn([ordered[at] for at in counted], outcome, controller.reference)
-        bounds = outcomes.find_bounds(vectors[counted])
+            self._recorder.warn(ordered, outcome, controller.reference)
+        bounds = outcomes.find_bounds(vectors)
         signal = controller.observe(outcome, earlier=earlier, bounds=bounds)
         rewarded = annotate(ordered, rewards=outcomes.fill(vectors, controller.reference))
         row = rows.build_evaluation_row(
             self.config,
             rewarded,
-            counted,
             signal,
             step=step,
             stage=controller.stage,
@@ -346,4 +346,4 @@ class Session:
         self._recorder.finish()
 
     def _complete(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
-        return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
+        return complete_rollouts(rollouts, self.config.objectives)

@@ -24,7 +24,6 @@ from paretopo.integrations.huggingface.warmup import make_trace_source
 from paretopo.integrations.openrlhf import options as openrlhf
 from paretopo.integrations.openrlhf import prepare as openrlhf_files
 from paretopo.integrations.trl import arguments
-from paretopo.integrations.trl.train import _device
 from paretopo.records import trackers
 from paretopo.records.folder import RunFolder
 from paretopo.rewards.own import load_own_rewards
@@ -148,7 +147,7 @@ def tool(config, folder):
         return contextlib.nullcontext(lambda *_: "")
 
     with pytest.MonkeyPatch.context() as patch, contextlib.suppress(AttributeError):
-        for name in ("PythonInterpreter", "SandboxFusion", "SearchClient"):
+        for name in ("PythonInterpreter", "SearchClient"):
             patch.setattr(environment, name, functools.partial(note, name))
         with environment.open_environment(config):
             pass
@@ -198,10 +197,6 @@ def place(config, folder):
     return RunFolder.create(config.run.out, config).path.parent
 
 
-def device(config, folder):
-    return _device(config)
-
-
 # ---- the cases -----------------------------------------------------------------------------------
 
 
@@ -226,7 +221,7 @@ class Case:
 
 SHORT = "optimiser = { steps = 3, group_size = 4, prompts_per_step = 3 }\n"
 TINY = (
-    'model.path = { name = "tiny", layers = 1, width = 32, heads = 1, mlp_width = 32 }\n'
+    'model.path = { name = "tiny", layers = 1, width = 32, heads = 1 }\n'
     'task.train = { name = "made up", prompts = 8, facts = 4 }\nevaluation.prompts = 6\n'
 )
 NOT_WARMED = TINY + "warmup.steps = 0\noptimiser = { prompts_per_step = 4, steps = 1 }\n"
@@ -251,7 +246,6 @@ DOLLARS = GD2PO + objectives('name = "dollars", economy = "raw"')
 GIVEN = estimator("rloo", 'preference = "given"')
 SAVING = 'name = "calls", economy = "saving"'
 THREE = estimator("gd2po") + objectives(SAVING, 'name = "tokens", economy = "saving"')
-BOX = STAGE_1 + objectives(f"{SAVING}, reference = -1.0")
 OWN = (
     'task = { name = "questions", train = "a.jsonl", held_out = "held.jsonl" }\n'
     "evaluation.prompts = 1\n"
@@ -279,13 +273,6 @@ CASES = {
         {"objectives.correct.weight": 0.9, "objectives.calls.weight": 0.1},
         RAW,
     ),
-    "objectives.start_weight": Case(
-        records,
-        [0.1, 1, 3],
-        [0.1, 1, 4],
-        estimator("rloo")
-        + objectives('name = "calls", weight = 1').replace("name", "weight = 1, name", 1),
-    ),
     "objectives.limit": Case(records, 1.0, 2.0, estimator("rloo") + objectives('name = "calls"')),
     "objectives.share": Case(
         records, 0.5, 0.9, estimator("rloo") + objectives('name = "calls", limit = 2')
@@ -293,12 +280,8 @@ CASES = {
     "objectives.better": Case(records, "more", "fewer", POLITE),
     "objectives.economy": Case(records, "raw", "share of the group", RAW),
     "objectives.alpha": Case(records, 0.7, 0.2, FEWEST),
-    "objectives.most": Case(records, 2, 5, FEWEST.replace('"paretopo" }', '"otc" }')),
     "objectives.price": Case(records, 1.0, 3.0, RAW),
     "objectives.budget": Case(records, 5.0, 9.0, RAW),
-    "objectives.budgets": Case(
-        records, [1, 2], [2, 3], GIVEN + objectives(SAVING) + 'preference.kind = "budget"\n'
-    ),
     "objectives.gate": Case(
         records, {"objectives.correct.gate": True}, {"objectives.polite.gate": True}, POLITE
     ),
@@ -315,10 +298,8 @@ CASES = {
     "model.layers": Case(policy, 1, 2, TINY),
     "model.width": Case(policy, 32, 64, TINY),
     "model.heads": Case(policy, 1, 2, TINY),
-    "model.mlp_width": Case(policy, 32, 64, TINY),
     "model.lora.rank": Case(policy, 0, 4, TINY),
     "model.lora.alpha": Case(policy, 8, 16, ADAPTED),
-    "model.lora.targets": Case(policy, "all-linear", ["q_proj"], ADAPTED),
     "task.name": Case(questions, "calculator", "math", TINY),
     "task.train": Case(questions, "a.jsonl", "b.jsonl", OWN),
     "task.held_out": Case(questions, "held.jsonl", "b.jsonl", OWN),
@@ -329,7 +310,6 @@ CASES = {
     "tool.timeout": Case(tool, 1.0, 2.0, 'task.name = "math"'),
     "tool.workers": Case(tool, 1, 2, 'task.name = "math"'),
     "tool.isolation": Case(tool, "bubblewrap", "process", 'task.name = "math"'),
-    "tool.sandbox_url": Case(tool, "none", "http://x", 'task.name = "math"'),
     "tool.search_url": Case(tool, "http://127.0.0.1:1", "http://127.0.0.1:2", MULTIHOP),
     "tool.corpus": Case(corpus, "a.missing", "b.missing", MULTIHOP, refused=True),
     "tool.topk": Case(tool, 3, 5, SERVED),
@@ -338,7 +318,6 @@ CASES = {
     "warmup.batch_size": Case(traces, 4, 5, TINY),
     "warmup.micro_batch": Case(warmed_up, 0, 2, TINY + "warmup = { steps = 1, batch_size = 4 }\n"),
     "warmup.learning_rate": Case(warmed_up, 0.1, 0.2, TINY + "warmup.steps = 1\n"),
-    "warmup.redundant_calls": Case(traces, 0, 6, TINY),
     "warmup.guess_rate": Case(traces, 0.0, 1.0, TINY + "warmup.steps = 4\n"),
     "warmup.file": Case(demonstration, "none", "warmup.py", OWN),
     "warmup.shared": Case(shared, "here", "there", TINY),
@@ -348,8 +327,6 @@ CASES = {
     "rewards.failing": Case(
         own_rewards, "stop", "skip", POLITE + 'rewards = { file = "rewards.py" }\n'
     ),
-    "rewards.dollars_per_call": Case(records, 0.0, 0.5, DOLLARS),
-    "rewards.dollars_per_1000_tokens": Case(records, 0.0, 0.5, DOLLARS),
     "paretopo.weighting": Case(
         records,
         "as given",
@@ -370,22 +347,9 @@ CASES = {
     "paretopo.multiplier_on": Case(records, "advantage", "learning_rate", STAGE_1),
     "paretopo.centre": Case(records, "mean", "none", estimator("pareto")),
     "paretopo.k": Case(records, 1, 2, estimator("hypervolume")),
-    "paretopo.hypervolume_reference": Case(
-        records, "weights", "archive", estimator("hypervolume", 'reference = "zero"')
-    ),
-    "paretopo.hypervolume_unit": Case(records, "raw", "range", estimator("hypervolume")),
-    "paretopo.smoothing": Case(records, 0.0, 0.5, estimator("tchebycheff")),
     "paretopo.conflict": Case(records, 0.0, 1.0, estimator("gd2po")),
     "paretopo.gate": Case(records, "success", "none", RAW),
     "paretopo.group_filter": Case(records, "vector", "off", RAW),
-    "paretopo.gain_unit": Case(records, "raw", "box", BOX),
-    "paretopo.gain_scale": Case(records, 1.0, 4.0, STAGE_1),
-    "preference.kind": Case(
-        records,
-        {"preference.kind": "weights"},
-        {"preference.kind": "budget", "objectives.calls.budgets": [1, 2]},
-        GIVEN,
-    ),
     "preference.concentration": Case(records, 1.0, 0.1, GIVEN),
     "preference.levels": Case(records, 10, 20, GIVEN),
     "preference.grid": Case(records, 5, 10, GIVEN),
@@ -408,22 +372,16 @@ CASES = {
     "run.out": Case(place, "here", "there"),
     "run.checkpoint_every": Case(trl_arguments, 1, 5),
     "run.threads": Case(cores, 0, 3),
-    "run.device": Case(device, "cpu", "cuda"),
     "run.tensorboard": Case(tracker, False, True),
     "run.wandb_project": Case(tracker, "none", "mine"),
     "openrlhf.agent": Case(prepared, "agent_a.py", "agent_b.py", ORL + NOT_WARMED, refused=True),
     "openrlhf.prompts": Case(prepared, "task", "a.jsonl", ORL + NOT_WARMED),
     "openrlhf.held_out": Case(prepared, "task", "b.jsonl", ORL + NOT_WARMED),
-    "openrlhf.chat_template": Case(
-        prepared, True, False, ORL + NOT_WARMED + 'openrlhf.held_out = "b.jsonl"\n'
-    ),
-    "openrlhf.max_length": Case(openrlhf_words, 0, 999, ORL),
     "openrlhf.nodes": Case(openrlhf_words, 1, 2, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.gpus_per_node": Case(openrlhf_words, 8, 4, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.engines": Case(openrlhf_words, 8, 4, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.engine_gpus": Case(openrlhf_words, 1, 2, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.colocate": Case(openrlhf_words, True, False, ORL),
-    "openrlhf.engine_memory": Case(openrlhf_words, 0.5, 0.6, ORL),
     "openrlhf.asynchronous": Case(openrlhf_words, True, False, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.zero_stage": Case(openrlhf_words, 2, 3, ORL),
     "openrlhf.correction": Case(openrlhf_words, "off", "token", ORL),
@@ -438,10 +396,7 @@ CASES = {
 # Key -> the file under tests/ with its effect, if that needs a framework or megabytes.
 ELSEWHERE = {
     "model.chat_template": "integrations/huggingface/test_loading.py",
-    "openrlhf.turn_timeout": "integrations/openrlhf/test_agents.py",
-    "evaluation.kinds": "paretopo/test_session.py",
     "evaluation.every": "integrations/trl/test_run.py",
-    "optimiser.max_prompt_tokens": "integrations/huggingface/test_prompts.py",
     "optimiser.decision_entropy": "integrations/trl/test_choices.py",
     "run.trajectories": "integrations/openrlhf/test_texts.py",
 }

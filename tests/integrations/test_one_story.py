@@ -49,9 +49,6 @@ max_completion_tokens = {MOST}
 every = 1
 [run]
 trajectories = 1
-[rewards]
-dollars_per_call = 0.001
-dollars_per_1000_tokens = 0.03
 """
 OBJECTIVES = [
     'name = "correct"',

@@ -23,14 +23,13 @@ from paretopo_lab.training.report import write_report
 
 TINY = """
 seed = 3
-model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+model = { layers = 1, width = 32, heads = 2 }
 task = { prompts = 8, facts = 4, kinds = [1.0, 0.0, 0.0] }
 warmup = { steps = 30, batch_size = 16, learning_rate = 5e-3 }
 paretopo = { preference = "given" }
 preference = { levels = 2, grid = 2 }
 optimiser = { steps = 3, prompts_per_step = 2, group_size = 4, max_completion_tokens = 24 }
 evaluation = { every = 1, prompts = 4, temperature = 1.0 }
-run = { device = "cpu" }
 """
 
 

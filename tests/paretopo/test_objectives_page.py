@@ -38,7 +38,6 @@ SMALL = {
         "model.layers": 1,
         "model.width": 32,
         "model.heads": 2,
-        "model.mlp_width": 32,
         "warmup.steps": 20,
         "task.prompts": 16,
         "task.facts": 8,
@@ -53,7 +52,6 @@ SMALL = {
         "model.layers": 1,
         "model.width": 32,
         "model.heads": 2,
-        "model.mlp_width": 32,
         "warmup.steps": 60,
         "warmup.learning_rate": 5e-3,
         "optimiser.steps": 2,
@@ -92,7 +90,7 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
             ran.append(again)
             words += [
                 word
-                for name, value in (SMALL[words[1]] | {"run.device": "cpu"}).items()
+                for name, value in SMALL[words[1]].items()
                 for word in ("--set", f"{name}={value}")
             ]
         assert main(words) == 0, command

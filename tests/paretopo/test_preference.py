@@ -16,18 +16,6 @@ from paretopo.session import Session
 from paretopo_lab.evaluate.own_task import choose_folder, identify_request
 
 GIVEN = '[paretopo]\npreference = "given"\n'
-BUDGETS = f"""
-{GIVEN}
-[preference]
-kind = "budget"
-[[objectives]]
-name = "correct"
-weight = 1.0
-[[objectives]]
-name = "calls"
-weight = 0.0
-budgets = [2, 0, 1]
-"""
 
 
 def given(text: str = ""):
@@ -59,16 +47,6 @@ def test_three_objectives_have_a_triangle_of_weights():
     preferences = given(f"{names}[preference]\nlevels = 4\ngrid = 4")
     assert len(preferences.grid) == len(preferences.all) == 15
     assert all(abs(sum(one.weights) - 1.0) < 1e-12 for one in preferences.all)
-
-
-def test_budgets_are_every_combination():
-    preferences = preferences_of(loads(BUDGETS))
-    assert [one.text for one in preferences.all] == [
-        "calls at most 0",
-        "calls at most 1",
-        "calls at most 2",
-    ]
-    assert preferences.find([1]).budgets == (("calls", 1.0),)
 
 
 def test_draws_repeat_and_cover_all():
@@ -118,7 +96,6 @@ def test_the_recipe_keeps_worth_for_given_preferences(text, estimator, economies
         ('stage2_estimator = "mo_grpo"', "an estimator with weights"),
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
         ('weighting = "first alone"', "none with all the weight"),
-        ('[preference]\nkind = "budget"', "need costs with budgets"),
         ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
     ],
 )
@@ -127,20 +104,16 @@ def test_settings_that_ignore_preferences_are_refused(text, message):
         loads(GIVEN + text)
 
 
-def test_evaluations_under_two_budgets_have_two_folders(tmp_path):
-    config, out = loads(BUDGETS), tmp_path / "e"
+def test_evaluations_under_two_preferences_have_two_folders(tmp_path):
+    config, out = loads(GIVEN), tmp_path / "e"
     once, twice = (
-        identify_request(tmp_path, [preferences_of(config).find([most])]) for most in (1, 2)
+        identify_request(tmp_path, [preferences_of(config).find([weight, 1.0 - weight])])
+        for weight in (0.5, 1.0)
     )
     first = choose_folder(config, once, out, is_named=False)
     first.begin(asked=once)
     assert choose_folder(config, once, out, is_named=False).path == first.path == out
     assert choose_folder(config, twice, out, is_named=False).path == tmp_path / "e-2"
-
-
-def test_budgets_are_for_given_preferences():
-    with pytest.raises(ConfigError, match="budgets are for"):
-        loads('[[objectives]]\nname = "correct"\n[[objectives]]\nname = "calls"\nbudgets = [1]')
 
 
 def new_session(folder, text) -> Session:
@@ -170,15 +143,6 @@ def test_each_group_goes_by_its_own_weights(tmp_path):
     assert session.run.steps()[0]["preferences"] == texts
     with pytest.raises(BadRollout, match="must share one preference"):
         session.advantages([[*scored[0].rollouts[:1], *scored[1].rollouts[1:]]])
-
-
-def test_exceeding_a_budget_counts_as_failure(tmp_path):
-    session = new_session(tmp_path, BUDGETS)
-    [one] = session.score([group("calls at most 1")])
-    assert [rollout.rewards[0] for rollout in one.rollouts] == [0.0, 1.0, 0.0]
-    assert [rollout.solved for rollout in one.rollouts] == [False, True, True]
-    [advantages] = session.advantages([one.rollouts])
-    assert advantages[1] > 0 > advantages[2] == advantages[0]
 
 
 def sweep(session, better: float = 0.0):

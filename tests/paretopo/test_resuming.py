@@ -40,7 +40,7 @@ CONFIGURATIONS = {
         f'paretopo = {{ reference = "initial", stage2_estimator = "gd2po" }}\n{CALLS}'
     ),
     "falling k": 'paretopo.stage2_estimator = { name = "hypervolume", k = [4, 2, 1] }\n',
-    **{name: f'{CALLS}economy = "{name}"\n' for name in ("saving", "otc", "laser", "laser_d")},
+    **{name: f'{CALLS}economy = "{name}"\n' for name in ("saving", "otc", "laser_d")},
     "a limit": CALLS + "limit = 2\n",
     "a limit on a share": CALLS + "limit = { value = 1, share = 0.9 }\n",
     "preferences": PREFERENCES,
@@ -101,8 +101,7 @@ def test_a_resumed_session_continues_bit_for_bit(tmp_path, name):
 PARTS = {
     "fewest": CostMinimum,
     "price": lambda: SuccessPrice(groups=3),
-    "targets": lambda: CostTargets(by="difficulty", groups=3),
-    "first targets": lambda: CostTargets(by="start", groups=3),
+    "targets": lambda: CostTargets(groups=3),
 }
 
 

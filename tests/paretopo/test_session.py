@@ -12,7 +12,7 @@ from support.sessions import group, new_session, score
 
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.records.trajectories import choose_recorded
-from paretopo.rollout import BadRollout, Rollout, Segment
+from paretopo.rollout import Rollout, Segment
 from paretopo.session import Session
 
 BY_FEWEST = {"objectives__calls__economy": "paretopo"}
@@ -45,30 +45,6 @@ def test_a_step_has_the_means_of_each_kind(tmp_path):
     session.record_step(1, {"loss": 0.0})
     [row] = session.run.steps()
     assert {kind: one["solved"] for kind, one in row["by_kind"].items()} == {"math": 0.5, "web": 1}
-
-
-def test_kinds_that_do_not_count_are_reported_only(tmp_path):
-    def answers(calls):
-        given = (("a", "main", 1.0, calls), ("b", "main", 0.0, 2), ("c", "other", 1.0, 4 - calls))
-        return [Rollout(name, {"correct": c, "calls": n}, kind=k) for name, k, c, n in given]
-
-    alone = new_session(tmp_path / "alone", **BY_FEWEST)
-    both = new_session(tmp_path / "both", **BY_FEWEST, evaluation__kinds=["main"])
-    for step, calls in enumerate((3, 1)):
-        alone.observe(step, answers(calls)[:2])
-        both.observe(step, answers(calls))
-    rows = alone.run.evaluations(), both.run.evaluations()
-    assert [row.pop("by_kind")["other"]["measured"] for row in rows[1]] == [
-        {"correct": 1.0, "calls": 1.0},
-        {"correct": 1.0, "calls": 3.0},
-    ]
-    for row in rows[0]:
-        row.pop("by_kind")
-    assert rows[0] == rows[1]
-    assert rows[0][1]["rescored"]
-    assert alone.controller.state_dict() == both.controller.state_dict()
-    with pytest.raises(BadRollout, match=r"no held-out rollout is of these kinds, .*\['other'\]"):
-        new_session(tmp_path / "none", evaluation__kinds=["main"]).observe(0, answers(1)[2:])
 
 
 def test_rollouts_that_come_with_their_text_are_kept(tmp_path):

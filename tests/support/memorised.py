@@ -21,9 +21,7 @@ def save_memorised(folder, traces, *, phrases=(), steps=150, seed=0):
         else tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
         for prompt, _ in traces
     ]
-    model = make_model(
-        tokenizer, layers=2, width=64, heads=2, mlp_width=128, seed=seed, positions=1024
-    )
+    model = make_model(tokenizer, layers=2, width=64, heads=2, seed=seed, positions=1024)
     whole = [
         f"{prompt}{response}<|end|>" for prompt, (_, response) in zip(rendered, traces, strict=True)
     ]

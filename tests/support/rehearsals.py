@@ -20,7 +20,7 @@ GONE_SECONDS = 180
 SMALL = """
 backend = "openrlhf"
 seed = 3
-model = { layers = 2, width = 64, heads = 2, mlp_width = 128 }
+model = { layers = 2, width = 64, heads = 2 }
 task = { prompts = 24, facts = 4, kinds = [0.5, 0.5, 0.0] }
 warmup = { steps = 120, batch_size = 16, learning_rate = 5e-3 }
 paretopo = { stage1_steps = 2 }

@@ -23,5 +23,5 @@ def grpo_arguments(folder, **settings):
 def tiny_policy(words):
     """A model of one layer and its tokenizer, as keyword arguments of a trainer."""
     tokenizer = make_tokenizer([words])
-    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0)
+    model = make_model(tokenizer, layers=1, width=16, heads=2, seed=0)
     return {"model": model, "processing_class": tokenizer}

@@ -27,13 +27,7 @@ def is_ours(case) -> bool:
 def read_switches(case) -> tuple[str, dict]:
     """Return the name and the switches of our estimator."""
     switches = {name: one for name, one in case["settings"].items() if name not in DEFAULTS}
-    name, reference = case["estimator"], switches.pop("reference", None)
-    if name == "pass_at_k":
-        name, reference = "hypervolume", [0]
-    if reference is not None:
-        switches["hypervolume_reference"] = tuple(reference)
-    if "unit" in switches:
-        switches["hypervolume_unit"] = switches.pop("unit")
+    name = "hypervolume" if case["estimator"] == "pass_at_k" else case["estimator"]
     return name, switches
 
 

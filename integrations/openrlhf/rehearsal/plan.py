@@ -46,7 +46,7 @@ def plan_rehearsal(
     if model.path != TINY and not real_model:
         model = replace(model, path=f"{SMALL}{model.path}", layers=2, width=64, heads=2)
         tokens = min(optimiser.max_completion_tokens, _MOST_TOKENS)
-        small |= {"max_length": 0, "overlong_buffer": min(cluster.overlong_buffer, tokens // 2)}
+        small["overlong_buffer"] = min(cluster.overlong_buffer, tokens // 2)
         sized |= {
             "prompts_per_step": min(optimiser.prompts_per_step, _MOST_PROMPTS),
             "group_size": min(optimiser.group_size, _MOST_POINTS),

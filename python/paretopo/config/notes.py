@@ -111,8 +111,6 @@ def note_weights(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tupl
         return ()
     switches = config.paretopo
     unweighted = sorted(UNWEIGHTED & switches.estimators)
-    if "hypervolume" in switches.estimators and switches.hypervolume_reference == "archive":
-        unweighted.append("hypervolume")
     if unweighted:
         reason = f"the estimator {unweighted[0]!r} uses none"
     elif switches.weighting != "as given":

@@ -68,13 +68,13 @@ _PLAIN_WORDS = frozenset(
 # Economies relative to the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
 # Economies that need to know which rollouts solved their prompts.
-OF_SUCCESSES = BY_FEWEST | {"arora_zanette", "kimi", "pass_rate", "laser", "laser_d"}
+OF_SUCCESSES = BY_FEWEST | {"arora_zanette", "kimi", "pass_rate", "laser_d"}
 # Economies that compare the rollouts of a group; held-out rollouts have no group and count raw.
 OF_THE_GROUP = frozenset(
-    {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser", "laser_d"}
+    {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser_d"}
 )
 # Economies that need a cost of at least 0; if more is better, the shortfall from high is the cost.
-OF_COSTS = frozenset({"saving", "gr3", "pass_rate", "laser", "laser_d"})
+OF_COSTS = frozenset({"saving", "gr3", "pass_rate", "laser_d"})
 
 
 @settled("objectives.{name}")
@@ -105,13 +105,6 @@ class Objective:
         "Weight relative to the other objectives.",
         low=0.0,
         shown_default="all equal",
-    )
-    start_weight: tuple[float, ...] | None = key(
-        None,
-        "[w, a, b]: the weight is w until step a, and then changes linearly to the value of "
-        '"weight" at step b.',
-        low=0.0,
-        shown_default="none",
     )
     limit: float | None = key(
         None,
@@ -147,7 +140,6 @@ class Objective:
         "kimi",
         "gr3",
         "pass_rate",
-        "laser",
         "laser_d",
     ] = key(
         None,
@@ -163,12 +155,6 @@ class Objective:
         open_low=True,
         of={"economy": ("paretopo",)},
     )
-    most: int = argument(
-        0,
-        "Largest number of calls of a rollout; 0 means optimiser.max_tool_calls.",
-        low=0,
-        of={"economy": ("otc",)},
-    )
     price: float = key(
         1.0,
         "Price of one unit; the measure is multiplied by this price.",
@@ -181,13 +167,6 @@ class Objective:
         "better.",
         low=0.0,
         open_low=True,
-        shown_default="none",
-    )
-    budgets: tuple[float, ...] | None = key(
-        None,
-        'Budgets for a cost, with preference.kind = "budget". Each group gets one of them as the '
-        "most that a rollout may spend.",
-        low=0.0,
         shown_default="none",
     )
     gate: bool | None = key(
@@ -412,8 +391,6 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
         values: dict[str, Any] = {}
         if one.name in weights:
             values["weight"] = weights[one.name] / total
-        if one.start_weight is not None:
-            values["start_weight"] = (one.start_weight[0] / total, *one.start_weight[1:])
         if one.name == first:  # fill the gate's own failure value again
             values["failure"] = _own_failure(one)
         arranged.append(dataclasses.replace(one, **values, gate=one.name == first))

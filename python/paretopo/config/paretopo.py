@@ -135,22 +135,6 @@ _OF_GAIN = {
 ARCHIVE_K = 4
 
 
-class WeightChange(NamedTuple):
-    """A weight that changes linearly during the training.
-
-    Attributes:
-        objective: Its place.
-        start: The weight at first, in the unit of the weights.
-        last_step: The last step with this weight.
-        first_step: The first step with the objective's own weight.
-    """
-
-    objective: int
-    start: float
-    last_step: int
-    first_step: int
-
-
 class Limit(NamedTuple):
     """A limit on a mean reward, or on the share of rollouts that reach a reward.
 
@@ -209,7 +193,6 @@ class ParetoPOConfig:
         high=1.0,
         in_file=False,
     )
-    weight_changes: tuple[WeightChange, ...] = ()
     limits: tuple[Limit, ...] = ()
     floors: tuple[float | Literal["worst", "keeps"], ...] | None = key(
         None,
@@ -299,24 +282,6 @@ class ParetoPOConfig:
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
-    hypervolume_reference: Literal["weights", "archive"] = argument(
-        "weights",
-        "Reference point of the estimator. weights: 0 for the gate, and -w_gate / w_other for each "
-        "other objective. archive: the archive's reference point.",
-        of=_of("hypervolume"),
-    )
-    hypervolume_unit: Literal["raw", "range"] = argument(
-        "raw",
-        "Scale of all rewards except the gate's. raw: unchanged. range: the worst of the group's "
-        "successes becomes 0, and the best becomes 1.",
-        of=_of("hypervolume"),
-    )
-    smoothing: float = argument(
-        0.0,
-        "Smoothing of the maximum over objectives; 0 uses the exact maximum.",
-        low=0.0,
-        of=_of("tchebycheff"),
-    )
     conflict: float = argument(
         0.8,
         "A rollout is kept if the agreement of its objectives is at least this number: "
@@ -337,19 +302,6 @@ class ParetoPOConfig:
         "accuracy: groups whose rollouts all solved the prompt, or all failed. off: none.",
         shown_default=BY_RECIPE,
     )
-    gain_unit: Literal["raw", "box"] = argument(
-        "raw",
-        "Unit of the hypervolume gain. raw: unchanged. box: a share of the box between the "
-        "reference point and 1 in every objective.",
-        of=_OF_GAIN,
-    )
-    gain_scale: float = argument(
-        1.0,
-        "Factor c on the smoothed gain: the multiplier is 0.5 + 1.5 tanh(c * gain).",
-        low=0.0,
-        open_low=True,
-        of=_OF_GAIN,
-    )
 
     @staticmethod
     def fill(written: dict[str, Any]) -> dict[str, Any]:
@@ -367,27 +319,6 @@ class ParetoPOConfig:
         if own and written["preference"] == "given":  # better there: docs/steerable.md
             filled["stage2_estimator"] = "worth"
         return written | {name: one for name, one in filled.items() if written[name] is None}
-
-    def weights_at(self, step: int) -> tuple[float, ...]:
-        """Return the weights of a training step; steps count from 1, and weights sum to 1.
-
-        >>> later = WeightChange(objective=1, start=0.0, last_step=20, first_step=60)
-        >>> config = ParetoPOConfig(weights=(0.6, 0.4), weight_changes=(later,))
-        >>> [round(config.weights_at(step)[1], 2) for step in (20, 40, 60)]
-        [0.0, 0.25, 0.4]
-        """
-        if not self.weight_changes:
-            return self.weights
-        now = self.shares_at(step)
-        return tuple(weight / sum(now) for weight in now)
-
-    def shares_at(self, step: int) -> list[float]:
-        """Return the weights of a training step before they are made to sum to 1."""
-        now = list(self.weights)
-        for at, start, last, first in self.weight_changes:
-            done = min(max((step - last) / (first - last), 0.0), 1.0)
-            now[at] = (1.0 - done) * start + done * now[at]
-        return now
 
     @property
     def reference_point(self) -> tuple[float | Literal["initial"], ...]:

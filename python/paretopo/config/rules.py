@@ -31,7 +31,6 @@ from paretopo.config.paretopo import (
 )
 from paretopo.config.run import RunConfig
 from paretopo.config.sections import (
-    FROM_TASK,
     MADE_UP,
     NONE,
     OWN,
@@ -138,11 +137,6 @@ RULES[OpenRLHFConfig] = (
 # ---- objectives ----------------------------------------------------------------------------------
 
 
-def _is_no_schedule(c: Objective) -> bool:
-    given = c.start_weight or (0.0, 0.0, 1.0)
-    return len(given) != 3 or given[1] >= given[2] or not (given[1] + given[2]).is_integer()
-
-
 def _keeps_all_or_none(c: Objective) -> bool:
     """Return whether every value or none keeps the limit."""
     if c.limit is None:
@@ -171,22 +165,6 @@ RULES[Objective] = (
         "objectives.{name}.weight and limit exclude each other: training adapts a limit's weight",
         "weight limit",
         lambda c: c.limit is not None and c.weight is not None,
-    ),
-    (
-        "objectives.{name}.start_weight and limit exclude each other: training adapts a limit's "
-        "weight",
-        "start_weight limit",
-        lambda c: c.limit is not None and c.start_weight is not None,
-    ),
-    (
-        "objectives.{name}.start_weight must be a weight and two steps, such as [0.0, 20, 60]",
-        "start_weight",
-        _is_no_schedule,
-    ),
-    (
-        "objectives.{name}.weight must be given with start_weight",
-        "weight start_weight",
-        lambda c: c.start_weight is not None and c.weight is None,
     ),
     (
         "objectives: a name must be of letters, digits, - . and _, and begin with a letter or _",
@@ -270,11 +248,6 @@ RULES[Objective] = (
         lambda c: c.limit is not None and c.failure != KEEPS,
     ),
     (
-        "objectives.{name}.budgets and limit exclude each other: remove one of them",
-        "budgets limit",
-        lambda c: c.limit is not None and c.budgets is not None,
-    ),
-    (
         "objectives.{name}.limit must be above low and below high, or every value or none keeps it",
         "limit low high",
         _keeps_all_or_none,
@@ -284,32 +257,12 @@ RULES[Objective] = (
 # ---- the controller ------------------------------------------------------------------------------
 
 
-def _lacks_weights(c: ParetoPOConfig) -> bool:
-    steps = [step for one in c.weight_changes for step in (one.last_step, one.first_step)]
-    return not all(any(c.shares_at(max(step, 1))) for step in steps)  # smallest at one of these
-
-
 RULES[ParetoPOConfig] = (
     ("paretopo.weights must sum to 1", "weights", lambda c: abs(sum(c.weights) - 1.0) > 1e-6),
     (
-        'paretopo.hypervolume_reference = "archive" needs a reference that is known before '
-        'training: give each objective one, or paretopo.reference = "zero"',
-        "references",
-        lambda c: (
-            "hypervolume" in c.both_estimators
-            and c.hypervolume_reference == "archive"
-            and "initial" in (c.references or ())
-        ),
-    ),
-    (
-        'paretopo.hypervolume_reference = "weights" needs weights above 0 after the first: give '
-        'objectives a reference each and hypervolume_reference = "archive"',
+        'the estimator "hypervolume" needs weights above 0 after the first',
         "weights",
-        lambda c: (
-            "hypervolume" in c.both_estimators
-            and c.hypervolume_reference == "weights"
-            and min(c.weights[1:], default=1.0) == 0.0
-        ),
+        lambda c: "hypervolume" in c.both_estimators and min(c.weights[1:], default=1.0) == 0.0,
     ),
     (
         'paretopo.centre = "exact" is for the estimator "hypervolume": use "mean", "none", "std" '
@@ -342,19 +295,6 @@ RULES[ParetoPOConfig] = (
         "references weights",
         lambda c: c.references is not None and len(c.references) != len(c.weights),
     ),
-    (
-        "an objective must have a weight above 0 in every step: give one a start_weight",
-        "weights weight_changes",
-        _lacks_weights,
-    ),
-    (
-        'the reference must stay below 1 in every objective when paretopo.gain_unit = "box"',
-        "reference_point",
-        lambda c: (
-            c.gain_unit == "box"
-            and any(one != "initial" and one >= 1.0 for one in c.reference_point)
-        ),
-    ),
 )
 
 # ---- the whole run -------------------------------------------------------------------------------
@@ -373,7 +313,6 @@ def _ask_for_gate(c: RunConfig) -> str | None:
     asks += ['paretopo.gate = "success"'] if switches.gate == "success" else []
     asks += [f'the estimator "{name}"' for name in sorted(OF_SUCCESS & switches.estimators)]
     asks += [f'paretopo.weighting = "{switches.weighting}"'] if _puts_on_one(c) else []
-    asks += ['preference.kind = "budget"'] if _is_given(c, "budget") else []
     asks += ['paretopo.economies = "least"'] if switches.economies == "least" and several else []
     asks += ['paretopo.group_filter = "accuracy"'] if switches.group_filter == "accuracy" else []
     cure = ', or use group_filter = "vector"' if asks and "group_filter" in asks[0] else ""
@@ -388,16 +327,8 @@ def _puts_on_one(c: RunConfig) -> bool:
     return c.paretopo.weighting in ("first alone", "second alone")
 
 
-def _is_given(c: RunConfig, kind: str) -> bool:
-    return c.paretopo.preference == "given" and c.preference.kind == kind
-
-
 def _choose_one(c: RunConfig) -> Objective:
     return c.objectives[0 if c.paretopo.weighting == "first alone" else 1]
-
-
-def _changes_weights(c: RunConfig) -> bool:
-    return any(one.start_weight is not None for one in c.objectives)
 
 
 def _is_limited(c: RunConfig) -> bool:
@@ -451,17 +382,6 @@ RULES[RunConfig] = (
         lambda c: _puts_on_one(c) and _find([_choose_one(c)], lambda one: not one.weight),
     ),
     (
-        "objectives.NAME.start_weight and preferences that each question states exclude each other",
-        "paretopo.preference",
-        lambda c: _changes_weights(c) and c.paretopo.preference == "given",
-    ),
-    (
-        "objectives.NAME.start_weight has no effect with a paretopo.weighting that sets the "
-        "weights: remove one of them",
-        "paretopo.weighting",
-        lambda c: _changes_weights(c) and c.paretopo.weighting != "as given",
-    ),
-    (
         'objectives.NAME.limit needs optimiser.learn_from = "rewards"',
         "optimiser.learn_from",
         lambda c: _is_limited(c) and c.optimiser.learn_from == "answers",
@@ -486,13 +406,6 @@ RULES[RunConfig] = (
         "objectives.NAME.limit is weighed against shares, or other limits",
         "",
         lambda c: _is_limited(c) and _refuse_units(one for one in c.objectives if one.weight),
-    ),
-    (
-        'paretopo.gain_unit = "box" is for rewards that end at 1',
-        "",
-        lambda c: (
-            c.paretopo.gain_unit == "box" and _find(c.objectives, lambda one: one.best != 1.0)
-        ),
     ),
     (
         'the estimator "worth" pays nothing for a failed rollout, so failure = "keeps" could not '
@@ -560,16 +473,6 @@ RULES[RunConfig] = (
         lambda c: c.paretopo.max_k > c.optimiser.group_size,
     ),
     (
-        "optimiser.max_prompt_tokens is for the questions of a task: leave long prompts out of the "
-        "files of openrlhf.prompts and held_out",
-        "openrlhf.prompts openrlhf.held_out",
-        lambda c: (
-            c.backend == "openrlhf"
-            and c.optimiser.max_prompt_tokens
-            and {c.openrlhf.prompts, c.openrlhf.held_out} != {FROM_TASK}
-        ),
-    ),
-    (
         'model.path = "tiny" knows only the words of made-up questions: give a Hugging Face model',
         "task.train",
         lambda c: c.task.is_prepared and c.model.path == TINY,
@@ -600,15 +503,6 @@ RULES[RunConfig] = (
         ),
     ),
     (
-        'objectives.NAME.budgets are for paretopo.preference = "given" with preference.kind = '
-        '"budget", which need costs with budgets, as budgets = [0, 1, 2]',
-        "paretopo.preference preference.kind",
-        lambda c: (
-            _is_given(c, "budget") != any(one.budgets for one in c.objectives)
-            or any(one.budgets and one.better == "more" for one in c.objectives)
-        ),
-    ),
-    (
         'paretopo.preference = "given" needs paretopo.stage1_steps = 0: the multiplier of stage 1 '
         "follows one front over time",
         "paretopo.stage1_steps",
@@ -624,7 +518,7 @@ RULES[RunConfig] = (
         "estimator with weights, which may be 0",
         "paretopo.weighting paretopo.stage2_estimator",
         lambda c: (
-            _is_given(c, "weights")
+            c.paretopo.preference == "given"
             and (
                 (UNWEIGHTED | {"hypervolume"}) & c.paretopo.estimators
                 or len(c.objectives) < 2

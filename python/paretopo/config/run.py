@@ -10,7 +10,7 @@ from typing import Any, Literal
 from paretopo.config.keys import check_rules, key, settle
 from paretopo.config.notes import Note
 from paretopo.config.objectives import Objective, make_objectives
-from paretopo.config.paretopo import Limit, ParetoPOConfig, WeightChange, fit_recipe
+from paretopo.config.paretopo import Limit, ParetoPOConfig, fit_recipe
 from paretopo.config.sections import (
     EvaluationConfig,
     LoraConfig,
@@ -138,11 +138,6 @@ def settle_run(
     fitted = fit_recipe(recipe, objectives, any_unit=any_unit)
     given["paretopo"] = {"recipe": recipe} | fitted | given["paretopo"]
     made = {name: SECTIONS[name](**values) for name, values in given.items()}
-    most = made["optimiser"].max_tool_calls
-    objectives = tuple(
-        replace(one, most=most) if one.economy == "otc" and not one.most else one
-        for one in objectives
-    )
     config = RunConfig(**values, objectives=objectives, model=model, **made)
     check_rules(config)
     return replace(config, paretopo=_pass_objectives(config))
@@ -162,11 +157,6 @@ def _pass_objectives(config: RunConfig) -> ParetoPOConfig:
     return replace(
         switches,
         weights=tuple(weights),
-        weight_changes=tuple(
-            WeightChange(at, one.start_weight[0], *map(int, one.start_weight[1:]))
-            for at, one in enumerate(objectives)
-            if one.start_weight is not None
-        ),
         limits=tuple(
             Limit(at, one.to_reward(one.limit), one.share)
             for at, one in enumerate(objectives)

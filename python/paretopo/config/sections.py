@@ -28,7 +28,7 @@ SMALL = "small:"  # before a name: random small model with the tokenizer of that
 
 @settled("model.lora")
 class LoraConfig:
-    """Low-rank adapters, trained instead of the weights: ``model.lora = {rank = 16}``."""
+    """Low-rank adapters of all linear layers except the head, trained instead of the weights."""
 
     rank: int = key(0, "Rank of the adapters, which need peft; 0 trains all weights.", low=0)
     alpha: int = key(
@@ -36,11 +36,6 @@ class LoraConfig:
         "Scale of the adapters: the product of an adapter's two matrices is multiplied by alpha / "
         "rank.",
         low=1,
-    )
-    targets: Literal["all-linear"] | tuple[str, ...] = key(
-        "all-linear",
-        "Names of the layers that get adapters; all-linear means every linear layer except the "
-        "head.",
     )
 
 
@@ -74,12 +69,6 @@ class ModelConfig:
         4,
         "Number of attention heads; must divide width.",
         low=1,
-        of={"path": (TINY, SMALL)},
-    )
-    mlp_width: int = argument(
-        256,
-        "Inner size of the feed-forward layers.",
-        low=8,
         of={"path": (TINY, SMALL)},
     )
     lora: LoraConfig = field(default_factory=LoraConfig)
@@ -165,10 +154,6 @@ class ToolConfig:
         "bubblewrap",
         "Isolation of programs. bubblewrap: a sandbox with limits. process: limits only.",
     )
-    sandbox_url: str = key(
-        NONE,
-        "Address of a SandboxFusion server that runs the programs instead.",
-    )
     search_url: str = key(
         NONE,
         "Address of a search server with Search-R1's protocol.",
@@ -205,7 +190,6 @@ class WarmupConfig:
         open_low=True,
         shown_default=BY_MODEL,
     )
-    redundant_calls: int = key(2, "Largest number of unnecessary calls in a trace.", low=0)
     guess_rate: float = key(
         0.15, "Share of traces that guess instead of calling the tool.", low=0.0, high=1.0
     )
@@ -242,37 +226,24 @@ class RewardsConfig:
         "Effect of a call whose last attempt fails. stop: the run stops. skip: the objective "
         "does not apply to the rollouts of that call.",
     )
-    dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
-    dollars_per_1000_tokens: float = key(
-        0.0, "Price of 1,000 tokens that the policy writes, in the measure dollars.", low=0.0
-    )
 
 
 @settled("preference")
 class PreferenceConfig:
     """The preferences that questions state, if ``paretopo.preference = "given"``."""
 
-    kind: Literal["weights", "budget"] = key(
-        "weights",
-        "Contents of a preference: weights of the objectives, or a budget (the most that a rollout "
-        "may spend).",
-    )
-    concentration: float = argument(
+    concentration: float = key(
         1.0,
         "Concentration of the Dirichlet distribution: 1 is uniform; a value below 1 favours the "
         "extremes.",
         low=0.0,
         open_low=True,
-        of={"kind": ("weights",)},
     )
-    levels: int = argument(
-        10, "Weights are multiples of 1 / levels.", low=1, of={"kind": ("weights",)}
-    )
-    grid: int = argument(
+    levels: int = key(10, "Weights are multiples of 1 / levels.", low=1)
+    grid: int = key(
         5,
         "An evaluation uses all weightings whose weights are multiples of 1 / grid.",
         low=1,
-        of={"kind": ("weights",)},
     )
 
 
@@ -305,11 +276,6 @@ class OptimiserConfig:
     temperature: float = key(1.0, "Sampling temperature of rollouts.", low=0.0, open_low=True)
     max_completion_tokens: int = key(
         128, "Longest response in tokens, including tool results.", low=1
-    )
-    max_prompt_tokens: int = key(
-        0,
-        "Longest prompt in tokens; questions with longer prompts are dropped. 0 means no limit.",
-        low=0,
     )
     max_tool_calls: int = key(
         4,
@@ -385,11 +351,6 @@ class EvaluationConfig:
     every: int = key(1, "Number of steps between evaluations.", low=1)
     prompts: int = key(64, "Number of held-out questions.", low=1)
     temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
-    kinds: tuple[str, ...] | None = key(
-        None,
-        "Kinds of held-out questions that count for stage 1, the archive and the means.",
-        shown_default="all",
-    )
 
 
 @settled("run")
@@ -406,7 +367,6 @@ class RunFolderConfig:
         "physical core for a loaded model.",
         low=0,
     )
-    device: Literal["auto", "cpu", "cuda"] = key("auto", "Device of the policy.")
     trajectories: int = key(
         2,
         "Number of prompts, in each step and each evaluation, whose rollouts are kept as text.",
@@ -433,17 +393,6 @@ class OpenRLHFConfig:
         FROM_TASK, 'Training prompts: "task", or a JSONL or Parquet file of prompts and labels.'
     )
     held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
-    chat_template: bool = key(True, "Apply the chat template to the prompts of a file.")
-    turn_timeout: float = key(
-        600.0, "Time limit of a turn of the agent, in seconds.", low=0.0, open_low=True
-    )
-    max_length: int = key(
-        0,
-        "Limit on prompt and response together, in tokens. 0 means "
-        "optimiser.max_completion_tokens plus 512, or plus optimiser.max_prompt_tokens if that is "
-        "more than 512.",
-        low=0,
-    )
     nodes: int = key(1, "Number of machines for the policy.", low=1)
     gpus_per_node: int = key(8, "Number of GPUs for the policy on each machine.", low=1)
     engines: int = key(8, "Number of vLLM engines, over all machines.", low=1)
@@ -452,9 +401,6 @@ class OpenRLHFConfig:
         True,
         "Let engines and policy take turns on the same GPUs; false gives the engines separate "
         "GPUs.",
-    )
-    engine_memory: float = key(
-        0.6, "Share of a GPU's memory for an engine.", low=0.0, high=1.0, open_low=True
     )
     asynchronous: bool = key(
         False, "Generate the next rollouts while the policy trains on the previous ones."

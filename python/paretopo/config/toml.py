@@ -282,7 +282,7 @@ def _build(
             _check_key("", name)
     top = {name: table[name] for name in keys(RunConfig) if name in table}
     recipe = settle(RunConfig, "", top)["recipe"]
-    sections = {section: _read_section(table, section, recipe) for section in SECTIONS}
+    sections = {section: _read_section(table, section) for section in SECTIONS}
     tables = merge_objectives(table.get("objectives"), of_objectives, recipe=recipe)
     config = settle_run(top, sections, tables, any_unit=any_unit)
     for section, given in sections.items():
@@ -358,7 +358,7 @@ def _check_arguments(
         )
 
 
-def _read_section(table: Mapping[str, Any], section: str, recipe: str) -> dict[str, Any]:
+def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
     """Return a section of a table: under its own name, and within the section around it."""
     given = table.get(section, {})
     outer, _, inner = section.rpartition(".")
@@ -368,10 +368,7 @@ def _read_section(table: Mapping[str, Any], section: str, recipe: str) -> dict[s
     if not isinstance(given, Mapping):
         raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
     own_keys = {
-        name: value
-        for name, value in given.items()
-        if name not in _list_subsections(section)
-        and not _is_retired(f"{section}.{name}", value, recipe)
+        name: value for name, value in given.items() if name not in _list_subsections(section)
     }
     for name in own_keys:
         _check_key(section, name)
@@ -389,89 +386,21 @@ def _list_subsections(section: str) -> dict[str, str]:
 
 def _check_key(section: str, name: str) -> None:
     """Refuse an unknown key of a section or, if ``section`` is empty, of the top of a file."""
-    if not section:
-        if name not in keys(RunConfig):
-            if name == "method":
-                raise ConfigError(
-                    "unknown key method: a method is applied to a file, paretopo train CONFIG "
-                    "--method NAME"
-                )
-            if name in keys(Objective):
-                raise ConfigError(f"unknown key {name}; did you mean objectives.NAME.{name}?")
-            homes = [f"{home}.{name}" for home in SECTIONS if name in _keys(home)]
-            near = nearest(name, [*keys(RunConfig), *SECTIONS, "objectives"])
-            meant = f"did you mean {' or '.join(homes)}?" if homes else near
-            raise ConfigError(f"unknown key {name}; {meant}")
-    elif name == "recipe":
+    known = list(keys(RunConfig)) if not section else _keys(section)
+    if name in known:
+        return
+    full = f"{section}.{name}".lstrip(".")
+    if name == "recipe":
         raise ConfigError("recipe belongs at the top of the file, above every section")
-    elif f"{section}.{name}" in RETIRED:
-        kept, cure = RETIRED[f"{section}.{name}"]
-        raise ConfigError(f"{section}.{name} is {kept!r} in every run now: {cure}")
-    elif name not in _keys(section) and name in _MOVED:
-        raise ConfigError(f"unknown key {section}.{name}; {_MOVED[name]}")
-    elif name not in _keys(section):
-        raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
-
-
-# Keys of earlier versions: the value that every run has now, or that of each recipe, and the cure
-# for another value. Files with this value are read.
-_FURTHER, _NO_MORE = "openrlhf.options takes OpenRLHF's own option", "remove the line"
-RETIRED: dict[str, tuple[Any, str]] = {
-    "model.frozen_embeddings": (False, _NO_MORE),
-    "model.lora.dropout": (0.0, _NO_MORE),
-    "tool.memory_mb": (512, _NO_MORE),
-    "rewards.n_opt_scope": ("running", _NO_MORE),
-    "rewards.n_opt_min_support": (1, _NO_MORE),
-    "rewards.evaluation_n_opt": ({"recommended": "recompute", "paper": "running"}, _NO_MORE),
-    "preference.sampling": ("dirichlet", _NO_MORE),
-    "optimiser.method": ("adamw", _NO_MORE),
-    "optimiser.weight_decay": (0.0, _NO_MORE),
-    "optimiser.max_grad_norm": (1.0, _NO_MORE),
-    "run.trajectories_mb": (100, _NO_MORE),
-    "openrlhf.eager_engine": (False, _FURTHER),
-    "openrlhf.prefix_caching": (True, _FURTHER),
-    "openrlhf.queue": (1, _FURTHER),
-    "openrlhf.partial_rollouts": (False, _FURTHER),
-    "openrlhf.adam_offload": (False, _FURTHER),
-    "openrlhf.attention": ("flash_attention_2", _FURTHER),
-    "openrlhf.packing": (False, _FURTHER),
-    "openrlhf.max_tokens_per_gpu": (0, _FURTHER),
-}
-
-
-def _is_retired(name: str, value: Any, recipe: str) -> bool:
-    """Return whether a key is one of earlier releases, with the value that every run has.
-
-    Raises:
-        ConfigError: The value is another.
-    """
-    if name not in RETIRED:
-        return False
-    if isinstance(value, Mapping):  # a value with its arguments
-        section, _, last = name.rpartition(".")
-        names = {inner: last if inner == "name" else inner for inner in value}
-        return all(_is_retired(f"{section}.{names[i]}", one, recipe) for i, one in value.items())
-    kept, cure = RETIRED[name]
-    kept = kept.get(recipe, kept) if isinstance(kept, dict) else kept
-    if value != kept:
-        raise ConfigError(f"{name} is {kept!r} in every run now, got {value!r}: {cure}")
-    return True
-
-
-# Names that belong to another table: keys of objectives, and the trackers.
-_MOVED = {
-    "lora_rank": "LoRA is for every back end: model.lora = { rank = ... }",
-    "lora_alpha": "LoRA is for every back end: model.lora = { rank = ..., alpha = ... }",
-    "gradient_checkpointing": "did you mean model.gradient_checkpointing?",
-    "weights": "did you mean objectives.NAME.weight?",
-    "economy": "did you mean objectives.NAME.economy?",
-    "alpha": "did you mean objectives.NAME.alpha?",
-    "max_calls": "did you mean objectives.NAME.most?",
-    "gate_floor": "did you mean objectives.NAME.failure?",
-    "references": "did you mean objectives.NAME.reference?",
-    "tensorboard": "did you mean run.tensorboard?",
-    "wandb_project": "did you mean run.wandb_project?",
-}
+    if full == "method":
+        raise ConfigError(
+            "unknown key method: a method is applied to a file, paretopo train CONFIG --method NAME"
+        )
+    homes = [f"{home}.{name}" for home in SECTIONS if name in _keys(home)]
+    homes += [f"objectives.NAME.{name}"] * (name in keys(Objective))
+    near = nearest(name, known if section else [*known, *SECTIONS, "objectives"])
+    meant = f"did you mean {' or '.join(homes)}?" if homes else near
+    raise ConfigError(f"unknown key {full}; {meant}")
 
 
 def _keys(section: str) -> list[str]:

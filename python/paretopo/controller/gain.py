@@ -21,7 +21,7 @@ class Signal:
     """The outcome of one held-out evaluation.
 
     Attributes:
-        gain: Hypervolume that the outcome added to the archive, in the units of ``gain_unit``.
+        gain: Hypervolume that the outcome added to the archive, in the objectives' units.
         smoothed_gain: Exponential average of the gains, 0 until the second evaluation.
         multiplier: Factor of stage 1 from now on, in [0.5, 2); 1 until the second evaluation.
         archived: True if the outcome entered the archive.
@@ -35,20 +35,20 @@ class Signal:
     hypervolume: float
 
 
-def compute_multiplier(smoothed_gain: float, scale: float = 1.0) -> float:
-    """Return ``0.5 + 1.5 tanh(scale * smoothed_gain)``; without any gain 0.5.
+def compute_multiplier(smoothed_gain: float) -> float:
+    """Return ``0.5 + 1.5 tanh(smoothed_gain)``; without any gain 0.5.
 
     >>> round(compute_multiplier(0.1), 6), compute_multiplier(0.0)
     (0.649502, 0.5)
     """
-    return 0.5 + 1.5 * math.tanh(scale * smoothed_gain)
+    return 0.5 + 1.5 * math.tanh(smoothed_gain)
 
 
 class HypervolumeGain:
     """The archive of held-out outcomes and its growth.
 
     Args:
-        config: Its reference point, ``gamma``, ``gain_unit`` and ``gain_scale`` apply.
+        config: Its reference point and ``gamma`` apply.
 
     >>> gain = HypervolumeGain(ParetoPOConfig(reference="zero"))
     >>> gain.observe([0.5, 0.5]).multiplier  # the policy as it starts
@@ -107,12 +107,12 @@ class HypervolumeGain:
             self._rebuild(self._check("earlier", earlier, shape))
         archive = self._start_at(point) if self.archive is None else self.archive
         known = _contains(archive, point)
-        gain = float(archive.add(point)) * self._unit()
+        gain = float(archive.add(point))
         if self._observations > 0:
             gamma = self._config.gamma
             self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
             self.highest = max(self.highest, self.smoothed)
-            self.multiplier = compute_multiplier(self.smoothed, self._config.gain_scale)
+            self.multiplier = compute_multiplier(self.smoothed)
         self._observations += 1
         return Signal(
             gain=gain,
@@ -179,14 +179,6 @@ class HypervolumeGain:
         if not np.isfinite(array).all():
             raise ValueError(f"{name} must be finite, got {array.tolist()}")
         return array
-
-    def _unit(self) -> float:
-        """Return 1, or 1 / volume of the box from the reference to (1, ..., 1)."""
-        if self._config.gain_unit == "raw" or self._reference is None:
-            return 1.0
-        sides = 1.0 - self._reference
-        # With a reference of 1, rewards in [0, 1] cannot gain anything.
-        return 1.0 / float(np.prod(sides)) if (sides > 0.0).all() else 0.0
 
 
 def _contains(archive: paretopo_core.ParetoArchive, point: NDArray[np.float64]) -> bool:

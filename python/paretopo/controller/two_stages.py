@@ -137,15 +137,6 @@ class ParetoPO:
             raise ValueError(
                 f"k = {list(config.k)} needs steps, those of the whole run, got {steps!r}"
             )
-        if (
-            config.hypervolume_reference == "archive"
-            and "hypervolume" in (config.stage1_estimator, config.stage2_estimator)
-            and "initial" in config.reference_point
-        ):
-            raise ValueError(
-                'hypervolume_reference = "archive" needs a reference that is known before '
-                f"training, got {config.reference_point}"
-            )
         self.config = config
         self._estimators = {
             name: find_estimator(f"paretopo.{key}", name)
@@ -360,7 +351,7 @@ class ParetoPO:
 
         A limit's is its multiplier's, for the judged reward in the unit of the limit.
         """
-        shares = np.array(self.config.weights_at(self._steps_taken + 1))
+        shares = np.array(self.config.weights)
         shares[self._limited] = self._limits.values
         return tuple((shares / shares.sum()).tolist())
 
@@ -461,7 +452,7 @@ class ParetoPO:
                     rewards,  # contiguous: sums depend on the order in memory
                     weights,
                     mask=inside,
-                    **self._switches(estimator, seen),
+                    **self._switches(estimator),
                 )
         except FloatingPointError:
             raise ValueError(
@@ -470,12 +461,10 @@ class ParetoPO:
             ) from None
         return values * scale if self.config.multiplier_on == "advantage" else values
 
-    def _switches(self, estimator: Estimator, seen: NDArray[np.intp]) -> dict[str, Any]:
+    def _switches(self, estimator: Estimator) -> dict[str, Any]:
         switches = {name: getattr(self.config, name) for name in estimator.switches}
         if "k" in switches:
             switches["k"] = self.k
-        if switches.get("hypervolume_reference") == "archive":
-            switches["hypervolume_reference"] = tuple(self._gain.reference[seen].tolist())
         return switches
 
     def _check(
@@ -502,12 +491,11 @@ class ParetoPO:
 
     @property
     def _teaching(self) -> list[str]:
-        """Return the rewards that may have a weight at some step, or a limit."""
-        taught = [*self._limited, *(one.objective for one in self.config.weight_changes)]
+        """Return the rewards with a weight or a limit."""
         return [
             name
             for at, name in enumerate(self.names)
-            if self.config.weights[at] > 0.0 or at in taught
+            if self.config.weights[at] > 0.0 or at in self._limited
         ]
 
     def _explain(self, groups: Gated) -> str:
@@ -530,7 +518,7 @@ class ParetoPO:
         )
 
     def _current_weights(self, weights: ArrayLike | None) -> NDArray[np.float64]:
-        given = self.config.weights_at(self._steps_taken + 1) if weights is None else weights
+        given = self.config.weights if weights is None else weights
         if not self._limited:
             return np.asarray(given, np.float64)
         factors = np.array(given, np.float64)

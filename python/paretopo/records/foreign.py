@@ -24,8 +24,7 @@ from paretopo.records.folder import RunFolder
 _EFFECTIVE = frozenset(
     {
         *(f"paretopo.{name}" for name in keys(ParetoPOConfig)),
-        *("rewards.retries", "rewards.failing", "rewards.dollars_per_call"),
-        *("rewards.dollars_per_1000_tokens", "evaluation.every", "run.trajectories"),
+        *("rewards.retries", "rewards.failing", "evaluation.every", "run.trajectories"),
     }
 )
 

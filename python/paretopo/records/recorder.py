@@ -113,7 +113,7 @@ class Recorder:
         """Warn if the first evaluation shows that an objective cannot teach.
 
         Args:
-            rollouts: Those that count.
+            rollouts: Of the evaluation.
             outcome: (objectives,) of the evaluation.
             reference: (objectives,) of the hypervolume; NaN before it is known.
         """

@@ -216,7 +216,6 @@ def build_step_row(
 def build_evaluation_row(
     config: RunConfig,
     rollouts: Sequence[Rollout],
-    counted: Sequence[int],
     signal: Signal,
     *,
     step: int,
@@ -234,7 +233,6 @@ def build_evaluation_row(
     Args:
         config: Of the run.
         rollouts: Scored rollouts.
-        counted: The places of those that count.
         signal: The controller's.
         step: Of the evaluation.
         stage: Of the controller.
@@ -247,20 +245,19 @@ def build_evaluation_row(
         seconds: Time that the evaluation took; None if it is unknown.
     """
     names = [one.name for one in config.objectives]
-    main = [rollouts[at] for at in counted]
     phase = "final" if step >= config.optimiser.steps else "train"
     if step == 0:
         phase = "warmup" if warmed_up else "pretrained"
     row: Row = {
         "step": step,
-        **_describe_preference(preference, main),
+        **_describe_preference(preference),
         "phase": phase,
         "stage": stage,
-        **average_answers(names, main),
-        **_describe_shares(config, main),
+        **average_answers(names, rollouts),
+        **_describe_shares(config, rollouts),
         "outcome": dict(zip(names, outcome.tolist(), strict=True)),
-        "response_tokens": float(np.mean([one.tokens for one in main])),
-        "truncated": float(np.mean([one.truncated for one in main])),
+        "response_tokens": float(np.mean([one.tokens for one in rollouts])),
+        "truncated": float(np.mean([one.truncated for one in rollouts])),
         "gain": signal.gain,
         "smoothed_gain": signal.smoothed_gain,
         "multiplier": signal.multiplier,
@@ -276,16 +273,10 @@ def build_evaluation_row(
     return row if seconds is None else row | {"seconds": seconds}
 
 
-def _describe_preference(preference: Preference | None, rollouts: Sequence[Rollout]) -> Row:
+def _describe_preference(preference: Preference | None) -> Row:
     if preference is None:
         return {}
-    if not preference.budgets:
-        return {"preference": preference.text, "weights": list(preference.weights)}
-    return {
-        "preference": preference.text,
-        "budgets": dict(preference.budgets),
-        "within_budget": float(np.mean(np.logical_not(preference.find_exceeded(rollouts)))),
-    }
+    return {"preference": preference.text, "weights": list(preference.weights)}
 
 
 def _describe_shares(config: RunConfig, rollouts: Sequence[Rollout]) -> Row:

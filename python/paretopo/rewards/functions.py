@@ -69,9 +69,8 @@ def find_rewards(config: RunConfig) -> list[Reward]:
         if named is not None:
             measured.setdefault(named, []).append(one.name)
     file.refuse_unused(measured, config.objectives)
-    device = config.run.device
     return [
-        describe_function(named, tuple(names), _find(named, names[0], file, device))
+        describe_function(named, tuple(names), _find(named, names[0], file))
         for named, names in measured.items()
     ]
 
@@ -147,12 +146,12 @@ class _File:
             )
 
 
-def _find(named: str, objective: str, file: _File, device: str) -> Callable[..., Any]:
+def _find(named: str, objective: str, file: _File) -> Callable[..., Any]:
     key = f"objectives.{objective}.function"
     if named.startswith(MODEL):
         # Import by name, as for back ends: an integration imports this package.
         models = import_module("paretopo.integrations.huggingface.reward_model")
-        made: Callable[..., Any] = models.RewardModel(named.removeprefix(MODEL), device)
+        made: Callable[..., Any] = models.RewardModel(named.removeprefix(MODEL))
         return made
     if ":" in named:
         return _find_in_package(key, named)

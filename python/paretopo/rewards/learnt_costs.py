@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -200,19 +200,17 @@ def _dearest_right(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64
 
 
 class CostTargets:
-    """LASER's target costs: one of the starting policy's, or LASER-D's, by difficulty.
+    """LASER-D's target costs, by difficulty.
 
-    A group is easy where at least 2/3 of its rollouts are right, of medium difficulty where at
     A group is easy if at least 2/3 of its rollouts are right, of medium difficulty if at least 1/3
-    are, else hard. Training groups form blocks. With ``by="difficulty"`` the latest complete block
-    gives the targets; before there is one, the current block does. The target is a quantile of all
-    costs of a difficulty's groups, right and wrong. Its share is such that one right answer can be
-    expected of a group at the lower end of the difficulty: 1 / floor(2 n / 3) for easy groups of n
-    rollouts, 1 / floor(n / 3) for medium ones, and 1 for hard ones. With n = 8 these are the 0.2
-    quantile, the median, and the largest. With ``by="start"`` the target is the lower quartile of
-    the first block, for all groups.
+    are, else hard. Training groups form blocks. The latest complete block gives the targets; before
+    there is one, the current block does. The target is a quantile of all costs of a difficulty's
+    groups, right and wrong. Its share is such that one right answer can be expected of a group at
+    the lower end of the difficulty: 1 / floor(2 n / 3) for easy groups of n rollouts, 1 / floor(n /
+    3) for medium ones, and 1 for hard ones. With n = 8 these are the 0.2 quantile, the median, and
+    the largest.
+
     Args:
-        by: "difficulty" for LASER-D, "start" for LASER.
         groups: Number of groups in a block.
 
     Source: Liu et al. (2025), arXiv 2505.15612, section 5; hkust-nlp/Laser,
@@ -220,21 +218,18 @@ class CostTargets:
     ``count_length_distribution.py``. LASER-D answers a set of 500 questions again every 20 steps;
     here a block of training groups replaces it. Its targets are steps of 1,024 tokens from a
     smallest one on, the method's setting; here they are the quantiles themselves, in any unit, from
-    0 on. LASER's target is a setting of 2,048 to 8,192 tokens: the quartile is our choice.
+    0 on.
 
-    >>> targets = CostTargets(by="difficulty")
+    >>> targets = CostTargets()
     >>> targets.update([1, 2, 3, 4, 5, 6, 7, 8], [True] * 7 + [False])
     >>> targets.update([1, 9, 9, 9], [False] * 4)
     >>> targets.target([True] * 8), targets.target([True, False]), targets.target([False] * 8)
     (2.0, inf, 9.0)
     """
 
-    def __init__(self, *, by: Literal["difficulty", "start"], groups: int = 256) -> None:
-        if by not in ("difficulty", "start"):
-            raise ValueError(f'by must be "difficulty" or "start", got {by!r}')
+    def __init__(self, groups: int = 256) -> None:
         if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
             raise ValueError(f"groups must be an integer of at least 1, got {groups!r}")
-        self.by = by
         self.groups = groups
         # The current block: costs by difficulty, number of groups, rollouts of the largest group.
         self._costs: list[list[float]] = [[], [], []]
@@ -254,7 +249,7 @@ class CostTargets:
         """
         paid = check_costs(costs, None)
         solved = check_successes(successes, paid.shape, None)
-        if not len(paid) or (self.by == "start" and self._targets is not None):
+        if not len(paid):
             return
         self._costs[_rate_difficulty(solved)] += paid.tolist()
         self._seen += 1
@@ -276,7 +271,6 @@ class CostTargets:
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, JSON-able."""
         return {
-            "by": self.by,
             "groups": self.groups,
             "costs": [[shorten(cost) for cost in costs] for costs in self._costs],
             "seen": self._seen,
@@ -288,14 +282,13 @@ class CostTargets:
         """Continue from :meth:`state_dict`, bit for bit.
 
         Raises:
-            ValueError: the state is of another kind of target or size of block.
+            ValueError: the state is of another size of block.
         """
-        for name in ("by", "groups"):
-            if state[name] != getattr(self, name):
-                raise ValueError(
-                    f"the saved targets have {name} = {state[name]!r}, these "
-                    f"{getattr(self, name)!r}: resume with the configuration of the run"
-                )
+        if state["groups"] != self.groups:
+            raise ValueError(
+                f"the saved targets have groups = {state['groups']}, these {self.groups}: resume "
+                "with the configuration of the run"
+            )
         self._costs = [[float(cost) for cost in costs] for costs in state["costs"]]
         self._seen, self._size = int(state["seen"]), int(state["size"])
         targets = state["targets"]
@@ -307,9 +300,6 @@ class CostTargets:
 
     def _compute_targets(self) -> list[float | None]:
         """Return the targets of hard, medium and easy groups."""
-        if self.by == "start":
-            costs = sorted(cost for some in self._costs for cost in some)
-            return [_bound_of_cheapest(costs, 4)] * 3
         parts = (1, max(self._size // 3, 1), max(2 * self._size // 3, 1))
         return [
             _bound_of_cheapest(sorted(some), part)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paretopo.config import COUNTS, MEASURES, SKIPPED, Objective, RewardsConfig
+from paretopo.config import COUNTS, MEASURES, SKIPPED, Objective
 from paretopo.config.keys import nearest
 from paretopo.config.objectives import FROM_ZERO
 from paretopo.controller.rules import check_number
@@ -14,30 +14,28 @@ from paretopo.rollout import BadRollout, Rollout
 
 
 def complete_rollouts(
-    rollouts: Sequence[Rollout], objectives: Sequence[Objective], config: RewardsConfig
+    rollouts: Sequence[Rollout], objectives: Sequence[Objective]
 ) -> list[Rollout]:
     """Return the rollouts with all derived measures and `solved`, checked.
 
-    Tokens are those that the policy wrote. Dollars are the environment's spending, if it reports
-    any, plus the file's price for calls and tokens. Each measure is multiplied by its objective's
-    price, or becomes the rest of a budget.
+    Tokens are those that the policy wrote. Dollars are the environment's spending; without a report
+    it spent none. Each measure is multiplied by its objective's price, or becomes the rest of a
+    budget.
 
     Args:
         rollouts: The rollouts of one batch.
         objectives: The objectives of the run, the gate first, if there is one.
-        config: Prices.
 
     Raises:
         BadRollout: A value is not finite or is outside its bounds, a name is not an objective, the
             gate does not apply, or no rollout measures an objective.
 
-    >>> one = Rollout("q", {"correct": 1, "calls": 2}, tokens=500)
-    >>> priced = RewardsConfig(dollars_per_call=0.01, dollars_per_1000_tokens=0.002)
-    >>> wanted = [Objective("correct", gate=True), Objective("dollars")]
-    >>> complete_rollouts([one], wanted, priced)[0].reward_components["dollars"]
-    0.021
+    >>> one = Rollout("q", {"correct": 1}, tokens=500)
+    >>> wanted = [Objective("correct", gate=True), Objective("tokens", price=0.01)]
+    >>> complete_rollouts([one], wanted)[0].reward_components["tokens"]
+    5.0
     """
-    completed = [_complete(one, objectives, config) for one in rollouts]
+    completed = [_complete(one, objectives) for one in rollouts]
     for objective in objectives:
         if completed and all(objective.name not in one.reward_components for one in completed):
             raise BadRollout(
@@ -49,7 +47,7 @@ def complete_rollouts(
     return completed
 
 
-def _complete(rollout: Rollout, objectives: Sequence[Objective], config: RewardsConfig) -> Rollout:
+def _complete(rollout: Rollout, objectives: Sequence[Objective]) -> Rollout:
     given = rollout.reward_components
     components: dict[str, float | None] = {
         name: check_number(
@@ -75,11 +73,7 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
     if "tokens" in wanted:
         components.setdefault("tokens", float(rollout.tokens))
     if "dollars" in wanted:
-        components["dollars"] = (
-            (components.get("dollars") or 0.0)
-            + config.dollars_per_call * (components.get("calls") or 0.0)
-            + config.dollars_per_1000_tokens * rollout.tokens / 1000.0
-        )
+        components["dollars"] = components.get("dollars") or 0.0
     for one in objectives:
         if one.name in components:
             amount = components[one.name]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from paretopo.config import RunConfig
 from paretopo.controller.gate import apply_gate
 from paretopo.controller.rules import fill_missing
-from paretopo.rollout import BadRollout, Rollout
 
 Floats = NDArray[np.float64]
 
@@ -62,18 +60,3 @@ class Outcomes:
             return None
         learnt = [one.learns_bound for one in self._config.objectives]
         return np.where(learnt, np.fmin.reduce(vectors, axis=0), np.nan)
-
-    def find_counted(self, rollouts: Sequence[Rollout]) -> list[int]:
-        """Return the places of the rollouts whose kind counts: `evaluation.kinds`.
-
-        Raises:
-            BadRollout: There are none.
-        """
-        kinds = self._config.evaluation.kinds
-        found = [at for at, one in enumerate(rollouts) if kinds is None or one.kind in kinds]
-        if rollouts and not found:
-            raise BadRollout(
-                f"evaluation.kinds = {list(kinds or ())}: no held-out rollout is of these kinds, "
-                f"they are of {sorted({one.kind for one in rollouts})}"
-            )
-        return found

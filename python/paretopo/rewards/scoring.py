@@ -33,20 +33,18 @@ from paretopo.rollout import Rollout
 Outcome = NDArray[np.float64]
 
 
-def make_economy(objective: Objective) -> Economy | None:
+def make_economy(objective: Objective, max_calls: int) -> Economy | None:
     """Return ``f(costs, n_opt)`` of rollouts of one prompt; None for other economies."""
     if objective.economy == "otc":
-        return partial(otc_economy, max_calls=objective.most)
+        return partial(otc_economy, max_calls=max_calls)
     if objective.economy == "paretopo":
         return partial(tool_economy, alpha=objective.alpha)
     return None
 
 
 def make_targets(objective: Objective) -> CostTargets | None:
-    """Return the cost targets that LASER's economies learn; None for others."""
-    if objective.economy == "laser":
-        return CostTargets(by="start")
-    return CostTargets(by="difficulty") if objective.economy == "laser_d" else None
+    """Return the cost targets that LASER-D learns; None for other economies."""
+    return CostTargets() if objective.economy == "laser_d" else None
 
 
 class Scores:
@@ -54,6 +52,7 @@ class Scores:
 
     Args:
         objectives: The objectives of the run.
+        max_calls: Largest number of calls of a rollout; only the economy "otc" needs it.
         recompute: True scores all evaluations again when a question's lowest cost falls; False
             scores each evaluation once, as the paper does.
 
@@ -66,10 +65,12 @@ class Scores:
     [[1.0, 1.0], [1.0, 0.4966]]
     """
 
-    def __init__(self, objectives: Sequence[Objective], *, recompute: bool = False) -> None:
+    def __init__(
+        self, objectives: Sequence[Objective], *, max_calls: int = 0, recompute: bool = False
+    ) -> None:
         self._objectives = tuple(objectives)
         self._recompute = recompute
-        made = {one.name: make_economy(one) for one in objectives}
+        made = {one.name: make_economy(one, max_calls) for one in objectives}
         self._economies = {name: economy for name, economy in made.items() if economy is not None}
         self._columns = [
             at for at, one in enumerate(self._objectives) if one.name in self._economies

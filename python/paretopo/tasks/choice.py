@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
-from paretopo.config.keys import nearest
 from paretopo.config.python_files import load_functions
 from paretopo.preference import preferences_of
 from paretopo.protocols.search_r1 import tagged_answer
@@ -29,18 +28,10 @@ def make_task(config: RunConfig) -> Task:
     """Make the task that a run's configuration describes.
 
     Raises:
-        ConfigError: There are not so many, a file cannot be used, or no held-out question has a
-            kind of `evaluation.kinds`.
+        ConfigError: There are not so many questions, or a file cannot be used.
     """
     task = _make_task(config)
     task.preferences = preferences_of(config)
-    there = {one.kind for one in task.held_out}
-    for kind in config.evaluation.kinds or ():
-        if kind not in there:
-            raise ConfigError(
-                f"evaluation.kinds: no held-out question has the kind {kind!r}; "
-                f"{nearest(kind, there)}"
-            )
     return task
 
 

@@ -19,7 +19,6 @@ from paretopo.tasks.calculator import is_correct, solver
 from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.questions import grade_answer
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
-from paretopo.tools.sandbox_fusion import SandboxFusion
 from paretopo.tools.search import SearchClient
 
 # How each task compares an answer with the right one.
@@ -134,14 +133,7 @@ def _tell_undecided(grader: MathGrader) -> None:
 _MEMORY_MB = 512  # MiB of a program
 
 
-def _make_interpreter(tool: ToolConfig) -> PythonInterpreter | SandboxFusion:
-    if tool.sandbox_url != NONE:
-        return SandboxFusion(
-            tool.sandbox_url,
-            timeout=tool.timeout,
-            memory_mb=_MEMORY_MB,
-            connections=tool.workers,
-        )
+def _make_interpreter(tool: ToolConfig) -> PythonInterpreter:
     return PythonInterpreter(
         timeout=tool.timeout,
         memory_mb=_MEMORY_MB,

@@ -71,14 +71,8 @@ def _find_constant_measures(config: RunConfig, rewards: Sequence[Reward], task: 
         reasons["turns"] = f"always 1: {why}"
     if config.task.name == "multihop":
         reasons.setdefault("failed_calls", "always 0: a failing search server ends the run")
-    charged = config.rewards.dollars_per_call > 0.0 or any(
-        find_prices(config, task.functions).values()
-    )
-    if config.rewards.dollars_per_1000_tokens == 0.0 and ("calls" in reasons or not charged):
-        reasons["dollars"] = (
-            "always 0: neither tokens nor calls cost anything; set rewards.dollars_per_1000_tokens "
-            "or rewards.dollars_per_call, or give a tool a price"
-        )
+    if "calls" in reasons or not any(find_prices(config, task.functions).values()):
+        reasons["dollars"] = "always 0: no call costs anything; give a tool a price"
     return [
         Note(f"the objective {name!r} is {why}. Nothing is learnt from it.")
         for name, why in reasons.items()

@@ -18,7 +18,7 @@ A warm-up imitates the answers, or the rollouts that a user's function writes fo
         ]
 
 It may take ``preference``, too: the weights by objective, those that are given with the question or
-those of the run; or the budgets that are given.
+those of the run.
 """
 
 from __future__ import annotations
@@ -145,10 +145,9 @@ class OwnQuestions(Task):
         return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
 
     def _numbers(self, given: Preference) -> dict[str, float]:
-        """Weights or budgets by objective."""
+        """Weights by objective."""
         assert self.preferences is not None
-        names = self.preferences.objectives
-        return dict(given.budgets or zip(names, given.weights, strict=True))
+        return dict(zip(self.preferences.objectives, given.weights, strict=True))
 
     def words(self) -> list[str]:
         """Prompts, answers and some demonstrations: all that a tiny model has to know."""

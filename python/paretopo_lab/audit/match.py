@@ -341,8 +341,7 @@ def _list_candidates(dump: Dump, at: Layout, tried: list[Floats]) -> Iterator[Ma
                     yield _make_match(dump, at, name, settings, weights, False, missing, expected)
         for j in range(rewards.shape[1]):
             for k in (size for size in (2, 4, 8) if size <= np.bincount(at.groups).min()):
-                own = {"k": k, "hypervolume_reference": (0.0,)}
-                values = _estimate("hypervolume", own, rewards[:, [j]], np.ones(1), at)
+                values = _estimate("hypervolume", {"k": k}, rewards[:, [j]], np.ones(1), at)
                 chosen = np.eye(rewards.shape[1])[j]
                 yield _make_match(
                     dump, at, "pass_at_k", {"k": k}, chosen, len(chosen) > 1, missing, values

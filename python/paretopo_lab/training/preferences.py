@@ -41,7 +41,7 @@ class Sweep:
     Attributes:
         columns: Labels of the objectives.
         rows: For each preference its name, then the objectives.
-        notes: Sentences on the distinct points, the utility, the order and the budgets.
+        notes: Sentences on the distinct points, the utility and the order.
     """
 
     columns: tuple[str, ...]
@@ -67,27 +67,19 @@ def describe_sweep(history: History) -> Sweep | None:
         f"{distinct} of {len(rows)} preferences lead to different points that none of the others "
         "dominates; differences within the noise of the answers do not count."
     ]
-    if "weights" in rows[0]:
-        utility = expected_utility([row["weights"] for row in rows], rewards)
-        notes.append(
-            f"Expected utility: {utility.asked:.4f} as asked; {utility.blind:.4f} if the answers "
-            "to the best single preference served all of them; "
-            f"{utility.best:.4f} if each preference had the best answers of this evaluation."
-        )
+    utility = expected_utility([row["weights"] for row in rows], rewards)
+    notes.append(
+        f"Expected utility: {utility.asked:.4f} as asked; {utility.blind:.4f} if the answers "
+        "to the best single preference served all of them; "
+        f"{utility.best:.4f} if each preference had the best answers of this evaluation."
+    )
     for at, measure in enumerate(measures):
-        asked = _read_requests(rows, at, measure.key)
-        if asked is None:
-            continue
-        share = agreement(
-            asked, (measure.sense * values[:, at] * _expected_sign(rows, measure)).tolist()
-        )
+        asked = [row["weights"][at] for row in rows]
+        share = agreement(asked, (measure.sense * values[:, at]).tolist())
         notes.append(
             f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the "
             "requested order."
         )
-    if "within_budget" in rows[0]:
-        kept = [f"{100 * row['within_budget']:.1f} % ({row['preference']})" for row in rows]
-        notes.append(f"Within their budget: {', '.join(kept)}.")
     return Sweep(tuple(one.label for one in measures), tuple(cells), tuple(notes))
 
 
@@ -168,8 +160,7 @@ def _draw_table(axes: Axes, history: History, label: str) -> None:
     else:
         axes.set_yticks(range(len(rows)))
         axes.set_yticklabels([_format_preference(row) for row in rows], fontsize=9)
-        names = rows[0]["budgets"] if "budgets" in rows[0] else (one.name for one in measures)
-        axes.set_ylabel(" : ".join(names))
+        axes.set_ylabel(" : ".join(one.name for one in measures))
         for (row, column), value in np.ndenumerate(values):
             written = measures[column].format(float(value))
             shade = "white" if shares[row, column] < 0.45 else "black"
@@ -197,28 +188,18 @@ def _draw_curve(
 
 
 def _draw_calibration(axes: Axes, history: History) -> None:
-    """Plot each objective, scaled to 0..1, against its weight, or the used amount against the
-    budget.
-    """
+    """Plot each objective, scaled to 0..1, against its weight."""
     rows = history.sweeps[-1]
     values = _read_measures(rows, history.objectives)
-    budgets = "budgets" in rows[0]
     for at, measure in enumerate(history.objectives):
-        asked = _read_requests(rows, at, measure.key)
-        if asked is None:
-            continue
-        colour, got = COLOURS[at % len(COLOURS)], values[:, at]
-        if not budgets:
-            own = measure.sense * got
-            span = own.max() - own.min()
-            got = (own - own.min()) / span if span > 0.0 else np.full_like(own, 0.5)
-        marker = MARKERS[at % len(MARKERS)]
+        asked, own = [row["weights"][at] for row in rows], measure.sense * values[:, at]
+        span = own.max() - own.min()
+        got = (own - own.min()) / span if span > 0.0 else np.full_like(own, 0.5)
+        marker, colour = MARKERS[at % len(MARKERS)], COLOURS[at % len(COLOURS)]
         axes.plot(asked, got, marker, color=colour, label=measure.name, alpha=0.75)
-        if budgets:
-            axes.plot(asked, asked, color=colour, linewidth=0.8, linestyle="--")
-    axes.set_xlabel("asked for at most" if budgets else "weight of the objective")
-    axes.set_ylabel("used" if budgets else "from the worst (0) to the best (1) of the sweep")
-    axes.set_title("Asked against used" if budgets else "Asked against got")
+    axes.set_xlabel("weight of the objective")
+    axes.set_ylabel("from the worst (0) to the best (1) of the sweep")
+    axes.set_title("Asked against got")
     axes.legend(frameon=False, fontsize=8)
 
 
@@ -227,21 +208,8 @@ def _read_measures(rows: Sequence[Row], measures: Sequence[Measure]) -> Series:
     return np.array([measure.read(rows) for measure in measures]).T
 
 
-def _read_requests(rows: Sequence[Row], at: int, name: str) -> list[float] | None:
-    """Return the weight or budget of an objective in each row; None without any."""
-    if "budgets" in rows[0]:
-        return [row["budgets"][name] for row in rows] if name in rows[0]["budgets"] else None
-    return [row["weights"][at] for row in rows]
-
-
-def _expected_sign(rows: Sequence[Row], measure: Measure) -> float:
-    """Return the sign by which a larger request should change a measure."""
-    return measure.sense if "budgets" in rows[0] else 1.0
-
-
 def _format_preference(row: Row) -> str:
-    numbers = row["budgets"].values() if "budgets" in row else row["weights"]
-    return " : ".join(f"{number:g}" for number in numbers)
+    return " : ".join(f"{number:g}" for number in row["weights"])
 
 
 def _group_coinciding(values: Series, rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:

@@ -234,14 +234,6 @@ def test_adapters_are_merged_into_the_saved_weights(tmp_path):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_targets_that_are_no_layers_are_refused(tmp_path):
-    pytest.importorskip("peft")
-    lora = LoraConfig(4, targets=("nothing",))
-    config = ModelConfig(path=str(save_folder(tmp_path, make_tokenizer())), lora=lora)
-    with pytest.raises(ConfigError, match=r"model.lora.targets: .*nothing"):
-        loading.prepare_training(load_model(config, load_tokenizer(config)), config)
-
-
 @pytest.mark.parametrize("has", [True, False])
 def test_bfloat16_is_used_if_the_processor_supports_it(monkeypatch, has):
     monkeypatch.setattr(loading, "has_bfloat16", lambda: has)

@@ -61,8 +61,9 @@ def execute(monkeypatch):
 
         class Executor(ToolAgentExecutor):
             agent = Agent
+            turn_timeout = timeout
 
-        text = f"[optimiser]\nmax_completion_tokens = 3\n[openrlhf]\nturn_timeout = {timeout}\n"
+        text = "[optimiser]\nmax_completion_tokens = 3\n"
         monkeypatch.setenv(CONFIG_VARIABLE, dumps(loads(text)))
         params = types.SimpleNamespace(max_tokens=None, logprobs=None)
         return Executor().execute("what is it", label, params, 100, Numbers(), Engine(reason))
@@ -109,7 +110,7 @@ def test_blocking_turn_is_named_and_delays_no_other(execute):
     finally:
         freed.set()
     assert "the agent hung on prompt 'q7': a turn took more than" in message
-    assert "openrlhf.turn_timeout = 0.5 seconds; set a shorter timeout for its own calls" in message
+    assert "turn_timeout = 0.5 seconds; set a shorter timeout for its own calls" in message
 
 
 def test_event_loop_lives_as_long_as_the_rollout(execute):

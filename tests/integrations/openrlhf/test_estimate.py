@@ -21,8 +21,6 @@ max_completion_tokens = 3072
 steps = 500
 [evaluation]
 every = 2
-[openrlhf]
-max_length = 3584
 """
 
 
@@ -58,8 +56,9 @@ def test_engines_on_gpus_of_their_own_cost_gpu_hours(monkeypatch):
     assert "571,4" in shared[2]
     assert "110 s a step, 15 hours, 123 GPU hours" in shared[3]
     assert "245 GPU hours" in estimate_run(loads(TOML, {"openrlhf.colocate": False}))[3]
-    with pytest.raises(ConfigError, match=r"do not hold the engine's 15 GB .* or engine_gpus"):
-        estimate_run(loads(TOML, {"openrlhf.engine_memory": 0.1}))
+    monkeypatch.setattr(estimate, "ENGINE_MEMORY", 0.1)
+    with pytest.raises(ConfigError, match=r"engine_gpus: .* do not hold the engine's 15 GB"):
+        estimate_run(loads(TOML))
 
 
 def test_the_sizes_of_a_model_are_those_of_its_weights(tmp_path):

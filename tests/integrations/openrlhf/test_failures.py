@@ -60,6 +60,7 @@ class Agent(ToolAgent):
         return measured
 class AgentExecutor(ToolAgentExecutor):
     agent = Agent
+    turn_timeout = 20.0
 """
 
 
@@ -67,7 +68,7 @@ class AgentExecutor(ToolAgentExecutor):
     ("turn", "then", "complaint"),
     [
         ("raise ZeroDivisionError('my tool broke')", "pass", "ZeroDivisionError: my tool broke"),
-        ("import time; time.sleep(9**9)", "pass", "openrlhf.turn_timeout = 20 seconds; set a"),
+        ("import time; time.sleep(9**9)", "pass", "turn_timeout = 20 seconds; set a"),
         (
             "return Turn(done=True, reward_components={'correct': 1.0})",
             "del measured['calls']",
@@ -78,7 +79,7 @@ class AgentExecutor(ToolAgentExecutor):
 def test_bad_agent_is_reported_with_its_prompt(new_run, tmp_path, turn, then, complaint):
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT.format(turn=turn, then=then), encoding="utf-8")
-    run = new_run(openrlhf__agent=str(agent), openrlhf__turn_timeout=20.0)
+    run = new_run(openrlhf__agent=str(agent))
     assert end_of(run) != 0
     last = output(run).strip().splitlines()[-1]
     assert complaint in last

@@ -53,7 +53,7 @@ def test_a_real_model_is_rehearsed_at_the_size_of_its_steps():
     config = loads(
         "[model]\npath = 'Qwen/Qwen2.5-7B'\n[warmup]\nsteps = 9\n[optimiser]\nsteps = 500\n"
         "prompts_per_step = 128\nmicro_batch = 4\nmax_completion_tokens = 300\n[openrlhf]\n"
-        "overlong_buffer = 200\nmax_length = 700"
+        "overlong_buffer = 200"
     )
     planned = plan_rehearsal(config, steps=10, real_model=True)
     assert planned.model == config.model
@@ -61,7 +61,7 @@ def test_a_real_model_is_rehearsed_at_the_size_of_its_steps():
     sizes = ("prompts_per_step", "group_size", "micro_batch", "max_completion_tokens")
     for name in sizes:
         assert getattr(planned.optimiser, name) == getattr(config.optimiser, name)
-    assert (planned.openrlhf.overlong_buffer, planned.openrlhf.max_length) == (200, 700)
+    assert planned.openrlhf.overlong_buffer == 200
     assert (planned.openrlhf.gpus_per_node, planned.openrlhf.engines) == (2, 2)
     assert planned.optimiser.steps == 10
     assert "Qwen2.5-7B" not in " ".join(describe_gaps(config, real_model=True))

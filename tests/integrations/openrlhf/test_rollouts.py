@@ -22,14 +22,13 @@ from paretopo.rollout import BadRollout, Rollout, Segment
 # ---- prompts of a file ---------------------------------------------------------------------------
 
 
-def rows_of(tmp_path, text, suffix=".jsonl", settings=""):
+def rows_of(tmp_path, text, suffix=".jsonl"):
     source = tmp_path / f"prompts{suffix}"
     source.write_text(text, encoding="utf-8")
     tokenizer = SimpleNamespace(
-        apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
+        chat_template="", apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
     )
-    config = loads(f"[openrlhf]\n{settings}")
-    return _rows(config, tokenizer, "prompts", str(source), None, [])
+    return _rows(loads(""), tokenizer, "prompts", str(source), None, [])
 
 
 def test_number_of_held_out_prompts_follows_the_file(tmp_path):
@@ -37,14 +36,14 @@ def test_number_of_held_out_prompts_follows_the_file(tmp_path):
     source.write_text(
         "".join(f'{{"prompt": "{i}", "label": "{i}"}}\n' for i in range(64)), encoding="utf-8"
     )
-    text = "[openrlhf]\nchat_template = false\n[evaluation]\nprompts = 8"
+    text, tokenizer = "[evaluation]\nprompts = 8", SimpleNamespace(chat_template=None)
     drawn = [
-        _rows(loads(text, {"seed": seed}), None, "held_out", str(source), None, [])
+        _rows(loads(text, {"seed": seed}), tokenizer, "held_out", str(source), None, [])
         for seed in (1, 1, 2)
     ]
     assert [len(rows) for rows in drawn] == [8, 8, 8]
     assert drawn[0] == drawn[1] != drawn[2]
-    assert len(_rows(loads(text), None, "prompts", str(source), None, [])) == 64
+    assert len(_rows(loads(text), tokenizer, "prompts", str(source), None, [])) == 64
 
 
 def test_prompts_that_are_trained_on_are_not_held_out(tmp_path):
@@ -101,30 +100,27 @@ def test_a_step_that_is_too_large_passes_no_rehearsal(tmp_path, prompts, setting
     check_step(loads("backend = 'openrlhf'"))  # made-up questions
 
 
-def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):
+def test_prompts_of_a_file_pass_through_the_template(tmp_path):
     text = '{"prompt": "a", "label": {"id": 1}}\n{"prompt": [{"content": "b"}], "label": "2"}\n'
     assert rows_of(tmp_path, text) == [
         {"prompt": "<a>", "label": '{"id": 1}', "datasource": "default"},
         {"prompt": "<b>", "label": "2", "datasource": "default"},
     ]
-    plain = rows_of(tmp_path, '{"prompt": "a", "label": "1"}', settings="chat_template = false")
-    assert plain[0]["prompt"] == "a"
 
 
 @pytest.mark.parametrize(
-    ("text", "suffix", "settings", "complaint"),
+    ("text", "suffix", "complaint"),
     [
-        ('{"prompt": "a"}', ".jsonl", "", r"row 1 .* keys prompt and label, got \['prompt'\]"),
-        ("[1]", ".jsonl", "", "got list"),
-        ('{"prompt": "a", "label": 1}\n{', ".jsonl", "", "line 2: no JSON"),
-        ("", ".jsonl", "", "holds no prompts"),
-        ("x", ".csv", "", r"must be a \.jsonl or \.parquet file"),
-        ('{"prompt": [], "label": 1}', ".jsonl", "chat_template = false", "must be a text"),
+        ('{"prompt": "a"}', ".jsonl", r"row 1 .* keys prompt and label, got \['prompt'\]"),
+        ("[1]", ".jsonl", "got list"),
+        ('{"prompt": "a", "label": 1}\n{', ".jsonl", "line 2: no JSON"),
+        ("", ".jsonl", "holds no prompts"),
+        ("x", ".csv", r"must be a \.jsonl or \.parquet file"),
     ],
 )
-def test_wrong_rows_are_refused_with_their_place(tmp_path, text, suffix, settings, complaint):
+def test_wrong_rows_are_refused_with_their_place(tmp_path, text, suffix, complaint):
     with pytest.raises(ConfigError, match=complaint):
-        rows_of(tmp_path, text, suffix, settings)
+        rows_of(tmp_path, text, suffix)
 
 
 # ---- rollouts ------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo_lab.training.report import write_report
 
 SMALL = {
-    "model": {"layers": 1, "width": 32, "heads": 2, "mlp_width": 64},
+    "model": {"layers": 1, "width": 32, "heads": 2},
     "task": {"prompts": 12, "facts": 4},
     "warmup": {"steps": 0},
     "optimiser": {

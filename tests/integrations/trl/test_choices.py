@@ -50,9 +50,9 @@ def demonstrate(random, part, answer, **_):
 # All answers are right and dollars have no weight, so that only the bonus can teach.
 CONFIG = """
 objectives = [{ name = "correct", weight = 1.0 }, { name = "dollars", weight = 0.0 }]
-model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+model = { layers = 1, width = 32, heads = 2 }
 evaluation = { every = 20, prompts = 64, temperature = 1.0 }
-run = { device = "cpu", checkpoint_every = 0 }
+run = { checkpoint_every = 0 }
 [task]
 name = "questions"
 train = "FOLDER/train.jsonl"

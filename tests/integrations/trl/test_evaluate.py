@@ -15,12 +15,11 @@ from paretopo_lab.training.report import write_report
 from .test_own_rewards import write_colours, write_files
 
 CALCULATOR = """
-model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+model = { layers = 1, width = 32, heads = 2 }
 task = { prompts = 8, facts = 4, kinds = [0.5, 0.5, 0.0] }
 warmup = { steps = 60, batch_size = 16, learning_rate = 1e-2 }
 optimiser = { prompts_per_step = 2, group_size = 2, max_completion_tokens = 48 }
 evaluation = { prompts = 6 }
-run = { device = "cpu" }
 """
 
 

@@ -27,7 +27,7 @@ task = { prompts = 8, facts = 4, kinds = [0.5, 0.5, 0.0] }
 warmup = { steps = 4, batch_size = 4, learning_rate = 1e-2 }
 paretopo = { stage2_estimator = "grpo", group_filter = "off" }
 evaluation = { prompts = 2 }
-run = { device = "cpu", threads = 1 }
+run = { threads = 1 }
 [optimiser]
 steps = 3
 prompts_per_step = 2

@@ -11,7 +11,7 @@ from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 
 SMALL = {
-    "model": {"layers": 1, "width": 32, "heads": 2, "mlp_width": 64},
+    "model": {"layers": 1, "width": 32, "heads": 2},
     "task": {"prompts": 8, "facts": 4},
     "warmup": {"steps": 30, "batch_size": 16, "learning_rate": 5e-3},
     "paretopo": {"stage1_steps": 1},
@@ -33,7 +33,7 @@ SMALL = {
             pytest.param(name, {}, marks=pytest.mark.long)
             for name in (
                 *("otc_grpo", "arora_zanette", "kimi", "gr3", "prime_rl"),
-                *("worth", "dynamic_hv_rloo"),
+                *("worth", "dynamic_hv"),
             )
         ),
     ],

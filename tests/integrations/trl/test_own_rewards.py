@@ -23,11 +23,11 @@ objectives = [
 paretopo = { stage2_estimator = "gd2po" }
 rewards = { file = "FOLDER/my_rewards.py", timeout = 600 }
 task = { name = "questions", train = "FOLDER/train.jsonl", held_out = "FOLDER/held_out.jsonl" }
-model = { layers = 1, width = 32, heads = 2, mlp_width = 32 }
+model = { layers = 1, width = 32, heads = 2 }
 warmup = { steps = 120, batch_size = 16, learning_rate = 1e-2 }
 optimiser = { steps = 3, prompts_per_step = 2, group_size = 4, max_completion_tokens = 12 }
 evaluation = { prompts = 4 }
-run = { device = "cpu", trajectories = 4 }
+run = { trajectories = 4 }
 """
 REWARDS = """
 import time

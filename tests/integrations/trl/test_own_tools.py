@@ -37,7 +37,7 @@ objectives = [{ name = "correct" }, { name = "calls" }, { name = "failed_calls" 
 model = { path = "FOLDER/policy" }
 warmup = { steps = 0 }
 evaluation = { prompts = 1 }
-run = { device = "cpu", trajectories = 4 }
+run = { trajectories = 4 }
 [task]
 name = "questions"
 train = "FOLDER/train.jsonl"

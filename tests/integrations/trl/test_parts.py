@@ -43,7 +43,7 @@ def tokenizer():
 
 
 def tiny(tokenizer, seed=0):
-    return make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=seed)
+    return make_model(tokenizer, layers=1, width=16, heads=2, seed=seed)
 
 
 # ---- tiny model ------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ CONFIGURATIONS = {
         paretopo = { stage1_steps = 0, group_filter = "off" }
         evaluation = { prompts = 2, temperature = 1.0 }
         objectives = [{ name = "correct" }, { name = "calls", limit = 0.4 }]
-        run = { device = "cpu", threads = 1 }
+        run = { threads = 1 }
         [model]
         path = "MODEL"
         chat_template = "chatml-tools"
@@ -37,11 +37,10 @@ CONFIGURATIONS = {
         learning_rate = 1e-2
     """,
     "answers": """
-        model = { layers = 1, width = 32, heads = 2, mlp_width = 64 }
+        model = { layers = 1, width = 32, heads = 2 }
         task = { prompts = 12, facts = 4 }
         warmup.steps = 0
         evaluation = { every = 2, prompts = 4 }
-        run.device = "cpu"
         [optimiser]
         learn_from = "answers"
         steps = 3

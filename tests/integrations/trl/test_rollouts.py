@@ -196,7 +196,7 @@ def test_vllm_is_refused(tokenizer):
 @pytest.mark.parametrize("pad_is_end", [False, True])
 def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
     """Rows sampled from a real model end right after the stop string, without padding."""
-    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0, positions=512)
+    model = make_model(tokenizer, layers=1, width=16, heads=2, seed=0, positions=512)
     opens, closes = tokenizer.convert_tokens_to_ids(["```", "output"])
     end = tokenizer.eos_token_id
     trainer = SimpleNamespace(

@@ -30,12 +30,11 @@ from paretopo.rollout import Segment
 
 SMALL = """
 seed = 3
-model = { layers = 2, width = 48, heads = 2, mlp_width = 96 }
+model = { layers = 2, width = 48, heads = 2 }
 task = { prompts = 8, facts = 4, kinds = [1.0, 0.0, 0.0] }
 warmup = { steps = 150, batch_size = 16, learning_rate = 5e-3 }
 paretopo = { stage1_steps = 3 }
 evaluation = { every = 2, prompts = 8, temperature = 1.0 }
-run = { device = "cpu" }
 [optimiser]
 steps = 7
 prompts_per_step = 2

@@ -33,13 +33,12 @@ pytestmark = [
 # Only facts: in seconds a small model learns to look them up and then not to.
 SMALL = """
 seed = 3
-model = { layers = 2, width = 48, heads = 2, mlp_width = 96 }
+model = { layers = 2, width = 48, heads = 2 }
 task = { prompts = 8, facts = 4, kinds = [1.0, 0.0, 0.0] }
 tool = { workers = 2, timeout = 30 }
 warmup = { steps = 120, batch_size = 16, learning_rate = 5e-3 }
 paretopo = { stage1_steps = 2 }
 evaluation = { every = 4, prompts = 16, temperature = 1.0 }
-run = { device = "cpu" }
 [optimiser]
 steps = 8
 prompts_per_step = 4

@@ -149,7 +149,7 @@ def test_the_written_configuration_keeps_the_choice():
         ('[[objectives]]\nname = "calls"\neconomy = "paretopo"', 'calls.economy = "paretopo"'),
         ('[paretopo]\nstage2_estimator = "gr3"', 'the estimator "gr3"'),
         ('[[objectives]]\nname = "calls"\neconomy = "kimi"', 'calls.economy = "kimi"'),
-        ('[[objectives]]\nname = "calls"\neconomy = "laser"', 'calls.economy = "laser"'),
+        ('[[objectives]]\nname = "calls"\neconomy = "laser_d"', 'calls.economy = "laser_d"'),
         ('[[objectives]]\nname = "calls"\neconomy = "pass_rate"', 'calls.economy = "pass_rate"'),
     ],
 )

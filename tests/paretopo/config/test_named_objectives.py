@@ -81,10 +81,6 @@ def test_one_key_of_one_objective_is_set():
         ),
         (TOKENS + "low = 5\nhigh = 5", "objectives.tokens.low must be below high"),
         (TOKENS.replace("tokens", "b") + 'economy = "otc"', 'is for costs: .* got economy = "otc"'),
-        (
-            RAW + '[paretopo]\ngain_unit = "box"\nstage2_estimator = "gd2po"',
-            "rewards that end at 1, got objectives.tokens",
-        ),
         (RAW, r'"gd2po"; objectives.tokens is not a share: give it economy = "saving"'),
         (
             TOKENS.replace("tokens", "b"),
@@ -99,7 +95,7 @@ def test_one_key_of_one_objective_is_set():
             "failure must not be given for the",
         ),
         ("weight = 1", r"unknown key weight; did you mean objectives.NAME.weight\?"),
-        ("[paretopo]\ngate_floor = 1", r"did you mean objectives.NAME.failure\?"),
+        ("[paretopo]\nfailure = 1", r"did you mean objectives.NAME.failure\?"),
         ("objectiv = 1", r"unknown key objectiv; did you mean 'objectives'\?"),
     ],
 )

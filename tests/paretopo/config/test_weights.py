@@ -6,7 +6,7 @@ import pytest
 from paretopo.config import METHODS, ConfigError, from_table, with_method
 from paretopo.controller.two_stages import ParetoPO
 
-ALL_ALIKE = ["gdpo", "gdpo_conditioned", "gd2po", "gd2po_hard"]
+ALL_ALIKE = ["gdpo", "gd2po"]
 CORRECT, CALLS = {"name": "correct"}, {"name": "calls", "economy": "saving"}
 TOKENS = {"name": "tokens", "economy": "saving"}
 # Methods of two objectives, and those whose reference needs every weight above 0.

@@ -35,24 +35,6 @@ def test_bounds_of_the_first_evaluation_lower_the_reference(reference, bounds, e
         assert tuple(one.reference) == expected
 
 
-def test_explicit_reference_box_and_scale():
-    raw = controller(references=(0.5, 0.0))
-    box = controller(references=(0.5, 0.0), gain_unit="box", gain_scale=3.0)
-    for method in (raw, box):
-        method.observe([0.5, 0.5])
-    plain, unit = raw.observe([0.75, 0.5]), box.observe([0.75, 0.5])
-    assert plain.gain == pytest.approx(0.125)
-    assert unit.gain == pytest.approx(0.25)
-    assert unit.hypervolume == plain.hypervolume == pytest.approx(0.125)
-    assert unit.multiplier == pytest.approx(0.5 + 1.5 * math.tanh(3 * 0.125))
-
-
-def test_a_box_without_room_gains_nothing():
-    method = controller(reference="initial", gain_unit="box")
-    method.observe([1.0, 0.2])
-    assert method.observe([1.0, 0.9]).gain == 0.0
-
-
 @pytest.mark.parametrize("reference", ["initial", "zero"])
 def test_earlier_outcomes_can_be_rescored(reference):
     """The signal is then that of a controller which met the outcomes as they score today."""

@@ -21,13 +21,6 @@ def test_gr3_needs_success_and_its_weight():
     )
 
 
-def test_smooth_maximum_converges_without_overflow():
-    group = np.array([[[0.0, 1.0], [1.0, 0.5], [1.0, -2000.0], [0.0, 0.0]]])
-    hard = ESTIMATORS["tchebycheff"](group, WEIGHTS)
-    near = ESTIMATORS["tchebycheff"](group, WEIGHTS, smoothing=1e-3)
-    np.testing.assert_allclose(near, hard, atol=2e-3)
-
-
 def test_tchebycheff_needs_rewards_that_end_at_one():
     files = {"objectives": [{"name": "correct"}, {"name": "calls", "economy": "raw"}]}
     with pytest.raises(ConfigError, match=r"distance to 1, .* got objectives\.calls"):
@@ -38,18 +31,6 @@ def test_tchebycheff_needs_rewards_that_end_at_one():
 def test_mo_grpo_stays_a_number_at_the_ends(huge):
     rewards = np.array([[[0.0, 1.0], [huge, 0.0], [huge / 2, 0.5]]])
     np.testing.assert_allclose(ESTIMATORS["mo_grpo"](rewards, EQUAL), [[0.0, 0.0, 0.0]], atol=1e-12)
-
-
-@pytest.mark.parametrize("unit", [1.0, 3600.0, 1e-4])
-def test_the_range_of_the_group_takes_units_away(unit):
-    seconds = -np.array([[[0.0, 9.0], [0.0, 1.0], [0.0, 4.0], [0.0, 2.0]]]) * unit
-    seconds[0, :, 0] = [1.0, 1.0, 1.0, 0.0]
-    scaled = np.array([[[1.0, 0.0], [1.0, 1.0], [1.0, 0.625], [0.0, 0.0]]])
-    np.testing.assert_allclose(
-        hypervolume(seconds, WEIGHTS, k=2, hypervolume_unit="range"),
-        hypervolume(scaled, WEIGHTS, k=2),
-        atol=1e-12,
-    )
 
 
 @pytest.mark.parametrize(
@@ -64,11 +45,7 @@ def test_the_range_of_the_group_takes_units_away(unit):
         ("k = 9", r"paretopo.k must be at most optimiser.group_size, got paretopo.k = 9 .* = 8"),
         (
             "weighting = 'first alone'",
-            r"needs weights above 0 after the first: .* got weights = \(1.0, 0.0\)",
-        ),
-        (
-            "hypervolume_reference = 'archive'\nreference = 'initial'",
-            "needs a reference that is known before training",
+            r"needs weights above 0 after the first, got weights = \(1.0, 0.0\)",
         ),
     ],
 )

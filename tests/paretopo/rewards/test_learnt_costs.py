@@ -94,7 +94,7 @@ groups_of_eight = st.lists(
 @given(groups_of_eight)
 def test_targets_are_those_of_the_authors_code(groups):
     """Its loops over thresholds, with one at every whole cost; infinity where no group is such."""
-    targets = CostTargets(by="difficulty")
+    targets = CostTargets()
     by_level = {"low": [], "medium": [], "high": []}
     for group in groups:
         costs, right = zip(*group, strict=True)
@@ -115,7 +115,7 @@ def test_targets_are_those_of_the_authors_code(groups):
 
 
 def test_targets_change_only_with_a_complete_block():
-    targets, seen = CostTargets(by="difficulty", groups=2), []
+    targets, seen = CostTargets(groups=2), []
     assert targets.target(EASY) == math.inf
     for costs in ([4, 5, 6, 7], [1] * 4, [9] * 4, [9] * 4):
         targets.update(costs, EASY)
@@ -123,14 +123,7 @@ def test_targets_change_only_with_a_complete_block():
     assert seen == [5.0, 1.0, 1.0, 9.0]  # first floor(8 / 3) = 2: the lower half
 
 
-def test_the_target_of_laser_is_the_lower_quartile_of_the_start():
-    targets = CostTargets(by="start", groups=2)
-    for costs, right in (([8, 7, 6, 5], [False] * 4), ([4, 3, 2, 1], EASY), ([0] * 4, EASY)):
-        targets.update(costs, right)
-    assert targets.target(EASY) == targets.target([False] * 4) == 2.0
-
-
-OTHERS, START = SuccessPrice(groups=4).state_dict(), CostTargets(by="start").state_dict()
+OTHERS, START = SuccessPrice(groups=4).state_dict(), CostTargets(groups=2).state_dict()
 
 
 @pytest.mark.parametrize(
@@ -141,13 +134,12 @@ OTHERS, START = SuccessPrice(groups=4).state_dict(), CostTargets(by="start").sta
         (lambda: SuccessPrice().update([1.0, 1.0], [True]), r"the shape of costs, \(2,\)"),
         (lambda: SuccessPrice(75), "quantile must be a number from 0 to 1, got 75"),
         (lambda: SuccessPrice(groups=0), "groups must be an integer of at least 1, got 0"),
-        (lambda: CostTargets(by="both"), "by must be .* got 'both'"),
-        (lambda: CostTargets(by="start", groups=0), "groups must be an integer of at least 1"),
+        (lambda: CostTargets(groups=0), "groups must be an integer of at least 1"),
         (
-            lambda: CostTargets(by="difficulty").load_state_dict(START),
-            "have by = 'start', these 'difficulty': resume with",
+            lambda: CostTargets().load_state_dict(START),
+            "have groups = 2, these 256: resume with",
         ),
-        (lambda: CostTargets(by="start").update([-1.0], [True]), "finite numbers of at least 0"),
+        (lambda: CostTargets().update([-1.0], [True]), "finite numbers of at least 0"),
     ],
 )
 def test_wrong_settings_groups_and_states_are_refused(call, message):

@@ -34,15 +34,6 @@ def test_questions_keep_their_columns(tmp_path):
         task.solution(task.held_out[0])
 
 
-def test_evaluated_kinds_are_kinds_of_held_out_questions(tmp_path):
-    rows = '{"prompt": "who?", "kind": "names"}\n{"prompt": "where?", "kind": "places"}'
-    for kinds in (["names"], ["names", "places"]):
-        task = task_of(tmp_path, '{"prompt": "why?"}', rows, **{"evaluation.kinds": kinds})
-        assert len(task.held_out) == 2
-    with pytest.raises(ConfigError, match=r"has the kind 'place'; did you mean 'places'\?"):
-        task_of(tmp_path, '{"prompt": "why?"}', rows, **{"evaluation.kinds": ["place"]})
-
-
 DEMONSTRATE = """
 def demonstrate(random, prompt, answer, source, **columns):
     if source == "tool":

@@ -168,7 +168,7 @@ def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny")
     tokenizer = make_tokenizer([LETTERS, *LETTERS.split()])
     # Heads of 32, the least that vLLM computes on a CPU.
-    model = make_model(tokenizer, layers=1, width=64, heads=2, mlp_width=16, seed=0, positions=64)
+    model = make_model(tokenizer, layers=1, width=64, heads=2, seed=0, positions=64)
     model.generation_config.top_k = 1  # the model's own sampling settings must not matter
     model.generation_config.do_sample = True
     model.save_pretrained(folder)

@@ -23,10 +23,9 @@ def test_openrlhf_gets_ids_and_answers(tmp_path):
     _, train, _ = made.prepare_rows(tmp_path, "search_r1", made.search_rows(), held_out=0.1)
     source = tmp_path / "data" / "search_r1" / "train.jsonl"
     tokenizer = SimpleNamespace(
-        apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
+        chat_template="", apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
     )
-    config = loads("[openrlhf]\nchat_template = true")
-    read = _rows(config, tokenizer, "prompts", str(source), None, [])
+    read = _rows(loads(""), tokenizer, "prompts", str(source), None, [])
     for row, got in zip(train, read, strict=True):
         assert got["prompt"] == f"<{row.prompt}>"
         assert got["datasource"] == row.datasource

@@ -62,25 +62,16 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     return subtract_others(rewards[..., 0] * value.clip(0.0), mask)
 
 
-def tchebycheff(
-    rewards: Array, weights: np.ndarray, mask: Array, *, smoothing: float = 0.0
-) -> Array:
+def tchebycheff(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """The worst weighted distance to the ideal, minus the mean of the others: per rollout.
 
     The ideal is 1 in every objective, as for correctness and for a saving. With d_m = w_m (1 - r_m)
-    a rollout is worth ``-max_m d_m``, or smoothly ``-mu log sum_m exp(d_m / mu)``, mu =
-    ``smoothing``. This is an unbiased policy gradient of its expectation. A compromise is worth
-    more than an extreme.
+    a rollout is worth ``-max_m d_m``. This is an unbiased policy gradient of its expectation. A
+    compromise is worth more than an extreme.
 
-    Source: Bowman (1976), weighted Tchebycheff; smooth: Lin et al. (2024), arXiv 2402.19078,
-    equation 9. The baseline is that of :func:`rloo`.
+    Source: Bowman (1976). The baseline is that of :func:`rloo`.
     """
-    distances = measure_distances(rewards, weights)
-    library = get_library(rewards)
-    worst = library.amax(distances, axis=-1)
-    if smoothing > 0.0:
-        parts = library.exp((distances - worst[..., None]) / smoothing)
-        worst = worst + smoothing * library.log(parts.sum(axis=-1))
+    worst = get_library(rewards).amax(measure_distances(rewards, weights), axis=-1)
     return subtract_others(-worst, mask)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import paretopo_core
 from paretopo.config import ARCHIVE_K
 from paretopo.controller.estimators.decoupled import gd2po
-from paretopo.controller.estimators.groups import Array, extremes, get_library, like
+from paretopo.controller.estimators.groups import Array, extremes, get_library
 
 K: TypeAlias = int | tuple[int, ...] | Literal["archive"]
 
@@ -22,8 +22,6 @@ def hypervolume(
     *,
     centre: Literal["exact", "mean", "none", "std", "loo"] = "exact",
     k: int = 1,
-    hypervolume_reference: Literal["weights"] | tuple[float, ...] = "weights",
-    hypervolume_unit: Literal["raw", "range"] = "raw",
 ) -> Array:
     """The volume that a rollout adds to k - 1 others, minus the volume of one more of them.
 
@@ -32,24 +30,12 @@ def hypervolume(
     beat the reference in every objective has no volume: with 0 for the first objective, the gate is
     built in. The reference of the others is the preference (:func:`reference_by`).
 
-    With ``hypervolume_unit="range"``, objectives after the first count from 0 to 1 between the
-    worst and the best of the group's successes, whatever their unit. If all are equal, they get the
-    best value.
-
     Source: docs/hvk.md and docs/estimators.md; one objective: Walder and Karkhanis (2025), PKPO,
     arXiv 2505.15201.
     """
-    reference = (
-        reference_by(weights)
-        if hypervolume_reference == "weights"
-        else np.array(hypervolume_reference)
-    )
-    if hypervolume_unit == "range":
-        first = like(reference[..., :1], rewards)
-        rewards = _divide_by_range(rewards, mask & (rewards[..., 0] > first))
     return paretopo_core.hypervolume_advantage(
         rewards,
-        reference,
+        reference_by(weights),
         k=k,
         centre=centre,
         mask=None if bool(mask.all()) else mask,
@@ -121,18 +107,6 @@ def reference_by(weights: np.ndarray) -> np.ndarray:
     reference = np.zeros(weights.shape)
     reference[..., 1:] = -weights[..., :1] / weights[..., 1:]
     return reference
-
-
-def _divide_by_range(rewards: Array, inside: Array) -> Array:
-    library = get_library(rewards)
-    later = library.moveaxis(rewards[..., 1:], -1, 0)
-    lowest, highest = extremes(later, inside)
-    varies = highest > lowest
-    share = (later - lowest) / library.where(varies, highest - lowest, 1.0)
-    share = library.where(varies, share, 1.0)
-    # Rollouts without volume may have any value.
-    share = library.where(inside, share, 0.0)
-    return library.concatenate([rewards[..., :1], library.moveaxis(share, 0, -1)], axis=-1)
 
 
 def choose_k(
