@@ -10,7 +10,6 @@ import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
-from paretopo.integrations.huggingface.turns import Turns
 
 
 def generate_pieces(
@@ -22,8 +21,7 @@ def generate_pieces(
     settings: Any,
     ends: Sequence[int],
     device: Any,
-    turns: Turns | None = None,
-    options_of: Callable[[list[int]], dict[str, Any]] = lambda _: {},
+    **options: Any,
 ) -> list[Piece]:
     """Generate one piece for each rollout, all in one batch.
 
@@ -35,39 +33,24 @@ def generate_pieces(
         settings: A `GenerationConfig`; this function sets its lengths.
         ends: Tokens that end a text.
         device: Device of the tokens.
-        turns: Keeps the cache from piece to piece, for models that allow it.
-        options_of: Further arguments of `generate` for some rollouts, given by index.
+        **options: Further arguments of `generate`.
     """
     given = [rollout.prompt + rollout.tokens for rollout in rollouts]
     room = [rollout.room for rollout in rollouts]
 
-    def make_options(rows: list[int], begin: int) -> dict[str, Any]:
-        options = options_of(rows)
-        if stop:
-            stops = StopStrings(tokenizer, stop, begin)
-            options["stopping_criteria"] = StoppingCriteriaList([stops])
-        return options
-
-    def trim(tokens: list[int]) -> Piece:
-        return _trim_piece(tokens, tokenizer, ends, stop)
-
-    def find_end(tokens: list[int]) -> int | None:
-        piece = trim(tokens)
-        return None if piece == Piece(tokens, "length") else len(piece.tokens)
-
-    if turns is not None:
-        rows = turns.generate(model, given, room=room, find_end=find_end, options=make_options)
-        return [trim(row) for row in rows]
     batch = tokenizer.pad(
         {"input_ids": given}, padding=True, padding_side="left", return_tensors="pt"
     ).to(device)
     settings = copy.deepcopy(settings)
     settings.update(max_new_tokens=max(room))
     read = batch["input_ids"].shape[1]
-    options = make_options(list(range(len(given))), read)
+    if stop:
+        stops = StopStrings(tokenizer, stop, read)
+        options["stopping_criteria"] = StoppingCriteriaList([stops])
     with torch.no_grad():
         whole = model.generate(**batch, generation_config=settings, **options)
-    return [trim(row[:limit]) for row, limit in zip(whole[:, read:].tolist(), room, strict=True)]
+    rows = zip(whole[:, read:].tolist(), room, strict=True)
+    return [_trim_piece(row[:limit], tokenizer, ends, stop) for row, limit in rows]
 
 
 class GenerationStopped(KeyboardInterrupt):

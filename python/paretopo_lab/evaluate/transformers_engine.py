@@ -26,7 +26,6 @@ from paretopo.integrations.huggingface.loading import (
     load_tokenizer,
 )
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
-from paretopo.integrations.huggingface.turns import Turns, can_keep
 from paretopo_lab.evaluate.settings import DtypeName, EvaluationSettings
 
 _NO_LIMIT = 2**30  # for a model without a longest length
@@ -77,25 +76,15 @@ class TransformersEngine:
             do_sample=False, pad_token_id=self.tokenizer.pad_token_id, eos_token_id=self._ends
         )
         self._model.generation_config = self._generation  # defaults of `generate`
-        self._turns: Turns | None = None
-        if can_keep(self._model):
-            self._turns = Turns(
-                padding=self.tokenizer.pad_token_id, ends=self._ends, settings=self._generation
-            )
 
     def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> list[Piece]:
         """Generate one piece for each rollout, all in one batch."""
-        noise = GumbelNoise([one.piece_seed for one in rollouts])
-
-        def options_of(rows: list[int]) -> dict[str, Any]:
-            processors = LogitsProcessorList()
-            if self._settings.temperature > 0:
-                processors.append(TemperatureLogitsWarper(self._settings.temperature))
-                if self._settings.top_p < 1:
-                    processors.append(TopPLogitsWarper(self._settings.top_p))
-                processors.append(noise.of_rows(rows))
-            return {"logits_processor": processors}
-
+        processors = LogitsProcessorList()
+        if self._settings.temperature > 0:
+            processors.append(TemperatureLogitsWarper(self._settings.temperature))
+            if self._settings.top_p < 1:
+                processors.append(TopPLogitsWarper(self._settings.top_p))
+            processors.append(GumbelNoise([one.piece_seed for one in rollouts]))
         return generate_pieces(
             self._model,
             self.tokenizer,
@@ -104,8 +93,7 @@ class TransformersEngine:
             settings=self._generation,
             ends=self._ends,
             device=self._device,
-            turns=self._turns,
-            options_of=options_of,
+            logits_processor=processors,
         )
 
     def close(self) -> None:
@@ -130,12 +118,6 @@ class GumbelNoise(LogitsProcessor):
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self._noise = [torch.Generator().manual_seed(seed) for seed in seeds]
-
-    def of_rows(self, rows: Sequence[int]) -> GumbelNoise:
-        """Return the noise of some rows; each continues its own stream."""
-        some = GumbelNoise(())
-        some._noise = [self._noise[row] for row in rows]
-        return some
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
         """Add noise to the (rows, vocabulary) logits."""
