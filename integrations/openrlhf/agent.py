@@ -78,7 +78,7 @@ class _Turns:
     """An engine that ends each turn at the agent's stop texts.
 
     Attributes:
-        cut: True if the last turn ran out of tokens; only OpenRLHF from 0.11.1 on reports it.
+        cut: True if the last turn ran out of tokens.
     """
 
     def __init__(self, engine: Any, agent: ToolAgent) -> None:

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo.config import MAX_GRAD_NORM, NONE, WEIGHT_DECAY, ConfigError, RunConfig, dumps
-from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.records.folder import RunFolder
+from paretopo.records.provenance import check_release
 from paretopo.rewards.overlong import overlong
 
 _PROMPT_ROOM = 512  # tokens
 ENGINE_MEMORY = 0.6  # share of a GPU's memory for an engine
+# Both mask tokens outside [0.5, 5] and weight the rest by the token's own ratio.
+CORRECTIONS = {"off": "off", "token": "token", "sequence": "seq"}
+_LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean"}
 
 # The configuration travels to the engines in this variable, so that they need no shared files.
 CONFIG_VARIABLE = "PARETOPO_CONFIG"
@@ -32,6 +35,16 @@ _VARIABLES = {
     "RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1",
 }
 _HANDED_ON = ("WANDB_", "HF_", "NCCL_")
+
+
+def check_openrlhf() -> None:
+    """Raise `ConfigError` unless the tested release of OpenRLHF is installed."""
+    check_release(
+        "openrlhf",
+        "0.11.2",
+        'on GPUs: pip install ".[openrlhf]" in a clone, for a rehearsal on a CPU: '
+        "scripts/install_openrlhf_cpu.sh",
+    )
 
 
 @dataclass(frozen=True)
@@ -70,16 +83,13 @@ def micro_batch(config: RunConfig) -> int:
     return config.optimiser.micro_batch_of(gpus, "openrlhf.nodes * gpus_per_node")
 
 
-def openrlhf_options(
-    config: RunConfig, run: RunFolder, files: Files, version: tuple[int, ...], *, resume: bool
-) -> list[str]:
+def openrlhf_options(config: RunConfig, run: RunFolder, files: Files, *, resume: bool) -> list[str]:
     """Return OpenRLHF's options for a configuration.
 
     Args:
         config: The configuration.
         run: Folder of checkpoints and model.
         files: The prepared files.
-        version: The installed OpenRLHF.
         resume: Load the last checkpoint.
 
     Raises:
@@ -89,7 +99,7 @@ def openrlhf_options(
         *_model_options(config, run, files),
         *_data_options(config, files),
         *_cluster_options(config),
-        *_algorithm_options(config, version),
+        *_algorithm_options(config),
     ]
     every = config.run.checkpoint_every
     words += ["--ckpt.path", str(run.checkpoints / "openrlhf"), "--ckpt.max_num", "2"]
@@ -216,15 +226,20 @@ def _cluster_options(config: RunConfig) -> list[str]:
     return words
 
 
-def _algorithm_options(config: RunConfig, version: tuple[int, ...]) -> list[str]:
+def _algorithm_options(config: RunConfig) -> list[str]:
     optimiser, cluster = config.optimiser, config.openrlhf
+    if optimiser.loss not in _LOSSES:
+        raise ConfigError(
+            f"optimiser.loss must be one of {', '.join(_LOSSES)} for OpenRLHF, got {optimiser.loss}"
+        )
     words = ["--actor.eps_clip_low_high", str(optimiser.clip_low), str(optimiser.clip_high)]
     words += ["--algo.kl.init_coef", str(optimiser.kl)]
     if optimiser.kl > 0:
         words += ["--algo.kl.use_loss", "--algo.kl.estimator", "k3"]
     if cluster.dynamic_sampling:
         words += ["--algo.dynamic_filtering_enable"]
-    return words + loss_options(version, optimiser.loss, cluster.correction)
+    words += ["--actor.loss_agg_mode", _LOSSES[optimiser.loss]]
+    return [*words, "--algo.advantage.is_correction_level", CORRECTIONS[cluster.correction]]
 
 
 def worker_variables(config: RunConfig) -> dict[str, str]:

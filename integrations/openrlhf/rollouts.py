@@ -40,7 +40,7 @@ _FROM_STATUS = {
 
 
 class UnexpectedOpenRLHF(RuntimeError):
-    """OpenRLHF's data differ from those of releases 0.10.2 to 0.11.2."""
+    """OpenRLHF's data differ from those of the supported release."""
 
 
 def label_fields(label: Any) -> dict[str, Any]:

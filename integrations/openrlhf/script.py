@@ -18,11 +18,11 @@ from typing import Any
 
 from paretopo.config import ConfigError, RunConfig, apply_method, read_table
 from paretopo.config.notes import Note, say
+from paretopo.integrations.openrlhf.options import CORRECTIONS, check_openrlhf
 from paretopo.integrations.openrlhf.prepare import check_code
 from paretopo.integrations.openrlhf.rehearsal.plan import describe_gaps, plan_options
 from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
 from paretopo.integrations.openrlhf.train import print_proofs, run_openrlhf
-from paretopo.integrations.openrlhf.version import openrlhf_version, read_correction
 from paretopo.records.folder import RunFolder
 from paretopo.records.foreign import ForeignJob
 from paretopo.rollout import BadRollout
@@ -93,7 +93,7 @@ def train_script(
         BadRollout: A rollout has no finite value of an objective.
         RuntimeError: A process failed or died.
     """
-    openrlhf_version()
+    check_openrlhf()
     if rehearsing:
         prepare_process()
     from paretopo.integrations.openrlhf.launch import parse_options  # after `prepare_process`
@@ -176,6 +176,7 @@ def make_config(
             f" got {rollout.batch_size}"
         )
     steps = prompts // rollout.batch_size * options.train.num_episodes
+    corrections = {theirs: ours for ours, theirs in CORRECTIONS.items()}
     known = {key: attrgetter(name)(options) for key, name in _SAME.items()}
     known |= {
         "backend": "openrlhf",
@@ -187,7 +188,7 @@ def make_config(
         "openrlhf.agent": options.train.agent_func_path or options.reward.remote_url,
         "openrlhf.colocate": options.train.colocate_all and not options.train.async_enable,
         "openrlhf.overlong_buffer": int(options.reward.overlong_buffer_len or 0),
-        "openrlhf.correction": read_correction(options.algo.advantage),
+        "openrlhf.correction": corrections[options.algo.advantage.is_correction_level],
     }
     if held_out:
         known |= {"openrlhf.held_out": options.eval.dataset, "evaluation.prompts": held_out}

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.huggingface.adapters import merge_saved_adapter
 from paretopo.integrations.openrlhf.failures import explain_failure
-from paretopo.integrations.openrlhf.options import gpus_needed, openrlhf_options, worker_variables
+from paretopo.integrations.openrlhf.options import (
+    check_openrlhf,
+    gpus_needed,
+    openrlhf_options,
+    worker_variables,
+)
 from paretopo.integrations.openrlhf.prepare import prepare
 from paretopo.integrations.openrlhf.rehearsal.checks import check, format_proofs
 from paretopo.integrations.openrlhf.rehearsal.plan import plan_options
@@ -17,7 +22,6 @@ from paretopo.integrations.openrlhf.rehearsal.stand_ins import (
     start_ray,
     use_cpu_engines,
 )
-from paretopo.integrations.openrlhf.version import openrlhf_version
 from paretopo.interrupt import Interrupt, terminate_as_interrupt
 from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import ensure_search_server
@@ -42,7 +46,7 @@ def train(
     """
     # Ray's workers run in the folder where Ray was started, where a relative path differs.
     run = RunFolder(run.path.resolve(), run.config)
-    version = openrlhf_version()
+    check_openrlhf()
     rehearsal = bool(run.manifest.get("rehearsal"))
     if rehearsal:
         (run.path / "rehearsal").mkdir(exist_ok=True)
@@ -50,7 +54,7 @@ def train(
     with ensure_search_server(config, run.data) as served:
         with Interrupt() as interrupt:
             files = prepare(served, run, lambda: interrupt.came)
-        words = openrlhf_options(served, run, files, version, resume=resume)
+        words = openrlhf_options(served, run, files, resume=resume)
         if rehearsal:
             words = plan_options(words)
         done = run_openrlhf(

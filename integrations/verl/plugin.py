@@ -16,7 +16,6 @@ from typing import Any
 
 from paretopo.records.provenance import check_release
 
-_RELEASE = (0, 9, 1)  # the tested release
 _MODES = ("sync", "colocate_async")  # trainer.v1.trainer_mode; others update several times a step
 
 
@@ -44,8 +43,7 @@ def _register() -> None:
 try:
     check_release(
         "verl",
-        _RELEASE,
-        _RELEASE,
+        "0.9.1",
         'an environment of its own: pip install torch, then, in a clone, pip install ".[verl]" '
         "and an engine (docs/trainers.md)",
     )

@@ -36,33 +36,27 @@ def versions() -> dict[str, str | None]:
     return found
 
 
-def check_release(
-    package: str, oldest: tuple[int, ...], newest: tuple[int, ...], install: str
-) -> tuple[int, ...]:
-    """Return the installed release of a framework; refuse releases outside the tested range.
+def check_release(package: str, release: str, install: str) -> None:
+    """Refuse a framework of which another release than the tested one is installed.
 
     Args:
         package: Its name.
-        oldest: Release that fits, as (0, 9, 1).
-        newest: Latest release that fits; all between them fit.
+        release: The tested release, as "0.9.1".
         install: How to install it.
 
     Raises:
-        ConfigError: It is not installed, or it is an older or newer release.
+        ConfigError: It is not installed, or it is another release.
     """
     try:
         found = metadata.version(package)
     except metadata.PackageNotFoundError:
         raise ConfigError(f"{package} is not installed; {install}") from None
-    numbers = tuple(int(part) for part in found.split(".")[:3] if part.isdecimal())
-    if not oldest <= numbers <= newest:
-        first, last = (".".join(map(str, one)) for one in (oldest, newest))
-        fitting = f"=={last}" if oldest == newest else f">={first},<={last}"
+    if found != release:
         raise ConfigError(
-            f"{package} {found} is installed, but the hooks of paretopo fit {package}{fitting} "
-            f"only: other releases name or call things differently; pip install {package}=={last}"
+            f"{package} {found} is installed, but the hooks of paretopo fit {package}=={release} "
+            "only: other releases name or call things differently; "
+            f"pip install {package}=={release}"
         )
-    return numbers
 
 
 def machine() -> dict[str, str | int]:

@@ -18,6 +18,7 @@ from paretopo.integrations.openrlhf import train as train_module
 from paretopo.integrations.openrlhf.options import (
     CONFIG_VARIABLE,
     Files,
+    check_openrlhf,
     gpus_needed,
     micro_batch,
     openrlhf_options,
@@ -25,21 +26,19 @@ from paretopo.integrations.openrlhf.options import (
     worker_variables,
 )
 from paretopo.integrations.openrlhf.rehearsal.plan import plan_rehearsal
-from paretopo.integrations.openrlhf.version import openrlhf_version
 from paretopo.records import provenance
 from paretopo.records.folder import RunFolder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = Files("model", Path("agent.py"), Path("prompts.jsonl"), 320, Path("held_out.jsonl"), 64)
-NEWEST = (0, 11, 2)
 
 
-def words_of(text: str = "", version=NEWEST, resume=False) -> list[str]:
+def words_of(text: str = "", resume=False) -> list[str]:
     config = loads(text)
     run = SimpleNamespace(
         path=Path("runs/x"), checkpoints=Path("runs/x/checkpoints"), model=Path("runs/x/model")
     )
-    return openrlhf_options(config, run, FILES, version, resume=resume)
+    return openrlhf_options(config, run, FILES, resume=resume)
 
 
 def value(words: list[str], name: str) -> str:
@@ -50,17 +49,16 @@ def value(words: list[str], name: str) -> str:
 # ---- which OpenRLHF ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("found", ["0.10.1", "0.9.5", "0.11.3", "0.12.0", "1.0", "0.8.11.post1"])
+@pytest.mark.parametrize("found", ["0.11.1", "0.9.5", "0.11.3", "0.12.0", "1.0", "0.8.11.post1"])
 def test_other_releases_are_refused(monkeypatch, found):
     monkeypatch.setattr(provenance.metadata, "version", lambda _: found)
-    with pytest.raises(ConfigError, match=rf"openrlhf {found} .*>=0\.10\.2,<=0\.11\.2"):
-        openrlhf_version()
+    with pytest.raises(ConfigError, match=rf"openrlhf {found} .*==0\.11\.2"):
+        check_openrlhf()
 
 
-@pytest.mark.parametrize("found", ["0.10.2", "0.10.4", "0.11.0", "0.11.2"])
-def test_supported_releases_are_accepted(monkeypatch, found):
-    monkeypatch.setattr(provenance.metadata, "version", lambda _: found)
-    assert openrlhf_version() == tuple(map(int, found.split(".")))
+def test_the_supported_release_is_accepted(monkeypatch):
+    monkeypatch.setattr(provenance.metadata, "version", lambda _: "0.11.2")
+    check_openrlhf()
 
 
 def test_without_openrlhf_the_way_to_it_is_named(monkeypatch):
@@ -69,7 +67,7 @@ def test_without_openrlhf_the_way_to_it_is_named(monkeypatch):
 
     monkeypatch.setattr(provenance.metadata, "version", missing)
     with pytest.raises(ConfigError, match="install_openrlhf_cpu"):
-        openrlhf_version()
+        check_openrlhf()
 
 
 def test_importing_the_adapter_imports_no_framework():
@@ -151,17 +149,6 @@ def test_contradictions_are_refused_when_the_file_is_read(text, complaint):
         loads(f"[openrlhf]\n{text}")
 
 
-@pytest.mark.parametrize(("unit", "method"), [("token", "icepop"), ("sequence", "seq-mask-tis")])
-def test_older_releases_get_their_own_words(unit, method):
-    words = words_of(f"[openrlhf]\ncorrection = '{unit}'", (0, 10, 4))
-    assert "--algo.advantage.is_correction_enable" in words
-    assert value(words, "--algo.advantage.is_correction_type") == method
-    assert "--actor.loss_agg_mode" not in words
-    assert not any("is_correction" in word for word in words_of(version=(0, 11, 1)))
-    with pytest.raises(ConfigError, match=r"needs openrlhf 0\.11\.2, got 0\.10\.4"):
-        words_of("[optimiser]\nloss = 'grpo'", (0, 10, 4))
-
-
 def test_gpus_are_counted_as_openrlhf_asks_for_them():
     assert gpus_needed(words_of()) == 8  # shared
     assert gpus_needed([*words_of(), "--actor.num_nodes", "2"]) == 16
@@ -193,7 +180,7 @@ def test_the_papers_trainings_have_its_settings(name):
         wide = dataclasses.replace(cluster, nodes=nodes, engines=8 * nodes)
         spread = dataclasses.replace(config, openrlhf=wide)
         run = SimpleNamespace(path=Path("x"), checkpoints=Path("x"), model=Path("x"))
-        words = openrlhf_options(spread, run, files, NEWEST, resume=False)
+        words = openrlhf_options(spread, run, files, resume=False)
         assert value(words, "--vllm.num_engines") == str(8 * nodes)
         assert (1024 // (8 * nodes)) % micro_batch(spread) == 0
     assert plan_rehearsal(config).openrlhf.zero_stage == cluster.zero_stage
@@ -203,7 +190,7 @@ def test_there_are_four_of_them():
     assert len(list(EXAMPLES.glob("*qwen*.toml"))) == 4
 
 
-@pytest.mark.parametrize("name", ["options", "rollouts", "version"])
+@pytest.mark.parametrize("name", ["options", "rollouts"])
 def test_docstring_examples_run(name):
     module = importlib.import_module(f"paretopo.integrations.openrlhf.{name}")
     found = doctest.testmod(module)
@@ -230,7 +217,7 @@ def test_workers_that_run_elsewhere_find_every_file(tmp_path, monkeypatch):
     received = loads(worker_variables(config)[CONFIG_VARIABLE])
     assert received.task.tools == str(tmp_path / "tools.py")
     seen = {}
-    monkeypatch.setattr(train_module, "openrlhf_version", lambda: NEWEST)
+    monkeypatch.setattr(train_module, "check_openrlhf", lambda: None)
     monkeypatch.setattr(train_module, "prepare", lambda *_: FILES)
 
     def run_openrlhf(words, *_, **_named):
