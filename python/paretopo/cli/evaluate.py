@@ -235,19 +235,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 
 _OF_OTHER_TOOLS = (
-    *(
-        "max_calls",
-        "max_tokens",
-        "top_p",
-        "samples",
-        "seed",
-        "plain",
-        "engine",
-        "dtype",
-        "batch",
-        "device",
-    ),
-    *("gpus", "memory", "search_url", "topk", "isolation", "workers"),
+    *("max_calls", "max_tokens", "top_p", "samples", "seed", "plain", "engine", "dtype", "batch"),
+    *("device", "gpus", "memory", "search_url", "topk", "isolation", "workers"),
 )
 
 

@@ -29,9 +29,7 @@ def classifier(tmp_path_factory):
 def rewards_of(folder):
     table = {"name": "my-reward.model-1", "function": f"model:{folder}"}
     switches = {"stage2_estimator": "rloo", "gate": "none"}
-    return OwnRewards(
-        from_table({"objectives": [table], "paretopo": switches, "run": {"device": "cpu"}})
-    )
+    return OwnRewards(from_table({"objectives": [table], "paretopo": switches}))
 
 
 def test_a_response_gets_the_logit_of_its_text_whatever_the_batch(classifier):

@@ -30,7 +30,6 @@ SMALL = {
         "max_completion_tokens": 16,
     },
     "evaluation": {"every": 2, "prompts": 4},
-    "run": {"device": "cpu"},
 }
 
 

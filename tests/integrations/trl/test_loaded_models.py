@@ -58,7 +58,7 @@ def test_gguf_model_with_adapters_trains_and_evaluates(tmp_path, monkeypatch, ca
     assert (run.model / "adapter" / "adapter_config.json").is_file()
     assert not any("lora" in name for name in weights(run))
 
-    assert main(["evaluate", str(run.path), "--limit", "1", "--device", "cpu"]) == 0
+    assert main(["evaluate", str(run.path), "--limit", "1"]) == 0
     lines = iter(["How many legs has a spider?"])
 
     def read(_: str) -> str:

@@ -17,7 +17,7 @@ SMALL = {
     "paretopo": {"stage1_steps": 1},
     "optimiser": {"steps": 3, "prompts_per_step": 2, "group_size": 4, "max_completion_tokens": 48},
     "evaluation": {"every": 3, "prompts": 4},
-    "run": {"device": "cpu", "checkpoint_every": 0},
+    "run": {"checkpoint_every": 0},
 }
 
 
