@@ -1,6 +1,5 @@
 """Rollouts of an evaluation: a scripted engine with every tool, and sampling by transformers."""
 
-import functools
 import itertools
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ pytest.importorskip("transformers")
 
 from paretopo.config import ConfigError
 from paretopo.integrations.huggingface import loading
-from paretopo.integrations.huggingface.rollouts import Piece, RolloutState, run_rollouts
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo.protocols.episode import SingleTurn
 from paretopo.protocols.search_r1 import search_r1_prompt
@@ -213,51 +212,6 @@ def test_stop_strings_end_a_row_wherever_they_come(tiny):
     assert all(text[-1] in stop for text, is_in in zip(texts, stopped, strict=True) if is_in)
     assert not any(set(text[:-1]) & set(stop) for text in texts)
     assert sum(stopped) > 32
-
-
-class ThreeTurns:
-    """Goes on with " x y" after a turn, which ends with a vowel, an end of text or nine tokens."""
-
-    stop, turn_tokens, feedback_tokens = tuple("aeiou"), 9, None
-
-    def __init__(self):
-        self.turns = 0
-
-    async def step(self, text):
-        self.turns += 1
-        return SimpleNamespace(feedback=" x y", done=self.turns == 3)
-
-
-@pytest.mark.parametrize("temperature", [0.0, 3.0])
-def test_rollouts_are_the_same_whether_read_tokens_are_kept_or_not(tiny, monkeypatch, temperature):
-    settings = EvaluationSettings("m", temperature=temperature)
-    engine = TransformersEngine(str(tiny), settings, device="cpu")
-    read, forward = [], engine._model.forward
-
-    @functools.wraps(forward)  # generation inspects the signature
-    def count(*args, **kwargs):
-        read.append(kwargs["input_ids"].numel())
-        return forward(*args, **kwargs)
-
-    monkeypatch.setattr(engine._model, "forward", count)
-
-    def play():
-        read.clear()
-        rollouts = [
-            RolloutState(
-                engine.tokenizer("a b c d")["input_ids"][: 1 + seed % 7], ThreeTurns(), 40, seed
-            )
-            for seed in range(24)
-        ]
-        run_rollouts(rollouts, engine.generate, engine.tokenizer)
-        return [(one.tokens, one.written, one.truncated) for one in rollouts], sum(read)
-
-    kept, few = play()
-    monkeypatch.setattr(engine, "_turns", None)
-    again, many = play()
-    assert kept == again
-    assert temperature == 0.0 or len({len(tokens) for tokens, *_ in kept}) > 5
-    assert few < 0.6 * many
 
 
 def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
