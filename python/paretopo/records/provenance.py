@@ -37,7 +37,7 @@ def versions() -> dict[str, str | None]:
 
 
 def check_release(package: str, release: str, install: str) -> None:
-    """Refuse a framework of which another release than the tested one is installed.
+    """Refuse a framework unless its tested release is installed.
 
     Args:
         package: Its name.
