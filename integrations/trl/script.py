@@ -32,6 +32,7 @@ from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.callbacks import LearningRateFactor
+from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.named_rewards import NamedRewards
 from paretopo.integrations.trl.names import read_names
@@ -95,6 +96,7 @@ class ScriptSession:
         ... )
     """
 
+    @explain_calls()
     def __init__(
         self,
         config: str | Path | Mapping[str, Any] | None = None,
@@ -443,16 +445,6 @@ class ScriptSession:
         """Return whether a failing call leaves its rollouts without the objective."""
         first = self._config.objectives[0]
         return self._config.rewards.failing == "skip" and not (first.gate and first.name == name)
-
-
-def check_type(name: str, value: object, kinds: type | tuple[type, ...], example: str) -> None:
-    """Refuse a value of another type; None is the default of every argument.
-
-    Raises:
-        ConfigError: Names the argument, with an example.
-    """
-    if value is not None and not isinstance(value, kinds):
-        raise ConfigError(f"{name} must be given as {example}, got {value!r:.80}")
 
 
 def _warn_of_shared(trained: Any, held_out: Any) -> None:

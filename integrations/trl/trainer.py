@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -12,9 +13,10 @@ from trl import GRPOTrainer
 from paretopo.controller.rules import name_objectives
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.advantages import ParetoAdvantages
+from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.random_state import keep_random_state
 from paretopo.integrations.trl.scaling import find_scaling
-from paretopo.integrations.trl.script import ScriptSession, check_type
+from paretopo.integrations.trl.script import ScriptSession
 from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards
 from paretopo.integrations.trl.session_trainer import SessionTrainer, TiedWeights
 
@@ -37,6 +39,7 @@ class ControllerTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         ... # doctest: +SKIP
     """
 
+    @explain_calls(GRPOTrainer.__init__)
     def __init__(self, *args: Any, controller: ParetoPO, **kwargs: Any) -> None:
         check_type("controller", controller, ParetoPO, "a ParetoPO(ParetoPOConfig())")
         super().__init__(*args, **kwargs)
@@ -45,6 +48,12 @@ class ControllerTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         controller.watch.speaks = self.accelerator.is_main_process
         find_scaling(self.args, controller.config.stage2_estimator)
         check_rewards(self)
+
+
+_PLACES: dict[str, Callable[..., object]] = {
+    "session=ScriptSession({}=...)": ScriptSession.__init__,
+    "{}= to ControllerTrainer": ControllerTrainer.__init__,
+}
 
 
 class ParetoGRPOTrainer(SessionTrainer):
@@ -73,6 +82,7 @@ class ParetoGRPOTrainer(SessionTrainer):
         >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
     """
 
+    @explain_calls(SessionTrainer.__init__, GRPOTrainer.__init__, places=_PLACES)
     def __init__(self, *args: Any, session: ScriptSession | None = None, **kwargs: Any) -> None:
         check_type("session", session, ScriptSession, 'a ScriptSession(gate="correct")')
         super().__init__(*args, **kwargs)

@@ -530,6 +530,12 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: ScriptSession(metho="trl"), "has no argument 'metho': did you mean method=?"),
+        (lambda: ScriptSession(beta=0.1), "pass args=GRPOConfig(beta=...)"),
+        (lambda: ScriptSession(objectives=[]), 'pass session=ScriptSession({"objectives": ...})'),
+        (lambda: ScriptSession(eval_dataset=[]), "pass eval_dataset= to ParetoGRPOTrainer"),
+        (lambda: ScriptSession(zzz=1), "it has config, gate, threshold, names, method, overrides"),
+        (lambda: ScriptSession({}, "digits"), "ScriptSession(): too many positional arguments; p"),
         *(
             (lambda one=one: ScriptSession(**one), f"{next(iter(one))} must be given as ")
             for one in (
@@ -540,12 +546,15 @@ def test_a_trainer_without_a_session_makes_its_own(tmp_path):
                 {"overrides": [1]},
             )
         ),
+        (lambda: ParetoGRPOTrainer(method="gdpo"), "pass session=ScriptSession(method=...)"),
+        (lambda: ParetoGRPOTrainer(metho="gdpo"), "did you mean session=ScriptSession(method=."),
         (lambda: ParetoGRPOTrainer(session=TABLE), "session must be given as a ScriptSession("),
+        (lambda: ParetoGRPOTrainer(controller=1), "pass controller= to ControllerTrainer"),
         (lambda: ControllerTrainer(controller=ParetoPOConfig()), "controller must be given as a"),
     ],
 )
-def test_an_argument_of_another_type_is_explained(call, message):
-    with pytest.raises(ConfigError, match=re.escape(message)):
+def test_a_wrong_argument_is_explained(call, message):
+    with pytest.raises((TypeError, ConfigError), match=re.escape(message)):
         call()
 
 
