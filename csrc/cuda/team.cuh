@@ -13,7 +13,9 @@ class SharedNumbers {
         atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(value));
     }
     __device__ void atomic_min(std::int32_t* at, std::int32_t value) const { atomicMin(at, value); }
-    __device__ void atomic_add(std::int32_t* at, std::int32_t value) const { atomicAdd(at, value); }
+    __device__ std::int32_t atomic_add(std::int32_t* at, std::int32_t value) const {
+        return atomicAdd(at, value);
+    }
     __device__ void atomic_min(std::int64_t* at, std::int64_t value) const {
         atomicMin(reinterpret_cast<long long*>(at), static_cast<long long>(value));
     }

@@ -67,8 +67,8 @@ class Team {
         replace(at, value, [](Integer there, Integer own) { return there > own; });
     }
     template <typename Integer>
-    void atomic_add(Integer* at, Integer value) const {
-        __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+    Integer atomic_add(Integer* at, Integer value) const {
+        return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
     }
 
   protected:

@@ -63,8 +63,8 @@ class Team {
         *at = std::min(*at, value);
     }
     template <typename Integer>
-    void atomic_add(Integer* at, Integer value) const {
-        *at += value;
+    Integer atomic_add(Integer* at, Integer value) const {
+        return (*at += value) - value;
     }
 
   private:

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gpu/launch/limits.hpp"
+#include "gpu/ranking/filter.hpp"
 #include "gpu/ranking/group_in_registers.hpp"
 #include "gpu/ranking/group_of_warp.hpp"
 #include "gpu/ranking/large_sets.hpp"
@@ -179,6 +180,10 @@ void is_nondominated(Place place, Batch<Scalar> batch, bool keep_duplicates,
                                                           nondominated};
             return launcher.warps(batch.groups, job.shared_bytes(), job);
         }
+        if (batch.points > limits.block_points) {
+            const Filters<Scalar> filters{place.scratch, batch, limits};
+            return filter_large<m.value>(launcher, filters, keep_duplicates, nondominated);
+        }
         const Chains<Scalar> chains{place.scratch, batch};
         const std::int64_t parts = launcher.parts(batch.points);
         const Splits splits = splits_of(parts, batch.groups, batch.points, limits);
@@ -196,7 +201,9 @@ std::int64_t pareto_rank_scratch(Place place, Batch<Scalar> batch) {
 
 template <typename Place, typename Scalar>
 std::int64_t is_nondominated_scratch(Place place, Batch<Scalar> batch) {
-    return ranking_bytes(batch, limits_of(place));
+    const Limits limits = limits_of(place);
+    if (batch.points <= limits.block_points) return ranking_bytes(batch, limits);
+    return batch.groups * Filters<Scalar>::bytes(batch, limits);
 }
 
 PARETOPO_INSTANTIATE_HERE(pareto_rank)

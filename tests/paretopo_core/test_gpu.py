@@ -9,7 +9,7 @@ import pytest
 from support import device_arrays
 from support.device_arrays import DeviceArray
 from support.operations import CALLS, ON_GPU, shape_of_answer
-from support.strategies import large_set
+from support.strategies import LARGE_KINDS, large_set
 
 import paretopo_core as pp
 from paretopo_core import _core, definitions
@@ -40,6 +40,19 @@ def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
                 np.testing.assert_array_equal(backend.fetch(ranks), expected[1])
                 without_ranks = pp.pareto_advantage(backend.send(given), **sent)
                 np.testing.assert_array_equal(backend.fetch(without_ranks), expected[0])
+
+
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+@pytest.mark.parametrize("objectives", [2, 3, 5, 10])
+def test_large_sets_have_the_same_front(backend, kind, objectives):
+    points = np.stack([large_set(kind, 2500, objectives, seed) for seed in (0, 1)])
+    mask = np.random.default_rng(1).random(points.shape[:2]) < 0.8
+    maximise = [m % 2 == 0 for m in range(objectives)]
+    for dtype, duplicates in (("float32", "first"), ("float64", "all")):
+        run = partial(pp.is_nondominated, maximise=maximise, duplicates=duplicates)
+        given = points.astype(dtype)
+        found = run(backend.send(given), mask=backend.send(mask))
+        np.testing.assert_array_equal(backend.fetch(found), run(given, mask=mask))
 
 
 @pytest.mark.parametrize("objectives", range(1, 9))

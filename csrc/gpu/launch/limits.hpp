@@ -28,6 +28,10 @@ struct Limits {
     std::int32_t super_tile = 512;     // points settled by one launch on a large single set
     std::int64_t blocks = 2048;        // that compare the points of large sets with each other
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
+    std::int32_t run_bits = 10;        // a block sorts 2^run_bits items
+    std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
+    std::int32_t killers = 256;        // points that exclude others before a set is sorted,
+    std::int64_t sample = 16384;       // each the best of its share of so many points
 };
 
 // Small bounds, so that tests take small sets through the code for large ones. tile: more than the
@@ -42,6 +46,10 @@ inline Limits limits_for(Mapping mapping, std::int32_t tile) {
         limits.super_tile = 2 * tile;
         limits.blocks = 12;
         limits.least_in_split = 2;
+        limits.run_bits = 3;
+        limits.fan_bits = 1;
+        limits.killers = 3;
+        limits.sample = 20;
     }
     return limits;
 }

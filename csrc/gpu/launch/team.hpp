@@ -11,7 +11,7 @@
 //                         the lane itself may use the shared memory that its step reads and writes
 //   atomic_max(at, value),
 //   atomic_min(at, value) and
-//   atomic_add(at, value), by any number of lanes within one step
+//   atomic_add(at, value), which returns the value before, by any number of lanes within one step
 // A warp, or its substitute, also exchanges values between lanes. That is no barrier: lanes do not
 // see each other's writes, and these steps must not write:
 //   any(step)        whether step is true for some lane

@@ -1,0 +1,54 @@
+// Positions of points on a curve that fills space (Morton's): neighbours in the order of their
+// codes are mostly neighbours in space. Codes only decide how much work a search has.
+#pragma once
+
+#include <cstdint>
+
+#include "formulas/dominance.hpp"
+#include "gpu/launch/team.hpp"
+#include "portability.hpp"
+
+namespace paretopo::gpu {
+
+// The span of each objective in a sample of a set.
+template <typename Scalar>
+struct Spans {
+    Key<Scalar>* lowest;
+    Key<Scalar>* highest;
+    std::int32_t objectives;
+
+    PARETOPO_HD Spans(Arena& arena, std::int32_t objectives)
+        : lowest(arena.array<Key<Scalar>>(objectives)),
+          highest(arena.array<Key<Scalar>>(objectives)),
+          objectives(objectives) {}
+
+    // Where a value lies in the span, in 0..1; NaN lies at 0. Halves, so that no span overflows.
+    PARETOPO_HD double share(std::int32_t m, Key<Scalar> key) const {
+        const auto half = [](Key<Scalar> k) {
+            return 0.5 * static_cast<double>(value_of<Scalar>(k));
+        };
+        const double low = half(lowest[m]);
+        const double found = (half(key) - low) / (half(highest[m]) - low);
+        return found > 0.0 ? (found < 1.0 ? found : 1.0) : 0.0;
+    }
+
+    // The code by all objectives but the first: points on a front, or sorted by the first
+    // objective, need no more.
+    PARETOPO_HD std::uint64_t code(const Key<Scalar>* row) const {
+        constexpr std::int32_t kMost = 16;
+        const std::int32_t sides = objectives - 1 < kMost ? objectives - 1 : kMost;
+        if (sides == 0) return 0;
+        const std::int32_t bits = sides == 1 ? 32 : 64 / sides;
+        const auto cells = static_cast<double>((std::uint64_t{1} << bits) - 1);
+        std::uint64_t code = 0;
+        for (std::int32_t m = 0; m < sides; ++m) {
+            const auto cell = static_cast<std::uint64_t>(share(m + 1, row[m + 1]) * cells);
+            for (std::int32_t bit = 0; bit < bits; ++bit) {
+                code |= (cell >> bit & 1) << (bit * sides + m);
+            }
+        }
+        return code;
+    }
+};
+
+}  // namespace paretopo::gpu

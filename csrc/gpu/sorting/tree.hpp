@@ -1,0 +1,136 @@
+// A tree of maxima above sorted rows: each node has the largest value of its children in each
+// column. A search skips every node whose maxima cannot satisfy it. It needs no stack: from a node
+// it goes down to the first child, or on to the next node, which may be higher up.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/launch/team.hpp"
+#include "portability.hpp"
+
+namespace paretopo::gpu {
+
+template <typename Number>
+struct Tree {
+    Number* nodes;  // the rows, then level after level
+    std::int64_t capacity;
+    std::int64_t count;  // of the rows, up to the capacity
+    std::int32_t columns;
+    std::int32_t fan_bits;  // a node has 2^fan_bits children
+
+    PARETOPO_HD Tree(Arena& arena, std::int64_t capacity, std::int32_t columns,
+                     std::int32_t fan_bits)
+        : nodes(nullptr),
+          capacity(capacity),
+          count(capacity),
+          columns(columns),
+          fan_bits(fan_bits) {
+        std::int64_t all = capacity;
+        for (std::int32_t level = 0; level < top(); ++level) all += width(level + 1, capacity);
+        nodes = arena.array<Number>(all * columns);
+    }
+
+    PARETOPO_HD Tree of_first(std::int64_t rows) const {
+        Tree tree = *this;
+        tree.count = rows;
+        return tree;
+    }
+
+    PARETOPO_HD std::int64_t width(std::int32_t level, std::int64_t rows) const {
+        const std::int32_t bits = fan_bits * level;
+        return (rows + (std::int64_t{1} << bits) - 1) >> bits;
+    }
+    // The highest level, of up to 2^fan_bits nodes.
+    PARETOPO_HD std::int32_t top() const {
+        std::int32_t level = 0;
+        while (width(level, count) > std::int64_t{1} << fan_bits) ++level;
+        return level;
+    }
+    PARETOPO_HD Number* level(std::int32_t level) const {
+        Number* start = nodes;
+        for (std::int32_t k = 0; k < level; ++k) start += width(k, capacity) * columns;
+        return start;
+    }
+
+    // Sets column `m` of node i, whose children are complete.
+    PARETOPO_HD void raise(std::int32_t level, const Number* children, Number* own, std::int64_t i,
+                           std::int32_t m) const {
+        const std::int64_t all = width(level - 1, count);
+        const std::int64_t first = i << fan_bits;
+        const std::int64_t next = (i + 1) << fan_bits;
+        Number largest = children[first * columns + m];
+        for (std::int64_t k = first + 1; k < (next < all ? next : all); ++k) {
+            const Number value = children[k * columns + m];
+            largest = value > largest ? value : largest;
+        }
+        own[i * columns + m] = largest;
+    }
+
+    // The first row from `i` on that passes, or `count`. passes(node): a node must pass if one of
+    // its rows does.
+    template <typename Passes>
+    PARETOPO_HD std::int64_t next(std::int64_t i, Passes passes) const {
+        const std::int64_t last_child = (std::int64_t{1} << fan_bits) - 1;
+        const std::int32_t highest = top();
+        const Number* row = nodes;
+        std::int32_t level = 0;
+        while (true) {
+            for (; level < highest && (i & last_child) == 0; ++level, i >>= fan_bits) {
+                row += width(level, capacity) * columns;
+            }
+            if (i >= width(level, count)) return count;
+            while (passes(row + i * columns)) {
+                if (level == 0) return i;
+                --level;
+                i <<= fan_bits;
+                row -= width(level, capacity) * columns;
+            }
+            ++i;
+        }
+    }
+};
+
+// ---- As a job: sets.tree(g) is the Tree of a set ----
+
+// Builds the levels from + 1..from + levels, a subtree after another by each block.
+template <typename Sets>
+struct BuildTree {
+    Sets sets;
+    std::int32_t from, levels;
+    template <typename Block>
+    PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
+                                std::int64_t g) const {
+        const auto tree = sets.tree(g);
+        const std::int64_t subtrees = tree.width(from + levels, tree.count);
+        for (std::int64_t subtree = part; subtree < subtrees; subtree += parts) {
+            for (std::int32_t level = from + 1; level <= from + levels; ++level) {
+                const std::int32_t bits = tree.fan_bits * (from + levels - level);
+                const std::int64_t all = tree.width(level, tree.count);
+                const std::int64_t first = subtree << bits;
+                const std::int64_t next = (subtree + 1) << bits;
+                const auto* children = tree.level(level - 1);
+                auto* own = tree.level(level);
+                for_each(block, ((next < all ? next : all) - first) * tree.columns,
+                         [&](std::int64_t k) {
+                             tree.raise(level, children, own, first + k / tree.columns,
+                                        static_cast<std::int32_t>(k % tree.columns));
+                         });
+            }
+        }
+    }
+};
+
+// Builds the trees of sets of up to `most` rows. `largest` is one of that size, with any memory.
+template <typename Launcher, typename Sets, typename Number>
+void build_trees(const Launcher& launcher, const Sets& sets, const Tree<Number>& largest,
+                 std::int64_t groups) {
+    constexpr std::int32_t kLevelsAtOnce = 4;
+    const std::int32_t top = largest.top();
+    for (std::int32_t from = 0; from < top; from += kLevelsAtOnce) {
+        const std::int32_t levels = top - from < kLevelsAtOnce ? top - from : kLevelsAtOnce;
+        launcher.blocks(launcher.parts(largest.width(from, largest.count)), groups,
+                        BuildTree<Sets>{sets, from, levels});
+    }
+}
+
+}  // namespace paretopo::gpu
