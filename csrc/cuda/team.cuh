@@ -27,6 +27,17 @@ class Warp : public SharedNumbers {
 
     __device__ int lanes() const { return kLanes; }
 
+    // A register of each lane.
+    template <typename Number>
+    struct Own {
+        Number own;
+        __device__ Number& operator[](int) { return own; }
+    };
+    template <typename Number>
+    __device__ Number of_lane(Own<Number>& numbers, int lane) {
+        return __shfl_sync(kAll, numbers.own, lane);
+    }
+
     template <typename Step>
     __device__ void each(Step step) {
         step(lane());

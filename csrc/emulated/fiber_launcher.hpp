@@ -98,6 +98,21 @@ class Warp : public Team {
   public:
     using Team::Team;
 
+    template <typename Number>
+    struct Own {
+        Number own;
+        Number& operator[](int) { return own; }
+    };
+    template <typename Number>
+    Number of_lane(Own<Number>& numbers, int lane) {
+        Number found{};
+        int k = 0;
+        exchange(static_cast<std::uint64_t>(numbers.own), [&](std::uint64_t value) {
+            if (k++ == lane) found = static_cast<Number>(value);
+        });
+        return found;
+    }
+
     template <typename Step>
     bool any(Step step) {
         return count(step) != 0;
@@ -211,7 +226,7 @@ using Here = Emulated;
 
 inline emulated::Launcher launcher_of(const Emulated&, const char*) { return {}; }
 inline gpu::Limits limits_of(const Emulated& place) {
-    return gpu::limits_for(place.mapping, emulated::kBlockWarpLanes + 2);
+    return gpu::limits_for(place.mapping, emulated::kBlockWarpLanes);
 }
 
 }  // namespace paretopo

@@ -18,6 +18,16 @@ class Team {
 
     int lanes() const { return lanes_; }
 
+    template <typename Number>
+    struct Own {
+        Number of[gpu::kWarpLanes];
+        Number& operator[](int lane) { return of[lane]; }
+    };
+    template <typename Number>
+    Number of_lane(Own<Number>& numbers, int lane) const {
+        return numbers[lane];
+    }
+
     template <typename Step>
     void each(Step step) {
         for (int k = 0; k < lanes_; ++k) step(backwards_ ? lanes_ - 1 - k : k);
@@ -115,6 +125,6 @@ using Here = Emulated;
 inline emulated::Launcher launcher_of(const Emulated& place, const char*) {
     return emulated::Launcher(place.mapping);
 }
-inline gpu::Limits limits_of(const Emulated& place) { return gpu::limits_for(place.mapping, 3); }
+inline gpu::Limits limits_of(const Emulated& place) { return gpu::limits_for(place.mapping, 4); }
 
 }  // namespace paretopo

@@ -79,7 +79,7 @@ std::int64_t cuda::max_rows() { return 2; }
 
 gpu::Limits limits_of(const Cuda&) {
     if (mapping_of_tests < 0) return {};
-    return gpu::limits_for(static_cast<Mapping>(mapping_of_tests), gpu::kWarpLanes + 2);
+    return gpu::limits_for(static_cast<Mapping>(mapping_of_tests), gpu::kWarpLanes);
 }
 
 }  // namespace paretopo

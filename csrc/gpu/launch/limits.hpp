@@ -24,29 +24,28 @@ struct Limits {
     std::int32_t warp_points = 64;
     std::int32_t block_points = 2048;
     std::int64_t block_groups = 256;
-    std::int32_t tile = 64;            // points settled together; at most 64
-    std::int32_t super_tile = 512;     // points settled by one launch on a large single set
+    std::int32_t tile = 32;            // points settled together; at most the lanes of a warp
     std::int64_t blocks = 2048;        // that compare the points of large sets with each other
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
-    std::int32_t run_bits = 10;        // a block sorts 2^run_bits items
+    std::int32_t run_bits = 9;         // a block sorts, or settles, 2^run_bits points
     std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
     std::int32_t killers = 256;        // points that exclude others before a set is sorted,
     std::int64_t sample = 16384;       // each the best of its share of so many points
 };
 
-// Small bounds, so that tests take small sets through the code for large ones. tile: more than the
-// lanes of a warp, or each point would be settled by the lane that raised it.
+// Small bounds, so that tests take small sets through the code for large ones.
+// tile: up to the lanes of a warp, a power of two.
 inline Limits limits_for(Mapping mapping, std::int32_t tile) {
     Limits limits;
+    limits.tile = tile;
     if (mapping == Mapping::kThread) limits.thread_groups = 0;
     if (mapping == Mapping::kBlock) limits.warp_points = 1;
     if (mapping == Mapping::kGrid) {
         limits.warp_points = limits.block_points = 1;
-        limits.tile = tile;
-        limits.super_tile = 2 * tile;
         limits.blocks = 12;
         limits.least_in_split = 2;
-        limits.run_bits = 3;
+        limits.run_bits = 1;
+        while (1 << limits.run_bits < 2 * tile) ++limits.run_bits;
         limits.fan_bits = 1;
         limits.killers = 3;
         limits.sample = 20;

@@ -18,6 +18,7 @@
 //   count(step)      the sum of the lanes' integers
 //   sum(step)        the sum of the lanes' doubles, always in the same order
 //   ballot(n, test)  bit i is test(i), for n <= 64
+//   of_lane(own, i)  the number of lane i in an Own<Number>, which has a number for each lane
 // A block also offers:
 //   sum(step)        like a warp's, with a barrier; another barrier must come before the next one
 //   one_warp(work)   work(warp) by the first warp, then a barrier

@@ -14,7 +14,21 @@
 
 namespace paretopo::gpu {
 
-inline constexpr std::int32_t kMaxInTile = 64;
+// Reads the keys of a set, (points, objectives). A masked point gets the lowest keys, so that it
+// dominates no point.
+template <typename Scalar>
+PARETOPO_HD void read_keys(const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
+                           std::int64_t lanes, Key<Scalar>* keys) {
+    const Scalar* values = batch.group(g);
+    const std::uint8_t* mask = batch.group_mask(g);
+    const std::int32_t objectives = batch.objectives;
+    for (std::int64_t k = lane; k < std::int64_t{batch.points} * objectives; k += lanes) {
+        const bool is_present = !mask || mask[k / objectives] != 0;
+        keys[k] = is_present
+                      ? key_of(values[k], batch.is_minimised(static_cast<int>(k % objectives)))
+                      : kLowestKey<Scalar>;
+    }
+}
 
 // Memory and steps of one set. kObjectives 0: any number.
 template <typename Scalar>
@@ -25,7 +39,7 @@ struct Chain {
     std::int32_t* ranks;        // of the sorted points; they grow
     std::int32_t* counts;       // of the points before each given point, or of its dominators
     std::int32_t* fronts;       // the number of fronts
-    std::uint64_t* dominators;  // of each sorted point, within its tile
+    std::uint32_t* dominators;  // of each sorted point, within its tile
     std::int32_t points;
     std::int32_t objectives;
 
@@ -36,7 +50,7 @@ struct Chain {
           ranks(arena.array<std::int32_t>(points)),
           counts(arena.array<std::int32_t>(points)),
           fronts(arena.array<std::int32_t>(1)),
-          dominators(arena.array<std::uint64_t>(points)),
+          dominators(arena.array<std::uint32_t>(points)),
           points(points),
           objectives(objectives) {}
 
@@ -46,18 +60,9 @@ struct Chain {
 
     // ---- The share of lane `lane` of `lanes` in each step ----
 
-    // A masked point gets the lowest keys, so that it dominates no point.
     PARETOPO_HD void read(const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
                           std::int64_t lanes) const {
-        const Scalar* values = batch.group(g);
-        const std::uint8_t* mask = batch.group_mask(g);
-        const std::int64_t count = std::int64_t{points} * objectives;
-        for (std::int64_t k = lane; k < count; k += lanes) {
-            const bool is_present = !mask || mask[k / objectives] != 0;
-            given[k] = is_present
-                           ? key_of(values[k], batch.is_minimised(static_cast<int>(k % objectives)))
-                           : kLowestKey<Scalar>;
-        }
+        read_keys(batch, g, lane, lanes, given);
         for (std::int64_t i = lane; i < points; i += lanes) counts[i] = 0;
         if (lane == 0) *fronts = 0;
     }
@@ -75,13 +80,15 @@ struct Chain {
 
     // The position of a point is the number of points before it.
     PARETOPO_HD void sort(std::int64_t lane, std::int64_t lanes) const {
-        for (std::int64_t i = lane; i < points; i += lanes) {
-            const Key<Scalar>* own = given + i * objectives;
-            const std::int64_t place = counts[i];
-            for (std::int32_t m = 0; m < objectives; ++m) sorted[place * objectives + m] = own[m];
-            order[place] = static_cast<std::int32_t>(i);
-            ranks[place] = 0;
-        }
+        for (std::int64_t i = lane; i < points; i += lanes) put(i, counts[i]);
+    }
+
+    // Puts point i at its place in the order.
+    PARETOPO_HD void put(std::int64_t i, std::int64_t place) const {
+        const Key<Scalar>* own = given + i * objectives;
+        for (std::int32_t m = 0; m < objectives; ++m) sorted[place * objectives + m] = own[m];
+        order[place] = static_cast<std::int32_t>(i);
+        ranks[place] = 0;
     }
 
     // Finds the dominators of each sorted point within its tile.
@@ -90,10 +97,10 @@ struct Chain {
                                      std::int64_t lanes) const {
         for (std::int64_t i = lane; i < points; i += lanes) {
             const std::int64_t from = i / tile * tile;
-            std::uint64_t found = 0;
+            std::uint32_t found = 0;
             for (std::int64_t j = from; j < i; ++j) {
                 const bool is_dominated = dominates<kObjectives>(row(j), row(i), objectives);
-                found |= std::uint64_t{is_dominated} << (j - from);
+                found |= std::uint32_t{is_dominated} << (j - from);
             }
             dominators[i] = found;
         }
@@ -113,21 +120,6 @@ struct Chain {
             }
             ranks[i] = rank;
         }
-    }
-
-    // Raises point i by the points from..to, whose ranks are final, while other lanes raise it,
-    // too.
-    template <int kObjectives, typename Team>
-    PARETOPO_HD void raise_together(Team& team, std::int64_t i, std::int64_t from,
-                                    std::int64_t to) const {
-        std::int32_t rank = 0;
-        for (std::int64_t j = from; j < to; ++j) {
-            const std::int32_t reached = ranks[j] + 1;
-            if (reached > rank && dominates<kObjectives>(row(j), row(i), objectives)) {
-                rank = reached;
-            }
-        }
-        if (rank > 0) team.atomic_max(ranks + i, rank);
     }
 
     // Writes ranks in the order of the given points, and the number of fronts.
@@ -164,27 +156,26 @@ struct Chain {
         return is_earlier;
     }
 
-    // Settles up to 64 points, front by front of the tile: a point is settled once its dominators
-    // are.
+    // Settles up to one point per lane: in their order, each raises those that it dominates.
     template <typename Warp>
     PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
         const auto count = static_cast<std::int32_t>(to - from);
-        std::uint64_t left = ~std::uint64_t{0} >> (kMaxInTile - count);
-        while (left != 0) {
-            const std::uint64_t ready = warp.ballot(count, [&](std::int32_t i) {
-                return (left >> i & 1) != 0 && (dominators[from + i] & left) == 0;
+        typename Warp::template Own<std::int32_t> rank;
+        typename Warp::template Own<std::uint32_t> above;
+        warp.each_unsynced([&](int lane) {
+            rank[lane] = lane < count ? ranks[from + lane] : 0;
+            above[lane] = lane < count ? dominators[from + lane] : 0;
+        });
+        for (std::int32_t i = 0; i + 1 < count; ++i) {
+            const std::int32_t reached = warp.of_lane(rank, i) + 1;
+            warp.each_unsynced([&](int lane) {
+                const bool is_raised = (above[lane] >> i & 1) != 0 && reached > rank[lane];
+                rank[lane] = is_raised ? reached : rank[lane];
             });
-            for_each(warp, count, [&](std::int64_t i) {
-                if ((ready >> i & 1) == 0) return;
-                std::int32_t rank = ranks[from + i];
-                for (std::uint64_t rest = dominators[from + i]; rest != 0; rest &= rest - 1) {
-                    const std::int32_t reached = ranks[from + lowest_bit(rest)] + 1;
-                    rank = reached > rank ? reached : rank;
-                }
-                ranks[from + i] = rank;
-            });
-            left &= ~ready;
         }
+        warp.each_unsynced([&](int lane) {
+            if (lane < count) ranks[from + lane] = rank[lane];
+        });
     }
 };
 

@@ -9,6 +9,7 @@
 #include "formulas/dominance.hpp"
 #include "gpu/launch/limits.hpp"
 #include "gpu/launch/team.hpp"
+#include "gpu/ranking/chain.hpp"
 #include "gpu/sorting/curve.hpp"
 #include "gpu/sorting/order.hpp"
 #include "gpu/sorting/tree.hpp"
@@ -31,7 +32,7 @@ struct Filter {
           killers(arena.array<Key<Scalar>>(std::int64_t{limits.killers} * batch.objectives)),
           survivors(arena.array<std::int32_t>(1)),
           spans(arena, batch.objectives),
-          order(arena, given, batch.points, batch.objectives, limits.run_bits),
+          order(arena, given, batch.points, batch.objectives, limits.run_bits, false),
           tree(arena, batch.points, batch.objectives, limits.fan_bits) {}
 
     PARETOPO_HD const Key<Scalar>* row(std::int64_t i) const {
@@ -77,14 +78,9 @@ struct ReadGiven {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto filter = filters.of(g);
-        const auto& batch = filters.batch;
-        const std::int64_t numbers = std::int64_t{batch.points} * batch.objectives;
         block.each_unsynced([&](int lane) {
-            for (std::int64_t k = part * block.lanes() + lane; k < numbers;
-                 k += parts * block.lanes()) {
-                const auto m = static_cast<int>(k % batch.objectives);
-                filter.given[k] = key_of(batch.group(g)[k], batch.is_minimised(m));
-            }
+            read_keys(filters.batch, g, part * block.lanes() + lane, parts * block.lanes(),
+                      filter.given);
             if (part == 0 && lane == 0) *filter.survivors = 0;
         });
     }
@@ -101,31 +97,14 @@ struct ChooseKillers {
         const auto filter = filters.of(g);
         const Spans<Scalar>& spans = filter.spans;
         const std::int32_t objectives = filters.batch.objectives;
-        for_each(block, objectives, [&](std::int64_t m) {
-            spans.lowest[m] = kHighestKey<Scalar>;
-            spans.highest[m] = kLowestKey<Scalar>;
-        });
-        block.each([&](int lane) {
-            for (std::int32_t m = 0; m < objectives; ++m) {
-                Key<Scalar> lowest = kHighestKey<Scalar>;
-                Key<Scalar> highest = kLowestKey<Scalar>;
-                each_of_sample(g, lane, block.lanes(), [&](std::int64_t i) {
-                    const Key<Scalar> key = filter.row(i)[m];
-                    constexpr Key<Scalar> kInfinity = KeyOf<Scalar>::kInfinity;
-                    if (key >= kInfinity || key <= -kInfinity) return;
-                    lowest = key < lowest ? key : lowest;
-                    highest = key > highest ? key : highest;
-                });
-                block.atomic_min(spans.lowest + m, lowest);
-                block.atomic_max(spans.highest + m, highest);
-            }
-        });
+        const Sample sample{filters.batch.points, filters.limits.sample};
+        spans.measure(block, filter.given, sample);
         const std::int64_t killers = filters.limits.killers;
         block.each_unsynced([&](int lane) {
             for (std::int64_t k = lane; k < killers; k += block.lanes()) {
                 std::int64_t best = -1;
                 double most = -1.0;
-                each_of_sample(g, k, killers, [&](std::int64_t i) {
+                sample.each(k, killers, [&](std::int64_t i) {
                     double sum = 0.0;
                     for (std::int32_t m = 0; m < objectives; ++m) {
                         sum += weight(k, m) * spans.share(m, filter.row(i)[m]);
@@ -144,18 +123,6 @@ struct ChooseKillers {
     }
 
   private:
-    // Calls visit(i) for the present points among every `step`-th of the sample.
-    template <typename Visit>
-    PARETOPO_HD void each_of_sample(std::int64_t g, std::int64_t first, std::int64_t step,
-                                    Visit visit) const {
-        const std::int64_t points = filters.batch.points;
-        const std::int64_t sample =
-            points < filters.limits.sample ? points : filters.limits.sample;
-        for (std::int64_t s = first; s < sample; s += step) {
-            const std::int64_t i = s * points / sample;
-            if (filters.is_present(g, i)) visit(i);
-        }
-    }
     // 1 for one killer in four; otherwise a number in 0..1 that looks random.
     PARETOPO_HD static double weight(std::int64_t killer, std::int32_t m) {
         if (killer % 4 == 0) return 1.0;

@@ -9,6 +9,9 @@
 #include "gpu/launch/team.hpp"
 #include "gpu/ranking/advantage_steps.hpp"
 #include "gpu/ranking/chain.hpp"
+#include "gpu/sorting/curve.hpp"
+#include "gpu/sorting/order.hpp"
+#include "gpu/sorting/tree.hpp"
 
 namespace paretopo::gpu {
 
@@ -35,9 +38,53 @@ struct Chains {
     }
 };
 
+// Memory of one set, besides its chain.
+template <typename Scalar>
+struct Search {
+    Spans<Scalar> spans;
+    Order<Scalar> order;
+    Tree<Key<Scalar>> tree;  // the rank is the last column
+
+    PARETOPO_HD Search(Arena& arena, const Key<Scalar>* rows, bool has_ordered_rows,
+                       const Batch<Scalar>& batch, const Limits& limits)
+        : spans(arena, batch.objectives),
+          order(arena, rows, batch.points, batch.objectives, limits.run_bits, has_ordered_rows),
+          tree(arena, batch.points, batch.objectives + 1, limits.fan_bits) {}
+};
+
+// What the runs from..to of each set need. Their memory is behind the chains.
+template <typename Scalar>
+struct Searches {
+    Chains<Scalar> chains;
+    Limits limits;
+    bool is_along_curve = false;  // otherwise the order is that of the keys
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+
+    static PARETOPO_HD std::int64_t bytes(const Batch<Scalar>& batch, const Limits& limits) {
+        Arena arena(nullptr);
+        Search<Scalar>(arena, nullptr, false, batch, limits);
+        return arena.bytes();
+    }
+    PARETOPO_HD Search<Scalar> of(std::int64_t g) const {
+        const Batch<Scalar>& batch = chains.batch;
+        Arena arena(chains.scratch + batch.groups * Chains<Scalar>::bytes(batch) +
+                    g * bytes(batch, limits));
+        const auto chain = chains.of(g);
+        return Search<Scalar>(arena, is_along_curve ? chain.sorted : chain.given, is_along_curve,
+                              batch, limits);
+    }
+    PARETOPO_HD Order<Scalar> order(std::int64_t g) const { return of(g).order; }
+    PARETOPO_HD Tree<Key<Scalar>> tree(std::int64_t g) const { return of(g).tree.of_first(to - from); }
+};
+
 template <typename Scalar>
 std::int64_t ranking_bytes(const Batch<Scalar>& batch, const Limits& limits) {
-    if (!fits_warp(batch, limits)) return batch.groups * Chains<Scalar>::bytes(batch);
+    if (!fits_warp(batch, limits)) {
+        const std::int64_t more =
+            fits_block(batch, limits) ? 0 : Searches<Scalar>::bytes(batch, limits);
+        return batch.groups * (Chains<Scalar>::bytes(batch) + more);
+    }
     if (fits_thread(batch, limits) || (batch.objectives >= 2 && batch.objectives <= 4)) return 0;
     return batch.groups * batch.points * batch.objectives *
            static_cast<std::int64_t>(sizeof(Key<Scalar>));

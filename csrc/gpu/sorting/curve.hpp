@@ -10,7 +10,20 @@
 
 namespace paretopo::gpu {
 
-// The span of each objective in a sample of a set.
+// At most `size` of the points of a set, at equal distances.
+struct Sample {
+    std::int64_t points;
+    std::int64_t size;
+
+    // Calls visit(i) for every `step`-th point of the sample.
+    template <typename Visit>
+    PARETOPO_HD void each(std::int64_t first, std::int64_t step, Visit visit) const {
+        const std::int64_t count = points < size ? points : size;
+        for (std::int64_t s = first; s < count; s += step) visit(s * points / count);
+    }
+};
+
+// The span of each objective in a sample of a set, without infinities.
 template <typename Scalar>
 struct Spans {
     Key<Scalar>* lowest;
@@ -22,6 +35,29 @@ struct Spans {
           highest(arena.array<Key<Scalar>>(objectives)),
           objectives(objectives) {}
 
+    template <typename Block>
+    PARETOPO_HD void measure(Block& block, const Key<Scalar>* rows, const Sample& sample) const {
+        for_each(block, objectives, [&](std::int64_t m) {
+            lowest[m] = kHighestKey<Scalar>;
+            highest[m] = kLowestKey<Scalar>;
+        });
+        block.each([&](int lane) {
+            for (std::int32_t m = 0; m < objectives; ++m) {
+                Key<Scalar> low = kHighestKey<Scalar>;
+                Key<Scalar> high = kLowestKey<Scalar>;
+                sample.each(lane, block.lanes(), [&](std::int64_t i) {
+                    const Key<Scalar> key = rows[i * objectives + m];
+                    constexpr Key<Scalar> kInfinity = KeyOf<Scalar>::kInfinity;
+                    if (key >= kInfinity || key <= -kInfinity) return;
+                    low = key < low ? key : low;
+                    high = key > high ? key : high;
+                });
+                block.atomic_min(lowest + m, low);
+                block.atomic_max(highest + m, high);
+            }
+        });
+    }
+
     // Where a value lies in the span, in 0..1; NaN lies at 0. Halves, so that no span overflows.
     PARETOPO_HD double share(std::int32_t m, Key<Scalar> key) const {
         const auto half = [](Key<Scalar> k) {
@@ -32,17 +68,17 @@ struct Spans {
         return found > 0.0 ? (found < 1.0 ? found : 1.0) : 0.0;
     }
 
-    // The code by all objectives but the first: points on a front, or sorted by the first
-    // objective, need no more.
+    // The code by all objectives but the first, if there are others: points on a front, or sorted by
+    // the first objective, need no more.
     PARETOPO_HD std::uint64_t code(const Key<Scalar>* row) const {
         constexpr std::int32_t kMost = 16;
-        const std::int32_t sides = objectives - 1 < kMost ? objectives - 1 : kMost;
-        if (sides == 0) return 0;
+        const std::int32_t first = objectives > 1 ? 1 : 0;
+        const std::int32_t sides = objectives - first < kMost ? objectives - first : kMost;
         const std::int32_t bits = sides == 1 ? 32 : 64 / sides;
         const auto cells = static_cast<double>((std::uint64_t{1} << bits) - 1);
         std::uint64_t code = 0;
         for (std::int32_t m = 0; m < sides; ++m) {
-            const auto cell = static_cast<std::uint64_t>(share(m + 1, row[m + 1]) * cells);
+            const auto cell = static_cast<std::uint64_t>(share(m + first, row[m + first]) * cells);
             for (std::int32_t bit = 0; bit < bits; ++bit) {
                 code |= (cell >> bit & 1) << (bit * sides + m);
             }

@@ -17,8 +17,8 @@ struct alignas(16) Item {
     std::int64_t at;
 };
 
-// Items by code, then their rows in lexicographic order, best first, then by index: equal rows
-// become neighbours.
+// Items by code, then by rows in lexicographic order, best first, then by index: equal rows become
+// neighbours. If rows are in that order already, items of one code come worst first.
 template <typename Scalar>
 struct Order {
     const Key<Scalar>* rows;  // (points, objectives)
@@ -26,19 +26,26 @@ struct Order {
     std::int64_t count;
     std::int32_t objectives;
     std::int32_t run_bits;  // a block sorts 2^run_bits items
+    bool has_ordered_rows;
 
     PARETOPO_HD Order(Arena& arena, const Key<Scalar>* rows, std::int32_t points,
-                      std::int32_t objectives, std::int32_t run_bits)
+                      std::int32_t objectives, std::int32_t run_bits, bool has_ordered_rows)
         : rows(rows),
           buffers{arena.array<Item>(points), arena.array<Item>(points)},
           count(points),
           objectives(objectives),
-          run_bits(run_bits) {}
+          run_bits(run_bits),
+          has_ordered_rows(has_ordered_rows) {}
 
     PARETOPO_HD Order first(std::int64_t items) const {
         Order order = *this;
         order.count = items;
         return order;
+    }
+
+    // The code that sorts by a key, largest first.
+    PARETOPO_HD static std::uint64_t code(Key<Scalar> key) {
+        return ~(static_cast<std::uint64_t>(std::int64_t{key}) ^ std::uint64_t{1} << 63);
     }
 
     PARETOPO_HD bool have_equal_rows(const Item& a, const Item& b) const {
@@ -50,6 +57,7 @@ struct Order {
 
     PARETOPO_HD bool is_before(const Item& a, const Item& b) const {
         if (a.code != b.code) return a.code < b.code;
+        if (has_ordered_rows) return a.at > b.at;
         for (std::int32_t m = 0; m < objectives; ++m) {
             const Key<Scalar> x = rows[a.at * objectives + m];
             const Key<Scalar> y = rows[b.at * objectives + m];
@@ -60,7 +68,7 @@ struct Order {
 
     // Moves item i of a run of 2^bits items to its place in a run of twice the size.
     PARETOPO_HD void merge(std::int32_t bits, std::int64_t i) const {
-        const Item* from = buffers[bits & 1];
+        const Item* from = runs(bits);
         const Item own = from[i];
         const std::int64_t run = i >> bits;
         const std::int64_t other = (run ^ 1) << bits;
@@ -80,10 +88,13 @@ struct Order {
         buffers[~bits & 1][(run >> 1 << (bits + 1)) + before] = own;
     }
 
+    // The items in sorted runs of 2^bits.
+    PARETOPO_HD const Item* runs(std::int32_t bits) const { return buffers[bits & 1]; }
+
     PARETOPO_HD const Item* sorted() const {
         std::int32_t bits = run_bits;
         while (std::int64_t{1} << bits < count) ++bits;
-        return buffers[bits & 1];
+        return runs(bits);
     }
 };
 
@@ -106,18 +117,20 @@ struct SortRuns {
     }
 };
 
+// Merges pairs of runs of 2^bits items; from..to has whole pairs, or ends with the items.
 template <typename Sets>
 struct MergeRuns {
     Sets sets;
     std::int32_t bits;
+    std::int64_t from, to;
     template <typename Block>
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto order = sets.order(g);
         if (std::int64_t{1} << bits >= order.count) return;
         block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < order.count;
-                 i += parts * block.lanes()) {
+            for (std::int64_t i = from + part * block.lanes() + lane;
+                 i < (to < order.count ? to : order.count); i += parts * block.lanes()) {
                 order.merge(bits, i);
             }
         });
@@ -131,7 +144,7 @@ void sort(const Launcher& launcher, const Sets& sets, std::int64_t most, std::in
     const std::int64_t parts = launcher.parts(most);
     launcher.blocks(parts, groups, SortRuns<Sets>{sets});
     for (std::int32_t bits = run_bits; std::int64_t{1} << bits < most; ++bits) {
-        launcher.blocks(parts, groups, MergeRuns<Sets>{sets, bits});
+        launcher.blocks(parts, groups, MergeRuns<Sets>{sets, bits, 0, most});
     }
 }
 
