@@ -1,18 +1,20 @@
-// Launches of crowding_distance: ranks, then the comparison of every point with its front.
+// Launches of crowding_distance: ranks, then comparisons of every point with its front, or sorts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "formulas/crowding.hpp"
 #include "formulas/dominance.hpp"
 #include "gpu/launch/limits.hpp"
+#include "gpu/ranking/gaps.hpp"
 #include "gpu/ranking/group_of_warp.hpp"
 #include "gpu/ranking/large_sets.hpp"
 #include "ops.hpp"
 
 namespace paretopo::gpu {
 
-// The distance of point i from a scan over all points of its set, O(points * objectives). key(j, m)
+// The distance of point i of a small set from a scan over all its points. key(j, m)
 // is the key of point j; larger is better.
 template <typename Scalar, typename KeyAt>
 PARETOPO_HD double crowding_of(const std::int32_t* ranks, std::int32_t i, std::int32_t points,
@@ -77,29 +79,6 @@ struct CrowdingByWarp {
     }
 };
 
-template <typename Scalar>
-struct CrowdingOfPoints {
-    Chains<Scalar> chains;
-    const std::int32_t* ranks;
-    double* distances;
-    template <typename Block>
-    PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
-                                std::int64_t g) const {
-        const auto chain = chains.of(g);
-        const std::int64_t at = g * chain.points;
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < chain.points;
-                 i += parts * block.lanes()) {
-                distances[at + i] = crowding_of<Scalar>(
-                    ranks + at, static_cast<std::int32_t>(i), chain.points, chain.objectives,
-                    [&](std::int32_t j, std::int32_t m) {
-                        return chain.given[std::int64_t{j} * chain.objectives + m];
-                    });
-            }
-        });
-    }
-};
-
 // The fronts are given.
 template <typename Scalar>
 struct CrowdingOfFronts {
@@ -130,24 +109,26 @@ void crowding_distance(Place place, Batch<Scalar> batch, const std::int32_t* giv
                        double* distances) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "crowding_distance");
-    if (given) {
-        return launcher.blocks(launcher.parts(batch.points), batch.groups,
-                               CrowdingOfFronts<Scalar>{batch, given, distances});
-    }
     const Limits limits = limits_of(place);
     if (fits_warp(batch, limits)) {
+        if (given) {
+            return launcher.blocks(launcher.parts(batch.points), batch.groups,
+                                   CrowdingOfFronts<Scalar>{batch, given, distances});
+        }
         return with_objectives(batch.objectives, [&](auto m) {
             const CrowdingByWarp<Scalar, m.value> job{batch, place.scratch, distances};
             launcher.warps(batch.groups, job.shared_bytes(), job);
         });
     }
-    auto* ranks = reinterpret_cast<std::int32_t*>(place.scratch);
-    Place behind = place;
-    behind.scratch += ranks_bytes(batch, limits);
-    rank_large(behind, batch, ranks);
-    launcher.blocks(
-        launcher.parts(batch.points), batch.groups,
-        CrowdingOfPoints<Scalar>{Chains<Scalar>{behind.scratch, batch}, ranks, distances});
+    const std::int32_t* ranks = given;
+    if (!given) {
+        auto* found = reinterpret_cast<std::int32_t*>(place.scratch);
+        place.scratch += ranks_bytes(batch, limits);
+        rank_large(place, batch, found);
+        ranks = found;
+    }
+    // The sorts take the memory of the ranking, which is over.
+    add_gaps(launcher, Gaps<Scalar>{place.scratch, batch, limits.run_bits}, ranks, distances);
 }
 
 template <typename Place, typename Scalar>
@@ -155,7 +136,10 @@ std::int64_t crowding_distance_scratch(Place place, Batch<Scalar> batch) {
     Limits limits = limits_of(place);
     const std::int64_t ranks = ranks_bytes(batch, limits);
     limits.thread_points = 0;  // threads have no kernel for this
-    return ranks + ranking_bytes(batch, limits);
+    const std::int64_t ranking = ranking_bytes(batch, limits);
+    if (fits_warp(batch, limits)) return ranking;
+    const std::int64_t gaps = batch.groups * Gaps<Scalar>{nullptr, batch, limits.run_bits}.bytes();
+    return ranks + std::max(ranking, gaps);
 }
 
 PARETOPO_INSTANTIATE_HERE(crowding_distance)
