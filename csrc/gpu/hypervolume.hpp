@@ -7,6 +7,7 @@
 #include "gpu/launch/limits.hpp"
 #include "gpu/launch/team.hpp"
 #include "gpu/volume/exclusive.hpp"
+#include "gpu/volume/large_sweep.hpp"
 #include "gpu/volume/sides.hpp"
 #include "gpu/volume/sweep.hpp"
 #include "ops.hpp"
@@ -177,7 +178,12 @@ void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* vo
     const Reference by_value = reference_of(ref, batch.objectives);
     auto* pieces = reinterpret_cast<double*>(place.scratch);
     if (batch.points > 0 && batch.objectives <= 3) {
-        return launch_sweep(launcher, limits_of(place), batch, by_value, volumes, place.scratch);
+        const Limits limits = limits_of(place);
+        if (batch.points > limits.block_points) {
+            return launch_large_sweep(launcher, LargeSweeps<Scalar>{batch, by_value, volumes,
+                                                                    place.scratch, limits});
+        }
+        return launch_sweep(launcher, limits, batch, by_value, volumes, place.scratch);
     }
     if (batch.points > 0) {
         const Facet<Scalar> job{batch, by_value, pieces, false};
@@ -213,8 +219,10 @@ std::int64_t hypervolume_scratch(Place place, Batch<Scalar> batch) {
     if (batch.objectives > 3) {
         return batch.groups * batch.points * static_cast<std::int64_t>(sizeof(double));
     }
-    const bool by_warp = fits_warp(batch, limits_of(place));
-    return by_warp ? 0 : batch.groups * SweepOfSet<Scalar>::bytes(batch);
+    const Limits limits = limits_of(place);
+    if (fits_warp(batch, limits)) return 0;
+    if (batch.points <= limits.block_points) return batch.groups * SweepOfSet<Scalar>::bytes(batch);
+    return batch.groups * LargeSweeps<Scalar>::bytes(batch.points, limits);
 }
 
 template <typename Place, typename Scalar>

@@ -53,11 +53,22 @@ def test_large_sets_have_the_same_fronts(backend, kind, objectives):
         ("float64", pp.is_nondominated),
         ("float32", pp.pareto_rank),
         ("float64", pp.pareto_rank),
+        ("float32", pp.crowding_distance),
     ):
         given = points.astype(dtype)
         run = partial(operation, maximise=maximise)
         found = run(backend.send(given), mask=backend.send(mask))
         np.testing.assert_array_equal(backend.fetch(found), run(given, mask=mask))
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+@pytest.mark.parametrize("kind", ["sphere", "uniform", "grid", "chain", "antichain", "equal"])
+def test_large_sets_have_the_same_volume(backend, kind, objectives):
+    points = np.stack([large_set(kind, 2500, objectives, seed) for seed in (0, 1)])
+    mask = np.random.default_rng(1).random(points.shape[:2]) < 0.8
+    run = partial(pp.hypervolume, ref=np.median(points, axis=(0, 1)) - 0.5)
+    found = backend.fetch(run(backend.send(points), mask=backend.send(mask)))
+    np.testing.assert_allclose(found, run(points, mask=mask), rtol=1e-12)
 
 
 @pytest.mark.parametrize("objectives", range(1, 9))

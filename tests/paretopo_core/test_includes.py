@@ -36,7 +36,7 @@ ALLOWED = {
     "gpu/launch": {""},
     "gpu/sorting": {"", "formulas", "gpu/launch"},
     "gpu/ranking": {"", "formulas", "gpu/launch", "gpu/sorting"},
-    "gpu/volume": {"", "formulas", "gpu/launch"},
+    "gpu/volume": {"", "formulas", "gpu/launch", "gpu/sorting"},
     "gpu/grid": {"", "formulas", "gpu/launch", "gpu/ranking", "gpu/volume"},
     "gpu": {"", "formulas", "gpu/launch", "gpu/sorting", "gpu/ranking", "gpu/volume", "gpu/grid"},
     "cuda": {"", "gpu/launch"},

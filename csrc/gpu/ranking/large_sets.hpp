@@ -75,7 +75,9 @@ struct Searches {
                               batch, limits);
     }
     PARETOPO_HD Order<Scalar> order(std::int64_t g) const { return of(g).order; }
-    PARETOPO_HD Tree<Key<Scalar>> tree(std::int64_t g) const { return of(g).tree.of_first(to - from); }
+    PARETOPO_HD Tree<Key<Scalar>> tree(std::int64_t g) const {
+        return of(g).tree.of_first(to - from);
+    }
 };
 
 template <typename Scalar>

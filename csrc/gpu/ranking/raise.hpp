@@ -1,8 +1,8 @@
 // The ranks of large sets. Points are sorted so that no point dominates an earlier one. A block
-// settles the points of a run; whenever 2^k runs in line are complete, they raise the next 2^k runs:
-// they are sorted along a curve, under a tree of maxima of keys and ranks, in which each later point
-// searches for a dominator of a larger rank. So each point searches once per level, and the host
-// knows all launches.
+// settles the points of a run. Whenever 2^k runs in line are complete, they raise the next 2^k runs:
+// they are sorted along a curve, below a tree of maxima of keys and ranks, in which each later point
+// searches for a dominator that raises it. So each point searches once per k, and the host knows all
+// launches.
 #pragma once
 
 #include <algorithm>
@@ -120,7 +120,8 @@ struct RaiseLater {
                 const Key<Scalar>* own = chain.row(place);
                 std::int32_t rank = chain.ranks[place];
                 const auto raises = [&](const Key<Scalar>* node) {
-                    return node[objectives] >= rank && dominates<kObjectives>(node, own, objectives);
+                    return node[objectives] >= rank &&
+                           dominates<kObjectives>(node, own, objectives);
                 };
                 for (std::int64_t i = tree.next(0, raises); i < tree.count;
                      i = tree.next(i + 1, raises)) {

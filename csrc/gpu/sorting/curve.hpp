@@ -10,6 +10,14 @@
 
 namespace paretopo::gpu {
 
+// Takes the bits of `cell` apart, from `first` on in steps of `step`.
+PARETOPO_HD inline std::uint64_t spread(std::uint64_t cell, std::int32_t bits, std::int32_t first,
+                                        std::int32_t step) {
+    std::uint64_t code = 0;
+    for (std::int32_t bit = 0; bit < bits; ++bit) code |= (cell >> bit & 1) << (bit * step + first);
+    return code;
+}
+
 // At most `size` of the points of a set, at equal distances.
 struct Sample {
     std::int64_t points;
@@ -68,8 +76,8 @@ struct Spans {
         return found > 0.0 ? (found < 1.0 ? found : 1.0) : 0.0;
     }
 
-    // The code by all objectives but the first, if there are others: points on a front, or sorted by
-    // the first objective, need no more.
+    // The code by all objectives but the first, if there are others. Points on a front, or sorted
+    // by the first objective, need no more.
     PARETOPO_HD std::uint64_t code(const Key<Scalar>* row) const {
         constexpr std::int32_t kMost = 16;
         const std::int32_t first = objectives > 1 ? 1 : 0;
@@ -79,9 +87,7 @@ struct Spans {
         std::uint64_t code = 0;
         for (std::int32_t m = 0; m < sides; ++m) {
             const auto cell = static_cast<std::uint64_t>(share(m + first, row[m + first]) * cells);
-            for (std::int32_t bit = 0; bit < bits; ++bit) {
-                code |= (cell >> bit & 1) << (bit * sides + m);
-            }
+            code |= spread(cell, bits, m, sides);
         }
         return code;
     }

@@ -66,8 +66,7 @@ struct Tree {
         own[i * columns + m] = largest;
     }
 
-    // The first row from `i` on that passes, or `count`. passes(node): a node must pass if one of
-    // its rows does.
+    // The first row from `i` on that passes, or `count`. A node must pass if one of its rows does.
     template <typename Passes>
     PARETOPO_HD std::int64_t next(std::int64_t i, Passes passes) const {
         const std::int64_t last_child = (std::int64_t{1} << fan_bits) - 1;

@@ -26,18 +26,20 @@ PARETOPO_HD inline bool is_higher(const Box* rows, std::int64_t j, std::int64_t 
     return rows[j].z > rows[i].z || (rows[j].z == rows[i].z && j < i);
 }
 
-// The volume that row i dominates and no row before it does. rows: x descending.
-PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std::int64_t i) {
+// The volume that row i dominates and no row before it does. rows: x descending. Those in front of
+// `from` cover up to `height`. next(j, height): the first row from j on that is before row i and
+// reaches beyond the height, or `count`.
+template <typename Next>
+PARETOPO_HD double volume_beyond(const Box* rows, std::int64_t count, std::int64_t i,
+                                 std::int64_t from, double height, Next next) {
     const Box own = rows[i];
     if (!(own.x > 0.0)) return 0.0;
     const Scale sx = Scale::of(own.x);
     const Scale sy = Scale::of(own.y);
     const Scale sz = Scale::of(own.z);
     double area = 0.0;
-    double at = own.x;    // current position of the sweep
-    double height = 0.0;  // points further out cover up to this height
-    for (std::int64_t j = 0; j < count; ++j) {
-        if (j == i || !(rows[j].y > height) || !is_higher(rows, j, i)) continue;
+    double at = own.x;  // current position of the sweep
+    for (std::int64_t j = next(from, height); j < count; j = next(j + 1, height)) {
         const double x = rows[j].x < at ? rows[j].x : at;
         area += (at - x) * sx.factor * ((own.y - height) * sy.factor);
         at = x;
@@ -48,6 +50,14 @@ PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std
     const double volume = area * (own.z * sz.factor);
     const int power = sx.power + sy.power + sz.power;
     return power == 0 ? volume : ldexp(volume, power);
+}
+
+// The same by a scan of all rows.
+PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std::int64_t i) {
+    return volume_beyond(rows, count, i, 0, 0.0, [&](std::int64_t j, double height) {
+        while (j < count && (j == i || !(rows[j].y > height) || !is_higher(rows, j, i))) ++j;
+        return j;
+    });
 }
 
 // Memory and steps of one set; masked points and those outside have sides of 0.
@@ -86,11 +96,17 @@ struct SweepOfPieces {
     }
 
     template <typename Team, typename Scalar>
+    PARETOPO_HD void check(Team& team, const Batch<Scalar>& batch, std::int64_t g,
+                           const Reference& ref, std::int64_t i) const {
+        const auto corner = [&](std::int32_t m) { return ref.at[m]; };
+        if (is_refused_point(batch, g, i, corner)) team.atomic_max(refused, 1);
+    }
+
+    template <typename Team, typename Scalar>
     PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g,
                           const Reference& ref, std::int64_t lane, std::int64_t lanes) const {
-        const auto corner = [&](std::int32_t m) { return ref.at[m]; };
         for (std::int64_t i = lane; i < points; i += lanes) {
-            if (is_refused_point(batch, g, i, corner)) team.atomic_max(refused, 1);
+            check(team, batch, g, ref, i);
             std::int64_t place = 0;
             for (std::int64_t j = 0; j < points; ++j) {
                 place += given[j].x > given[i].x || (given[j].x == given[i].x && j < i);
