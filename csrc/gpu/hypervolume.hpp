@@ -8,6 +8,7 @@
 #include "gpu/launch/team.hpp"
 #include "gpu/volume/exclusive.hpp"
 #include "gpu/volume/large_sweep.hpp"
+#include "gpu/volume/planar_contributions.hpp"
 #include "gpu/volume/sides.hpp"
 #include "gpu/volume/sweep.hpp"
 #include "ops.hpp"
@@ -208,8 +209,13 @@ void hypervolume_contributions(Place place, Batch<Scalar> batch, const double* r
                                bool ignore_dominated, double* contributions) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "hypervolume_contributions");
-    const Contribution<Scalar> job{batch, reference_of(ref, batch.objectives), contributions,
-                                   ignore_dominated};
+    const Reference by_value = reference_of(ref, batch.objectives);
+    const Limits limits = limits_of(place);
+    if (batch.objectives == 2 && !fits_warp(batch, limits)) {
+        const PlanarSets<Scalar> sets{batch, by_value, place.scratch, limits};
+        return launch_planar_contributions(launcher, sets, ignore_dominated, contributions);
+    }
+    const Contribution<Scalar> job{batch, by_value, contributions, ignore_dominated};
     check_shared_bytes(job, "hypervolume_contributions");
     launcher.warps(batch.groups * batch.points, job.shared_bytes(), job);
 }
@@ -231,8 +237,10 @@ std::int64_t hypervolume_gradient_scratch(Place, Batch<Scalar>) {
 }
 
 template <typename Place, typename Scalar>
-std::int64_t hypervolume_contributions_scratch(Place, Batch<Scalar>) {
-    return 0;
+std::int64_t hypervolume_contributions_scratch(Place place, Batch<Scalar> batch) {
+    const Limits limits = limits_of(place);
+    if (batch.objectives != 2 || fits_warp(batch, limits)) return 0;
+    return batch.groups * PlanarSets<Scalar>::bytes(batch.points, limits);
 }
 
 PARETOPO_INSTANTIATE_HERE(hypervolume)

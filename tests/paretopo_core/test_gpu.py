@@ -63,12 +63,20 @@ def test_large_sets_have_the_same_fronts(backend, kind, objectives):
 
 @pytest.mark.parametrize("objectives", [2, 3])
 @pytest.mark.parametrize("kind", ["sphere", "uniform", "grid", "chain", "antichain", "equal"])
-def test_large_sets_have_the_same_volume(backend, kind, objectives):
+def test_large_sets_have_the_same_volumes(backend, kind, objectives):
     points = np.stack([large_set(kind, 2500, objectives, seed) for seed in (0, 1)])
     mask = np.random.default_rng(1).random(points.shape[:2]) < 0.8
-    run = partial(pp.hypervolume, ref=np.median(points, axis=(0, 1)) - 0.5)
-    found = backend.fetch(run(backend.send(points), mask=backend.send(mask)))
-    np.testing.assert_allclose(found, run(points, mask=mask), rtol=1e-12)
+    ref = np.median(points, axis=(0, 1)) - 0.5
+    operations = [pp.hypervolume]
+    if objectives == 2:
+        operations += [
+            partial(pp.hypervolume_contributions, ignore_dominated=ignored)
+            for ignored in (True, False)
+        ]
+    for operation in operations:
+        found = operation(backend.send(points), ref, mask=backend.send(mask))
+        expected = operation(points, ref, mask=mask)
+        np.testing.assert_allclose(backend.fetch(found), expected, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("objectives", range(1, 9))
@@ -80,8 +88,9 @@ def test_volumes_of_any_number_of_objectives(backend, kind, objectives):
         maximise = [m % 2 == 0 for m in range(objectives)]
         ref = np.where(maximise, 0.1, 1.4) * np.where(values.max() > 2, 3, 1)
         sent = backend.send(values)
-        names = ("hypervolume", "hypervolume_gradient", "hypervolume_contributions")
-        for name in names if points <= WARP_POINTS else names[:1]:
+        names = ("hypervolume", "hypervolume_contributions", "hypervolume_gradient")
+        unbounded = 2 if objectives == 2 else 1
+        for name in names if points <= WARP_POINTS else names[:unbounded]:
             run = partial(getattr(pp, name), ref=ref, maximise=maximise)
             tolerance = {"rtol": 1e-12} if name == "hypervolume" else {"rtol": 1e-11, "atol": 1e-13}
             np.testing.assert_allclose(backend.fetch(run(sent)), run(values), **tolerance)
@@ -137,11 +146,11 @@ def test_sets_larger_than_a_warp_are_refused(mapping):
     for name, shape, message in (
         ("hypervolume", (400, 8), r"with 8 objectives.* got 400: move the points to the CPU"),
         ("hypervolume_gradient", (3, 17), "up to 16 objectives.* got 3"),
+        ("hypervolume_gradient", (5000, 2), r"of hypervolume on a GPU takes sets of up to \d+"),
         ("pareto_advantage", (3, 65), "pareto_advantage on a GPU takes up to 64 objectives"),
         *(
             (name, (points, 2), rf"{name} on a GPU takes sets of up to \d+")
             for name, points in (
-                ("hypervolume_contributions", 5000),
                 ("expected_hypervolume", 800),
                 ("hypervolume_advantage", 200),
             )

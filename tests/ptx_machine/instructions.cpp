@@ -543,8 +543,9 @@ Shape together(Opcode& opcode, Instruction& into) {
         opcode.take_type();
         return {1, 2};
     }
-    into.collective = Collective::kShuffle;
-    if (!opcode.take("bfly") || opcode.take_type() != Type::kU32) into.execute = nullptr;
+    const bool is_relative = opcode.take_one_of({"bfly", "idx"}) == "bfly";
+    into.collective = is_relative ? Collective::kButterfly : Collective::kBroadcast;
+    if (opcode.take_type() != Type::kU32) into.execute = nullptr;
     return {2, 4};
 }
 

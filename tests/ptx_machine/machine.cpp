@@ -165,9 +165,9 @@ void Machine::answer(Block& block, int warp) {
                  place(*lanes[k].current));
             break;
         }
-        const int mask_at = in.collective == Collective::kWait      ? 0
-                            : in.collective == Collective::kShuffle ? 3
-                                                                    : 1;
+        const bool is_shuffle =
+            in.collective == Collective::kButterfly || in.collective == Collective::kBroadcast;
+        const int mask_at = in.collective == Collective::kWait ? 0 : is_shuffle ? 3 : 1;
         if (lanes[k].get<std::uint32_t>(in.from[mask_at]) != ~0U)
             find("a mask of some lanes: " + place(in));
     }
@@ -193,10 +193,12 @@ void Machine::answer(Block& block, int warp) {
             case Collective::kAll:
                 lane.set<std::uint8_t>(in.to[0], ballot == ~0U);
                 break;
-            case Collective::kShuffle: {
+            case Collective::kButterfly:
+            case Collective::kBroadcast: {
                 if (lane.get<std::uint32_t>(in.from[2]) != 31) die("a shuffle of parts of a warp");
-                const auto other =
-                    static_cast<std::uint32_t>(k) ^ lane.get<std::uint32_t>(in.from[1]);
+                const bool is_relative = in.collective == Collective::kButterfly;
+                const auto other = lane.get<std::uint32_t>(in.from[1]) ^
+                                   (is_relative ? static_cast<std::uint32_t>(k) : 0);
                 lane.set<std::uint32_t>(in.to[0],
                                         static_cast<std::uint32_t>(before[other % kWarpLanes]));
                 if (in.to[1] != kNothing) lane.set<std::uint8_t>(in.to[1], 1);

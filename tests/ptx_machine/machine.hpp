@@ -36,7 +36,7 @@ enum class Type : std::uint8_t {
 };
 enum class Space : std::uint8_t { kGeneric, kGlobal, kShared, kParam };
 enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
-enum class Collective : std::uint8_t { kWait, kBallot, kAny, kAll, kShuffle };
+enum class Collective : std::uint8_t { kWait, kBallot, kAny, kAll, kButterfly, kBroadcast };
 enum class Next : std::uint8_t { kGoOn, kEnd, kWaitForWarp, kWaitForBlock };
 
 // A generic address of shared memory or of a parameter: its own, and this.

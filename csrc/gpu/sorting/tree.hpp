@@ -87,6 +87,29 @@ struct Tree {
             ++i;
         }
     }
+
+    // The last row up to `i` that passes, or -1.
+    template <typename Passes>
+    PARETOPO_HD std::int64_t previous(std::int64_t i, Passes passes) const {
+        const std::int64_t last_child = (std::int64_t{1} << fan_bits) - 1;
+        const std::int32_t highest = top();
+        const Number* row = nodes;
+        std::int32_t level = 0;
+        for (; i >= 0; --i) {
+            for (; level < highest && (i & last_child) == last_child; ++level, i >>= fan_bits) {
+                row += width(level, capacity) * columns;
+            }
+            while (passes(row + i * columns)) {
+                if (level == 0) return i;
+                --level;
+                const std::int64_t behind = (i + 1) << fan_bits;
+                const std::int64_t all = width(level, count);
+                i = (behind < all ? behind : all) - 1;
+                row -= width(level, capacity) * columns;
+            }
+        }
+        return -1;
+    }
 };
 
 // ---- As a job: sets.tree(g) is the Tree of a set ----
