@@ -52,7 +52,8 @@ def crowding_distance(
         TypeError: ``points`` are not real numbers, ``ranks`` not integers, ``mask`` or ``maximise``
             not bool. A derivative of this result raises NotImplementedError.
 
-    Cost: that of the ranks, unless given, and O(objectives · n log n); on a GPU O(objectives · n²).
+    Cost: that of the ranks, unless given, and O(objectives · n log n); on a GPU O(objectives ·
+    n log² n).
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II, section III-B. pymoo and DEAP divide
     the sum by the number of objectives; pygmo does not.

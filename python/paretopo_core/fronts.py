@@ -64,11 +64,11 @@ def pareto_rank(
         TypeError: ``points`` or ``violation`` are not real numbers, ``n_below`` not a whole one,
             ``mask`` or ``maximise`` not bool; an option with points on a GPU that are no tensor.
 
-    Cost: O(points² · objectives) for small sets, and on a GPU; for large ones O(n log n) with 2
-    objectives, O(n log² n) typically with 3, and at worst O(n² · objectives) from 4 on. On a GPU,
-    the work is queued on the current stream, and the host does not wait for it. "strict" first
-    sorts by each objective three times; ``violation`` adds the ranks of one objective. ``n_below``
-    saves time if a few fronts hold that many points.
+    Cost: O(points² · objectives) for small sets; for large ones O(n log n) with 2 objectives, O(n
+    log² n) typically with 3, and at worst O(n² · objectives) from 4 on. On a GPU, large sets take
+    sorts and searches that skip most points; the work is queued on the current stream, and the host
+    does not wait for it. "strict" first sorts by each objective three times; ``violation`` adds the
+    ranks of one objective. ``n_below`` saves time if a few fronts hold that many points.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
@@ -151,11 +151,11 @@ def is_nondominated(
         NotImplementedError: ``duplicate_tolerance`` while torch compiles, traces or transforms.
 
     Cost: O(n log n) up to 3 objectives, often O(n); from 4 on, O(n · front · objectives); on a GPU,
-    O(n²) at worst. ``violation`` adds a filter of one objective. "none" filters twice. "strict"
-    compares the dropped points with the others, or sorts by each objective three times.
-    ``epsilon`` adds O(n), and for tensors one sort by each objective. ``duplicate_tolerance`` sorts
-    the points that stay by each objective, on the CPU, and compares those within the tolerance in
-    one of them.
+    a sort and searches that skip most points. ``violation`` adds a filter of one objective. "none"
+    filters twice. "strict" compares the dropped points with the others, or sorts by each objective
+    three times. ``epsilon`` adds O(n), and for tensors one sort by each objective.
+    ``duplicate_tolerance`` sorts the points that stay by each objective, on the CPU, and compares
+    those within the tolerance in one of them.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
     Journal of the ACM 22(4). "strict": Miettinen (1999), as :func:`pareto_rank`. Constrained

@@ -61,9 +61,9 @@ def hypervolume(
 
     Cost: O(n log n) for 2 and 3 objectives, usually O(n²) for 4. From 5 objectives on, a recursion
     over the points that limit each point, at worst exponential in the number of objectives. On a
-    GPU, O(n²) up to 3 objectives, O(n³) for 4, and the same recursion from 5 on. The last digits of
-    small sets with 4 objectives may differ between a batch and a single set. docs/algorithms.md
-    lists the sizes.
+    GPU, sorts and searches up to 3 objectives, O(n³) for 4, and the same recursion from 5 on. The
+    last digits of small sets with 4 objectives may differ between a batch and a single set.
+    docs/algorithms.md lists the sizes.
 
     Source: Zitzler and Thiele (1998), PPSN V; sweeps after Fonseca, Paquete and López-Ibáñez
     (2006), CEC; from 4 objectives While, Bradstreet and Barone (2012), IEEE Trans. Evol. Comput.
