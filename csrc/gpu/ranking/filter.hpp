@@ -146,7 +146,7 @@ struct ListSurvivors {
                 nondominated[g * filters.batch.points + i] = 0;
                 if (!filters.is_present(g, i) || is_killed(filter, filter.row(i))) continue;
                 const std::int32_t place = block.atomic_add(filter.survivors, 1);
-                filter.order.buffers[0][place] = {filter.spans.code(filter.row(i)), i};
+                filter.order.given[place] = {filter.spans.code(filter.row(i)), i};
             }
         });
     }

@@ -61,7 +61,7 @@ struct ReadColumn {
                 const Scalar value = batch.group(g)[i * batch.objectives + m];
                 column[i] = ~key_of(value, batch.is_minimised(m));
                 const auto rank = static_cast<std::uint32_t>(ranks[g * batch.points + i]);
-                order.buffers[0][i] = {rank, i};
+                order.given[i] = {rank, i};
             }
         });
     }

@@ -44,7 +44,7 @@ struct CodePoints {
             for (std::int64_t i = part * block.lanes() + lane; i < order.count;
                  i += parts * block.lanes()) {
                 const Key<Scalar>* row = order.rows + i * order.objectives;
-                order.buffers[0][i] = {
+                order.given[i] = {
                     searches.is_along_curve ? search.spans.code(row) : order.code(row[0]), i};
             }
         });

@@ -22,7 +22,8 @@ struct alignas(16) Item {
 template <typename Scalar>
 struct Order {
     const Key<Scalar>* rows;  // (points, objectives)
-    Item* buffers[2];         // the items to sort are in the first one
+    Item* given;              // the items to sort; they move between two buffers
+    Item* other;
     std::int64_t count;
     std::int32_t objectives;
     std::int32_t run_bits;  // a block sorts 2^run_bits items
@@ -31,7 +32,8 @@ struct Order {
     PARETOPO_HD Order(Arena& arena, const Key<Scalar>* rows, std::int32_t points,
                       std::int32_t objectives, std::int32_t run_bits, bool has_ordered_rows)
         : rows(rows),
-          buffers{arena.array<Item>(points), arena.array<Item>(points)},
+          given(arena.array<Item>(points)),
+          other(arena.array<Item>(points)),
           count(points),
           objectives(objectives),
           run_bits(run_bits),
@@ -71,9 +73,9 @@ struct Order {
         const Item* from = runs(bits);
         const Item own = from[i];
         const std::int64_t run = i >> bits;
-        const std::int64_t other = (run ^ 1) << bits;
-        std::int64_t low = other < count ? other : count;
-        std::int64_t high = other + (std::int64_t{1} << bits);
+        const std::int64_t beside = (run ^ 1) << bits;
+        std::int64_t low = beside < count ? beside : count;
+        std::int64_t high = beside + (std::int64_t{1} << bits);
         high = high < count ? high : count;
         const std::int64_t begin = low;
         while (low < high) {
@@ -85,11 +87,11 @@ struct Order {
             }
         }
         const std::int64_t before = i - (run << bits) + (low - begin);
-        buffers[~bits & 1][(run >> 1 << (bits + 1)) + before] = own;
+        runs(bits + 1)[(run >> 1 << (bits + 1)) + before] = own;
     }
 
     // The items in sorted runs of 2^bits.
-    PARETOPO_HD const Item* runs(std::int32_t bits) const { return buffers[bits & 1]; }
+    PARETOPO_HD Item* runs(std::int32_t bits) const { return (bits & 1) == 0 ? given : other; }
 
     PARETOPO_HD const Item* sorted() const {
         std::int32_t bits = run_bits;

@@ -85,20 +85,20 @@ struct DoLargeSweep {
             }
             for (std::int64_t k = first; k < own.sweep.points; k += lanes) {
                 if (step == LargeSweepStep::kRead) {
-                    own.order.buffers[0][k] = {code(own.sweep.given[k].x), k};
+                    own.order.given[k] = {code(own.sweep.given[k].x), k};
                 } else if (step == LargeSweepStep::kPut) {
                     own.sweep.sorted[k] = own.sweep.given[items[k].at];
                     own.sweep.check(block, sweeps.batch, g, sweeps.ref, k);
                 } else if (step == LargeSweepStep::kCode) {
-                    own.order.buffers[0][k] = {code(own.sweep.sorted[k].z), k};
+                    own.order.given[k] = {code(own.sweep.sorted[k].z), k};
                 } else if (step == LargeSweepStep::kTakeTurns) {
                     own.turns[sweeps.has_z() ? items[k].at : k] = k;
                 } else if (step == LargeSweepStep::kFurthest) {
-                    own.order.buffers[0][k] = {curve_code(-k, -own.turns[k]), k};
+                    own.order.given[k] = {curve_code(-k, -own.turns[k]), k};
                 } else if (step == LargeSweepStep::kCover) {
                     own.sweep.pieces[k] = height_before(own, k);
                 } else if (step == LargeSweepStep::kNearest) {
-                    own.order.buffers[0][k] = {curve_code(k, -own.turns[k]), k};
+                    own.order.given[k] = {curve_code(k, -own.turns[k]), k};
                 } else {
                     own.sweep.pieces[k] = piece(own, k, own.sweep.pieces[k]);
                 }

@@ -77,7 +77,7 @@ struct ReadPlanar {
                         is_inside ? key_of(batch.group(g)[2 * i + m], batch.is_minimised(m))
                                   : kLowestKey<Scalar>;
                 }
-                own.order.buffers[0][i] = {own.order.code(own.given[2 * i]), i};
+                own.order.given[i] = {own.order.code(own.given[2 * i]), i};
             }
             if (part == 0 && lane == 0) *own.refused = 0;
         });
