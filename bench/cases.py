@@ -531,6 +531,7 @@ def gpu(*, quick: bool = False) -> Sequence[Case]:
     advantages = ((4_096, 8, 2), (4_096, 16, 3), (1_000_000, 8, 2), (1_000_000, 16, 3))
     ranks = ((4_096, 8, 2), (4_096, 64, 3), (1_000_000, 8, 2), (500_000, 16, 3))
     volumes = ((100_000, 8, 2), (100_000, 16, 3), (2_000, 32, 4), (500, 32, 5), (132, 24, 8))
+    large = (10_000, 100_000, 1_000_000)
     batched = (
         ("pareto_advantage", advantages),
         # The judge of more groups takes minutes.
@@ -550,9 +551,15 @@ def gpu(*, quick: bool = False) -> Sequence[Case]:
             case(task, workload, points // many, m)
             for task in ("pareto_rank", "is_nondominated")
             for workload in ("uniform", "concave")
-            for points, m in ((10_000, 3), (100_000, 3), (100_000, 5))
+            for points, m in (*((points, m) for points in large for m in (2, 3)), (100_000, 5))
         ),
-        *(case("hypervolume", "concave", points // many, 3) for points in (10_000, 100_000)),
+        *(case("hypervolume", "concave", points // many, m) for points in large for m in (2, 3)),
+        *(case("hv_contributions", "concave", points // many, 2) for points in large),
+        # The judge of crowding distances wants no equal values.
+        *(
+            case("crowding_distance", "concave", points // many, 3, dtype="float64")
+            for points in large
+        ),
     ]
 
 

@@ -8,10 +8,16 @@ programming guide ("Arithmetic Instructions", throughput of native arithmetic in
 estimate is the time of the busiest of units, issue (4 warps per clock) and memory, at the boost
 clock and without stalls, so a device takes longer. PTX is not machine code: ptxas removes moves
 and fuses instructions.
+
+The second table is about large sets. Their estimate adds up the kernels: the time of the busiest
+unit, a launch each time, and in kernels of one block, whose warps wait for each other, the clocks
+of a warp that waits for the result of each instruction. Counts and estimates grow on from 2^14
+points as they did from 2^13. Multiplied by 1.3 and 1.9, as an H200 needed for the first table.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +33,7 @@ from support.device_arrays import DeviceArray
 import paretopo_core as pp
 
 _LANES = 32
+_WARPS = 8  # of a block
 _ISSUED = 128  # lanes of instructions, per clock and multiprocessor
 _GROUPS = 4096  # counted; times are for a million
 _MILLION = 10**6
@@ -146,8 +153,73 @@ def seconds(counts: ptx_machine.Counts, device: Device) -> tuple[float, str]:
     return times[busiest], busiest
 
 
+def set_of(kind: str, count: int, objectives: int) -> np.ndarray:
+    """Return one set of a kind."""
+    rng = np.random.default_rng(0)
+    normal = np.abs(rng.standard_normal((count, objectives)))
+    front = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    points = {
+        "uniform": rng.random((count, objectives)),
+        "one front": front,
+        "50 fronts": front * rng.integers(1, 51, (count, 1)),
+        "clusters": rng.random((10, objectives))[rng.integers(0, 10, count)] + normal / 50,
+        "duplicates": rng.integers(0, 8, (count, objectives)),
+    }
+    return points[kind].astype(np.float32)
+
+
+_LARGE: tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...] = (
+    ("filter", pp.is_nondominated, (2, 3, 5)),
+    ("ranks", pp.pareto_rank, (2, 3, 5)),
+    ("hypervolume", _hypervolume, (2, 3)),
+)
+_KINDS = ("uniform", "one front", "50 fronts", "clusters", "duplicates")
+_LAUNCH = 2e-6  # seconds, in a graph
+_DEPENDENT = 6  # clocks from an instruction to one that needs its result
+_CALIBRATION = (1.3, 1.9)
+
+
+def estimate_large(
+    operation: Callable[..., Any], points: np.ndarray, device: Device
+) -> tuple[float, float]:
+    """Return the instructions per point, and the seconds of one large set."""
+    with device_arrays.emulate("block"):
+        ptx_machine.forget()
+        ptx_machine.settle(schedule=2, counts=True)
+        operation(DeviceArray(points))
+    instructions, time = 0, 0.0
+    for counts in ptx_machine.counts().values():
+        instructions += counts.lane_instructions
+        time += seconds(counts, device)[0] + counts.launches * _LAUNCH
+        if counts.warps == counts.launches * _WARPS:
+            own = sum(counts.issued.values()) / counts.warps
+            time += counts.launches * own * _DEPENDENT / device.clock
+    return instructions / len(points), time
+
+
+def print_large_sets(device: Device) -> None:
+    """Print the table of large sets, in Markdown."""
+    print(f"| one set on a {device.name} | points | instructions a point | growth | ", end="")
+    print("100,000 points | 1,000,000 points |")
+    print("|---|---|---:|---:|---:|---:|")
+    for name, operation, dimensions in _LARGE:
+        for objectives in dimensions:
+            for kind in _KINDS:
+                half, full = (
+                    estimate_large(operation, set_of(kind, count, objectives), device)
+                    for count in (2**13, 2**14)
+                )
+                growth = 1 + math.log2(full[0] / half[0])
+                slower = math.log2(full[1] / half[1])
+                times = [full[1] * (n / 2**14) ** slower for n in (10**5, 10**6)]
+                low, high = _CALIBRATION
+                shown = " | ".join(f"{t * low * 1e3:.2g} to {t * high * 1e3:.2g} ms" for t in times)
+                print(f"| {name}, {objectives} objectives | {kind} | {full[0]:,.0f} | ", end="")
+                print(f"n^{growth:.2f} | {shown} |", flush=True)
+
+
 def main() -> int:
-    """Print the table, in Markdown."""
+    """Print the tables, in Markdown."""
     if not ptx_machine.IS_HERE:
         sys.exit("no build with the PTX machine: scripts/run_ptx.sh cost")
     names = [device.name for device in DEVICES]
@@ -171,6 +243,8 @@ def main() -> int:
             least, busiest = seconds(counts, device)
             print(f" {least * 1e6:.0f} µs ({busiest}) |", end="")
         print(flush=True)
+    print()
+    print_large_sets(DEVICES[1])
     return 0
 
 

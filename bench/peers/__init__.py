@@ -43,8 +43,9 @@ PEERS: dict[str, tuple[tuple[str, ...], str]] = {
     "paretopo list": (("paretopo",), "ours:ParetopoList"),
     "paretopo tensor": (("paretopo", "torch"), "ours:ParetopoTensor"),
     "paretopo graph": (("paretopo", "torch"), "ours:ParetopoGraph"),
+    "paretopo thread": (("paretopo", "torch"), "ours:ParetopoThread"),
 }
-_GPU_ONLY = ("torch compiled", "paretopo graph")
+_GPU_ONLY = ("torch compiled", "paretopo graph", "paretopo thread")
 # Operations of a few peers, and peers of a few operations.
 _PEERS_OF = {"threads": (OURS,), "bounds": (OURS, "moocore", "moocore C")}
 _OPERATIONS_OF = {

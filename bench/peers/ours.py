@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -235,6 +236,13 @@ class ParetopoTensor(Paretopo):
     def _place(self, case: Case, sign: int = 1) -> Any:
         pp.threads(case.threads)
         return sign * to_tensor(case)
+
+
+class ParetopoThread(Paretopo):
+    """One thread of the machine's CPU, beside its GPU, on large sets."""
+
+    def _place(self, case: Case, sign: int = 1) -> Any:
+        return super()._place(replace(case, threads=1), sign)
 
 
 class ParetopoGraph:

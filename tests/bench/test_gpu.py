@@ -7,7 +7,7 @@ from support.benchmarks import PLAN, TINY, one_line
 
 from bench import __main__ as cli
 from bench import command, judge, machine, peers, rows, timing
-from bench.cases import GPU_OPERATIONS, Case
+from bench.cases import GPU_OPERATIONS, ON_GPU, Case
 from bench.timing import Effort, Work
 
 
@@ -38,6 +38,12 @@ def test_compiled_one_liners_answer_like_eager_ones(monkeypatch):
         answer = peers.prepare(compiled, case).run()
         assert judge.find_error(case, answer, judge.solve(case)) is None
     assert peers.prepare(peers.make("paretopo graph"), case) is None
+
+
+def test_a_thread_of_the_cpu_solves_the_cases_of_a_gpu():
+    case = Case("gpu", "pareto_rank", "uniform", 50, 3, dtype="float32", threads=ON_GPU)
+    answer = peers.prepare(peers.make("paretopo thread"), case).run()
+    assert judge.find_error(case, answer, judge.solve(case)) is None
 
 
 @pytest.mark.parametrize(
