@@ -29,7 +29,7 @@ struct Limits {
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
     std::int32_t run_bits = 9;         // a block sorts, or settles, 2^run_bits points
     std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
-    std::int32_t killers = 256;        // points that exclude others before a set is sorted,
+    std::int32_t killers = 128;        // points that exclude others before a set is sorted,
     std::int64_t sample = 16384;       // each the best of its share of so many points
 };
 

@@ -66,49 +66,61 @@ struct Tree {
         own[i * columns + m] = largest;
     }
 
-    // The first row from `i` on that passes, or `count`. A node must pass if one of its rows does.
+    // The first row from `from` on that passes, or `count`. A node must pass if one of its rows does.
     template <typename Passes>
-    PARETOPO_HD std::int64_t next(std::int64_t i, Passes passes) const {
-        const std::int64_t last_child = (std::int64_t{1} << fan_bits) - 1;
+    PARETOPO_HD std::int64_t next(std::int64_t from, Passes passes) const {
+        const std::uint32_t last_child = (1U << fan_bits) - 1;
         const std::int32_t highest = top();
         const Number* row = nodes;
+        auto i = static_cast<std::uint32_t>(from);
         std::int32_t level = 0;
-        while (true) {
-            for (; level < highest && (i & last_child) == 0; ++level, i >>= fan_bits) {
-                row += width(level, capacity) * columns;
+        for (std::uint32_t all = count_at(level);; ++i) {
+            for (; level < highest && (i & last_child) == 0; i >>= fan_bits) {
+                row += stride(level);
+                all = count_at(++level);
             }
-            if (i >= width(level, count)) return count;
-            while (passes(row + i * columns)) {
+            if (i >= all) return count;
+            while (passes(row + std::int64_t{i} * columns)) {
                 if (level == 0) return i;
-                --level;
+                all = count_at(--level);
                 i <<= fan_bits;
-                row -= width(level, capacity) * columns;
+                row -= stride(level);
             }
-            ++i;
         }
     }
 
-    // The last row up to `i` that passes, or -1.
+    // The last row up to `from` that passes, or -1.
     template <typename Passes>
-    PARETOPO_HD std::int64_t previous(std::int64_t i, Passes passes) const {
-        const std::int64_t last_child = (std::int64_t{1} << fan_bits) - 1;
+    PARETOPO_HD std::int64_t previous(std::int64_t from, Passes passes) const {
+        const std::uint32_t last_child = (1U << fan_bits) - 1;
         const std::int32_t highest = top();
         const Number* row = nodes;
         std::int32_t level = 0;
-        for (; i >= 0; --i) {
-            for (; level < highest && (i & last_child) == last_child; ++level, i >>= fan_bits) {
-                row += width(level, capacity) * columns;
+        for (auto behind = static_cast<std::uint32_t>(from + 1); behind > 0; --behind) {
+            for (; level < highest && (behind & last_child) == 0; behind >>= fan_bits) {
+                row += stride(level++);
             }
-            while (passes(row + i * columns)) {
-                if (level == 0) return i;
-                --level;
-                const std::int64_t behind = (i + 1) << fan_bits;
-                const std::int64_t all = width(level, count);
-                i = (behind < all ? behind : all) - 1;
-                row -= width(level, capacity) * columns;
+            while (passes(row + std::int64_t{behind - 1} * columns)) {
+                if (level == 0) return std::int64_t{behind} - 1;
+                const std::uint32_t all = count_at(--level);
+                behind <<= fan_bits;
+                behind = behind < all ? behind : all;
+                row -= stride(level);
             }
         }
         return -1;
+    }
+
+  private:
+    // As 32 bits, which hold any number of points of a set, and are faster.
+    PARETOPO_HD std::uint32_t count_at(std::int32_t level) const {
+        const std::int32_t bits = fan_bits * level;
+        return (static_cast<std::uint32_t>(count) + (1U << bits) - 1) >> bits;
+    }
+    PARETOPO_HD std::int64_t stride(std::int32_t level) const {
+        const std::int32_t bits = fan_bits * level;
+        return std::int64_t{(static_cast<std::uint32_t>(capacity) + (1U << bits) - 1) >> bits} *
+               columns;
     }
 };
 
