@@ -27,7 +27,7 @@ struct Limits {
     std::int32_t tile = 32;            // points settled together; at most the lanes of a warp
     std::int64_t blocks = 2048;        // that compare the points of large sets with each other
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
-    std::int32_t run_bits = 9;         // a block sorts, or settles, 2^run_bits points
+    std::int32_t run_bits = 8;         // a block sorts, or settles, 2^run_bits points
     std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
     std::int32_t killers = 128;        // points that exclude others before a set is sorted,
     std::int64_t sample = 16384;       // each the best of its share of so many points

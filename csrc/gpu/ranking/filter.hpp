@@ -99,6 +99,7 @@ struct ChooseKillers {
         const std::int32_t objectives = filters.batch.objectives;
         const Sample sample{filters.batch.points, filters.limits.sample};
         spans.measure(block, filter.given, sample);
+        block.each([](int) {});
         const std::int64_t killers = filters.limits.killers;
         block.each_unsynced([&](int lane) {
             for (std::int64_t k = lane; k < killers; k += block.lanes()) {

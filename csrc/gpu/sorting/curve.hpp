@@ -43,13 +43,14 @@ struct Spans {
           highest(arena.array<Key<Scalar>>(objectives)),
           objectives(objectives) {}
 
+    // Without a barrier at the end.
     template <typename Block>
     PARETOPO_HD void measure(Block& block, const Key<Scalar>* rows, const Sample& sample) const {
         for_each(block, objectives, [&](std::int64_t m) {
             lowest[m] = kHighestKey<Scalar>;
             highest[m] = kLowestKey<Scalar>;
         });
-        block.each([&](int lane) {
+        block.each_unsynced([&](int lane) {
             for (std::int32_t m = 0; m < objectives; ++m) {
                 Key<Scalar> low = kHighestKey<Scalar>;
                 Key<Scalar> high = kLowestKey<Scalar>;
