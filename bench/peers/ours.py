@@ -239,7 +239,7 @@ class ParetopoTensor(Paretopo):
 
 
 class ParetopoThread(Paretopo):
-    """One thread of the machine's CPU, beside its GPU, on large sets."""
+    """One thread of the CPU, in a machine with a GPU."""
 
     def _place(self, case: Case, sign: int = 1) -> Any:
         return super()._place(replace(case, threads=1), sign)

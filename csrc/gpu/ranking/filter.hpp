@@ -86,9 +86,9 @@ struct ReadGiven {
     }
 };
 
-// Takes the best of a share of the sample as a killer, again and again. Best is what has the
-// largest sum, each objective scaled by its span; most killers weigh the objectives differently, so
-// that they come from all over a front.
+// Takes the best point of each share of the sample as a killer: the point with the largest sum of
+// objectives, scaled by their spans. Most shares weigh the objectives differently, so that their
+// killers come from all over a front.
 template <typename Scalar>
 struct ChooseKillers {
     Filters<Scalar> filters;

@@ -14,7 +14,7 @@
 
 namespace paretopo::gpu {
 
-// What one objective of each set needs.
+// The memory and the steps of one objective of each set.
 template <typename Scalar>
 struct Gaps {
     char* scratch;
@@ -105,7 +105,7 @@ struct AddGaps {
         return distance +
                crowding_gap(value(place - 1), value(place + 1), value(first), value(last));
     }
-    // The first place of a front, or of the one behind it.
+    // The first place of a front, or of the next one if it has no points.
     PARETOPO_HD static std::int64_t first_of(const Item* items, std::int64_t count,
                                              std::uint64_t front) {
         std::int64_t low = 0;

@@ -52,7 +52,7 @@ struct Search {
           tree(arena, batch.points, batch.objectives + 1, limits.fan_bits) {}
 };
 
-// What the runs from..to of each set need. Their memory is behind the chains.
+// The searches of the runs from..to of each set. Their memory follows the chains.
 template <typename Scalar>
 struct Searches {
     Chains<Scalar> chains;

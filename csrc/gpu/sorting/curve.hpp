@@ -10,7 +10,7 @@
 
 namespace paretopo::gpu {
 
-// Takes the bits of `cell` apart, from `first` on in steps of `step`.
+// Puts the bits of `cell` at the places first, first + step, first + 2 step, ...
 PARETOPO_HD inline std::uint64_t spread(std::uint64_t cell, std::int32_t bits, std::int32_t first,
                                         std::int32_t step) {
     std::uint64_t code = 0;

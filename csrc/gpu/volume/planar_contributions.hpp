@@ -127,8 +127,7 @@ struct MeasurePlanar {
     }
 
   private:
-    // Points before this one are at least as far out, and those behind it are dominated up to its
-    // height.
+    // Points before this one are at least as far out. It dominates later points up to its height.
     PARETOPO_HD double contribution(const PlanarSet<Scalar>& own, const Item* items,
                                     std::int64_t place) const {
         const Tree<Key<Scalar>>& tree = own.tree;

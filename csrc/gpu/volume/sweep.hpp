@@ -26,9 +26,9 @@ PARETOPO_HD inline bool is_higher(const Box* rows, std::int64_t j, std::int64_t 
     return rows[j].z > rows[i].z || (rows[j].z == rows[i].z && j < i);
 }
 
-// The volume that row i dominates and no row before it does. rows: x descending. Those in front of
-// `from` cover up to `height`. next(j, height): the first row from j on that is before row i and
-// reaches beyond the height, or `count`.
+// The volume that row i dominates and no row before it does. rows: x descending. The rows 0..from
+// cover up to `height`. next(j, height): the first row from j on that is before row i and reaches
+// beyond the height, or `count`.
 template <typename Next>
 PARETOPO_HD double volume_beyond(const Box* rows, std::int64_t count, std::int64_t i,
                                  std::int64_t from, double height, Next next) {
