@@ -11,8 +11,8 @@ and fuses instructions.
 
 The second table is about large sets. Their estimate adds up the kernels: the time of the busiest
 unit, a launch each time, and in kernels of one block, whose warps wait for each other, the clocks
-of a warp that waits for the result of each instruction. Counts and estimates grow on from 2^14
-points as they did from 2^13. Multiplied by 1.3 and 1.9, as an H200 needed for the first table.
+of a warp that waits for the result of each instruction. Estimates grow on from 2^14 points as they
+did from 2^13, and are multiplied by 1.3 and 1.9, as an H200 needed for the first table.
 """
 
 from __future__ import annotations
@@ -197,6 +197,10 @@ def estimate_large(
     return instructions / len(points), time
 
 
+def _ms(time: float) -> str:
+    return f"{float(f'{time * 1e3:.2g}'):g}"
+
+
 def print_large_sets(device: Device) -> None:
     """Print the table of large sets, in Markdown."""
     print(f"| one set on a {device.name} | points | instructions a point | growth | ", end="")
@@ -213,7 +217,7 @@ def print_large_sets(device: Device) -> None:
                 slower = math.log2(full[1] / half[1])
                 times = [full[1] * (n / 2**14) ** slower for n in (10**5, 10**6)]
                 low, high = _CALIBRATION
-                shown = " | ".join(f"{t * low * 1e3:.2g} to {t * high * 1e3:.2g} ms" for t in times)
+                shown = " | ".join(f"{_ms(t * low)} to {_ms(t * high)} ms" for t in times)
                 print(f"| {name}, {objectives} objectives | {kind} | {full[0]:,.0f} | ", end="")
                 print(f"n^{growth:.2f} | {shown} |", flush=True)
 
