@@ -158,14 +158,14 @@ def set_of(kind: str, count: int, objectives: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     normal = np.abs(rng.standard_normal((count, objectives)))
     front = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-    points = {
+    points: dict[str, np.ndarray] = {
         "uniform": rng.random((count, objectives)),
         "one front": front,
         "50 fronts": front * rng.integers(1, 51, (count, 1)),
         "clusters": rng.random((10, objectives))[rng.integers(0, 10, count)] + normal / 50,
         "duplicates": rng.integers(0, 8, (count, objectives)),
     }
-    return points[kind].astype(np.float32)
+    return np.asarray(points[kind], np.float32)
 
 
 _LARGE: tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...] = (
