@@ -181,8 +181,8 @@ void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* vo
     if (batch.points > 0 && batch.objectives <= 3) {
         const Limits limits = limits_of(place);
         if (batch.points > limits.block_points) {
-            return launch_large_sweep(launcher, LargeSweeps<Scalar>{batch, by_value, volumes,
-                                                                    place.scratch, limits});
+            return launch_large_sweep(
+                launcher, LargeSweeps<Scalar>{batch, by_value, volumes, place.scratch, limits});
         }
         return launch_sweep(launcher, limits, batch, by_value, volumes, place.scratch);
     }

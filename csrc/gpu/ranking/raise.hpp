@@ -1,8 +1,8 @@
 // The ranks of large sets. Points are sorted so that no point dominates an earlier one. A block
-// settles the points of a run. Whenever 2^k runs in line are complete, they raise the next 2^k runs:
-// they are sorted along a curve, below a tree of maxima of keys and ranks, in which each later point
-// searches for a dominator that raises it. So each point searches once per k, and the host knows all
-// launches.
+// settles the points of a run. Whenever 2^k runs in line are complete, they raise the next 2^k
+// runs: they are sorted along a curve, below a tree of maxima of keys and ranks, in which each
+// later point searches for a dominator that raises it. So each point searches once per k, and the
+// host knows all launches.
 #pragma once
 
 #include <algorithm>

@@ -66,7 +66,8 @@ struct Tree {
         own[i * columns + m] = largest;
     }
 
-    // The first row from `from` on that passes, or `count`. A node must pass if one of its rows does.
+    // The first row from `from` on that passes, or `count`. A node must pass if one of its rows
+    // does.
     template <typename Passes>
     PARETOPO_HD std::int64_t next(std::int64_t from, Passes passes) const {
         const std::uint32_t last_child = (1U << fan_bits) - 1;

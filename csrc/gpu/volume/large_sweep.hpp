@@ -1,5 +1,5 @@
-// The sweep of sweep.hpp for large sets of up to 3 objectives. Searches in a tree find the steps of a
-// point's sweep, where small sets are scanned. There are O(n) steps in all, because the point
+// The sweep of sweep.hpp for large sets of up to 3 objectives. Searches in a tree find the steps of
+// a point's sweep, where small sets are scanned. There are O(n) steps in all, because the point
 // covers all but the last from then on.
 #pragma once
 
@@ -56,16 +56,7 @@ struct LargeSweeps {
     PARETOPO_HD bool has_z() const { return batch.objectives == 3; }
 };
 
-enum class LargeSweepStep {
-    kRead,
-    kPut,
-    kCode,
-    kTakeTurns,
-    kFurthest,
-    kCover,
-    kNearest,
-    kMeasure
-};
+enum class LargeSweepStep { kRead, kPut, kCode, kTakeTurns, kFurthest, kCover, kNearest, kMeasure };
 
 template <typename Scalar>
 struct DoLargeSweep {
@@ -111,8 +102,8 @@ struct DoLargeSweep {
         return spread(static_cast<std::uint32_t>(place), 32, 0, 2) |
                spread(static_cast<std::uint32_t>(turn), 32, 1, 2);
     }
-    // The height that rows further out and before row i cover, or some height beyond the row. On the
-    // curve the furthest in and the last are first: mostly the highest.
+    // The height that rows further out and before row i cover, or some height beyond the row. On
+    // the curve the furthest in and the last are first: mostly the highest.
     PARETOPO_HD static double height_before(const LargeSweep& own, std::int64_t i) {
         const Tree<std::int64_t>& tree = own.tree;
         const std::int64_t turn = -own.turns[i];

@@ -70,8 +70,8 @@ struct ReadPlanar {
         block.each_unsynced([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < batch.points;
                  i += parts * block.lanes()) {
-                const bool is_inside = (!mask || mask[i] != 0) && sets.side(g, i, 0) > 0.0 &&
-                                       sets.side(g, i, 1) > 0.0;
+                const bool is_inside =
+                    (!mask || mask[i] != 0) && sets.side(g, i, 0) > 0.0 && sets.side(g, i, 1) > 0.0;
                 for (std::int32_t m = 0; m < 2; ++m) {
                     own.given[2 * i + m] =
                         is_inside ? key_of(batch.group(g)[2 * i + m], batch.is_minimised(m))
