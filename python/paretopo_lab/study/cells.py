@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,13 @@ def add_scores(plan: Plan, row: Row) -> Row:
 
 
 _SCORED = {"recommended": "recompute", "paper": "running"}
+_REMOVED_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "tchebycheff": {"paretopo.smoothing": 0.0},
+    "hypervolume": {
+        "paretopo.hypervolume_reference": "weights",
+        "paretopo.hypervolume_unit": "raw",
+    },
+}
 
 
 def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
@@ -114,7 +121,9 @@ def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
     removed = {"rewards.evaluation_n_opt": _SCORED[recipe]}  # keys when records were made
     if overrides.get("objectives.calls.economy") == "otc":
         removed["rewards.n_opt_scope"] = "running"
-    method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | removed | overrides
+    settings = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | overrides
+    removed |= _REMOVED_ARGUMENTS.get(settings.get("paretopo.stage2_estimator", ""), {})
+    method = removed | settings
     about: dict[str, Any] = {"method": method, "seed": cell.seed}
     if section.table is not None:
         about |= {"steps": section.steps or plan.study.steps, "every": plan.study.every}
@@ -125,6 +134,8 @@ def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
         config = str(section.config)
         # As it is written, not as it is resolved: a new key does not change old trainings.
         about["config"] = tomllib.loads(Path(config).read_text(encoding="utf-8"))
+        if "width" in about["config"].get("model", {}):
+            about["config"]["model"].setdefault("mlp_width", 2 * about["config"]["model"]["width"])
         about["method"] = method | plan.overrides_of_training(cell)
         trained = load(config, plan.overrides_of_training(cell))
         about["files"] = hash_own_files(trained)
