@@ -26,7 +26,7 @@ CALCULATOR = str(EXAMPLES[0])
 
 # Methods that go by weights from the first step, and by no others than are given.
 STEERABLE = {
-    *("recommended", "grpo", "rloo", "hypervolume_gd2po", "gdpo", "gd2po"),
+    *("recommended", "grpo", "dr_grpo", "rloo", "hypervolume_gd2po", "gdpo", "gd2po"),
     *("without_stage_1", "without_dynamic_weighting", "without_ranking"),
 }
 
@@ -127,7 +127,7 @@ def test_derived_method_inherits_and_overrides():
 def test_the_table_is_tidy():
     assert ABOUT.keys() == METHODS.keys()
     assert len(set(ABOUT.values())) == len(ABOUT)
-    assert len({tuple(sorted(map(str, values.items()))) for values in METHODS.values()}) == 27
+    assert len({tuple(sorted(map(str, values.items()))) for values in METHODS.values()}) == 28
     for name, values in METHODS.items():
         assert values, name
         assert "+" not in name

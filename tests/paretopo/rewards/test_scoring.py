@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.rollout_groups import rollouts_of
 
-from paretopo.config import Objective, RewardsConfig, loads
+from paretopo.config import Objective, loads
 from paretopo.controller.rules import fill_missing
 from paretopo.rewards.economy import arora_zanette_economy, kimi_economy
 from paretopo.rewards.measures import complete_rollouts
@@ -214,4 +214,4 @@ def test_measured_costs_below_0_are_refused_with_advice():
     objectives = (CORRECT, Objective("words", better="fewer", economy="saving"))
     rollouts = [Rollout("q", {"correct": 1.0, "words": -1.0}, solved=True)]
     with pytest.raises(ValueError, match="so that the cheapest possible answer costs 0"):
-        complete_rollouts(rollouts, objectives, RewardsConfig())
+        complete_rollouts(rollouts, objectives)
