@@ -90,16 +90,13 @@ struct CrowdingOfFronts {
                                 std::int64_t g) const {
         const std::int64_t at = g * batch.points;
         const Scalar* values = batch.group(g);
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < batch.points;
-                 i += parts * block.lanes()) {
-                distances[at + i] = crowding_of<Scalar>(
-                    ranks + at, static_cast<std::int32_t>(i), batch.points, batch.objectives,
-                    [&](std::int32_t j, std::int32_t m) {
-                        return key_of(values[std::int64_t{j} * batch.objectives + m],
-                                      batch.is_minimised(m));
-                    });
-            }
+        for_each_in_part(block, part, parts, 0, batch.points, [&](std::int64_t i) {
+            distances[at + i] = crowding_of<Scalar>(
+                ranks + at, static_cast<std::int32_t>(i), batch.points, batch.objectives,
+                [&](std::int32_t j, std::int32_t m) {
+                    return key_of(values[std::int64_t{j} * batch.objectives + m],
+                                  batch.is_minimised(m));
+                });
         });
     }
 };

@@ -150,12 +150,8 @@ struct WriteNondominated {
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
         const std::uint8_t* mask = chains.batch.group_mask(g);
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < chain.points;
-                 i += parts * block.lanes()) {
-                nondominated[g * chain.points + i] =
-                    (!mask || mask[i] != 0) && chain.counts[i] == 0;
-            }
+        for_each_in_part(block, part, parts, 0, chain.points, [&](std::int64_t i) {
+            nondominated[g * chain.points + i] = (!mask || mask[i] != 0) && chain.counts[i] == 0;
         });
     }
 };

@@ -29,8 +29,8 @@ struct Limits {
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
     std::int32_t run_bits = 8;         // a block sorts, or settles, 2^run_bits points
     std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
-    std::int32_t killers = 128;        // points that exclude others before a set is sorted,
-    std::int64_t sample = 16384;       // each the best of its share of so many points
+    std::int64_t sample = 16384;       // points that the filter reads to choose killers
+    std::int32_t killers = 128;        // chosen points; the filter drops what they dominate
 };
 
 // Small bounds, so that tests take small sets through the code for large ones.

@@ -45,6 +45,16 @@ PARETOPO_HD void for_each_unsynced(Team& team, std::int64_t count, Step step) {
     });
 }
 
+// Calls step(i) for all i from..to that this part of several takes; without a barrier.
+template <typename Block, typename Step>
+PARETOPO_HD void for_each_in_part(Block& block, std::int64_t part, std::int64_t parts,
+                                  std::int64_t from, std::int64_t to, Step step) {
+    block.each_unsynced([&](int lane) {
+        const std::int64_t stride = parts * block.lanes();
+        for (std::int64_t i = from + part * block.lanes() + lane; i < to; i += stride) step(i);
+    });
+}
+
 // Lays out the arrays of one job one after another in memory of the caller. An arena that begins at
 // null returns null and only counts bytes. It works on pointers throughout: with an integer in
 // between, the compiler would lose track of shared memory and use slower generic addresses.

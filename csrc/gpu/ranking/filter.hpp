@@ -141,14 +141,11 @@ struct ListSurvivors {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto filter = filters.of(g);
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < filters.batch.points;
-                 i += parts * block.lanes()) {
-                nondominated[g * filters.batch.points + i] = 0;
-                if (!filters.is_present(g, i) || is_killed(filter, filter.row(i))) continue;
-                const std::int32_t place = block.atomic_add(filter.survivors, 1);
-                filter.order.given[place] = {filter.spans.code(filter.row(i)), i};
-            }
+        for_each_in_part(block, part, parts, 0, filters.batch.points, [&](std::int64_t i) {
+            nondominated[g * filters.batch.points + i] = 0;
+            if (!filters.is_present(g, i) || is_killed(filter, filter.row(i))) return;
+            const std::int32_t place = block.atomic_add(filter.survivors, 1);
+            filter.order.given[place] = {filter.spans.code(filter.row(i)), i};
         });
     }
 
@@ -173,13 +170,11 @@ struct ArrangeSurvivors {
         const auto filter = filters.of(g);
         const auto order = filters.order(g);
         const Item* items = order.sorted();
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t k = part * block.lanes() + lane; k < order.count * order.objectives;
-                 k += parts * block.lanes()) {
-                filter.tree.nodes[k] =
-                    filter.row(items[k / order.objectives].at)[k % order.objectives];
-            }
-        });
+        for_each_in_part(block, part, parts, 0, order.count * order.objectives,
+                         [&](std::int64_t k) {
+                             filter.tree.nodes[k] =
+                                 filter.row(items[k / order.objectives].at)[k % order.objectives];
+                         });
     }
 };
 
@@ -195,18 +190,15 @@ struct SearchDominators {
         const auto tree = filters.tree(g);
         const auto order = filters.order(g);
         const Item* items = order.sorted();
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < order.count;
-                 i += parts * block.lanes()) {
-                const bool is_left_out =
-                    !keep_duplicates && i > 0 && order.have_equal_rows(items[i - 1], items[i]);
-                if (is_left_out) continue;
-                const Key<Scalar>* own = tree.nodes + i * tree.columns;
-                const std::int64_t found = tree.next(0, [&](const Key<Scalar>* node) {
-                    return dominates<kObjectives>(node, own, tree.columns);
-                });
-                nondominated[g * filters.batch.points + items[i].at] = found == tree.count;
-            }
+        for_each_in_part(block, part, parts, 0, order.count, [&](std::int64_t i) {
+            const bool is_left_out =
+                !keep_duplicates && i > 0 && order.have_equal_rows(items[i - 1], items[i]);
+            if (is_left_out) return;
+            const Key<Scalar>* own = tree.nodes + i * tree.columns;
+            const std::int64_t found = tree.next(0, [&](const Key<Scalar>* node) {
+                return dominates<kObjectives>(node, own, tree.columns);
+            });
+            nondominated[g * filters.batch.points + items[i].at] = found == tree.count;
         });
     }
 };

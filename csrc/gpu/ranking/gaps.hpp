@@ -55,14 +55,11 @@ struct ReadColumn {
         const Batch<Scalar>& batch = gaps.batch;
         const std::int32_t m = gaps.objective;
         auto* column = const_cast<Key<Scalar>*>(order.rows);
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < batch.points;
-                 i += parts * block.lanes()) {
-                const Scalar value = batch.group(g)[i * batch.objectives + m];
-                column[i] = ~key_of(value, batch.is_minimised(m));
-                const auto rank = static_cast<std::uint32_t>(ranks[g * batch.points + i]);
-                order.given[i] = {rank, i};
-            }
+        for_each_in_part(block, part, parts, 0, batch.points, [&](std::int64_t i) {
+            const Scalar value = batch.group(g)[i * batch.objectives + m];
+            column[i] = ~key_of(value, batch.is_minimised(m));
+            const auto rank = static_cast<std::uint32_t>(ranks[g * batch.points + i]);
+            order.given[i] = {rank, i};
         });
     }
 };
@@ -76,13 +73,10 @@ struct AddGaps {
                                 std::int64_t g) const {
         const auto order = gaps.order(g);
         const Item* items = order.sorted();
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t place = part * block.lanes() + lane; place < order.count;
-                 place += parts * block.lanes()) {
-                double* distance = distances + g * order.count + items[place].at;
-                const double before = gaps.objective == 0 ? 0.0 : *distance;
-                *distance = with_gap(order, items, place, before);
-            }
+        for_each_in_part(block, part, parts, 0, order.count, [&](std::int64_t place) {
+            double* distance = distances + g * order.count + items[place].at;
+            const double before = gaps.objective == 0 ? 0.0 : *distance;
+            *distance = with_gap(order, items, place, before);
         });
     }
 

@@ -40,13 +40,10 @@ struct CodePoints {
                                 std::int64_t g) const {
         const auto search = searches.of(g);
         const auto& order = search.order;
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < order.count;
-                 i += parts * block.lanes()) {
-                const Key<Scalar>* row = order.rows + i * order.objectives;
-                order.given[i] = {
-                    searches.is_along_curve ? search.spans.code(row) : order.code(row[0]), i};
-            }
+        for_each_in_part(block, part, parts, 0, order.count, [&](std::int64_t i) {
+            const Key<Scalar>* row = order.rows + i * order.objectives;
+            order.given[i] = {searches.is_along_curve ? search.spans.code(row) : order.code(row[0]),
+                              i};
         });
     }
 };
@@ -59,12 +56,8 @@ struct PutInOrder {
                                 std::int64_t g) const {
         const auto chain = searches.chains.of(g);
         const Item* items = searches.order(g).sorted();
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t place = part * block.lanes() + lane; place < chain.points;
-                 place += parts * block.lanes()) {
-                chain.put(items[place].at, place);
-            }
-        });
+        for_each_in_part(block, part, parts, 0, chain.points,
+                         [&](std::int64_t place) { chain.put(items[place].at, place); });
     }
 };
 
@@ -90,15 +83,13 @@ struct ArrangeSettled {
         const auto search = searches.of(g);
         const Item* items = search.order.runs(bits) + searches.from;
         const std::int32_t columns = search.tree.columns;
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t k = part * block.lanes() + lane;
-                 k < (searches.to - searches.from) * columns; k += parts * block.lanes()) {
-                const std::int64_t place = items[k / columns].at;
-                const auto m = static_cast<std::int32_t>(k % columns);
-                search.tree.nodes[k] =
-                    m < chain.objectives ? chain.row(place)[m] : chain.ranks[place];
-            }
-        });
+        for_each_in_part(block, part, parts, 0, (searches.to - searches.from) * columns,
+                         [&](std::int64_t k) {
+                             const std::int64_t place = items[k / columns].at;
+                             const auto m = static_cast<std::int32_t>(k % columns);
+                             search.tree.nodes[k] =
+                                 m < chain.objectives ? chain.row(place)[m] : chain.ranks[place];
+                         });
     }
 };
 
@@ -114,21 +105,17 @@ struct RaiseLater {
         const auto chain = searches.chains.of(g);
         const auto tree = searches.tree(g);
         const std::int32_t objectives = chain.objectives;
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t place = searches.to + part * block.lanes() + lane; place < last;
-                 place += parts * block.lanes()) {
-                const Key<Scalar>* own = chain.row(place);
-                std::int32_t rank = chain.ranks[place];
-                const auto raises = [&](const Key<Scalar>* node) {
-                    return node[objectives] >= rank &&
-                           dominates<kObjectives>(node, own, objectives);
-                };
-                for (std::int64_t i = tree.next(0, raises); i < tree.count;
-                     i = tree.next(i + 1, raises)) {
-                    rank = static_cast<std::int32_t>(tree.nodes[i * tree.columns + objectives]) + 1;
-                }
-                chain.ranks[place] = rank;
+        for_each_in_part(block, part, parts, searches.to, last, [&](std::int64_t place) {
+            const Key<Scalar>* own = chain.row(place);
+            std::int32_t rank = chain.ranks[place];
+            const auto raises = [&](const Key<Scalar>* node) {
+                return node[objectives] >= rank && dominates<kObjectives>(node, own, objectives);
+            };
+            for (std::int64_t i = tree.next(0, raises); i < tree.count;
+                 i = tree.next(i + 1, raises)) {
+                rank = static_cast<std::int32_t>(tree.nodes[i * tree.columns + objectives]) + 1;
             }
+            chain.ranks[place] = rank;
         });
     }
 };

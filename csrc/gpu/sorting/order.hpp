@@ -130,12 +130,8 @@ struct MergeRuns {
                                 std::int64_t g) const {
         const auto order = sets.order(g);
         if (std::int64_t{1} << bits >= order.count) return;
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = from + part * block.lanes() + lane;
-                 i < (to < order.count ? to : order.count); i += parts * block.lanes()) {
-                order.merge(bits, i);
-            }
-        });
+        for_each_in_part(block, part, parts, from, (to < order.count ? to : order.count),
+                         [&](std::int64_t i) { order.merge(bits, i); });
     }
 };
 

@@ -148,14 +148,11 @@ struct ArrangeSteps {
                                 std::int64_t g) const {
         const LargeSweep own = sweeps.of(g);
         const Item* items = own.order.sorted();
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t k = part * block.lanes() + lane; k < own.sweep.points;
-                 k += parts * block.lanes()) {
-                const std::int64_t place = items[k].at;
-                own.tree.nodes[3 * k] = -place;
-                own.tree.nodes[3 * k + 1] = -own.turns[place];
-                own.tree.nodes[3 * k + 2] = key_of(own.sweep.sorted[place].y, false);
-            }
+        for_each_in_part(block, part, parts, 0, own.sweep.points, [&](std::int64_t k) {
+            const std::int64_t place = items[k].at;
+            own.tree.nodes[3 * k] = -place;
+            own.tree.nodes[3 * k + 1] = -own.turns[place];
+            own.tree.nodes[3 * k + 2] = key_of(own.sweep.sorted[place].y, false);
         });
     }
 };

@@ -67,19 +67,16 @@ struct ReadPlanar {
         const auto own = sets.of(g);
         const Batch<Scalar>& batch = sets.batch;
         const std::uint8_t* mask = batch.group_mask(g);
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t i = part * block.lanes() + lane; i < batch.points;
-                 i += parts * block.lanes()) {
-                const bool is_inside =
-                    (!mask || mask[i] != 0) && sets.side(g, i, 0) > 0.0 && sets.side(g, i, 1) > 0.0;
-                for (std::int32_t m = 0; m < 2; ++m) {
-                    own.given[2 * i + m] =
-                        is_inside ? key_of(batch.group(g)[2 * i + m], batch.is_minimised(m))
-                                  : kLowestKey<Scalar>;
-                }
-                own.order.given[i] = {own.order.code(own.given[2 * i]), i};
+        for_each_in_part(block, part, parts, 0, batch.points, [&](std::int64_t i) {
+            const bool is_inside =
+                (!mask || mask[i] != 0) && sets.side(g, i, 0) > 0.0 && sets.side(g, i, 1) > 0.0;
+            for (std::int32_t m = 0; m < 2; ++m) {
+                own.given[2 * i + m] =
+                    is_inside ? key_of(batch.group(g)[2 * i + m], batch.is_minimised(m))
+                              : kLowestKey<Scalar>;
             }
-            if (part == 0 && lane == 0) *own.refused = 0;
+            own.order.given[i] = {own.order.code(own.given[2 * i]), i};
+            if (i == 0) *own.refused = 0;
         });
     }
 };
@@ -93,16 +90,13 @@ struct ArrangePlanar {
         const auto own = sets.of(g);
         const Item* items = own.order.sorted();
         const auto corner = [&](std::int32_t m) { return sets.ref.at[m]; };
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t place = part * block.lanes() + lane; place < own.order.count;
-                 place += parts * block.lanes()) {
-                const std::int64_t i = items[place].at;
-                own.tree.nodes[place] = own.given[2 * i + 1];
-                own.sorted[place] = own.given[2 * i] == kLowestKey<Scalar>
-                                        ? Box{0.0, 0.0, 0.0}
-                                        : Box{sets.side(g, i, 0), sets.side(g, i, 1), 1.0};
-                if (is_refused_point(sets.batch, g, i, corner)) block.atomic_max(own.refused, 1);
-            }
+        for_each_in_part(block, part, parts, 0, own.order.count, [&](std::int64_t place) {
+            const std::int64_t i = items[place].at;
+            own.tree.nodes[place] = own.given[2 * i + 1];
+            own.sorted[place] = own.given[2 * i] == kLowestKey<Scalar>
+                                    ? Box{0.0, 0.0, 0.0}
+                                    : Box{sets.side(g, i, 0), sets.side(g, i, 1), 1.0};
+            if (is_refused_point(sets.batch, g, i, corner)) block.atomic_max(own.refused, 1);
         });
     }
 };
@@ -117,12 +111,9 @@ struct MeasurePlanar {
                                 std::int64_t g) const {
         const auto own = sets.of(g);
         const Item* items = own.order.sorted();
-        block.each_unsynced([&](int lane) {
-            for (std::int64_t place = part * block.lanes() + lane; place < own.order.count;
-                 place += parts * block.lanes()) {
-                contributions[g * own.order.count + items[place].at] =
-                    *own.refused != 0 ? kNoVolume : contribution(own, items, place);
-            }
+        for_each_in_part(block, part, parts, 0, own.order.count, [&](std::int64_t place) {
+            contributions[g * own.order.count + items[place].at] =
+                *own.refused != 0 ? kNoVolume : contribution(own, items, place);
         });
     }
 
