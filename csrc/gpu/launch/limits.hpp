@@ -29,8 +29,8 @@ struct Limits {
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
     std::int32_t run_bits = 8;         // a block sorts, or settles, 2^run_bits points
     std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
-    std::int64_t sample = 16384;       // points that the filter reads to choose killers
-    std::int32_t killers = 128;        // chosen points; the filter drops what they dominate
+    std::int64_t sample = 16384;       // points from which the filter chooses killers
+    std::int32_t killers = 128;        // points that the filter compares with all others
 };
 
 // Small bounds, so that tests take small sets through the code for large ones.
