@@ -95,6 +95,7 @@ def add_scores(plan: Plan, row: Row) -> Row:
 
 
 _SCORED = {"recommended": "recompute", "paper": "running"}
+# Arguments that estimators had when records were made.
 _REMOVED_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "tchebycheff": {"paretopo.smoothing": 0.0},
     "hypervolume": {
@@ -134,7 +135,7 @@ def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
         config = str(section.config)
         # As it is written, not as it is resolved: a new key does not change old trainings.
         about["config"] = tomllib.loads(Path(config).read_text(encoding="utf-8"))
-        if "width" in about["config"].get("model", {}):
+        if "width" in about["config"].get("model", {}):  # mlp_width was a key, twice the width
             about["config"]["model"].setdefault("mlp_width", 2 * about["config"]["model"]["width"])
         about["method"] = method | plan.overrides_of_training(cell)
         trained = load(config, plan.overrides_of_training(cell))
