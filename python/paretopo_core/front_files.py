@@ -28,7 +28,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
       the format of moocore, eaf, PISA's tools, jMetal (``FUN.tsv``, ``FUN.csv``), jMetalPy,
       Platypus's ``save_objectives`` and ``np.savetxt``. Numbers are separated by semicolons, by
       commas or by white space. ``#`` begins a comment, and ``%`` does at the start of a line. The
-      first line may hold names.
+      first line may hold names, but not numbers of columns, as pandas writes them.
 
     Reading executes no code, because no pickle is read.
 
@@ -77,6 +77,8 @@ def _in_text(data: bytes) -> list[np.ndarray]:
     sets: list[list[list[float]]] = [[]]
     width = 0
     has_names = False
+    first: list[str] = []
+    whole = 0  # lines with integers
     text_of_file = data.decode("utf-8-sig", "surrogateescape")  # a comment may be of another code
     for number, line in enumerate(text_of_file.splitlines(), 1):
         if not line.strip():
@@ -101,10 +103,17 @@ def _in_text(data: bytes) -> list[np.ndarray]:
         width = width or len(row)
         if len(row) != width:
             raise ValueError(f"line {number} must hold {width} numbers as above, got {len(row)}")
+        first = first or fields
+        whole += any(field.isdecimal() for field in fields)
         sets[-1].append([value for value in row if value is not None])
         for field, value in zip(fields, sets[-1][-1], strict=True):
             if abs(value) >= 2**53 and field.lstrip("+-").isdecimal():
                 check_exact(int(field), int(field), f"line {number}")
+    if first == [*map(str, range(width))] and "," in text_of_file and whole == 1:
+        raise ValueError(
+            f"line {','.join(first)!r} counts the columns, as pandas does where they have no "
+            "names: write the file with header=False, or the numbers of a point as 0.0"
+        )
     return [np.array(rows, dtype=np.float64) for rows in sets if rows]
 
 
@@ -125,13 +134,13 @@ def _number_in(field: str) -> float | None:
 
 
 def _are_names(fields: list[str], number: int) -> bool:
-    if any(_number_in(field) is not None for field in fields):
-        return False
-    if "" in fields and any(fields):
+    if "" in fields[:1] and any(fields):
         raise ValueError(
             f"line {number} has a column without a name, as pandas writes its index: write the "
             "file with index=False"
         )
+    if any(_number_in(field) is not None for field in fields):
+        return False
     return all(any(map(str.isalpha, field)) for field in fields)
 
 

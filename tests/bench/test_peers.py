@@ -41,6 +41,7 @@ def test_baseline_code_is_right_on_a_front(name, task, objectives):
     assert judge.find_error(case, answer, judge.solve(case)) is None
 
 
+@pytest.mark.long  # numba compiles first
 @pytest.mark.parametrize("objectives", [2, 3, 4, 6])
 def test_divide_and_conquer_finds_the_ranks_of_sets_with_ties(objectives):
     pytest.importorskip("numba")
@@ -50,6 +51,7 @@ def test_divide_and_conquer_finds_the_ranks_of_sets_with_ties(objectives):
         np.testing.assert_array_equal(sort(points), pp.pareto_rank(points, maximise=False))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objectives", [2, 3, 5])
 def test_an_nd_tree_keeps_the_members_of_an_archive(objectives):
     pytest.importorskip("numba")

@@ -104,6 +104,8 @@ def test_last_populations_of_paretobench_are_read(tmp_path, monkeypatch):
         ("1 2\n3 1_000\n", "line 2 must hold numbers, got '1_000'"),
         ("1 2\n3 \u0664\n", "line 2 must hold numbers, got '\u0664'"),
         (",f1,f2\n0,1,2\n", "line 1 has a column without a name, as pandas writes its index"),
+        (",0,1\n0,1.5,2.0\n", "line 1 has a column without a name"),
+        ("0,1\n0.5,1.5\n", "'0,1' counts the columns, as pandas does .*header=False"),
         ("1 2\n50% 3\n", "line 2 must hold numbers, got '50%': write 50 % as 0.5"),
         ("50 % 3\n", "line 1 must hold numbers, got '%': write 50 % as 0.5"),
         ("1 2 % end\n", "line 1 must hold numbers, got '%': .* begin a comment after"),

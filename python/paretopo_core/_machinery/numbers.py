@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -84,10 +84,12 @@ def plain_array(given: Any, name: str) -> np.ndarray:
             raise refuse_place(given, name) from None
         raise
     except ValueError as error:
-        hint = ""
+        found = str(error)
         if isinstance(given, (list, tuple)) and given and _holds_rows(given[0]):
-            hint = "; pad sets of different sizes, and mark the padding with mask="
-        raise ValueError(f"{name} must be a rectangular array of numbers: {error}{hint}") from error
+            found += "; pad sets of different sizes, and mark the padding with mask="
+        elif isinstance(given, (list, tuple)):
+            found = next(_list_odd_rows(given, name), found)
+        raise ValueError(f"{name} must be a rectangular array of numbers: {found}") from error
 
 
 def numbers_of(given: Any, name: str) -> np.ndarray:
@@ -200,6 +202,15 @@ def _refuse_masked_parts(given: Any, name: str) -> None:
             _refuse_masked_parts(each, name)
 
 
+def _list_odd_rows(rows: Sequence[Any], name: str) -> Iterator[str]:
+    """Name the rows that are missing, and those that are not as long as the first."""
+    for at, row in enumerate(rows):
+        if row is None:
+            yield f"{name}[{at}] is None: leave it out"
+        elif np.size(row) != np.size(rows[0]):
+            yield f"{name}[{at}] has {np.size(row)} of them, {name}[0] has {np.size(rows[0])}"
+
+
 def _holds_rows(given: Any) -> bool:
     """Return True for a set of points, whose items are rows."""
     if isinstance(given, (list, tuple)):
@@ -229,7 +240,8 @@ def _refuse_objects(given: Any, array: np.ndarray, name: str) -> Exception:
         elif not isinstance(each, (float, np.number)):
             kind, shown = type(each).__name__, repr(each)[:_SHORT]
             at = f" at {[int(i) for i in place]}" if place else ""
-            return refuse_kind(name, f"dtype object: the {kind} {shown}{at}")
+            way = "; pass its points" if hasattr(each, "points") else ""
+            return refuse_kind(name, f"dtype object: the {kind} {shown}{at}{way}")
     return refuse_kind(name, "dtype object", f"; floats are {name}.astype(float)")
 
 

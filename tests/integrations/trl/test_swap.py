@@ -81,9 +81,9 @@ def run(trainer_class, folder, functions, capfd, caplog, **settings):
         count("generate")
         return type(trainer.model).generate(trainer.model, *given, **settings)
 
-    sizes = {"per_device_train_batch_size": 8, "num_generations": 4, "max_completion_length": 40}
+    sizes = {"per_device_train_batch_size": 8, "num_generations": 4, "max_completion_length": 24}
     sizes["per_device_eval_batch_size"] = 12  # all held-out questions: one batch an evaluation
-    steps = {"max_steps": 8, "logging_steps": 1, "eval_strategy": "steps", "eval_steps": 4}
+    steps = {"max_steps": 6, "logging_steps": 1, "eval_strategy": "steps", "eval_steps": 3}
     steps["learning_rate"] = 0.0  # both trainers keep the same weights
     functions = [*functions, record]
     weights = [1.0] * (len(functions) - 1) + [0.0]
@@ -130,13 +130,13 @@ def test_the_swap_changes_the_advantages_only(tmp_path, capfd, caplog, functions
         ParetoGRPOTrainer, tmp_path / "ours", *given, **settings
     )
     assert ours == theirs
-    assert len(theirs) == calls["step"] == 8
+    assert len(theirs) == calls["step"] == 6
     assert calls_ours == calls
-    assert calls["forward"] > 8  # the passes of generation, too
+    assert calls["forward"] > 6  # the passes of generation, too
     # Without a schedule: before the first step and after the last.
     assert evaluated_ours == (evaluated if asked else 2)
     records = RunFolder.open(tmp_path / "ours")
-    assert [row["step"] for row in records.evaluations()] == ([0, 4, 8] if asked else [0, 8])
-    assert [row["step"] for row in records.steps()] == [*range(1, 9)]
+    assert [row["step"] for row in records.evaluations()] == ([0, 3, 6] if asked else [0, 6])
+    assert [row["step"] for row in records.steps()] == [*range(1, 7)]
     assert names <= names_ours
     assert lines_ours <= 2 * lines
