@@ -247,7 +247,7 @@ class ScriptSession:
             step, folder = self._resumed
             session.restore(Checkpoints(folder.parent, kept=None).state(step))
         if writes and trainer.eval_dataset is not None:
-            self._tell_price(steps)
+            self._tell_price(steps, "" if resumed else "before the first step")
         trainer.session, trainer.controller = session, session.controller
 
     # ---- parts ---------------------------------------------------------------------------------
@@ -258,17 +258,18 @@ class ScriptSession:
         begun: bool = self._trainer.session is not None and self._trainer.is_world_process_zero()
         return begun
 
-    def _tell_price(self, steps: int) -> None:
+    def _tell_price(self, steps: int, first: str) -> None:
         """Log the completions of an evaluation, at a level visible by default."""
         args, every = self._trainer.args, self._config.evaluation.every
         questions, each = len(self._trainer.eval_dataset), self._trainer.num_generations_eval
-        between = "" if every >= steps else f", every {every} steps"
+        between = "" if every >= steps else f"every {every} steps"
         if args.eval_strategy == "epoch":
-            between = ", after every epoch"
+            between = "after every epoch"
+        earlier = ", ".join(filter(None, (first, between)))
         _LOGGER.warning(
-            "an evaluation generates %d questions x %d completions = %d: before the first step%s "
-            "and after the last (evaluation.every or GRPOConfig.eval_strategy sets how often)",
-            questions, each, questions * each, between,
+            "an evaluation generates %d questions x %d completions = %d: %safter the last step "
+            "(evaluation.every or GRPOConfig.eval_strategy sets how often)",
+            questions, each, questions * each, earlier and f"{earlier} and ",
         )  # fmt: skip
 
     def _finish(self, status: str) -> None:
@@ -398,7 +399,7 @@ class ScriptSession:
             reason = 'GRPO as TRL computes it, because method = "trl"'
         elif scaling is not None:
             reason = f"{estimator}, because {scaling[1]}"
-        elif self._method is not None or chosen is not None:
+        elif chosen is not None:
             reason = f"{self._method or chosen}, as chosen"
         elif estimator == OF_UNKNOWN_UNITS:
             reason = f"{estimator}, which scales each reward separately, because "

@@ -160,8 +160,8 @@ def numbers_of_step(row: Row) -> dict[str, float]:
     if "rank_histogram" not in row:
         return {}
     ranks = row["rank_histogram"]
-    shares = {f"rank_{rank}": count / sum(ranks) for rank, count in enumerate(ranks)}
-    return _prefix(_flatten(row, _OF_STEPS) | shares)
+    first = {"rank_0": ranks[0] / sum(ranks)} if ranks else {}
+    return _prefix(_flatten(row, _OF_STEPS) | first)
 
 
 def numbers_of_evaluation(row: Row) -> dict[str, float]:

@@ -118,6 +118,7 @@ GDPO = {"multi_objective_aggregation": "normalize_then_sum"}
         ({"config": {"objectives": LIMITED}}, {}, "rloo", "because there is a limit"),
         ({"config": {"recipe": "paper"}}, {}, "pareto", "uses pareto, as chosen"),
         ({"config": {"objectives": SHARES}, "method": "gdpo"}, {}, "gdpo", "gdpo, as chosen"),
+        ({"method": "recommended"}, {}, "gd2po", "uses gd2po, which scales each"),
         ({}, GDPO, "gdpo", "because GRPOConfig.multi_objective_aggregation = 'normalize_then_sum'"),
         ({}, {"scale_rewards": False}, "dr_grpo", "because GRPOConfig.scale_rewards = 'none'"),
         ({"method": "gdpo"}, GDPO | {"scale_rewards": "batch"}, "gdpo", "because GRPOConfig.multi"),
