@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paretopo_lab.audit.match import TOLERANCE, Match, centre, spread
+from paretopo_lab.audit.match import TOLERANCE, Match, centre, mean_by, spread
 from paretopo_lab.audit.read import Dump, Floats
 
 _FLAT = 1e-9  # of a reward's size: smaller differences are rounding
@@ -246,8 +246,14 @@ def _find_lost_groups(dump: Dump, match: Match) -> Iterator[Fault]:
 
 def _find_large(dump: Dump, match: Match) -> Iterator[Fault]:
     advantages, size = _advantages(dump), np.bincount(dump.groups)[dump.groups]
-    off = spread(np.nan_to_num(advantages), dump.groups)
-    scaled = 0.5 < float(np.median(off[off > 0.0])) < 1.5 if (off > 0.0).any() else True
+    given = np.nan_to_num(advantages)
+    off, means = spread(given, dump.groups), mean_by(given, dump.groups)
+    apart = off > 0.0
+    # Standardised values have the mean 0 and a deviation near 1.
+    scaled = not apart.any() or (
+        0.5 < float(np.median(off[apart])) < 1.5
+        and float(np.median(np.abs(means[apart]) / off[apart])) < 0.1
+    )
     grouped = match.name.startswith("grpo") and match.follows
     if not (grouped or (scaled and not match.follows)) or match.name.endswith("deviation"):
         return

@@ -328,6 +328,7 @@ def _oddness(match: Match) -> int:
 
 
 def _list_candidates(dump: Dump, at: Layout, tried: list[Floats]) -> Iterator[Match]:
+    smallest = np.bincount(at.groups).min()
     for missing, rewards in _fill(dump, at.groups):
         for rule in RULES:
             for weights, fitted in _list_weights(rule, rewards, dump, at, tried):
@@ -336,11 +337,13 @@ def _list_candidates(dump: Dump, at: Layout, tried: list[Floats]) -> Iterator[Ma
                                   expected, linear=True)  # fmt: skip
         for weights in tried if rewards.shape[1] > 1 else []:
             for name, settings in _OTHERS:
+                if settings.get("k", 1) > smallest:
+                    continue
                 if name != "hypervolume" or weights[1:].all():
                     expected = _estimate(name, settings, rewards, weights, at)
                     yield _make_match(dump, at, name, settings, weights, False, missing, expected)
         for j in range(rewards.shape[1]):
-            for k in (size for size in (2, 4, 8) if size <= np.bincount(at.groups).min()):
+            for k in (size for size in (2, 4, 8) if size <= smallest):
                 values = _estimate("hypervolume", {"k": k}, rewards[:, [j]], np.ones(1), at)
                 chosen = np.eye(rewards.shape[1])[j]
                 yield _make_match(
@@ -421,7 +424,7 @@ def _estimate(
 ) -> Floats:
     """Return (rows,) advantages of one of our estimators, for each batch."""
     values = np.zeros(len(rewards))
-    for batch in range(at.batches.max() + 1):
+    for batch in np.unique(at.batches):
         rows = np.flatnonzero(at.batches == batch)
         names, groups = np.unique(at.groups[rows], return_inverse=True)
         sizes = np.bincount(groups)

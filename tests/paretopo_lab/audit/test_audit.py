@@ -10,6 +10,7 @@ from support import made_data
 from support.pages import read_data
 from support.vectors import list_cases
 
+import paretopo_core as pp
 from paretopo.cli import main
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.records.schema import DataError
@@ -75,6 +76,26 @@ def test_unknown_advantages_follow_nothing(tmp_path):
         [plant(tmp_path, make_rewards(), np.random.default_rng(1).normal(size=(24, 8)))]
     )
     assert not find_match(dump).follows
+
+
+def test_the_last_step_may_have_no_differences(tmp_path):
+    levels = [[1.0, 0.2], [0.0, 0.4]]
+    rows = [
+        {"step": step, "prompt": f"q{step}", "advantage": 0.1 * sign * (step == 0)}
+        | dict(zip(NAMES, levels[0 if step else at], strict=True))
+        for step in range(2)
+        for at, sign in enumerate((1, -1))
+    ]
+    match = find_match(read_dump([write(tmp_path / "dump.jsonl", rows)]))
+    assert match.informative.tolist() == [True, False]
+
+
+def test_large_advantages_are_no_fault_where_none_are_standardised(tmp_path):
+    rewards = make_rewards(two_levels=True)
+    advantages = pp.pareto_advantage(rewards, weights=[0.9, 0.1], beta=0.5, centre="none")
+    assert advantages.max() > np.sqrt(POINTS - 1)
+    dump = read_dump([plant(tmp_path, rewards, advantages)])
+    assert find_faults(dump, find_match(dump)) == []
 
 
 # ---- planted faults ------------------------------------------------------------------------------
