@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from support.vectors import check, is_ours, list_cases, pad, read_switches
 
-from paretopo.controller.estimators import ESTIMATORS, find_estimator
+from paretopo.config import ParetoPOConfig
+from paretopo.controller.estimators import ESTIMATORS, find_estimators
 
 EQUAL, WEIGHTS = (0.5, 0.5), (0.6, 0.4)
 CASES = [one for one in list_cases() if is_ours(one) and read_switches(one)[0] not in ESTIMATORS]
@@ -13,7 +14,8 @@ CASES = [one for one in list_cases() if is_ours(one) and read_switches(one)[0] n
 def find(name, **given):
     arguments = ", ".join(f"{key}={value!r}" for key, value in given.items())
     call = f"({arguments})" if given else ""
-    return find_estimator("paretopo.stage2_estimator", f"research.estimators:{name}{call}")
+    name = f"research.estimators:{name}{call}"
+    return find_estimators(ParetoPOConfig(stage2_estimator=name))[name]
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])

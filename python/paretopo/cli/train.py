@@ -123,7 +123,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     from paretopo.config import ConfigError, load, with_method
     from paretopo.records.folder import RunFolder
     from paretopo.records.trackers import check_trackers
-    from paretopo.tasks.probe import check_rewards
+    from paretopo.tasks.probe import check_functions
 
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
@@ -163,7 +163,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 )
                 _check_backend(config, options)
             check_trackers(config.run)
-            for note in (*config.notes, *check_rewards(config)):
+            for note in (*config.notes, *check_functions(config)):
                 warning = "warning: " if note.warns else ""
                 print(f"paretopo: {warning}{note.text}", file=sys.stderr)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
@@ -174,7 +174,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
         if arguments.resume is not None:
             _check_backend(run.config, options)
             check_trackers(run.config.run)
-            check_rewards(run.config)
+            check_functions(run.config)
             if arguments.accept_changes:
                 run.accept_files()
             run.check_files()
@@ -309,10 +309,10 @@ def _run_dry(config: RunConfig, options: Sequence[str]) -> int:
     if config.backend != "openrlhf":
         refuse(f'--dry-run needs backend = "openrlhf", but this file has "{config.backend}"')
     from paretopo.integrations.openrlhf.estimate import estimate_run
-    from paretopo.tasks.probe import check_rewards
+    from paretopo.tasks.probe import check_functions
 
     _check_backend(config, options, dry=True)
-    for note in (*config.notes, *check_rewards(config)):
+    for note in (*config.notes, *check_functions(config)):
         print(f"paretopo: {note.text}", file=sys.stderr)
     print("\n".join(estimate_run(config)))
     return 0

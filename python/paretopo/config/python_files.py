@@ -91,8 +91,14 @@ def import_call(key: str, named: str) -> tuple[Callable[..., Any], dict[str, Any
         ConfigError: It is not there, or cannot be called.
     """
     name, parameters = read_call(key, named)
+    module = named.partition(":")[0]
     try:
-        found = functools.reduce(getattr, name.split("."), import_module(named.partition(":")[0]))
+        found = functools.reduce(getattr, name.split("."), import_module(module))
+    except ModuleNotFoundError as error:
+        way = ""
+        if error.name == module.partition(".")[0]:
+            way = f"; put the folder of {error.name} on the path, such as PYTHONPATH=."
+        raise ConfigError(f"{key} = {named!r}: {error}{way}") from error
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"{key} = {named!r}: {error}") from error
     if not callable(found):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
 from paretopo.config import HYPERVOLUME_ESTIMATORS, OF_SUCCESS, ParetoPOConfig
-from paretopo.controller.estimators import Estimator, find_estimator
+from paretopo.controller.estimators import Estimator, find_estimators
 from paretopo.controller.estimators.groups import merge_ties_of_objectives
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
@@ -138,11 +138,7 @@ class ParetoPO:
                 f"k = {list(config.k)} needs steps, those of the whole run, got {steps!r}"
             )
         self.config = config
-        self._estimators = {
-            name: find_estimator(f"paretopo.{key}", name)
-            for key in ("stage1_estimator", "stage2_estimator")
-            for name in [getattr(config, key)]
-        }
+        self._estimators = find_estimators(config)
         self._steps = steps
         self.objectives = len(config.weights)
         self.names, self.watch = name_objectives(config, names), Watch()

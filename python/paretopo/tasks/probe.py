@@ -1,4 +1,4 @@
-"""Reward functions meet the questions before a model is loaded: arguments, and one call each."""
+"""The user's functions are called once before a model is loaded: estimators, and rewards."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
 from paretopo.config.keys import nearest
 from paretopo.config.notes import Note
+from paretopo.controller.estimators import find_estimators
 from paretopo.controller.rules import check_number
 from paretopo.rewards.functions import Reward, check_measured
 from paretopo.rewards.own import OwnRewards
@@ -26,10 +27,10 @@ _STATE = "trainer_state"
 _WITHOUT_ANSWER = "This is a call before training."
 
 
-def check_rewards(config: RunConfig) -> list[Note]:
-    """Refuse objectives and reward functions that do not fit the questions.
+def check_functions(config: RunConfig) -> list[Note]:
+    """Refuse estimators that fail, and objectives and rewards that do not fit the questions.
 
-    Each function is called once, with as many rollouts as a group has, on the first training
+    Each reward function is called once, with as many rollouts as a group has, on the first training
     question; the response is then the question's answer. On OpenRLHF that call is made in a
     process of its own, because the functions run in others, too.
 
@@ -37,9 +38,10 @@ def check_rewards(config: RunConfig) -> list[Note]:
         Warnings of measures that no rollout can change.
 
     Raises:
-        ConfigError: An objective is measured by nothing, questions lack an answer or a column, or a
+        ConfigError: As :func:`~paretopo.controller.estimators.find_estimators`; an objective is measured by nothing, questions lack an answer or a column, or a
             call fails, hangs, or returns something else than numbers within their bounds.
     """
+    find_estimators(config.paretopo)
     own = OwnRewards(config)
     check_measured(config, own.rewards)
     if asks_own_prompts(config):

@@ -204,6 +204,18 @@ def first_reward(rewards, weights, mask, *, factor=1.0, beta=2.0):
     return factor * beta * rewards[..., 0]
 
 
+def failing(rewards, weights, mask):
+    return 1 / 0
+
+
+def of_groups(rewards, weights, mask):
+    return rewards.sum((1, 2))[:, None]
+
+
+def undefined(rewards, weights, mask):
+    return rewards[..., 0] * np.nan
+
+
 @pytest.mark.parametrize(("call", "factor"), [("", 1.0), ("(factor=3)", 3.0)])
 def test_a_function_of_another_module_is_an_estimator(call, factor):
     name = f"{__name__}:first_reward{call}"
@@ -216,12 +228,15 @@ def test_a_function_of_another_module_is_an_estimator(call, factor):
     ("name", "message"),
     [
         ("first", 'must be "pareto" or .* or "package.module:name", got'),
-        ("no_such_module:first", "No module named 'no_such_module'"),
+        ("no_such_module:first", "No module named 'no_such_module'; put .* PYTHONPATH=."),
         (f"{__name__}:first", "has no attribute 'first'"),
         (f"{__name__}:WHITENED", "cannot be called"),
         (f"{__name__}:first_reward(facto=2)", "unexpected keyword argument 'facto'"),
         (f"{__name__}:first_reward(2)", r'must be .* "package.module:name\(parameter=1\)"'),
         (f"{__name__}:ragged", r"must be f\(rewards, weights, mask, .* too many"),
+        (f"{__name__}:failing", "fails for two small groups: ZeroDivisionError"),
+        (f"{__name__}:of_groups", r"must return an array of shape .*, \(2, 3\), got"),
+        (f"{__name__}:undefined", "must return finite advantages, got"),
     ],
 )
 @pytest.mark.parametrize("stage", ["stage1_estimator", "stage2_estimator"])

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from paretopo.config import ConfigError, loads
-from paretopo.tasks.probe import check_rewards
+from paretopo.tasks.probe import check_functions
 
 ROWS = [
     {"prompt": "why?", "answer": "so", "department": "billing", "topics": ["a"]},
@@ -46,9 +46,15 @@ def test_functions_that_fit_are_called_once_with_a_whole_group(tmp_path):
         "        file.write(json.dumps(row) + '\\n')\n"
         "    return [1.0] * len(completions)\n"
     )
-    check_rewards(config_of(tmp_path, note))
+    check_functions(config_of(tmp_path, note))
     [row] = map(json.loads, seen.read_text().splitlines())
     assert row == [["why?"] * 4, ["so"] * 4, [["a"]] * 4, ["so"] * 4]
+
+
+def test_an_estimator_that_is_not_there_is_refused(tmp_path):
+    own = {"paretopo.stage2_estimator": "no_such_module:gain"}
+    with pytest.raises(ConfigError, match=r"stage2_estimator = 'no_such_module:gain': No module"):
+        check_functions(config_of(tmp_path, MEASURED, **own))
 
 
 @pytest.mark.parametrize(
@@ -64,15 +70,15 @@ def test_a_call_that_fails_is_refused(tmp_path, body, message):
     limits = {"objectives.polite.high": 1.0}
     limits["rewards.timeout"] = 0.2 if "while" in body else 60.0
     with pytest.raises(ConfigError, match=f"{message}.*before the model is loaded"):
-        check_rewards(config_of(tmp_path, POLITE + body + "\n", **limits))
+        check_functions(config_of(tmp_path, POLITE + body + "\n", **limits))
 
 
 def test_where_functions_run_in_other_processes_so_does_the_call(tmp_path):
     text = f"import os\n{POLITE}raise ValueError(os.getpid())\n"
     with pytest.raises(ConfigError, match=r"ValueError: [0-9]+ .*the model is loaded") as refused:
-        check_rewards(config_of(tmp_path, text, backend="openrlhf"))
+        check_functions(config_of(tmp_path, text, backend="openrlhf"))
     assert f"ValueError: {os.getpid()} " not in str(refused.value)
-    check_rewards(config_of(tmp_path, MEASURED, backend="openrlhf"))
+    check_functions(config_of(tmp_path, MEASURED, backend="openrlhf"))
 
 
 def test_messages_of_the_file_are_messages_for_the_function(tmp_path):
@@ -82,7 +88,7 @@ def test_messages_of_the_file_are_messages_for_the_function(tmp_path):
         "    assert [one['role'] for one in prompts[0]] == ['system', 'user']\n"
         "    return [float(len(c[0]['content'])) for c in completions]\n"
     )
-    check_rewards(config_of(tmp_path, text, train=[{"prompt": chat, "answer": "so"}]))
+    check_functions(config_of(tmp_path, text, train=[{"prompt": chat, "answer": "so"}]))
 
 
 @pytest.mark.parametrize(
@@ -95,19 +101,19 @@ def test_messages_of_the_file_are_messages_for_the_function(tmp_path):
 def test_an_argument_that_no_question_has_is_refused(tmp_path, signature, message):
     text = f"def polite({signature}):\n    return [1.0] * len(completions)\n"
     with pytest.raises(ConfigError, match=message):
-        check_rewards(config_of(tmp_path, text))
+        check_functions(config_of(tmp_path, text))
 
 
 def test_a_question_without_an_answer_is_refused_where_answers_are_graded(tmp_path):
     rows = [*ROWS, {"prompt": "when?", "id": "third"}]
     with pytest.raises(ConfigError, match=r"task.train: 1 of 3 questions .* 'third'.* column"):
-        check_rewards(config_of(tmp_path, MEASURED, train=rows))
+        check_functions(config_of(tmp_path, MEASURED, train=rows))
     ungated = {"objectives.correct.gate": False, "paretopo.gate": "none"}
-    check_rewards(config_of(tmp_path, MEASURED, train=rows, **ungated))
+    check_functions(config_of(tmp_path, MEASURED, train=rows, **ungated))
     with pytest.raises(ConfigError, match=r"task.train: 1 of 1 questions have no answer"):
-        check_rewards(config_of(tmp_path, MEASURED, train=rows[2:], **ungated))
+        check_functions(config_of(tmp_path, MEASURED, train=rows[2:], **ungated))
     own = MEASURED + "def correct(completions):\n    return [1.0] * len(completions)\n"
-    check_rewards(config_of(tmp_path, own, train=rows))
+    check_functions(config_of(tmp_path, own, train=rows))
 
 
 TOOL = 'def look(x: str) -> str:\n    """Look.\n\n    Args:\n        x: A.\n    """\n    return x\n'
@@ -136,6 +142,6 @@ def test_measures_that_cannot_differ_are_named(tmp_path, named, overrides, const
     if "objectives.calls.weight" in given:
         given["objectives.correct.weight"] = 1.0
     given["rewards.file"] = "none"
-    notes = check_rewards(config_of(tmp_path, "", objectives=("correct", named), **given))
+    notes = check_functions(config_of(tmp_path, "", objectives=("correct", named), **given))
     assert (constant is None) == (not notes)
     assert constant is None or (constant in notes[0].text and notes[0].warns)

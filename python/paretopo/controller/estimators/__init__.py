@@ -9,7 +9,7 @@ device. ``weights`` has one number per objective, or shape (groups, objectives) 
 for each group. ``mask`` (groups, points) is False for padding of ragged groups. The result is
 float64 (groups, points), 0 where masked. ``f.switches`` names the switches of an estimator; it
 ignores others. An estimator is a function in one of the modules here whose name is in
-:data:`~paretopo.config.EstimatorName`, or one of any other module: :func:`find_estimator`.
+:data:`~paretopo.config.EstimatorName`, or one of any other module: :func:`find_estimators`.
 ``docs/estimators.md`` has formulas, sources, claims and known faults.
 
 >>> import numpy as np
@@ -27,13 +27,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import get_args
 
-from paretopo.config import ConfigError, EstimatorName
+import numpy as np
+
+from paretopo.config import ConfigError, EstimatorName, ParetoPOConfig
 from paretopo.config.python_files import import_call
 from paretopo.controller.estimators import decoupled, ranked, scalarised, volume
 from paretopo.controller.estimators.estimator import Estimator, refuse_broken
 from paretopo.controller.estimators.groups import Array
 
-__all__ = ["ESTIMATORS", "Estimator", "find_estimator", "refuse_broken"]
+__all__ = ["ESTIMATORS", "Estimator", "find_estimators", "refuse_broken"]
 
 
 def _method(name: str) -> Callable[..., Array]:
@@ -52,21 +54,24 @@ ESTIMATORS: dict[str, Estimator] = {
 }
 
 
-def find_estimator(key: str, name: str) -> Estimator:
-    """Return the estimator of a name, or of ``"package.module:name(argument=1)"``.
+def find_estimators(config: ParetoPOConfig) -> dict[str, Estimator]:
+    """Return the estimators of both stages by name, also for ``"package.module:name(argument=1)"``.
 
     The function of another module has the signature ``f(rewards, weights, mask, *, argument=...)``.
-    Its arguments are those in the name; switches of the configuration do not reach it.
-
-    Args:
-        key: The key of the configuration, for errors.
-        name: Its value.
+    Its arguments are those in the name; switches of the configuration do not reach it. It is called
+    once here, with two small groups.
 
     Raises:
-        ConfigError: There is no such function, or it takes other arguments.
+        ConfigError: There is no such function, it takes other arguments, or the call fails.
     """
-    if name in ESTIMATORS:
-        return ESTIMATORS[name]
+    found = {}
+    for key in ("stage1_estimator", "stage2_estimator"):
+        name = getattr(config, key)
+        found[name] = ESTIMATORS.get(name) or _import_estimator(f"paretopo.{key}", name, config)
+    return found
+
+
+def _import_estimator(key: str, name: str, config: ParetoPOConfig) -> Estimator:
     function, given = import_call(key, name)
     try:
         inspect.signature(function).bind("rewards", "weights", "mask", **given)
@@ -74,4 +79,22 @@ def find_estimator(key: str, name: str) -> Estimator:
         raise ConfigError(
             f"{key} = {name!r} must be f(rewards, weights, mask, *, argument=...): {error}"
         ) from error
-    return Estimator(partial(function, **given), name)
+    estimator = Estimator(partial(function, **given), name)
+    weights = np.array([config.weights] * 2)
+    rewards = np.linspace(0.0, 1.0, 6 * weights.shape[1]).reshape(2, 3, -1)
+    try:
+        advantages = estimator(
+            rewards,
+            weights if config.preference == "given" else weights[0],
+            mask=np.array([[True] * 3, [True, True, False]]),
+        )
+    except Exception as error:
+        raise ConfigError(
+            f"{key} = {name!r} fails for two small groups: {type(error).__name__}: {error}"
+        ) from error
+    if not np.isfinite(advantages).all():
+        raise ConfigError(
+            f"{key} = {name!r} must return finite advantages, got {advantages!r} for the rewards "
+            f"{rewards!r}"
+        )
+    return estimator

@@ -59,7 +59,7 @@ class Estimator:
             float64 (groups, points), 0 where masked; library and device of ``rewards``.
 
         Raises:
-            ValueError: The shape is wrong, or a reward is NaN or infinite; the message names it.
+            ValueError: A shape is wrong, or a reward is NaN or infinite; the message names it.
             TypeError: No estimator has such a switch.
         """
         for name in switches.keys() - self.known:
@@ -82,7 +82,13 @@ class Estimator:
             return vectors.sum(-1)
         vectors = merge_ties_of_objectives(vectors, inside)
         used = {name: value for name, value in switches.items() if name in self.switches}
-        return mask_out(self.method(vectors, factors, inside, **used), inside)
+        found = self.method(vectors, factors, inside, **used)
+        if tuple(getattr(found, "shape", ())) != tuple(vectors.shape[:2]):
+            raise ValueError(
+                f"{self.__name__} must return an array of shape (groups, points), "
+                f"{tuple(vectors.shape[:2])}, got {found!r:.80}"
+            )
+        return mask_out(found, inside)
 
 
 def refuse_broken(rewards: Array) -> None:
