@@ -38,8 +38,9 @@ def check_functions(config: RunConfig) -> list[Note]:
         Warnings of measures that no rollout can change.
 
     Raises:
-        ConfigError: As :func:`~paretopo.controller.estimators.find_estimators`; an objective is measured by nothing, questions lack an answer or a column, or a
-            call fails, hangs, or returns something else than numbers within their bounds.
+        ConfigError: As :func:`~paretopo.controller.estimators.find_estimators`. An objective is
+            measured by nothing, questions lack an answer or a column, or a call fails, hangs, or
+            returns something else than numbers within their bounds.
     """
     find_estimators(config.paretopo)
     own = OwnRewards(config)
