@@ -163,8 +163,9 @@ _NO_FILE = (FROM_TASK, NONE, MADE_UP)
 
 def list_missing_files(config: RunConfig) -> list[str]:
     """Return a sentence for each file that a configuration names and that is not there."""
+    way = "; paretopo prepare writes it" if config.task.name in ("math", "multihop") else ""
     return [
-        f"{key}: there is no file {path}"
+        f"{key}: there is no file {path}{way if key in ('task.train', 'task.held_out') else ''}"
         for key, path in _list_files(config)
         if key.startswith((*_MUST_EXIST, config.backend))
         and str(path) not in _NO_FILE

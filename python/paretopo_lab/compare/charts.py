@@ -37,6 +37,7 @@ def make_front(analysis: Analysis) -> charts.Front:
         band = _trace_band(front, analysis) if banded else None
         groups.append(charts.Group(front.name, points, band=band))
     line = "the front of these two objectives" if len(scores.objectives) > 2 else "the front"
+    regions = " · ellipses: 95 % regions of the means" if len(analysis.replicates) else ""
     band = " · band: goals that 5 to 95 % of the replicates attain" if banded else ""
     axes = [
         charts.Axis.of(one, wide=wide)
@@ -49,7 +50,7 @@ def make_front(analysis: Analysis) -> charts.Front:
         "front.png",
         [charts.Space("means", axes)],
         groups,
-        f"filled: non-dominated · line: {line} · ellipses: 95 % regions of the means{band}",
+        f"filled: non-dominated · line: {line}{regions}{band}",
         selected=(0, best.index(True) if True in best else 0),
     )
 

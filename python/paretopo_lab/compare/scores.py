@@ -32,6 +32,7 @@ NO_QUESTION = "none"  # of --question: rows are independent of each other
 MISSING = ("pairs", "models", "worst")
 _LOST = 0.1  # of the questions; from this share on, missing answers are warned of
 _DECADE = 10.0
+_LONGEST_NAME = 60  # characters
 _SPENT = re.compile(r"tokens|cost|dollars|seconds|latency|error|loss", re.IGNORECASE)
 
 
@@ -190,6 +191,8 @@ def collect_scores(
             files.setdefault(one.model, set()).add(log.name)
     if guessed:
         notes += _describe_files(files)
+        if by[0] not in ("file", *(log.by for log in logs)):
+            notes.append(f"Each row counts as one model, named by {by[0]}; --by file joins them.")
         if by == ("file",):
             columns = join_some([*list_examples(logs[0])], 8)
             notes.append(f"Each file counts as one model; --by names its column, of {columns}.")
@@ -204,7 +207,8 @@ def collect_scores(
 def _check_objectives(objectives: Sequence[Measure], logs: Sequence[Log]) -> None:
     if len(objectives) < 2:
         columns = {path: one for log in logs for path, one in list_examples(log).items()}
-        numbers = [path for path, (_, is_number) in columns.items() if is_number]
+        named = {log.question for log in logs}
+        numbers = [path for path, (_, known) in columns.items() if known and path not in named]
         spent = [path for path in numbers if _SPENT.search(path)]
         gained = [path for path in numbers if path not in spent]
         # One of each kind; without one, another column, and without that, a place to fill in.
@@ -237,7 +241,32 @@ def _describe_senses(objectives: Sequence[Measure]) -> list[str]:
 
 def _guess_models(logs: Sequence[Log]) -> tuple[str, ...]:
     guesses = {log.by for log in logs}
-    return (guesses.pop(),) if len(guesses) == 1 else ("file",)
+    [guess, *others] = guesses
+    names = _find_names(logs[0]) if len(logs) == 1 and guess == "file" else []
+    if len(names) == 1:
+        return (names[0],)
+    return ("file",) if others else (guess,)
+
+
+def _find_names(log: Log) -> list[str]:
+    """Return the columns of a leaderboard that could name its rows: text, different in each."""
+    if log.question is not None:
+        return []
+    columns = {name: [row.get(name) for row in log.rows] for name in log.rows[0] if name != "file"}
+    return [
+        name
+        for name, values in columns.items()
+        if all(isinstance(one, str) and _is_name(one) for one in values)
+        and len(set(values)) == len(values) > 1
+    ]
+
+
+def _is_name(text: str) -> bool:
+    try:
+        to_number(text)
+    except ValueError:
+        return len(text) <= _LONGEST_NAME
+    return False  # a number, or missing
 
 
 def _describe_guess(logs: Sequence[Log]) -> list[str]:

@@ -228,9 +228,10 @@ def test_unshared_questions_that_were_guessed_are_noted(tmp_path, capsys):
     assert "name another column, or --question none" in error
 
 
-def test_a_leaderboard_has_no_intervals(tmp_path, capsys):
+@pytest.mark.parametrize("name", ["Model", "design"])
+def test_a_leaderboard_has_no_intervals(name, tmp_path, capsys):
     rows = [["a", "85 %", "$1.41"], ["b", "90 %", "$1,234.50"], ["c", "80 %", "$2"]]
-    path = write_csv(tmp_path / "a.csv", rows, ["Model", "Pass rate", " Cost per task"])
+    path = write_csv(tmp_path / "a.csv", rows, [name, "Pass rate", " Cost per task"])
     objectives = ("--objective", "Pass rate:max", "--objective", "Cost per task:min")
     found = run_json(capsys, path, *objectives)
     assert found["models"][1]["mean"] == {"Pass rate": 90.0, "Cost per task": 1234.5}
@@ -240,6 +241,9 @@ def test_a_leaderboard_has_no_intervals(tmp_path, capsys):
     status, out, _ = run(capsys, path, *objectives)
     assert status == 0
     assert "Models: 3. One row of each.\n" in out
+    guessed = "Each row counts as one model, named by design; --by file joins them."
+    assert (guessed in out) == (name == "design")
+    assert "made worse by 10 % of the range" in out
     assert "| model | on the front | dominated by | Pass rate:max | Cost per task:min |" in out
 
 
