@@ -247,8 +247,8 @@ def _tabulate_fronts(analysis: Analysis) -> Table:
         list(zip(heads, *columns, strict=True)),
         1 + len(columns),
         "Hypervolume",
-        f"Reference point: {corner}{guessed if analysis.guessed else ''}. 'Of the box' is the share of the box between the "
-        "reference point and the best of each objective.",
+        f"Reference point: {corner}{guessed if analysis.guessed else ''}. 'Of the box' is the share "
+        "of the box between the reference point and the best of each objective.",
     )
 
 
