@@ -240,15 +240,17 @@ def _tabulate_fronts(analysis: Analysis) -> Table:
         f"{one.name} {value:.{_DIGITS}g}"
         for one, value in zip(analysis.scores.objectives, analysis.reference, strict=True)
     )
-    errors = "two standard errors and " if len(analysis.replicates) else ""
-    guessed = f", the worst means, made worse by {errors}10 % of the range; --ref sets it"
+    guessed = ""
+    if analysis.guessed:
+        errors = "two standard errors and " if len(analysis.replicates) else ""
+        guessed = f", the worst means, made worse by {errors}10 % of the range; --ref sets it"
     return Table(
         ["front of", *(one.name or "all models" for one in analysis.fronts)],
         list(zip(heads, *columns, strict=True)),
         1 + len(columns),
         "Hypervolume",
-        f"Reference point: {corner}{guessed if analysis.guessed else ''}. 'Of the box' is the share "
-        "of the box between the reference point and the best of each objective.",
+        f"Reference point: {corner}{guessed}. 'Of the box' is the share of the box between the "
+        "reference point and the best of each objective.",
     )
 
 
