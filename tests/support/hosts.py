@@ -68,6 +68,19 @@ def front(count, objectives, seed):
     return 1 - directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
+def odd_points(count, objectives, dtype):
+    """A tensor with ties, equal points, both zeros, infinities and NaN."""
+    import torch
+
+    generator = torch.Generator().manual_seed(objectives)
+    points = torch.rand(count, objectives, generator=generator).mul(6).round()
+    points[::3] += torch.rand(len(points[::3]), objectives, generator=generator)
+    points[1], points[2], points[3, 0], points[4, -1] = torch.inf, -torch.inf, torch.inf, -torch.inf
+    points[5], points[6], points[7, 0], points[8] = 0.0, -0.0, torch.nan, torch.nan
+    points[10:20] = points[20:30]
+    return points.to(getattr(torch, dtype))
+
+
 def value_and_slopes(function, points):
     import torch
 

@@ -15,6 +15,8 @@ VERSIONS = {
     "optuna": ("5.0.0",),
     "botorch": ("0.18.1",),
     "deap": ("1.4.4",),
+    "evox": ("1.4.0",),
+    "evotorch": ("0.6.1",),
 }
 
 
@@ -115,8 +117,8 @@ def accelerate(host: str) -> Acceleration:
     differ. Calls are counted: the last one that ends restores the library.
 
     Args:
-        host: "pymoo" (0.6.2), "optuna" (5.0.0), "botorch" (0.18.1) or "deap" (1.4.4). It is
-            imported by this call, not by ``import paretopo_core``.
+        host: "pymoo" (0.6.2), "optuna" (5.0.0), "botorch" (0.18.1), "deap" (1.4.4), "evox" (1.4.0)
+            or "evotorch" (0.6.1). It is imported by this call, not by ``import paretopo_core``.
 
     Returns:
         the replacements, with ``undo()``; a context manager.
@@ -132,7 +134,7 @@ def accelerate(host: str) -> Acceleration:
     >>> accelerate("platypus")
     Traceback (most recent call last):
         ...
-    ValueError: host must be one of pymoo, optuna, botorch, deap, got 'platypus'
+    ValueError: host must be one of pymoo, optuna, botorch, deap, evox, evotorch, got 'platypus'
     """
     if not isinstance(host, str) or host not in VERSIONS:
         raise ValueError(f"host must be one of {', '.join(VERSIONS)}, got {host!r}")
