@@ -1,4 +1,4 @@
-"""Measure whole runs of pymoo, Optuna, BoTorch and DEAP with and without acceleration.
+"""Measure whole runs of the hosts with and without acceleration.
 
 ``python -m bench.hosts [HOST]... [--out FILE]``, from a checkout, with the extra ``hosts``. Each
 run is made with and without :func:`paretopo_core.accelerate`, in one process and on one thread.
@@ -9,6 +9,7 @@ host's models, operators and bookkeeping.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import platform
 import sys
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import paretopo_core as pp
+from paretopo_core.accelerate import VERSIONS
 
 
 class Run(NamedTuple):
@@ -36,16 +38,15 @@ class Run(NamedTuple):
 
 def spheres(x: np.ndarray, objectives: int) -> np.ndarray:
     """DTLZ2: objectives whose front is a part of the sphere."""
-    radius = 1 + ((x[objectives - 1 :] - 0.5) ** 2).sum()
-    angles = x[: objectives - 1] * np.pi / 2
-    values: np.ndarray = radius * np.array(
-        [
-            np.prod(np.cos(angles[: objectives - 1 - m]))
-            * (np.sin(angles[objectives - 1 - m]) if m else 1.0)
-            for m in range(objectives)
-        ]
-    )
-    return values
+    radius = 1 + ((x[..., objectives - 1 :] - 0.5) ** 2).sum(axis=-1)
+    angles = x[..., : objectives - 1] * np.pi / 2
+    values = [
+        radius
+        * np.prod(np.cos(angles[..., : objectives - 1 - m]), axis=-1)
+        * (np.sin(angles[..., objectives - 1 - m]) if m else 1.0)
+        for m in range(objectives)
+    ]
+    return np.stack(values, axis=-1)
 
 
 def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]:
@@ -205,6 +206,50 @@ def deap_run(objectives: int, generations: int) -> Callable[[], Any]:
     return make
 
 
+def evox_run(population: int, generations: int) -> Callable[[], Any]:
+    """NSGA-II on DTLZ2 with 3 objectives, uncompiled."""
+
+    def make() -> Any:
+        import torch
+        from evox.algorithms import NSGA2
+        from evox.problems.numerical import DTLZ2
+        from evox.workflows import StdWorkflow
+
+        torch.manual_seed(1)
+        algorithm = NSGA2(population, 3, torch.zeros(12), torch.ones(12))
+        steps = StdWorkflow(algorithm, DTLZ2(d=12, m=3))
+        steps.init_step()
+        for _ in range(generations):
+            steps.step()
+        return steps.algorithm.fit.numpy()
+
+    return make
+
+
+def evotorch_run(population: int, generations: int) -> Callable[[], Any]:
+    """A genetic algorithm with Pareto ranks on DTLZ2 with 3 objectives."""
+
+    def make() -> Any:
+        import torch
+        from evotorch import Problem
+        from evotorch.algorithms import GeneticAlgorithm
+        from evotorch.operators import GaussianMutation, SimulatedBinaryCrossOver
+
+        def aims(x: Any) -> Any:
+            return torch.as_tensor(spheres(x.numpy(), 3))
+
+        logging.getLogger("evotorch").setLevel(logging.WARNING)
+        options = {"solution_length": 12, "bounds": (0, 1), "vectorized": True, "seed": 1}
+        problem = Problem(["min"] * 3, aims, **options)
+        cross = SimulatedBinaryCrossOver(problem, tournament_size=4, eta=20)
+        operators = [cross, GaussianMutation(problem, stdev=0.03)]
+        search = GeneticAlgorithm(problem, popsize=population, operators=operators)
+        search.run(generations)
+        return search.population.evals.numpy()
+
+    return make
+
+
 RUNS = [
     Run("pymoo", "SMS-EMOA, 3 objectives, 20 generations", pymoo_run("SMS-EMOA", 3, 20)),
     Run("pymoo", "SMS-EMOA, 4 objectives, 20 generations", pymoo_run("SMS-EMOA", 4, 20)),
@@ -241,6 +286,19 @@ RUNS = [
     Run("botorch", "qLogEHVI, 4 objectives, 128 samples", botorch_run("qLogEHVI", 4, 128), 0.1),
     Run("botorch", "qLogNEHVI, 3 objectives, 16 samples", botorch_run("qLogNEHVI", 3, 16), 0.1),
     Run("deap", "NSGA-II, 4 objectives, 20 generations", deap_run(4, 20)),
+    *(
+        Run(
+            host,
+            f"{name}, population {size:,}, {count} generations",
+            make(size, count),
+            has_own=size < 20_000,  # EvoX's own takes 16 GB, EvoTorch's 24 GB
+        )
+        for host, name, make in (
+            ("evox", "NSGA-II", evox_run),
+            ("evotorch", "genetic algorithm", evotorch_run),
+        )
+        for size, count in ((100, 50), (1_000, 10), (5_000, 5), (20_000, 5))
+    ),
 ]
 
 
@@ -276,7 +334,7 @@ def main() -> None:
     """Measure the named hosts and print a table."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("hosts", nargs="*", help="pymoo, optuna, botorch, deap; all without")
+    parser.add_argument("hosts", nargs="*", help=f"{', '.join(VERSIONS)}; all without")
     parser.add_argument("--only", default="", help="only the runs whose label contains this")
     parser.add_argument("--out", type=Path, help="where the table is written, too")
     asked = parser.parse_args()

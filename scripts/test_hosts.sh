@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Tests paretopo_core.accelerate with pymoo, Optuna, BoTorch and DEAP. Then runs the tests of these hosts
-# with and without it: every test that passes without acceleration must pass with it.
+# Tests paretopo_core.accelerate with all hosts. Then runs the tests of these hosts with and without it:
+# every test that passes without acceleration must pass with it.
 # Usage: scripts/test_hosts.sh [FOLDER] [HOST=CHECKOUT]...
-#   FOLDER          the environment, created if missing (default .venv-hosts, about 2 GB)
-#   HOST=CHECKOUT   a checkout of pymoo or botorch at the version of the extra `hosts`, because their
-#                   published archives have no tests; those of Optuna and DEAP are downloaded
+#   FOLDER          the environment, created if missing (default .venv-hosts, about 2.3 GB)
+#   HOST=CHECKOUT   a checkout of pymoo, botorch, evox or evotorch at the version of the extra `hosts`,
+#                   because their published archives have no tests; those of Optuna and DEAP are downloaded
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv-hosts
@@ -89,6 +89,11 @@ for checkout in "$@"; do
         pymoo) compare pymoo "$folder" tests/indicators tests/misc tests/algorithms \
             --deselect tests/indicators/test_hv.py::test_hvc_approximate ;;
         botorch) compare botorch "$folder" test/utils/multi_objective test/acquisition/multi_objective ;;
-        *) echo "$host=...: pymoo or botorch" && exit 1 ;;
+        evox) compare evox "$folder" unit_test/operators/test_non_dominate.py unit_test/algorithms/test_moea.py ;;
+        # conftest.py and the test that is left out start Ray, in a mode that its new versions do not have.
+        evotorch) compare evotorch "$folder" --noconftest -o addopts= tests/test_pareto_sorting.py \
+            tests/test_ga.py tests/test_cloning.py tests/test_func_ops.py tests/test_core.py \
+            --deselect tests/test_core.py::test_batch_and_solutions ;;
+        *) echo "$host=...: pymoo, botorch, evox or evotorch" && exit 1 ;;
     esac
 done

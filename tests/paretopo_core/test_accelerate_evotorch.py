@@ -1,7 +1,5 @@
 """EvoTorch accelerated gives its own answers."""
 
-import logging
-
 import pytest
 from support.hosts import assert_same, both, count_calls, load, need, odd_points
 
@@ -10,7 +8,9 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 def ranks_of(core, points, crowdsort):
-    return [part.numpy() for part in core._compute_pareto_ranks(points, crowdsort) if part is not None]
+    return [
+        part.numpy() for part in core._compute_pareto_ranks(points, crowdsort) if part is not None
+    ]
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 5, 70])
@@ -44,16 +44,12 @@ def test_batches_and_runs_of_evotorch_are_the_same(monkeypatch, senses):
     from evotorch.algorithms import GeneticAlgorithm
     from evotorch.operators import GaussianMutation, SimulatedBinaryCrossOver
 
-    monkeypatch.setattr(logging.getLogger("evotorch"), "disabled", True)
-
     def aims(x):
         distances = [((x - i / 3) ** 2).sum(-1).mul(20).round() for i in range(len(senses))]
         return torch.stack(distances, dim=-1)
 
     def run():
-        problem = Problem(
-            senses, aims, solution_length=5, bounds=(0, 1), vectorized=True, seed=1
-        )
+        problem = Problem(senses, aims, solution_length=5, bounds=(0, 1), vectorized=True, seed=1)
         cross = SimulatedBinaryCrossOver(problem, tournament_size=4, eta=8)
         operators = [cross, GaussianMutation(problem, stdev=0.03)]
         search = GeneticAlgorithm(problem, popsize=24, operators=operators)

@@ -22,7 +22,7 @@ def can_rank(points: Any) -> bool:
 def rank(points: Any, *, maximise: bool) -> Any:
     """Rank points, int32; those with a NaN are in front 0 and dominate nothing.
 
-    No value decides what is called, so that torch.compile and torch.vmap can trace it.
+    It reads no value, so that torch.compile and torch.vmap can trace it.
     """
     is_number = ~points.isnan().any(dim=-1)
     return pp.pareto_rank(points, maximise=maximise, mask=is_number).clamp_min(0)
