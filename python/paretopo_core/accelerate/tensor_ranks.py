@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from torch import Tensor
 
 import paretopo_core as pp
 
 _DEVICES = ("cpu", "cuda") if pp._core.cuda_is_compiled() else ("cpu",)
 
 
-def can_rank(points: Any) -> bool:
+def can_rank(points: Tensor) -> bool:
     """Return True for floats of shape (points, objectives) on a device of this build."""
     return (
         points.ndim == 2
@@ -19,7 +19,7 @@ def can_rank(points: Any) -> bool:
     )
 
 
-def rank(points: Any, *, maximise: bool) -> Any:
+def rank(points: Tensor, *, maximise: bool) -> Tensor:
     """Rank points, int32; those with a NaN are in front 0 and dominate nothing.
 
     It reads no value, so that torch.compile and torch.vmap can trace it.
