@@ -37,16 +37,17 @@ class Run(NamedTuple):
 
 
 def spheres(x: np.ndarray, objectives: int) -> np.ndarray:
-    """DTLZ2: objectives whose front is a part of the sphere."""
-    radius = 1 + ((x[..., objectives - 1 :] - 0.5) ** 2).sum(axis=-1)
-    angles = x[..., : objectives - 1] * np.pi / 2
-    values = [
-        radius
-        * np.prod(np.cos(angles[..., : objectives - 1 - m]), axis=-1)
-        * (np.sin(angles[..., objectives - 1 - m]) if m else 1.0)
-        for m in range(objectives)
-    ]
-    return np.stack(values, axis=-1)
+    """DTLZ2, (objectives, ...) of (variables, ...): the front is a part of the sphere."""
+    radius = 1 + ((x[objectives - 1 :] - 0.5) ** 2).sum(axis=0)
+    angles = x[: objectives - 1] * np.pi / 2
+    values: np.ndarray = radius * np.array(
+        [
+            np.prod(np.cos(angles[: objectives - 1 - m]), axis=0)
+            * (np.sin(angles[objectives - 1 - m]) if m else 1.0)
+            for m in range(objectives)
+        ]
+    )
+    return values
 
 
 def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]:
@@ -236,7 +237,7 @@ def evotorch_run(population: int, generations: int) -> Callable[[], Any]:
         from evotorch.operators import GaussianMutation, SimulatedBinaryCrossOver
 
         def aims(x: Any) -> Any:
-            return torch.as_tensor(spheres(x.numpy(), 3))
+            return torch.as_tensor(spheres(x.numpy().T, 3).T)
 
         logging.getLogger("evotorch").setLevel(logging.WARNING)
         options = {"solution_length": 12, "bounds": (0, 1), "vectorized": True, "seed": 1}
