@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, add_trust, announce, need, refuse
+from paretopo.cli.subcommands import Subcommands, refuse
 
 if TYPE_CHECKING:
     from paretopo.records.trajectories import Group
@@ -23,7 +23,6 @@ examples:
   paretopo show runs/RUN --sort calls               the best reward for calls first
   paretopo show runs/RUN --color always | less -R   page by page
   paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
-  paretopo show runs/RUN --ask                      ask the trained model, under a preference
 
 The line of a rollout, for example "#2 wrong · correct 0 · calls 2 → 0.5 (gated 0) · rank 1 ·
 advantage -0.250", has these parts:
@@ -79,10 +78,6 @@ def add_show(subcommands: Subcommands) -> None:
         help="open the page in the browser; without --html, the page goes to RUN/report",
     )
     parser.add_argument(
-        "--ask", action="store_true", help="ask the trained model your own questions, one at a time"
-    )
-    add_trust(parser)
-    parser.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
@@ -98,8 +93,6 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
     if arguments.groups is not None and arguments.groups < 1:
         refuse(f"--groups must be at least 1, got {arguments.groups}")
-    if arguments.ask:
-        return _ask(arguments.run_folder, trusted=arguments.trust)
     out = _page_path(arguments)
     selection = Selection(
         step=arguments.step,
@@ -143,29 +136,6 @@ def _list_steps(source: Path) -> str:
     words = [str(step) for step in steps]
     listed = ", ".join(words if len(words) <= 12 else [*words[:6], "...", *words[-5:]])
     return f"; it has prompts of the steps {listed}"
-
-
-def _ask(folder: str, *, trusted: bool) -> int:
-    need("torch", "transformers")
-    from paretopo.cli.evaluate import find_model, parse_preference
-    from paretopo.config import ConfigError
-    from paretopo.integrations.huggingface.ask import answer_on_terminal
-    from paretopo.records.folder import RunFolder
-
-    try:
-        run = RunFolder.open(folder)
-        if run.manifest.get("script"):
-            refuse(f"{run.path} is the run of a script: ask your questions in that script")
-        if not trusted:
-            run.check_trust()
-        find_model(folder)
-        announce("loading packages and model")
-        for line in answer_on_terminal(run, input, parse_preference):
-            print(line)
-    except (ConfigError, OSError) as error:
-        refuse(str(error))
-    print()
-    return 0
 
 
 def _page_path(arguments: argparse.Namespace) -> Path | None:

@@ -59,17 +59,6 @@ def test_gguf_model_with_adapters_trains_and_evaluates(tmp_path, monkeypatch, ca
     assert not any("lora" in name for name in weights(run))
 
     assert main(["evaluate", str(run.path), "--limit", "1"]) == 0
-    lines = iter(["How many legs has a spider?"])
-
-    def read(_: str) -> str:
-        try:
-            return next(lines)
-        except StopIteration:
-            raise EOFError from None
-
-    monkeypatch.setattr("builtins.input", read)
-    assert main(["show", str(run.path), "--ask"]) == 0
-    assert "policy:" in capsys.readouterr().out
 
 
 def test_passes_in_bfloat16_leave_weights_in_float32(tmp_path):

@@ -308,12 +308,11 @@ ASKED = 'subprocess:getoutput(cmd="touch pwned")'
     ("door", "settings", "named"),
     [
         (["evaluate"], {}, f"objectives.correct.function = {ASKED!r}"),
-        (["show", "--ask"], {}, f"objectives.correct.function = {ASKED!r}"),
         (["train", "--resume"], {}, f"objectives.correct.function = {ASKED!r}"),
         (["train", "--resume"], {"rewards.file": "r.py"}, "rewards.file = 'r.py'"),
         (["evaluate"], {"task.tools": "t.py", **QUESTIONS}, "task.tools = 't.py'"),
         (["evaluate"], {"warmup.file": "w.py", **QUESTIONS}, "warmup.file = 'w.py'"),
-        (["show", "--ask"], {"tool.isolation": "process"}, "tool.isolation = 'process'"),
+        (["evaluate"], {"tool.isolation": "process"}, "tool.isolation = 'process'"),
     ],
 )
 def test_code_that_a_run_folder_names_is_executed_only_with_trust(
