@@ -38,7 +38,6 @@ from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.task_trainer import TaskTrainer
 from paretopo.interrupt import Interrupt
-from paretopo.preference import Preference
 from paretopo.progress import make_bar
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder
@@ -79,16 +78,12 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             _train(served, task, environment, run, device, resume=resume)
 
 
-def evaluate(
-    config: RunConfig, run: RunFolder, preferences: Sequence[Preference] | None = None
-) -> list[Row]:
+def evaluate(config: RunConfig, run: RunFolder) -> list[Row]:
     """Ask the held-out questions of a task once, as a training does between two steps.
 
     Args:
         config: Model, task and rewards.
         run: The folder that records the evaluation.
-        preferences: The preferences to ask for. None asks for all preferences of an evaluation, or
-            for none with fixed weights.
 
     Returns:
         The rows of ``evaluations.jsonl``, one for each preference.
@@ -112,7 +107,7 @@ def evaluate(
                 tokenizer,
                 device,
                 evaluate_first=False,
-                held_out=task.sweep(preferences),
+                held_out=task.sweep(),
             )
             questions = len(sampler.eval_dataset)
             with make_bar(desc="evaluation", total=questions, unit=" questions") as bar:

@@ -33,9 +33,6 @@ from paretopo.rollout import BadRollout, Rollout
 _STREAM = 20  # of random numbers, separate from those of questions and weights
 
 
-_MOST_NAMED = 3  # preferences in an error
-
-
 @dataclass(frozen=True)
 class Preference:
     """One preference.
@@ -69,7 +66,6 @@ class Preferences:
     def __init__(self, config: RunConfig) -> None:
         self._seed, settings = config.seed, config.preference
         self.objectives = tuple(one.name for one in config.objectives)
-        self._weighed = [at for at, one in enumerate(config.objectives) if one.limit is None]
         self.all = tuple(_list_weightings(config.objectives, settings.levels))
         on_grid = {one.text for one in _list_weightings(config.objectives, settings.grid)}
         self.grid = tuple(one for one in self.all if one.text in on_grid)
@@ -103,32 +99,6 @@ class Preferences:
     def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64]:
         """Return (groups, objectives) weights."""
         return np.array([self.of_group(group).weights for group in groups])
-
-    def find(self, numbers: Sequence[float]) -> Preference:
-        """Return the preference of weights.
-
-        Args:
-            numbers: Those that the preference's text states: no weights of objectives with a limit.
-
-        Raises:
-            ConfigError: There is none; the message lists some.
-        """
-        for one in self.all:
-            own = self._list_stated(one)
-            if len(own) == len(numbers) and np.allclose(own, numbers, atol=1e-6):
-                return one
-        count = len(self._list_stated(self.all[0]))
-        known = "; ".join(one.text for one in self.grid[:_MOST_NAMED])
-        more = ", ..." if len(self.grid) > _MOST_NAMED else ""
-        raise ConfigError(
-            f"no preference {', '.join(f'{one:g}' for one in numbers)} is given here; expected "
-            f"{count} weights that sum to 1, multiples of 1 / preference.levels, for instance "
-            f"{known}{more}"
-        )
-
-    def _list_stated(self, preference: Preference) -> list[float]:
-        """Return the numbers in the text of a preference."""
-        return [preference.weights[at] for at in self._weighed]
 
     def draw(self, group: int) -> Preference:
         """Draw the preference of a group; the same for the same number of the group."""

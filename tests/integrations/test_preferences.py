@@ -128,25 +128,6 @@ def test_trl_trains_on_preferences_and_resumes_bit_for_bit(tmp_path):
 
     asked = plan_evaluation(config, str(run.model))
     folder = RunFolder.create(tmp_path / "evaluations", asked)
-    one = make_task(asked).preferences.find([0.5, 0.5])
-    [row] = evaluate(asked, folder, [one])
-    assert row["weights"] == [0.5, 0.5]
-    assert "correct 0.5, calls 0.5" in format_evaluation([row], asked)
-
-    from paretopo.cli.evaluate import parse_preference
-    from paretopo.integrations.huggingface.ask import answer_on_terminal
-
-    wanted = iter(["0,1", "", "0.3,0.7", "", "How many bits are in a byte?"])
-
-    def read(prompt):
-        assert "preference" in prompt or "question" in prompt
-        line = next(wanted, None)
-        if line is None:
-            raise EOFError
-        return line
-
-    said = list(answer_on_terminal(run, read, parse_preference))
-    assert make_task(config).held_out[0].text in said
-    assert any(line.startswith("no preference 0.3, 0.7 is given here") for line in said)
-    assert sum(line.startswith("  policy: ") for line in said) >= 2
-    assert any("correct" in line and "turns" in line for line in said)
+    rows = evaluate(asked, folder)
+    assert [row["weights"] for row in rows] == [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    assert "correct 0.5, calls 0.5" in format_evaluation(rows, asked)

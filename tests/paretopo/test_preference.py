@@ -13,7 +13,6 @@ from paretopo.records.folder import RunFolder
 from paretopo.records.sweeps import agreement, average_sweep, split_sweeps
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.session import Session
-from paretopo_lab.evaluate.own_task import choose_folder, identify_request
 
 GIVEN = '[paretopo]\npreference = "given"\n'
 
@@ -31,13 +30,8 @@ def test_sampled_weights_contain_the_grid():
     assert len(preferences.all) == 11
     assert [one.weights for one in preferences.grid] == [(1.0, 0.0), (0.5, 0.5), (0.0, 1.0)]
     assert preferences["correct 0.3, calls 0.7"].weights == (0.3, 0.7)
-    assert preferences.find([0.3, 0.7]).line == "Preference: correct 0.3, calls 0.7"
-    with pytest.raises(ConfigError, match=r"no preference 0\.33, 0\.67 is given here"):
-        preferences.find([0.33, 0.67])
-    with pytest.raises(
-        ConfigError, match="expected 2 weights that sum to 1, multiples of 1 / pref"
-    ):
-        preferences.find([0.1, 0.2, 0.7])
+    line = preferences["correct 0.3, calls 0.7"].line
+    assert line == "Preference: correct 0.3, calls 0.7"
     with pytest.raises(ConfigError, match="did you mean"):
         preferences["correct 0.33, calls 0.67"]
 
@@ -102,18 +96,6 @@ def test_the_recipe_keeps_worth_for_given_preferences(text, estimator, economies
 def test_settings_that_ignore_preferences_are_refused(text, message):
     with pytest.raises(ConfigError, match=message):
         loads(GIVEN + text)
-
-
-def test_evaluations_under_two_preferences_have_two_folders(tmp_path):
-    config, out = loads(GIVEN), tmp_path / "e"
-    once, twice = (
-        identify_request(tmp_path, [preferences_of(config).find([weight, 1.0 - weight])])
-        for weight in (0.5, 1.0)
-    )
-    first = choose_folder(config, once, out, is_named=False)
-    first.begin(asked=once)
-    assert choose_folder(config, once, out, is_named=False).path == first.path == out
-    assert choose_folder(config, twice, out, is_named=False).path == tmp_path / "e-2"
 
 
 def new_session(folder, text) -> Session:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paretopo.cli.subcommands import Subcommands, add_trust, announce, need, refuse
 
 if TYPE_CHECKING:
-    from paretopo.config import RunConfig
-    from paretopo.preference import Preference
     from paretopo_lab.evaluate.folder import EvaluationFolder
     from paretopo_lab.evaluate.settings import EvaluationSettings
 
@@ -28,7 +25,6 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-  paretopo evaluate runs/RUN --preference 0.8,0.2  for a run with preferences
   paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests, a plot
 
 tools:
@@ -84,14 +80,6 @@ def add_evaluate(subcommands: Subcommands) -> None:
         help="sampling temperature; 0 is greedy (default: 0; for task: the run's temperature)",
     )
     parser.add_argument(
-        "--top-p",
-        type=float,
-        default=1.0,
-        metavar="P",
-        help="sample from the most likely tokens, which together have this probability "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
         "--samples",
         type=int,
         default=1,
@@ -110,17 +98,6 @@ def add_evaluate(subcommands: Subcommands) -> None:
     )
     parser.add_argument(
         "--plain", action="store_true", help="do not apply the model's chat template"
-    )
-    asked = parser.add_mutually_exclusive_group()
-    asked.add_argument(
-        "--preference",
-        metavar="W,W",
-        help="for a run with preferences: the weights of the objectives",
-    )
-    asked.add_argument(
-        "--sweep",
-        action="store_true",
-        help="for a run with preferences: all preferences of an evaluation (the default)",
     )
     parser.add_argument("--name", help="name of the model in the tables")
     parser.add_argument(
@@ -147,19 +124,6 @@ def _add_runtime_options(group: Any) -> None:
         metavar="N",
         help="responses to generate at once (default: 64; 1024 for vllm)",
     )
-    group.add_argument("--device", choices=("cpu", "cuda"), help="device of transformers")
-    group.add_argument(
-        "--dtype",
-        choices=("float32", "bfloat16"),
-        help="number format of transformers (default: bfloat16 on a GPU, float32 on a CPU)",
-    )
-    group.add_argument(
-        "--threads",
-        type=int,
-        default=0,
-        metavar="N",
-        help="threads on a CPU (default: those of torch)",
-    )
     group.add_argument(
         "--gpus", type=int, default=1, metavar="N", help="GPUs of vllm (default: %(default)s)"
     )
@@ -177,24 +141,10 @@ def _add_runtime_options(group: Any) -> None:
         help="search server (default: %(default)s)",
     )
     group.add_argument(
-        "--topk",
-        type=int,
-        default=3,
-        metavar="N",
-        help="passages per search (default: %(default)s)",
-    )
-    group.add_argument(
         "--isolation",
         choices=("bubblewrap", "process"),
         default="bubblewrap",
         help="how to run programs (default: %(default)s); process limits but does not isolate them",
-    )
-    group.add_argument(
-        "--workers",
-        type=int,
-        default=4,
-        metavar="N",
-        help="programs that run at the same time (default: %(default)s)",
     )
 
 
@@ -213,8 +163,6 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         refuse(f"--batch must be at least 1, got {arguments.batch}")
     if arguments.tool == "task" or arguments.data is None:
         return _run_task(arguments)
-    if arguments.preference is not None or arguments.sweep:
-        refuse("--preference and --sweep work only with --tool task")
     model, name = find_model(arguments.model)
     name = arguments.name or name
     try:
@@ -235,8 +183,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 
 _OF_OTHER_TOOLS = (
-    *("max_calls", "max_tokens", "top_p", "samples", "seed", "plain", "engine", "dtype", "batch"),
-    *("device", "gpus", "memory", "search_url", "topk", "isolation", "workers"),
+    *("max_calls", "max_tokens", "samples", "seed", "plain"),
+    *("engine", "batch", "gpus", "memory", "search_url", "isolation"),
 )
 
 
@@ -245,12 +193,8 @@ def _run_task(arguments: argparse.Namespace) -> int:
     from paretopo.config import ConfigError
     from paretopo.interrupt import terminate_as_interrupt
     from paretopo.records.folder import RunFolder
-    from paretopo_lab.evaluate.own_task import (
-        choose_folder,
-        format_evaluation,
-        identify_request,
-        plan_evaluation,
-    )
+    from paretopo_lab.evaluate.folder import digest_weights
+    from paretopo_lab.evaluate.own_task import choose_folder, format_evaluation, plan_evaluation
 
     need("trl", "accelerate")
     if arguments.tool not in (None, "task"):
@@ -281,12 +225,9 @@ def _run_task(arguments: argparse.Namespace) -> int:
             limit=arguments.limit,
             temperature=arguments.temperature,
         )
-        threads = arguments.threads or config.run.threads
-        config = replace(config, run=replace(config.run, threads=threads))
-        preferences = _preferences_of(arguments, config)
         out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
-        asked = identify_request(Path(model), preferences)
-        folder = choose_folder(config, asked, out, is_named=arguments.out is not None)
+        weights = digest_weights(Path(model))
+        folder = choose_folder(config, weights, out, is_named=arguments.out is not None)
         if folder.manifest.get("status") != "finished":
             method, evaluated = run.manifest.get("method"), str(run.path.resolve())
             with (
@@ -296,11 +237,11 @@ def _run_task(arguments: argparse.Namespace) -> int:
                 terminate_as_interrupt(),
             ):
                 folder.remove_records()
-                folder.begin(method=method, evaluated=evaluated, asked=asked)
+                folder.begin(method=method, evaluated=evaluated, weights=weights)
                 announce("loading packages and model")
                 from paretopo.integrations.trl.train import evaluate
 
-                evaluate(config, folder, preferences)
+                evaluate(config, folder)
             folder.finish()
     except (ConfigError, OSError) as error:
         refuse(str(error))
@@ -308,35 +249,6 @@ def _run_task(arguments: argparse.Namespace) -> int:
     print(f"\nall numbers:       {folder.path}/evaluations.jsonl")
     print(f"the model's texts: paretopo show {folder.path}")
     return 0
-
-
-def _preferences_of(
-    arguments: argparse.Namespace, config: RunConfig
-) -> Sequence[Preference] | None:
-    """Return the preferences to ask for; None for all preferences of an evaluation."""
-    from paretopo.preference import preferences_of
-
-    known = preferences_of(config)
-    if known is None and (arguments.preference is not None or arguments.sweep):
-        refuse(
-            "--preference and --sweep are for runs with preferences, but this run was trained "
-            'without paretopo.preference = "given"'
-        )
-    if known is None or arguments.preference is None:
-        return None
-    return [known.find(parse_preference(arguments.preference))]
-
-
-def parse_preference(text: str) -> list[float]:
-    """Parse numbers between commas.
-
-    >>> parse_preference("0.8,0.2")
-    [0.8, 0.2]
-    """
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        refuse(f"a preference must be numbers with commas between them, like 0.8,0.2, got {text!r}")
 
 
 def _evaluate(
@@ -357,12 +269,9 @@ def _evaluate(
 
         options = evaluation.RuntimeOptions(
             batch=arguments.batch or (1024 if settings.engine == "vllm" else 64),
-            device=arguments.device,
             gpus=arguments.gpus,
             memory=arguments.memory,
-            threads=arguments.threads,
             isolation=arguments.isolation,
-            workers=arguments.workers,
             search_url=arguments.search_url,
         )
         try:
@@ -389,13 +298,10 @@ def _make_settings(arguments: argparse.Namespace, model: str) -> EvaluationSetti
         model=model,
         tool=arguments.tool or "none",
         engine=arguments.engine,
-        dtype=arguments.dtype,
         max_calls=arguments.max_calls,
         max_tokens=arguments.max_tokens,
         temperature=arguments.temperature or 0.0,
-        top_p=arguments.top_p,
         samples=arguments.samples,
-        topk=arguments.topk,
         limit=arguments.limit,
         chat_template=not arguments.plain,
         seed=arguments.seed,

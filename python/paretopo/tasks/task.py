@@ -102,17 +102,13 @@ class Task(ABC):
             for number, question in enumerate(self.schedule(steps, per_step))
         ]
 
-    def sweep(self, preferences: Sequence[Preference] | None = None) -> list[Question]:
-        """Return the held-out questions, once for each preference.
-
-        Args:
-            preferences: Those to ask for; None for all of an evaluation.
-        """
+    def sweep(self) -> list[Question]:
+        """Return the held-out questions, once for each preference of an evaluation."""
         if self.preferences is None:
             return list(self.held_out)
         return [
             replace(question, preference=given)
-            for given in (self.preferences.grid if preferences is None else preferences)
+            for given in self.preferences.grid
             for question in self.held_out
         ]
 

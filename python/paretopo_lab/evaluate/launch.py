@@ -19,6 +19,9 @@ from paretopo_lab.evaluate.prompting import Tools
 from paretopo_lab.evaluate.runner import InferenceEngine, RolloutRunner
 from paretopo_lab.evaluate.settings import EvaluationSettings
 
+_WORKERS = 4  # programs, or comparisons of mathematics, that run together
+_PASSAGES = 3  # of a search, as in Search-R1
+
 
 @dataclass(frozen=True)
 class RuntimeOptions:
@@ -26,22 +29,16 @@ class RuntimeOptions:
 
     Attributes:
         batch: Number of rollouts generated together.
-        device: Device for transformers; None takes a GPU if there is one.
         gpus: Number of GPUs that share the model, for vLLM.
         memory: Share of a GPU's memory, for vLLM.
-        threads: Threads of torch on a CPU; 0 takes one for each physical core.
         isolation: Isolation of model-written programs and of comparisons of mathematics.
-        workers: Number of programs, or of comparisons, that run together.
         search_url: Address of the search server.
     """
 
     batch: int = 64
-    device: str | None = None
     gpus: int = 1
     memory: float = 0.9
-    threads: int = 0
     isolation: Literal["bubblewrap", "process"] = "bubblewrap"
-    workers: int = 4
     search_url: str = "http://127.0.0.1:8000"
 
 
@@ -62,9 +59,7 @@ def run(
     with ExitStack() as opened:
         # Open the tools first: a missing tool is reported before the model is loaded.
         tools = opened.enter_context(_open_tools(settings, options))
-        grader = opened.enter_context(
-            Grader(rows, workers=options.workers, isolation=options.isolation)
-        )
+        grader = opened.enter_context(Grader(rows, workers=_WORKERS, isolation=options.isolation))
         interrupt = opened.enter_context(Interrupt())
         engine = open_engine(settings, options, lambda: interrupt.came)
         runner = RolloutRunner(engine, settings)
@@ -84,7 +79,7 @@ def open_engine(
 
     Args:
         settings: Names the model and the engine.
-        options: Devices, threads and memory.
+        options: GPUs and memory.
         should_stop: Called at every token that transformers generates; True drops the batch.
     """
     if settings.engine == "vllm":
@@ -94,10 +89,8 @@ def open_engine(
     from paretopo.integrations.huggingface.threads import use_threads
     from paretopo_lab.evaluate.transformers_engine import TransformersEngine
 
-    use_threads(options.threads, made=False)
-    return TransformersEngine(
-        settings.model, settings, device=options.device, should_stop=should_stop
-    )
+    use_threads(0, made=False)
+    return TransformersEngine(settings.model, settings, should_stop=should_stop)
 
 
 @contextlib.contextmanager
@@ -105,9 +98,9 @@ def _open_tools(settings: EvaluationSettings, options: RuntimeOptions) -> Iterat
     if settings.tool == "none":
         yield Tools()
     elif settings.tool != "python":
-        with SearchClient(options.search_url, topk=settings.topk) as search:
+        with SearchClient(options.search_url, topk=_PASSAGES) as search:
             search.search("is there a server")  # fails before a model is loaded
             yield Tools(search=search)
     else:
-        with PythonInterpreter(workers=options.workers, isolation=options.isolation) as python:
+        with PythonInterpreter(workers=_WORKERS, isolation=options.isolation) as python:
             yield Tools(python)

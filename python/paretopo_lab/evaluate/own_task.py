@@ -9,11 +9,9 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig, dumps
 from paretopo.config.python_files import hash_run_files
-from paretopo.preference import Preference
 from paretopo.records.folder import RunFolder, fresh_folder
 from paretopo.records.measures import SOLVED, measure_objective
 from paretopo_lab.document.report import Table, write_table
-from paretopo_lab.evaluate.folder import digest_weights
 
 
 def plan_evaluation(
@@ -61,27 +59,14 @@ def plan_evaluation(
     )
 
 
-def identify_request(model: Path, preferences: Sequence[Preference] | None) -> dict[str, Any]:
-    """Return policy and preferences as the manifest's entry "asked" keeps them.
-
-    Args:
-        model: A folder, or one file.
-        preferences: None for all preferences of the run.
-    """
-    texts = None if preferences is None else [one.text for one in preferences]
-    return {"weights": digest_weights(model), "preferences": texts}
-
-
-def choose_folder(
-    config: RunConfig, asked: Mapping[str, Any], out: Path, *, is_named: bool
-) -> RunFolder:
+def choose_folder(config: RunConfig, weights: str, out: Path, *, is_named: bool) -> RunFolder:
     """Return the folder of an evaluation: that of the same evaluation, or else a fresh one.
 
-    Two evaluations are the same if configuration, policy, preferences and files agree.
+    Two evaluations are the same if configuration, policy and files agree.
 
     Args:
         config: Of :func:`plan_evaluation`.
-        asked: Of :func:`identify_request`.
+        weights: Digest of the policy's.
         out: The folder's path.
         is_named: True if the user named it. Otherwise the folder may also be ``OUT-2``, ``OUT-3``
             and so on.
@@ -92,7 +77,7 @@ def choose_folder(
     before = out.parent.iterdir() if out.parent.is_dir() else ()
     others = [one for one in before if one.name.startswith(f"{out.name}-")]
     for path in [out, *([] if is_named else sorted(others))]:
-        if _holds(path, config, asked):
+        if _holds(path, config, weights):
             return RunFolder(path, config)
     if not is_named:
         return RunFolder(fresh_folder(out.parent, out.name), config)
@@ -105,14 +90,14 @@ def choose_folder(
     return RunFolder(out, config)
 
 
-def _holds(path: Path, config: RunConfig, asked: Mapping[str, Any]) -> bool:
+def _holds(path: Path, config: RunConfig, weights: str) -> bool:
     """Return whether a folder has the evaluation, which may be unfinished."""
     written = path / "config.toml"
     if not written.is_file() or written.read_text(encoding="utf-8") != dumps(config):
         return False
     manifest = RunFolder(path, config).manifest
     files, now = manifest.get("files") or {}, hash_run_files(config)
-    return manifest.get("asked") == asked and all(
+    return manifest.get("weights") == weights and all(
         now.get(name) == digest for name, digest in files.items() if not name.endswith("imported")
     )
 

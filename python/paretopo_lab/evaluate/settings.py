@@ -11,7 +11,6 @@ from paretopo.config import ConfigError
 
 Tool = Literal["none", "python", "search", "rag"]
 EngineName = Literal["transformers", "vllm"]
-DtypeName = Literal["float32", "bfloat16"]
 
 TOOLS: tuple[Tool, ...] = get_args(Tool)
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -29,13 +28,10 @@ class EvaluationSettings:
         tool: "none", "python" (ToRL's protocol), "search" (Search-R1's), or "rag", which puts the
             passages of one search for the question before it.
         engine: The generator.
-        dtype: The dtype on transformers; None takes bfloat16 on a GPU, else float32.
         max_calls: Rounds with the tool; None takes 3 for python, 4 for search.
         max_tokens: Longest response, observations included; None takes 4096 for search, else 3072.
         temperature: 0 decodes greedily.
-        top_p: Share of the probability mass to sample from.
         samples: Responses to each question.
-        topk: Passages of a search.
         limit: Questions of each data file, the first ones; 0 for all.
         chat_template: True to apply the model's chat template to messages.
         seed: Fixes the samples.
@@ -47,13 +43,10 @@ class EvaluationSettings:
     model: str
     tool: Tool = "none"
     engine: EngineName = "transformers"
-    dtype: DtypeName | None = None
     max_calls: int | None = None
     max_tokens: int | None = None
     temperature: float = 0.0
-    top_p: float = 1.0
     samples: int = 1
-    topk: int = 3
     limit: int = 0
     chat_template: bool = True
     seed: int = 0
@@ -62,8 +55,6 @@ class EvaluationSettings:
         for name, value, known in (("tool", self.tool, TOOLS), ("engine", self.engine, ENGINES)):
             if value not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-        if self.dtype is not None and self.engine != "transformers":
-            raise ConfigError(f"dtype is for the engine transformers, got {self.dtype!r}")
         if self.max_calls is None:
             object.__setattr__(self, "max_calls", _CALLS[self.tool])
         elif self.tool in ("none", "rag") and self.max_calls != _CALLS[self.tool]:
@@ -73,15 +64,13 @@ class EvaluationSettings:
             )
         if self.max_tokens is None:
             object.__setattr__(self, "max_tokens", _TOKENS[self.tool])
-        least = {"max_calls": 0, "max_tokens": 1, "samples": 1, "topk": 1, "limit": 0, "seed": 0}
+        least = {"max_calls": 0, "max_tokens": 1, "samples": 1, "limit": 0, "seed": 0}
         for name, low in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < low:
                 raise ConfigError(f"{name} must be an integer of at least {low}, got {value!r}")
         if not 0 <= self.temperature < math.inf:
             raise ConfigError(f"temperature must be a number from 0, got {self.temperature!r}")
-        if not 0 < self.top_p <= 1:
-            raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p!r}")
         if self.temperature == 0 and self.samples > 1:
             raise ConfigError(
                 f"samples is {self.samples}, but with temperature 0 all of them are equal: give a "
@@ -101,8 +90,5 @@ class EvaluationSettings:
         return self.max_tokens
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON's own types; a dtype only if one is given."""
-        settings = dataclasses.asdict(self)
-        if self.dtype is None:
-            del settings["dtype"]  # so earlier evaluations without it can resume
-        return settings
+        """Return the settings as JSON's own types."""
+        return dataclasses.asdict(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from transformers import (
@@ -12,11 +12,10 @@ from transformers import (
     LogitsProcessor,
     LogitsProcessorList,
     TemperatureLogitsWarper,
-    TopPLogitsWarper,
 )
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config import ConfigError, ModelConfig
+from paretopo.config import ModelConfig
 from paretopo.integrations.huggingface.attention import fold_attention_heads
 from paretopo.integrations.huggingface.generation import generate_pieces, stop_generation
 from paretopo.integrations.huggingface.loading import (
@@ -26,25 +25,23 @@ from paretopo.integrations.huggingface.loading import (
     load_tokenizer,
 )
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
-from paretopo_lab.evaluate.settings import DtypeName, EvaluationSettings
+from paretopo_lab.evaluate.settings import EvaluationSettings
 
 _NO_LIMIT = 2**30  # for a model without a longest length
 
 
 class TransformersEngine:
-    """A model in transformers; by default in bfloat16 on a GPU and in float32 on a CPU.
+    """A model in transformers: in bfloat16 on a GPU if there is one, else in float32 on a CPU.
 
     The evaluation's settings replace the model's own generation settings (penalties, top-k).
 
     Args:
         model: Folder or Hub name.
-        settings: Temperature, top-p and dtype.
-        device: "cuda" or "cpu"; None takes a GPU if there is one.
+        settings: The temperature.
         should_stop: Called at every token; True raises `GenerationStopped`.
 
     Raises:
-        ConfigError: The model cannot be loaded, the device is missing, or it lacks instructions for
-            bfloat16.
+        ConfigError: The model cannot be loaded.
     """
 
     def __init__(
@@ -52,17 +49,14 @@ class TransformersEngine:
         model: str,
         settings: EvaluationSettings,
         *,
-        device: str | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        if device == "cuda" and not torch.cuda.is_available():
-            raise ConfigError("torch finds no CUDA device: drop --device cuda")
-        self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
         transformers_logging.disable_progress_bar()  # our own bar counts questions
         named = ModelConfig(path=model)
         self.tokenizer = load_tokenizer(named)
-        usual: DtypeName = "bfloat16" if self._device == "cuda" else "float32"
-        dtype = compute_dtype(replace(named, dtype=settings.dtype or usual), self._device)
+        usual: Literal["bfloat16", "float32"] = "bfloat16" if self._device == "cuda" else "float32"
+        dtype = compute_dtype(replace(named, dtype=usual), self._device)
         self._model: Any = load_model(named, self.tokenizer, dtype=dtype)
         self._model.to(self._device).eval()
         if self._device == "cpu":
@@ -82,8 +76,6 @@ class TransformersEngine:
         processors = LogitsProcessorList()
         if self._settings.temperature > 0:
             processors.append(TemperatureLogitsWarper(self._settings.temperature))
-            if self._settings.top_p < 1:
-                processors.append(TopPLogitsWarper(self._settings.top_p))
             processors.append(GumbelNoise([one.piece_seed for one in rollouts]))
         return generate_pieces(
             self._model,

@@ -20,7 +20,7 @@ class VllmEngine:
 
     Args:
         model: Folder or Hub name.
-        settings: Temperature, top-p and seed.
+        settings: Temperature and seed.
         gpus: Number of GPUs that share the model (tensor parallel).
         memory: Share of a GPU's memory that vLLM takes.
         further: Further arguments of `vllm.LLM`.
@@ -68,7 +68,6 @@ class VllmEngine:
     def _sampling_params(self, rollout: RolloutState, stop: tuple[str, ...]) -> Any:
         return SamplingParams(
             temperature=self._settings.temperature,
-            top_p=self._settings.top_p,
             max_tokens=rollout.room,
             stop=list(stop) or None,
             include_stop_str_in_output=True,

@@ -4,8 +4,7 @@ Each reader adds the columns ``model`` and ``question`` where the format knows t
 others. Nothing is executed or unpickled.
 
 Tried with files that lm-eval 0.4.13, inspect-ai 0.3.285, verifiers 0.4.0, tensorboard 2.21.0,
-tensorboardX 2.6.5 and torch 2.13.0 wrote, and with the rollouts in nemo-gym 0.7.0. The formats of
-verifiers 0.1.14 and vLLM's sweeps are from their source code.
+tensorboardX 2.6.5 and torch 2.13.0 wrote. The format of vLLM's sweeps is from its source code.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def _convert_lm_eval(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
     """
     named = _SAMPLES.fullmatch(path.name)
     task = named[1] if named else path.stem
-    model = _find_model(path, f"results_{named[2]}.json" if named else "", "model_name")
+    model = _read_model(path.with_name(f"results_{named[2]}.json")) if named else ""
     model = model or path.resolve().parent.name.replace("__", "/")
     filters = {str(row.get("filter", "none")) for row, _ in rows}
     joined: dict[tuple[str, int], Placed] = {}
@@ -83,37 +82,15 @@ def _convert_lm_eval(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
     yield from joined.values()
 
 
-def _find_model(path: Path, name: str, key: str) -> str:
-    """Return a model's name from a JSON file in the same folder; "" without one."""
-    file = path.parent / name
-    if not name or not file.is_file():
-        return ""
+def _read_model(file: Path) -> str:
+    """Return the name of the model in a file of results; "" without one."""
     try:
-        return str((parse_object(file.read_bytes()) or {}).get(key) or "")
+        return str((parse_object(file.read_bytes()) or {}).get("model_name") or "")
     except OSError:
         return ""
 
 
-# ---- NeMo-Gym, verifiers, paretopo ---------------------------------------------------------------
-
-
-def _convert_nemo_gym(_: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
-    for row, place in rows:
-        response = row.get("response")
-        model = response.get("model") if isinstance(response, dict) else None
-        known = {"question": row.get("_ng_task_id", row.get("_ng_task_index"))}
-        yield {**known, **({"model": model} if model else {}), **row, **known}, place
-
-
-def _convert_verifiers(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
-    """Convert results.jsonl of verifiers before 0.2, which lies next to metadata.json."""
-    environment, _, model = path.resolve().parent.parent.name.partition("--")
-    environment = _find_model(path, "metadata.json", "env_id") or environment
-    model = _find_model(path, "metadata.json", "model") or model.replace("--", "/")
-    model = model or path.resolve().parent.name
-    for row, place in rows:
-        question = f"{environment}/{row['example_id']}"
-        yield {"model": model, **row, "question": question}, place
+# ---- verifiers, paretopo, vLLM -------------------------------------------------------------------
 
 
 def _convert_traces(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
@@ -177,16 +154,6 @@ def _dig(value: Any, *keys: str) -> Any:
 
 FORMATS = (
     Format("lm-eval", lambda row: {"doc_id", "resps"} <= row.keys(), _convert_lm_eval),
-    Format(
-        "NeMo-Gym",
-        lambda row: "reward" in row and bool({"_ng_task_index", "_ng_task_id"} & row.keys()),
-        _convert_nemo_gym,
-    ),
-    Format(
-        "verifiers",
-        lambda row: {"example_id", "reward", "completion"} <= row.keys(),
-        _convert_verifiers,
-    ),
     Format(
         "verifiers",
         lambda row: isinstance(row.get("traces"), list) and {"env", "task"} <= row.keys(),

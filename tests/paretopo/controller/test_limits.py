@@ -249,9 +249,7 @@ def test_preferences_share_the_weight_that_limits_leave(tmp_path):
     session = Session(run, prompts=8, steps_per_epoch=8)
     texts = [one.text for one in session.preferences.all]
     assert texts == ["correct 1, polite 0", "correct 0.5, polite 0.5", "correct 0, polite 1"]
-    assert session.preferences.find([0.5, 0.5]).weights == (0.5, 0.0, 0.5)
-    with pytest.raises(ConfigError, match="expected 2 weights"):
-        session.preferences.find([0.5, 0.0, 0.5])
+    assert session.preferences["correct 0.5, polite 0.5"].weights == (0.5, 0.0, 0.5)
     for step in (1, 2):
         rollouts = [
             type(one)("q", {**one.reward_components, "polite": 0.5}, preference=texts[1], tokens=10)

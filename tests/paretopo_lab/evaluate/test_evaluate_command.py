@@ -85,7 +85,7 @@ def _searched(client, row, word):
 
 def evaluate(world, data, *options, tool="none", out=None):
     words = ["evaluate", str(world / "tiny-7B"), "--data", str(world / data), "--tool", tool]
-    words += ["--device", "cpu", "--threads", "1", "--max-tokens", "120", *options]
+    words += ["--max-tokens", "120", *options]
     return main([*words, "--out", str(out)] if out else words)
 
 
@@ -129,7 +129,7 @@ def test_killed_evaluation_resumes_with_the_same_samples(world, tmp_path):
     def command(out):
         script = "import sys; from paretopo.cli import main; sys.exit(main(sys.argv[1:]))"
         words = ["evaluate", str(world / "tiny-7B"), "--data", str(world / "many.jsonl")]
-        words += ["--device", "cpu", "--threads", "1", *options, "--out", str(out)]
+        words += [*options, "--out", str(out)]
         return [sys.executable, "-c", script, *words]
 
     environment = os.environ | {"OMP_NUM_THREADS": "1"}

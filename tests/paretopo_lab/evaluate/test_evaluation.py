@@ -28,7 +28,7 @@ from paretopo_lab.evaluate.folder import (
     load_data,
 )
 from paretopo_lab.evaluate.grading import Grader
-from paretopo_lab.evaluate.own_task import plan_evaluation
+from paretopo_lab.evaluate.own_task import choose_folder, plan_evaluation
 from paretopo_lab.evaluate.prompting import Tools, check_tool, grading_domain, make_requests
 from paretopo_lab.evaluate.results import summarise, summarise_folder
 from paretopo_lab.evaluate.settings import EvaluationSettings
@@ -79,10 +79,9 @@ def start_folder(tmp_path):
 
 
 def test_defaults_are_those_of_the_tool():
-    assert "dtype" not in EvaluationSettings("m").as_dict()
     one = EvaluationSettings("m", tool="search")
     assert (EvaluationSettings("m").rounds, EvaluationSettings("m", tool="python").rounds) == (0, 3)
-    assert (one.rounds, one.room, one.topk) == (4, 4096, 3)
+    assert (one.rounds, one.room) == (4, 4096)
     assert EvaluationSettings("m", tool="python", max_calls=1, max_tokens=9).room == 9
 
 
@@ -95,12 +94,10 @@ def test_defaults_are_those_of_the_tool():
         ({"samples": 4}, "with temperature 0 all of them are equal"),
         ({"temperature": float("nan")}, "temperature"),
         ({"temperature": -1.0}, "temperature"),
-        ({"top_p": 0.0}, "top_p must be above 0"),
         ({"limit": -1}, "limit"),
         ({"seed": 1.5}, "seed"),
         ({"tool": "rag", "max_calls": 2}, "max_calls is for the tools python and search"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"engine": "vllm", "dtype": "bfloat16"}, "dtype is for the engine transformers"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):
@@ -431,3 +428,11 @@ def test_an_evaluation_of_a_run_has_its_own_settings():
     watched = loads("[run]\ntensorboard = true\nwandb_project = 'mine'")
     asked = plan_evaluation(watched, "model").run
     assert (asked.tensorboard, asked.wandb_project) == (False, "none")
+
+
+def test_evaluations_of_two_policies_have_two_folders(tmp_path):
+    config, out = loads(""), tmp_path / "e"
+    first = choose_folder(config, "weights", out, is_named=False)
+    first.begin(weights="weights")
+    assert choose_folder(config, "weights", out, is_named=False).path == first.path == out
+    assert choose_folder(config, "others", out, is_named=False).path == tmp_path / "e-2"

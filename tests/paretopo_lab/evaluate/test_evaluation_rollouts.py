@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from paretopo.config import ConfigError
-from paretopo.integrations.huggingface import loading
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 from paretopo.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo.protocols.episode import SingleTurn
@@ -185,7 +184,7 @@ def begin_rollouts(engine, seeds, most=12):
 
 
 def test_samples_do_not_depend_on_the_batch(tiny):
-    engine = TransformersEngine(str(tiny), EvaluationSettings("m", temperature=1.0), device="cpu")
+    engine = TransformersEngine(str(tiny), EvaluationSettings("m", temperature=1.0))
     together = engine.generate(begin_rollouts(engine, range(16)), ())
     apart = [engine.generate(begin_rollouts(engine, [seed]), ())[0] for seed in range(16)]
     assert [one.tokens for one in together] == [one.tokens for one in apart]
@@ -195,7 +194,7 @@ def test_samples_do_not_depend_on_the_batch(tiny):
 
 
 def test_greedy_overrides_the_models_sampling_settings(tiny):
-    engine = TransformersEngine(str(tiny), EvaluationSettings("m"), device="cpu")
+    engine = TransformersEngine(str(tiny), EvaluationSettings("m"))
     same = [engine.generate(begin_rollouts(engine, [seed]), ())[0].tokens for seed in (1, 8, 15)]
     assert same[0] == same[1] == same[2]
     assert engine.context == 64
@@ -203,7 +202,7 @@ def test_greedy_overrides_the_models_sampling_settings(tiny):
 
 
 def test_stop_strings_end_a_row_wherever_they_come(tiny):
-    engine = TransformersEngine(str(tiny), EvaluationSettings("m", temperature=3.0), device="cpu")
+    engine = TransformersEngine(str(tiny), EvaluationSettings("m", temperature=3.0))
     stop = tuple("aeiou")
     pieces = engine.generate(begin_rollouts(engine, range(64), most=30), stop)
     texts = [engine.tokenizer.decode(one.tokens, skip_special_tokens=True) for one in pieces]
@@ -212,19 +211,6 @@ def test_stop_strings_end_a_row_wherever_they_come(tiny):
     assert all(text[-1] in stop for text, is_in in zip(texts, stopped, strict=True) if is_in)
     assert not any(set(text[:-1]) & set(stop) for text in texts)
     assert sum(stopped) > 32
-
-
-def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
-    for dtype in (None, "float32"):
-        engine = TransformersEngine(str(tiny), EvaluationSettings("m", dtype=dtype), device="cpu")
-        assert engine._model.dtype == torch.float32
-    wanted = EvaluationSettings("m", dtype="bfloat16")
-    monkeypatch.setattr(loading, "has_bfloat16", lambda: True)
-    engine = TransformersEngine(str(tiny), wanted, device="cpu")
-    assert engine._model.dtype == torch.bfloat16
-    monkeypatch.setattr(loading, "has_bfloat16", lambda: False)
-    with pytest.raises(ConfigError, match="needs a GPU or a processor with instructions"):
-        TransformersEngine(str(tiny), wanted, device="cpu")
 
 
 def test_gumbel_noise_samples_the_distribution():
@@ -248,7 +234,7 @@ def test_every_piece_of_a_rollout_has_a_seed_of_its_own():
 
 def test_missing_models_are_named(tmp_path):
     with pytest.raises(ConfigError, match="holds no model"):
-        TransformersEngine(str(tmp_path), EvaluationSettings("m"), device="cpu")
+        TransformersEngine(str(tmp_path), EvaluationSettings("m"))
 
 
 # ---- vLLM ----------------------------------------------------------------------------------------
@@ -260,7 +246,7 @@ def test_vllm_generates_the_same_pieces(tiny):
     from paretopo_lab.evaluate.vllm_engine import VllmEngine
 
     settings = EvaluationSettings("m")
-    reference = TransformersEngine(str(tiny), settings, device="cpu")
+    reference = TransformersEngine(str(tiny), settings)
     engine = VllmEngine(
         str(tiny), settings, memory=0.1, enforce_eager=True, dtype="float32", max_model_len=64
     )

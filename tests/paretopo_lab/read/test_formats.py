@@ -1,7 +1,7 @@
 """Logs of other programs, in the schema that their writers have.
 
-The records are shortened from those that lm-eval 0.4.13, inspect-ai 0.3.285, nemo-gym 0.7.0,
-verifiers 0.1.14 and 0.4.0, tensorboard 2.21.0 and wandb 0.31.0 write.
+The records are shortened from those that lm-eval 0.4.13, inspect-ai 0.3.285, verifiers 0.4.0,
+tensorboard 2.21.0 and wandb 0.31.0 write.
 """
 
 import json
@@ -241,62 +241,16 @@ def test_other_archives_are_refused(tmp_path):
             read(file)
 
 
-# ---- NeMo-Gym, verifiers, paretopo ---------------------------------------------------------------
-
-
-def nemo_gym_row(task, rollout, correct, tokens):
-    parts = {"correctness": correct, "format": 1.0}
-    return {
-        "response": {"model": "org/model", "usage": {"output_tokens": tokens}},
-        "reward": sum(parts.values()),
-        "reward_components": parts,
-        "_ng_task_index": task,
-        "_ng_rollout_index": rollout,
-    }
-
-
-def test_nemo_gym_components_are_objectives(tmp_path, capsys):
-    rows = [nemo_gym_row(at // 2, at % 2, float(at == 0), 10 * at) for at in range(4)]
-    file = write_lines(tmp_path / "rollouts.jsonl", rows)
-    objectives = ("reward_components.correctness:max", "tokens=response.usage.output_tokens:min")
-    [model] = compare(capsys, [file], *objectives)["models"]
-    assert (model["name"], model["questions"], model["answers"]) == ("org/model", 2, 4)
-    assert model["mean"] == {"reward_components.correctness": 0.25, "tokens": 15.0}
+# ---- verifiers, paretopo -------------------------------------------------------------------------
 
 
 def test_files_of_one_model_are_noted(tmp_path, capsys):
-    rows = [nemo_gym_row(at, 0, 1.0, 10) for at in range(4)]
+    rows = [{"model": "m", "question": at, "right": 1.0, "tokens": 10} for at in range(4)]
     files = [write_lines(tmp_path / name, rows) for name in ("a.jsonl", "b.jsonl")]
-    objectives = ("reward:max", "response.usage.output_tokens:min")
-    note = "Rows of several files are one model: org/model (2); --by file tells them apart."
+    objectives = ("right:max", "tokens:min")
+    note = "Rows of several files are one model: m (2); --by file tells them apart."
     assert note in compare(capsys, files, *objectives)["notes"]
     assert [*means(compare(capsys, files, *objectives, by=["file"]))] == ["a.jsonl", "b.jsonl"]
-
-
-def test_verifiers_results(tmp_path, capsys):
-    rows = [
-        {
-            "example_id": at,
-            "completion": [{"role": "assistant", "content": "Hello"}],
-            "reward": 0.5 * at,
-            "metrics": {"format_reward": 1.0},
-            "token_usage": {"input_tokens": 3.0, "output_tokens": 4.0 + at},
-            "format_reward": 1.0,
-        }
-        for at in range(3)
-    ]
-    files = [
-        write_lines(tmp_path / f"gsm8k--org--{name}" / "1a2b3c4d" / "results.jsonl", rows)
-        for name in ("small", "large")
-    ]
-    metadata = {"env_id": "gsm8k", "model": "org/large-v2"}
-    files[1].with_name("metadata.json").write_text(json.dumps(metadata))
-    objectives = ("reward:max", "token_usage.output_tokens:min", "format_reward:max")
-    found = compare(capsys, files, *objectives)
-    assert means(found) == {name: [0.5, 5.0, 1.0] for name in ("org/small", "org/large-v2")}
-    assert found["paired"]
-    assert read(files[0]).rows[2]["question"] == "gsm8k/2"
-    assert {log.rows[0]["file"] for log in read_logs(files)} == set(map(str, files))
 
 
 def trace(score, tokens, model="org/model"):
