@@ -76,7 +76,7 @@ def quoted_rows(text):
 
 
 def test_quoted_rows_exist_in_a_report():
-    reports = [describe(read(file), []).write() for file in STUDIES]
+    reports = [describe(read(file)).write() for file in STUDIES]
     rows = {line for text in reports for line in text.splitlines() if line.startswith("|")}
     page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
     assert len(quoted_rows(page)) > 10

@@ -25,7 +25,7 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-  paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests, a plot
+  paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests
 
 tools:
   task      the run's own task, with its tool, grader, objectives and reward functions. The
@@ -287,7 +287,7 @@ def _evaluate(
         folder.finish()
     table = results_table({folder.name: results})
     print("\n".join(write_table(table, aligned=True)))
-    print(f"\ntables and a plot: paretopo report {folder.path}")
+    print(f"\ntables and tests:  paretopo report {folder.path}")
     print(f"the model's texts: paretopo show {folder.path}")
 
 

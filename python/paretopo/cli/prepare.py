@@ -18,7 +18,7 @@ examples:
   paretopo prepare math500                          a benchmark, from the Hugging Face Hub
   paretopo prepare torl --from train.parquet        a training set, without the questions of the
                                                     benchmarks that you prepared before
-  paretopo prepare nq --from FlashRAG_datasets/     finds the file in this folder
+  paretopo prepare nq --from nq/test.jsonl          a file that you have downloaded
   paretopo prepare torl --from train.parquet \\
       --longest-prompt 390 --tokenizer Qwen/Qwen2.5-Math-1.5B
 
@@ -47,10 +47,10 @@ def add_prepare(subcommands: Subcommands) -> None:
     )
     parser.add_argument(
         "--from",
-        dest="place",
-        metavar="PATH",
+        dest="file",
+        metavar="FILE",
         type=Path,
-        help="the published file (.parquet, .jsonl, .json, .csv), or a folder with it",
+        help="the published file (.parquet, .jsonl, .json, .csv)",
     )
     parser.add_argument(
         "--out",
@@ -108,7 +108,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     announce(f"preparing {arguments.name}")
     from paretopo.records.schema import DataError, read_rows
     from paretopo_lab.evaluate.checking import find_unreadable
-    from paretopo_lab.prepare.preparing import download, find_published_files, prepare
+    from paretopo_lab.prepare.preparing import download, prepare
     from paretopo_lab.prepare.sources import SOURCES
     from paretopo_lab.prepare.training_set import Options
 
@@ -128,12 +128,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
                 f"{source.name} is a benchmark and stays as published: --held-out, --seed, "
                 "--exclude and --longest-prompt are for training sets"
             )
-        files = (
-            [download(source)]
-            if arguments.place is None
-            else find_published_files(source, arguments.place)
-        )
-        manifest = prepare(source, files, arguments.out, options, unchecked=arguments.unchecked)
+        file = arguments.file or download(source)
+        manifest = prepare(source, file, arguments.out, options, unchecked=arguments.unchecked)
     except (DataError, OSError) as error:
         refuse(str(error))
     _print_manifest(manifest, arguments.out / source.name)

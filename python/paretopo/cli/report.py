@@ -22,8 +22,8 @@ examples:
   paretopo report mine.toml                 a study, next to its records
 
 Pass either run folders or evaluation folders. A report on evaluations shows your rows below those
-of the paper, with significance tests, the non-dominated rows, and a plot. --paper selects the rows
-of the paper by the size of the base model.
+of the paper, with significance tests and the non-dominated rows. --paper selects the rows of the
+paper by the size of the base model.
 """
 
 
@@ -124,7 +124,6 @@ def _report_evaluations(paths: Sequence[str], out: Path | None, paper: Any) -> i
 
     folders = [EvaluationFolder.open(path) for path in paths]
     path, report = write_report(folders, out, paper)
-    lines = report.write(aligned=True).splitlines()
-    print("\n".join(line for line in lines if not line.startswith("![")))
+    print(report.write(aligned=True))
     print(path)
     return 0

@@ -20,7 +20,6 @@ examples:
   paretopo study mine.toml                         the whole study; resumes if interrupted
   paretopo study mine.toml --quick                 a smaller study, to try it
   paretopo study mine.toml --out mine --workers 8
-  paretopo study mine.toml --ray auto              on the Ray cluster of this machine
 
 The file names methods (paretopo train --help lists them), seeds and tasks. Each task names a
 configuration of paretopo train; docs/study/word_problems.toml is an example. A table [switches]
@@ -64,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="trainings that run at the same time (default: one per core)",
     )
-    parser.add_argument("--ray", metavar="ADDRESS", help="run on a Ray cluster: auto, or host:port")
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
@@ -94,7 +92,7 @@ def study(
     from paretopo_lab.study.records import read_records
     from paretopo_lab.study.report import results_folder, write_report
 
-    need("matplotlib", "tqdm", *(["ray"] if arguments.ray else []))
+    need("matplotlib", "tqdm")
     if arguments.workers is not None and arguments.workers < 1:
         refuse(f"--workers must be at least 1, got {arguments.workers}")
     file = Path(arguments.file)
@@ -131,4 +129,4 @@ def _train(plan: Plan, out: Path, arguments: argparse.Namespace) -> dict[Cell, s
             bar.set_postfix_str(f"{cell}{' FAILED' if failure else ''}", refresh=False)
             bar.update()
 
-        return grid.run(plan, out, workers=arguments.workers, ray=arguments.ray, on_end=advance)
+        return grid.run(plan, out, workers=arguments.workers, on_end=advance)

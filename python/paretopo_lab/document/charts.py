@@ -1,4 +1,4 @@
-"""The charts of a report, a front and curves over steps, which pages and pictures draw."""
+"""The charts of a report: a front, for pages and pictures, and curves over steps, for pages."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ class Axis(NamedTuple):
         name: Its short name.
         label: Name, unit and direction.
         sense: 1 if larger is better, -1 if smaller is.
-        decimals: Decimals in text; None for four significant digits.
         wide: Whether its values span a decade, which makes the axis logarithmic.
     """
 
     name: str
     label: str
     sense: float
-    decimals: int | None = None
     wide: bool = False
 
     @classmethod
     def of(cls, measure: Measure, *, wide: bool = False) -> Axis:
         """Return the axis of a measure in its own unit."""
-        return cls(measure.name, measure.label, measure.sense, measure.decimals, wide)
+        return cls(measure.name, measure.label, measure.sense, wide)
 
 
 class Space(NamedTuple):
@@ -140,16 +138,12 @@ class Curves(NamedTuple):
 
     Attributes:
         title: Of its section in a page.
-        caption: Of its picture.
-        file: The picture.
         runs: At least one.
         curves: At least one.
         key: Explains the lines.
     """
 
     title: str
-    caption: str
-    file: str
     runs: Sequence[Run]
     curves: Sequence[Curve]
     key: str

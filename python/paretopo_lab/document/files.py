@@ -10,9 +10,9 @@ from typing import Any
 
 from paretopo.config import ConfigError
 from paretopo.records.files import write_text
-from paretopo_lab.document.charts import Curves, Front
+from paretopo_lab.document.charts import Front
 from paretopo_lab.document.page import render_report
-from paretopo_lab.document.pictures import draw_curves, draw_front
+from paretopo_lab.document.pictures import draw_front
 from paretopo_lab.document.report import Report
 
 
@@ -41,7 +41,7 @@ def label_folders(of: str, folders: Sequence[Path], names: Sequence[Sequence[str
 
 
 def write_files(report: Report, out: Path, stem: str, name: str = "", plain: Any = None) -> Path:
-    """Write ``STEM.md``, ``STEM.html``, ``STEM.json`` and a picture of each chart.
+    """Write ``STEM.md``, ``STEM.html``, ``STEM.json`` and a picture of the front.
 
     Args:
         report: The report.
@@ -58,8 +58,6 @@ def write_files(report: Report, out: Path, stem: str, name: str = "", plain: Any
     for part in report.parts:
         if isinstance(part, Front) and part.file:
             draw_front(part, out / part.file)
-        elif isinstance(part, Curves):
-            draw_curves(part, out / part.file)
     write_text(out / f"{stem}.html", render_report(report, name))
     if plain is not None:
         write_text(out / f"{stem}.json", json.dumps(plain, indent=1, ensure_ascii=False) + "\n")

@@ -27,8 +27,7 @@ from paretopo_lab.document.charts import Curves, Front, Group
 from paretopo_lab.document.report import Heading, Items, Part, Picture, Report, Styled, Table
 
 _PARTS = Path(__file__).parent / "parts"
-_SHARED = ("elements.js", "chart.js")
-_SCRIPTS = ("marks.js", "front.js", "curves.js", "page.js")
+_SCRIPTS = ("chart.js", "marks.js", "front.js", "curves.js", "page.js")
 _MOST_EVALUATIONS = 400  # points of a course: more are indistinguishable and slow
 _MOST_POINTS = 1000  # of a curve
 
@@ -160,7 +159,7 @@ def render_document(
     """
     own = _PARTS / folder
     style = _read_parts(_PARTS / "base.css", *(own / name for name in styles))
-    script = _read_parts(*(_PARTS / name for name in _SHARED), *(own / name for name in scripts))
+    script = _read_parts(_PARTS / "elements.js", *(own / name for name in scripts))
     parts = {
         "policy": _content_policy(style, script),
         "title": html.escape(title),

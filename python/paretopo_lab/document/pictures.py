@@ -1,4 +1,4 @@
-"""Pictures of reports: fronts and curves, and panels in one style for all others.
+"""Pictures of reports: fronts, and panels in one style for all others.
 
 Groups differ by colour and marker; matplotlib is loaded when something is drawn.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from paretopo.records.measures import Series
-from paretopo_lab.document.charts import Axis, Curve, Curves, Front, Group, Line
+from paretopo_lab.document.charts import Front, Group
 from paretopo_lab.statistics.regions import trace_ellipse, trace_front
 
 if TYPE_CHECKING:
@@ -41,16 +41,13 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def make_panels(
-    rows: int, columns: int, size: tuple[float, float], *, share_x: bool = False
-) -> tuple[Figure, list[Axes]]:
+def make_panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
     """Return an empty figure and its panels, row by row.
 
     Args:
         rows: Number of rows of panels.
         columns: Number of columns of panels.
         size: Width and height in inches.
-        share_x: One x axis for all panels of a column.
     """
     # Figures are made without pyplot: no window system, no global state.
     import matplotlib
@@ -60,26 +57,7 @@ def make_panels(
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
-        return figure, list(figure.subplots(rows, columns, squeeze=False, sharex=share_x).flat)
-
-
-def make_grid(
-    count: int, width: float, height: float, more: float = 0.5
-) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure of up to three panels in a row, and the panels.
-
-    Args:
-        count: Number of panels.
-        width: Of a panel, in inches.
-        height: Of a panel, in inches.
-        more: Height for a title and a legend.
-    """
-    columns = min(3, count)
-    rows = -(-count // columns)
-    figure, panels = make_panels(rows, columns, (width * columns, height * rows + more))
-    for spare in panels[count:]:
-        spare.set_axis_off()
-    return figure, panels[:count]
+        return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
 def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
@@ -163,8 +141,7 @@ class _Pair(NamedTuple):
 def draw_front(front: Front, path: Path) -> None:
     """Draw a front: two objectives in each space, or each pair of more, the first one upwards.
 
-    More than five objectives are each drawn against the first only. Below the pairs, a line for
-    each point of a course shows all objectives.
+    More than five objectives are each drawn against the first only.
 
     Args:
         front: With two objectives or more.
@@ -184,9 +161,7 @@ def draw_front(front: Front, path: Path) -> None:
     columns = math.ceil(math.sqrt(len(pairs))) if len(pairs) > 3 else len(pairs)
     rows = math.ceil(len(pairs) / columns)
     width, height = {1: (8.0, 5.1), 2: (5.5, 4.7)}.get(len(pairs), (4.2, 3.6))
-    across = front.course and len(axes) > 2
-    size = width * columns, height * rows + 0.5 + 4.1 * across
-    figure, panels = make_panels(rows + across, columns, size)
+    figure, panels = make_panels(rows, columns, (width * columns, height * rows + 0.5))
     for spare in panels[len(pairs) :]:
         spare.remove()
     for panel, pair in zip(panels, pairs, strict=False):
@@ -194,13 +169,8 @@ def draw_front(front: Front, path: Path) -> None:
         panel.set_title(
             front.spaces[pair.space].name if len(axes) == len(front.spaces) == 2 else ""
         )
-    if across:
-        grid: Any = panels[0].get_gridspec()
-        grid.set_height_ratios([1.0] * rows + [1.1])
-        last = figure.add_subplot(grid[rows, :])
-        _draw_across(last, front)
     if front.course and len(front.groups) == 1:
-        figure.colorbar(dots, ax=last if across else panels[len(pairs) - 1], label="training step")
+        figure.colorbar(dots, ax=panels[len(pairs) - 1], label="training step")
     _explain_marks(panels[0], front)
     if panels[0].get_legend_handles_labels()[0]:
         add_legend(figure, panels[0])
@@ -300,55 +270,6 @@ def _find_limits(front: Front, pair: _Pair) -> Series:
     return limits
 
 
-def _draw_across(axes: Axes, front: Front) -> None:
-    """Draw parallel coordinates, with better values up and numbers at both ends of each axis."""
-    from matplotlib import colormaps
-    from matplotlib.collections import LineCollection
-
-    objectives = front.spaces[0].axes
-    values = [np.array([point.values[0] for point in group.points]) for group in front.groups]
-    senses = np.array([axis.sense for axis in objectives])
-    worst, best = find_ends(np.concatenate(values) * senses)
-    span = np.where(best > worst, best - worst, 1.0)
-    places = np.arange(len(objectives))
-    for number, own in enumerate(values):
-        heights = (own * senses - worst) / span
-        lines = np.stack([np.broadcast_to(places, heights.shape), heights], axis=-1)
-        shades: Any = [COLOURS[number % len(COLOURS)]] * len(heights)
-        if len(values) == 1:
-            shades = colormaps["viridis"](np.linspace(0.0, 1.0, len(heights)))
-        axes.add_collection(LineCollection(list(lines), colors=shades, linewidths=0.8, alpha=0.45))
-        for end, dashes in ((0, "--"), (-1, "-")):
-            axes.plot(places, heights[end], color=shades[end], linewidth=2.4, linestyle=dashes)
-    for place, axis in enumerate(objectives):
-        axes.axvline(place, color=_LINE, linewidth=0.8)
-        for at, value, below in ((0.0, worst, True), (1.0, best, False)):
-            axes.annotate(
-                _write_value(axis, float(senses[place] * value[place])),
-                (place, at),
-                xytext=(0, -4 if below else 4),
-                textcoords="offset points",
-                ha="center",
-                va="top" if below else "bottom",
-                fontsize=9,
-            )
-    axes.set(
-        title="All objectives at once, better is up (dashed: start, strong: end)",
-        xticks=places,
-        yticks=[],
-        xlim=(-0.4, len(objectives) - 0.6),
-        ylim=(-0.14, 1.14),
-    )
-    axes.set_xticklabels([axis.label.replace(", ", ",\n") for axis in objectives], fontsize=9)
-    axes.grid(visible=False)
-    for side in axes.spines.values():
-        side.set_visible(False)
-
-
-def _write_value(axis: Axis, value: float) -> str:
-    return f"{value:.4g}" if axis.decimals is None else f"{value:.{axis.decimals}f}"
-
-
 def _explain_marks(axes: Axes, front: Front) -> None:
     """Name the groups, and the start and the end of a course, for the legend."""
     if len(front.groups) > 1:
@@ -371,72 +292,6 @@ def _explain_marks(axes: Axes, front: Front) -> None:
 def _escape(text: str) -> str:
     """Return a text in one line, in which matplotlib finds no formula."""
     return " ".join(text.split()).replace("$", r"\$")
-
-
-# ---- curves ----------------------------------------------------------------------------------
-
-
-def draw_curves(curves: Curves, path: Path) -> None:
-    """Draw each curve in a panel of its own, over the training steps.
-
-    Strong lines are held-out evaluations, faint ones the rollouts of the step. A dotted line marks
-    a limit, a dashed one the beginning of stage 2.
-
-    Args:
-        curves: At least one.
-        path: The PNG to write.
-    """
-    count = len(curves.curves)
-    columns = 1 if count <= 5 else 2
-    rows = math.ceil(count / columns)
-    size = 8.5 * columns**0.6, 2.2 * rows + 0.7
-    figure, panels = make_panels(rows, columns, size, share_x=True)
-    for spare in panels[count:]:
-        spare.set_visible(False)
-    panels = panels[:count]
-    for panel, curve in zip(panels, curves.curves, strict=True):
-        for number, line in enumerate(curve.lines):
-            if line is not None:
-                _draw_line(panel, curves, curve, number, line)
-        panel.set_ylabel(_wrap(curve.title))
-        if panel.dataLim.y0 >= 0.0:
-            panel.set_ylim(bottom=0)
-        panel.locator_params(axis="x", integer=True)
-        for boundary in sorted({one.boundary for one in curves.runs if one.boundary is not None}):
-            panel.axvline(boundary, color="#666666", linestyle="--", linewidth=1)
-    for panel in panels[-columns:]:
-        panel.tick_params(labelbottom=True)
-        panel.set_xlabel("training step (strong: held out, faint: rollouts of the step)")
-    figure.align_ylabels(panels)
-    if len(curves.runs) > 1:
-        add_legend(figure, panels[0])
-    save_figure(figure, path, dpi=150)
-
-
-def _draw_line(panel: Axes, curves: Curves, curve: Curve, number: int, line: Line) -> None:
-    run, colour = curves.runs[number], COLOURS[number % len(COLOURS)]
-    faint: Any = {} if curve.strong else {"alpha": 0.3, "linewidth": 0.9}
-    if line.trained is not None:
-        panel.plot(run.steps, line.trained, color=colour, **faint)
-    if line.evaluated is not None:
-        marks: Any = {"marker": MARKERS[number % len(MARKERS)], "markersize": 4}
-        marks |= {"markevery": max(1, len(run.evaluated) // 12), "linewidth": 1.8}
-        panel.plot(run.evaluated, line.evaluated, color=colour, label=run.name, **marks)
-    if line.bound is not None:
-        panel.axhline(line.bound, color=colour, linestyle=":")
-
-
-def _wrap(text: str) -> str:
-    """Return a title on lines that fit the height of a panel, the direction on one of its own."""
-    return "\n".join(line for part in text.split(", ") for line in textwrap.wrap(part, 24))
-
-
-def find_ends(values: Series) -> tuple[Series, Series]:
-    """Return minimum and maximum of each column of (rows, columns), 0 for one without a number."""
-    known = np.isfinite(values)
-    low = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
-    return np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
 
 
 def add_legend(figure: Figure, axes: Axes) -> None:

@@ -77,7 +77,7 @@ class Report(NamedTuple):
 
     Attributes:
         title: Its heading.
-        parts: In their order; a page has the charts first.
+        parts: In their order; a page has the charts first. Only a page has curves.
         page: The file of the same report as a page, which the Markdown names; "" for none.
     """
 
@@ -100,7 +100,7 @@ class Report(NamedTuple):
                 blocks.append(f"{'#' * part.level} {escape_markdown(part.text)}")
             elif isinstance(part, Picture):
                 blocks.append(f"![{part.title}]({part.file})")
-            elif isinstance(part, Front | Curves):
+            elif isinstance(part, Front):
                 blocks += [f"![{part.caption}]({part.file})"] * bool(part.file)
             elif isinstance(part, Table):
                 blocks += [f"## {escape_markdown(part.title)}"] * bool(part.title)
@@ -111,7 +111,7 @@ class Report(NamedTuple):
                 blocks.append("\n".join(f"- {escape_markdown(line)}" for line in lines))
             elif isinstance(part, Marked):
                 blocks.append(part)
-            elif part:
+            elif part and not isinstance(part, Curves):
                 blocks.append("\n".join(map(escape_markdown, part.splitlines())))
         return "\n\n".join(blocks) + "\n"
 

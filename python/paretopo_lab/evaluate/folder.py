@@ -6,7 +6,7 @@
     trajectories.jsonl  one line per question: its responses, `paretopo show` reads them
     results.json        the numbers, by data set
     claim               held by the process that works here
-    report/             tables and a plot
+    report/             tables
 """
 
 from __future__ import annotations

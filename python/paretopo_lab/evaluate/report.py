@@ -1,4 +1,4 @@
-"""The report on evaluations: the paper's tables with our rows, tests, fronts, a plot."""
+"""The report on evaluations: the paper's tables with our rows, tests, fronts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from paretopo_lab.document.report import (
     Heading,
     Marked,
     Part,
-    Picture,
     Report,
     Table,
     format_interval,
@@ -23,7 +22,6 @@ from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
 from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
-from paretopo_lab.evaluate.plots import draw_panels
 from paretopo_lab.evaluate.published import Method
 from paretopo_lab.evaluate.results import Result, group_by_datasource, summarise
 from paretopo_lab.evaluate.tables import (
@@ -55,7 +53,7 @@ class Evaluation:
 def write_report(
     folders: Sequence[EvaluationFolder], out: Path | None = None, paper: PaperRows = "auto"
 ) -> tuple[Path, Report]:
-    """Write `report.md` and `points.png`.
+    """Write `report.md`.
 
     Args:
         folders: At least one evaluation.
@@ -85,9 +83,8 @@ def write_report(
         parts += [paper_table(table, blocks, rows), *_describe_gaps(table, measured)]
     parts += [results_table(measured), *_compare_with_paper(measured, shown, paper)]
     parts += [*_compare_pairs(evaluations), *_tabulate_fronts(seen)]
-    report = Report("Evaluation", [*parts, Picture("EM against tool calls", "points.png")])
+    report = Report("Evaluation", parts)
     out.mkdir(parents=True, exist_ok=True)
-    draw_panels(seen, out / "points.png")
     path = out / "report.md"
     path.write_text(report.write(aligned=True), encoding="utf-8")
     return path, report

@@ -14,28 +14,11 @@ from paretopo_lab.prepare import recognition
 from paretopo_lab.prepare.rows import ELSEWHERE, Tally, read_usable_rows
 from paretopo_lab.prepare.sources import SOURCES, Source
 from paretopo_lab.prepare.training_set import Options, TrainingSet
-from paretopo_lab.read.data_files import find_files, sha256_of
+from paretopo_lab.read.data_files import sha256_of
 
 TRAIN, HELD_OUT, TEST, MANIFEST = "train.jsonl", "held_out.jsonl", "test.jsonl", "manifest.json"
 
 Manifest = dict[str, Any]
-
-
-def find_published_files(source: Source, place: Path) -> list[Path]:
-    """Return the files of a data set at a place: the place itself, or files of a folder.
-
-    A benchmark is recognised by its content, a training set by its name.
-
-    Raises:
-        DataError: There is nothing, or several files could be meant.
-    """
-    if place.is_dir() and not source.training:
-        return recognition.find_benchmark(source, place)
-    if place.is_dir():
-        return find_files(place, (source.file, *source.alternatives))
-    if not place.is_file():
-        raise DataError(f"there is no file or folder {place}")
-    return [place]
 
 
 def download(source: Source) -> Path:
@@ -74,7 +57,7 @@ def find_prepared_benchmarks(out: Path) -> list[Path]:
 
 def prepare(
     source: Source,
-    files: Sequence[Path],
+    file: Path,
     out: Path,
     options: Options,
     *,
@@ -82,26 +65,26 @@ def prepare(
 ) -> Manifest:
     """Write the rows of a data set, and a manifest next to them.
 
-    Files that are not the benchmark are refused. A training set becomes train.jsonl and
-    held_out.jsonl, a benchmark test.jsonl, in the folder `out / source.name`. The same files and
+    A file that is not the benchmark is refused. A training set becomes train.jsonl and
+    held_out.jsonl, a benchmark test.jsonl, in the folder `out / source.name`. The same file and
     options give the same bytes. Rows are streamed: memory holds about 400 bytes for each question.
 
     Args:
-        source: The data set of the files.
-        files: As published.
+        source: The data set of the file.
+        file: As published.
         out: Folder of all data sets; no question of a prepared benchmark in it is trained on.
         options: Options of a training set; a benchmark stays as published.
         unchecked: Accept any file as the benchmark.
 
     Returns:
-        The manifest: files and outputs with checksums, options, counts of rows, warnings.
+        The manifest: file and outputs with checksums, options, counts of rows, warnings.
 
     Raises:
-        DataError: A file cannot be read, or is not the benchmark, or an output would be empty.
+        DataError: The file cannot be read, or is not the benchmark, or an output would be empty.
         OSError: The outputs cannot be written.
     """
     if not source.training and not unchecked:
-        recognition.check(source, files)
+        recognition.check(source, file)
     tally = Tally()
     excluded = [*find_prepared_benchmarks(out), *options.exclude] if source.training else []
     training = TrainingSet(options, excluded, tally) if source.training else None
@@ -110,7 +93,7 @@ def prepare(
             stack.enter_context(RowWriter(out / source.name / name))
             for name in ((TRAIN, HELD_OUT) if training else (TEST,))
         )
-        for row in read_usable_rows(source, files, tally):
+        for row in read_usable_rows(source, file, tally):
             is_held_out = training.assign(row) if training else False
             if is_held_out is not None:
                 (held_out[0] if is_held_out else train_or_test).write(row)
@@ -123,7 +106,7 @@ def prepare(
         "name": source.name,
         "title": source.title,
         "published": {"address": source.address, "rows": source.rows, "sha256": source.sha256},
-        "files": [_describe_file(path) for path in files],
+        "files": [_describe_file(file)],
     }
     if training:
         names = ("held_out", "seed", "longest_prompt", "tokenizer")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,31 +51,30 @@ class Tally:
         return f"{self.read:,} read, {self.kept.total():,} kept, dropped: {dropped or 'none'}"
 
 
-def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Example]:
+def read_usable_rows(source: Source, file: Path, tally: Tally) -> Iterator[Example]:
     """Yield the usable rows, with unique ids, under a progress bar.
 
     A row's name is the data set's name followed by the source's own id. Without an id, or if it is
     taken already, the SHA-1 of the prompt replaces it.
 
     Args:
-        source: The data set of the files.
-        files: As published.
+        source: The data set of the file.
+        file: As published.
         tally: Counts the rows.
 
     Raises:
-        DataError: A file cannot be read.
+        DataError: The file cannot be read.
     """
     taken: Counter[str] = Counter()
     bar = tqdm(desc=source.name, total=source.rows, unit=" rows", leave=False, disable=None)
     with bar:
-        for path in files:
-            for _, raw in read_raw(path, fields.COLUMNS):
-                bar.update()
-                tally.read += 1
-                try:
-                    yield _make_row(source, raw, taken, tally)
-                except UnusableRow as reason:
-                    tally.dropped[str(reason)] += 1
+        for _, raw in read_raw(file, fields.COLUMNS):
+            bar.update()
+            tally.read += 1
+            try:
+                yield _make_row(source, raw, taken, tally)
+            except UnusableRow as reason:
+                tally.dropped[str(reason)] += 1
 
 
 def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Example:

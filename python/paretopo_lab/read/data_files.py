@@ -64,39 +64,6 @@ def sha256_of(path: Path) -> str:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def data_files_below(folder: Path) -> list[Path]:
-    """Return all files in and below a folder that `read_raw` can read, by name."""
-    return [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _READERS]
-
-
-def find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    """Return the data files of the first pattern with a match; several only if they are shards.
-
-    Raises:
-        DataError: None matches, or several match that are not shards.
-    """
-    there = data_files_below(folder)
-    for pattern in patterns:
-        found = [path for path in there if path.relative_to(folder).match(pattern)]
-        if len(found) == 1 or (found and _are_shards(found)):
-            return found
-        if found:
-            raise several_files(folder, found)
-    raise DataError(f"{folder} has none of the files {', '.join(patterns)}")
-
-
-def several_files(folder: Path, found: list[Path]) -> DataError:
-    """Return the error that several files of a folder could be meant."""
-    names = ", ".join(str(path.relative_to(folder)) for path in found[:6])
-    return DataError(f"{folder} has several files that could be meant, name one: {names}")
-
-
-def _are_shards(paths: list[Path]) -> bool:
-    """Return whether these are shards: "train-00000-of-00002.parquet" or "0000.parquet"."""
-    one_folder = len({path.parent for path in paths}) == 1
-    return one_folder and all("-of-" in path.stem or path.stem.isdigit() for path in paths)
-
-
 def _starts_with(path: Path, start: bytes) -> bool:
     try:
         with path.open("rb") as file:

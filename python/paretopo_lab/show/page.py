@@ -8,7 +8,7 @@ from paretopo.records.trajectories import Group
 from paretopo_lab.document.page import render_document
 from paretopo_lab.show.selection import Selection
 
-_SCRIPTS = ("plot.js", "panel.js", "app.js")
+_SCRIPTS = ("panel.js", "app.js")
 
 
 def render_rollouts_page(name: str, groups: Sequence[Group], selection: Selection) -> str:

@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
 
 from paretopo.records.files import Row
 from paretopo_lab.study.cells import die_with_parent, run_cell
@@ -33,7 +32,6 @@ def run(
     out: Path,
     *,
     workers: int | None = None,
-    ray: str | None = None,
     on_end: Callable[[Cell, str | None], None] | None = None,
 ) -> dict[Cell, str]:
     """Run every cell that has no record yet.
@@ -42,8 +40,6 @@ def run(
         plan: The study.
         out: Folder of the records.
         workers: Trainings at a time; None takes the cores.
-        ray: Address of a Ray cluster ("auto", "local" or host and port) that runs the cells
-            instead; `out` is then a folder that all of its nodes see.
         on_end: Called when a cell has ended, with its error, or None.
 
     Returns:
@@ -58,11 +54,7 @@ def run(
         known = read_records(plan, out)
         missing = [cell for cell in plan.cells() if cell not in known]
         failures: dict[Cell, str] = {}
-        if ray is None:
-            ended = _run_here(plan, missing, out, workers)
-        else:
-            ended = _run_on_ray(plan, missing, out, ray)
-        for cell, row, failure in ended:
+        for cell, row, failure in _run_here(plan, missing, out, workers):
             if row is not None:
                 known[cell] = row
                 check_starts(plan, known)
@@ -107,26 +99,6 @@ def _run_here(plan: Plan, cells: Sequence[Cell], out: Path, workers: int | None)
             for future in futures:
                 future.cancel()
             raise
-
-
-def _run_on_ray(plan: Plan, cells: Sequence[Cell], out: Path, address: str) -> Iterator[Ended]:
-    import ray
-
-    began: Any = ray.init(address=None if address == "local" else address, log_to_driver=False)
-    try:
-        attempt = ray.remote(num_cpus=1, max_retries=0)(_attempt)
-        shared = ray.put(plan)
-        names = {attempt.remote(shared, cell, out.resolve() / "runs"): cell for cell in cells}
-        waiting = list(names)
-        while waiting:
-            (ended, *_), waiting = ray.wait(waiting, num_returns=1)
-            try:
-                yield ray.get(ended)
-            except ray.exceptions.RayError as error:  # the worker died, not the training
-                yield names[ended], None, f"{type(error).__name__}: {error}"
-    finally:
-        del began
-        ray.shutdown()
 
 
 @contextlib.contextmanager

@@ -11,12 +11,13 @@ import numpy as np
 from paretopo.config import ConfigError
 from paretopo_lab.document.report import Heading, Marked, Part, Picture, Report, Table
 from paretopo_lab.statistics.intervals import t_interval
-from paretopo_lab.study import plots
 from paretopo_lab.study.analysis import SIGNIFICANT, Comparison, Floats, Results
 from paretopo_lab.study.plan import Plan
+from paretopo_lab.study.plots import draw_overview
 from paretopo_lab.study.records import read_records
 
 Section = Callable[[Results], list[Part]]
+_OVERVIEW = "overview.png"
 _LEAST_P = 1e-4  # smaller ones are written as such
 
 
@@ -30,7 +31,7 @@ def results_folder(file: Path, *, quick: bool = False) -> Path:
 
 
 def write_report(plan: Plan, out: Path, further: Section | None = None) -> Path:
-    """Write ``report.md`` and the plots to the folder of the records; returns the report.
+    """Write ``report.md`` and a picture to the folder of the records; returns the report.
 
     Args:
         plan: The study.
@@ -45,9 +46,10 @@ def write_report(plan: Plan, out: Path, further: Section | None = None) -> Path:
     if not results.tasks:
         raise ConfigError(f"{out} has no task on which every method was tried: nothing to report")
     _check_scores(results)
-    names = plots.draw(results, out)
+    if len(results.tasks) > 1:
+        draw_overview(results, out / _OVERVIEW)
     path = out / "report.md"
-    path.write_text(describe(results, names, further).write(), encoding="utf-8")
+    path.write_text(describe(results, further).write(), encoding="utf-8")
     return path
 
 
@@ -80,16 +82,15 @@ _OF_FRONTS = (
 )
 
 
-def describe(results: Results, plots: Sequence[str], further: Section | None = None) -> Report:
+def describe(results: Results, further: Section | None = None) -> Report:
     """Return all tables and findings.
 
     Args:
         results: The records.
-        plots: Names of PNG files in the folder of the report.
         further: See `write_report`.
     """
     parts: list[Part] = [_origin(results), *_losses(results)]
-    parts += [Picture(name, name) for name in plots]
+    parts += [Picture(_OVERVIEW, _OVERVIEW)] * (len(results.tasks) > 1)
     study = results.plan.study
     if study.preferences is not None:
         trained = ", or of the cheapest way," if any(map(results.is_trained, results.tasks)) else ""

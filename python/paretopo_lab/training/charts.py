@@ -162,8 +162,6 @@ def make_curves(histories: Mapping[str, History]) -> Curves:
     curves.append(Curve("multiplier of stage 1", multipliers, strong=True))
     return Curves(
         "Training",
-        "Training dynamics",
-        "dynamics.png",
         [
             Run(
                 label,

@@ -61,7 +61,7 @@ class ReportPath(_AnyPath):
 
 
 def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:
-    """Write ``report.md``, ``report.html``, ``front.png`` and ``dynamics.png``.
+    """Write ``report.md``, ``report.html`` and ``front.png``.
 
     Args:
         runs: at least one; several are laid over each other. A single objective has no front.

@@ -346,7 +346,7 @@ def test_report_writes_where_it_says(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == written
     words = ["report", *(str(run.path) for run in runs), "--out", str(tmp_path / "figures")]
     assert cli.main(words) == 0
-    assert (tmp_path / "figures" / "dynamics.png").exists()
+    assert (tmp_path / "figures" / "front.png").exists()
 
 
 def test_report_errors_take_one_line(tmp_path, capsys):

@@ -75,7 +75,6 @@ def test_every_source_is_pinned_and_addressed():
     for name, source in SOURCES.items():
         assert source.name == name
         assert source.address.startswith("https://")
-        assert (source.repository is None) == (source.elsewhere is not None)
         assert source.repository is None or len(source.revision) == 40
         assert source.sha256 is None or len(bytes.fromhex(source.sha256)) == 32
 
@@ -100,10 +99,10 @@ def test_command_prints_a_summary(tmp_path):
         made.torl_row(900, "How many?", "3"),
         made.torl_row(901, "What?", ""),
     ]
-    made.write(tmp_path / "clone/data/torl_data/train.parquet", rows)
+    made.write(tmp_path / "train.parquet", rows)
     first = run("math500", "--unchecked", "--from", "math.jsonl", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
-    second = run("torl", "--from", "clone", "--held-out", "0.1", cwd=tmp_path)
+    second = run("torl", "--from", "train.parquet", "--held-out", "0.1", cwd=tmp_path)
     assert second.returncode == 0, second.stderr
     lines = [line.split() for line in second.stdout.splitlines()]
     assert ["read", "302", "rows"] in lines
@@ -126,7 +125,7 @@ def test_command_prints_a_summary(tmp_path):
     ("words", "complaint"),
     [
         (["nothing"], "got 'nothing'"),
-        (["torl", "--from", "nowhere"], "paretopo: there is no file or folder nowhere"),
+        (["torl", "--from", "nowhere.csv"], "paretopo: cannot read nowhere.csv: No such file"),
         (["torl"], "paretopo: ToRL's training set is not on the Hugging Face Hub: download https:"),
         (["math500", "--seed", "3"], "math500 is a benchmark and stays as published"),
         (["math500", "--exclude", "x"], "math500 is a benchmark and stays as published"),

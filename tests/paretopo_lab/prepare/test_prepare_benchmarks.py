@@ -163,7 +163,7 @@ LIKE_AMC = replace(
 
 def prepare_as_amc(tmp_path, rows, **more):
     file = made.write(tmp_path / "raw.jsonl", rows)
-    return preparing.prepare(LIKE_AMC, [file], tmp_path / "data", Options(), **more)
+    return preparing.prepare(LIKE_AMC, file, tmp_path / "data", Options(), **more)
 
 
 @pytest.mark.parametrize("rows", [TOWNS, TOWNS[:6], TOWNS[::-1]])
@@ -189,19 +189,6 @@ def test_other_files_are_refused_by_count_columns_and_questions(tmp_path, rows, 
     assert LIKE_AMC.marks[0] in str(refused.value)
     assert "--unchecked" in str(refused.value)
     assert not (tmp_path / "data" / "amc23" / "test.jsonl").exists()
-
-
-def test_in_a_folder_a_benchmark_is_found_by_its_content(tmp_path):
-    made.write(tmp_path / "nq" / "test.jsonl", [made.flashrag_row(0, "Who?", ["x"])])
-    with pytest.raises(DataError, match="has no file that is AMC 12 of 2023: looked for"):
-        preparing.find_published_files(LIKE_AMC, tmp_path)
-    mine = made.write(tmp_path / "copies" / "amc.json", TOWNS)
-    assert preparing.find_published_files(LIKE_AMC, tmp_path) == [mine]
-    made.write(tmp_path / "copies" / "b.json", TOWNS)
-    with pytest.raises(DataError, match=r"several files that could be meant.*amc.json, .*b.json"):
-        preparing.find_published_files(LIKE_AMC, tmp_path)
-    named = made.write(tmp_path / "amc" / "test.jsonl", TOWNS)
-    assert preparing.find_published_files(LIKE_AMC, tmp_path) == [named]
 
 
 def test_every_benchmark_has_marks_and_no_two_share_one():

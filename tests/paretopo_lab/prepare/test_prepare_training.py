@@ -9,8 +9,6 @@ from transformers import PreTrainedTokenizerFast
 
 from paretopo.protocols.torl import torl_prompt
 from paretopo.records.schema import DataError
-from paretopo_lab.prepare.preparing import find_published_files
-from paretopo_lab.prepare.sources import SOURCES
 from paretopo_lab.prepare.training_set import normalise_question
 
 
@@ -101,12 +99,6 @@ def test_torls_test_file_is_excluded(tmp_path):
     with pytest.raises(DataError, match="0 kept, dropped: 3 of a test split"):
         made.prepare_rows(tmp_path, "torl", tests)
     assert not list((tmp_path / "data" / "torl").iterdir())
-    folder = tmp_path / "ToRL" / "data" / "torl_data"
-    made.write(folder / "test.parquet", tests)
-    with pytest.raises(DataError, match="none of the files"):
-        find_published_files(SOURCES["torl"], tmp_path / "ToRL")
-    train = made.write(folder / "train.parquet", made.torl_rows())
-    assert find_published_files(SOURCES["torl"], tmp_path / "ToRL") == [train]
 
 
 def test_rows_of_test_splits_are_not_trained_on(tmp_path):

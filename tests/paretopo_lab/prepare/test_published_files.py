@@ -5,7 +5,7 @@ from support import made_data as made
 from support import published_files
 
 from paretopo.records.schema import DataError, read_rows
-from paretopo_lab.prepare.preparing import find_published_files, prepare
+from paretopo_lab.prepare.preparing import prepare
 from paretopo_lab.prepare.recognition import look_at
 from paretopo_lab.prepare.sources import SOURCES
 from paretopo_lab.prepare.training_set import Options, read_questions
@@ -41,7 +41,7 @@ CLAIMED = [
 
 
 def prepared(name, file, out, **options):
-    manifest = prepare(SOURCES[name], [HERE / file], out, Options(**options))
+    manifest = prepare(SOURCES[name], HERE / file, out, Options(**options))
     rows = [list(read_rows(out / name / output["path"])) for output in manifest["outputs"]]
     return manifest, *rows
 
@@ -121,15 +121,5 @@ def test_every_file_is_recognised_as_its_own_set_only():
         if source.training:
             continue
         own = {file for claimed, file, *_ in CLAIMED if claimed == name}
-        seen = {file for _, file, *_ in CLAIMED if look_at(source, [HERE / file]).is_of(source)}
+        seen = {file for _, file, *_ in CLAIMED if look_at(source, HERE / file).is_of(source)}
         assert seen == own
-
-
-def test_in_a_folder_the_set_is_found_by_its_content():
-    found = find_published_files(SOURCES["math500"], HERE)
-    assert found == [HERE / "math500/fireopd_test.jsonl"]
-    assert find_published_files(SOURCES["musique"], HERE) == [HERE / "search_o1/musique.json"]
-    with pytest.raises(DataError, match="several files that could be meant, name one: aime24"):
-        find_published_files(SOURCES["aime24"], HERE)
-    with pytest.raises(DataError, match="has no file that is MATH-500"):
-        find_published_files(SOURCES["math500"], HERE / "nq_flashrag_sample")

@@ -10,7 +10,7 @@ from support import made_data as made
 
 from paretopo.records.schema import DataError
 from paretopo_lab.prepare.fields import COLUMNS
-from paretopo_lab.read.data_files import find_files, read_raw, sha256_of
+from paretopo_lab.read.data_files import read_raw, sha256_of
 
 ROWS = [
     {"id": number, "question": f"Who, said “{town}”,\nruled {town}?", "answer": f"Ada {number}"}
@@ -119,25 +119,6 @@ def test_a_missing_file_a_folder_and_the_limit_of_read_csv(tmp_path):
     long = made.write(tmp_path / "long.csv", [{"question": "Who? " * 100_000}])
     assert len(rows_of(long)[0]["question"]) == 500_000
     assert csv.field_size_limit() == limit
-
-
-def test_a_folder_is_searched_by_the_patterns_in_turn(tmp_path):
-    for name in ("nq/test.jsonl", "nq/train.jsonl", "hotpotqa/dev.jsonl", "README.md", "test.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("{}", encoding="utf-8")
-    assert find_files(tmp_path, ["nq/test.jsonl"]) == [tmp_path / "nq/test.jsonl"]
-    assert find_files(tmp_path, ["none.*", "dev.*"]) == [tmp_path / "hotpotqa/dev.jsonl"]
-    with pytest.raises(DataError, match="several files that could be meant, name one: hotpot"):
-        find_files(tmp_path, ["*.jsonl"])
-    with pytest.raises(DataError, match=r"none of the files a\.\*, test\.txt"):
-        find_files(tmp_path, ["a.*", "test.txt"])
-
-
-def test_shards_are_one_file(tmp_path):
-    names = [f"train-0000{number}-of-00003.parquet" for number in (2, 0, 1)]
-    for name in names:
-        (tmp_path / name).write_bytes(b"")
-    assert [path.name for path in find_files(tmp_path, ["train-*-of-*.*"])] == sorted(names)
 
 
 def test_checksums(tmp_path):

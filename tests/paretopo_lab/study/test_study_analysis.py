@@ -73,7 +73,7 @@ def test_too_few_seeds_give_no_verdict():
 @pytest.mark.parametrize("seeds", [3, 5])
 def test_report_names_too_few_seeds(seeds):
     study = keep(make_results(ENDS), lambda cell: cell.seed < 1000 + seeds)
-    text = describe(study, []).write()
+    text = describe(study).write()
     said = f"**Too few seeds for a verdict** on all of them: of {seeds} seeds p is at least"
     assert text.count(said) == 4  # losses, over the tasks, two tasks
     assert "(none), p " in text
@@ -94,7 +94,7 @@ def test_methods_are_compared_on_shared_seeds():
         for one, full in zip(study.compare(task), whole.compare(task), strict=True):
             assert one.differences.tolist() == np.delete(full.differences, gone).tolist()
     assert study.worst("grpo").tolist() == whole.worst("grpo")[2:].tolist()
-    assert f"free ({SEEDS - 1} seeds), lucky ({SEEDS - 1} seeds)" in describe(study, []).write()
+    assert f"free ({SEEDS - 1} seeds), lucky ({SEEDS - 1} seeds)" in describe(study).write()
 
 
 def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
@@ -106,7 +106,7 @@ def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
     [compared] = whole.compare_worst(others=[ablation])
     assert compared.mean == pytest.approx(0.8, abs=1e-3)
     assert compared.p == pytest.approx(2 / 2**SEEDS)  # a family of its own
-    text = describe(whole, []).write()
+    text = describe(whole).write()
     assert text.count(f"| `{ablation}` | 10.0 ± 0.0 / 10.0 |") == 1
     cell = "+80.00 (+80.00 to +80.00), p 0.0005: better"
     row = " | ".join([cell] * 4)  # worst case and mean, of two measures
@@ -118,13 +118,13 @@ def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
     assert study.worst("grpo").tolist() == whole.worst("grpo").tolist()
     # A seed of one task has not ended.
     study = keep(whole, lambda cell: cell.seed > 1000 or cell.task == "free")
-    assert f"| `{ablation}` | {SEEDS - 1} | +80.00 (" in describe(study, []).write()
+    assert f"| `{ablation}` | {SEEDS - 1} | +80.00 (" in describe(study).write()
     assert len(study.worst(ablation)) == SEEDS - 1
 
 
 def test_the_report_has_every_method_and_finding():
     study = make_results(ENDS)
-    text = describe(study, ["overview.png"]).write()
+    text = describe(study).write()
     assert all(text.count(f"`{method}`") >= 3 for method in study.plan.study.methods)
     assert "![overview.png](overview.png)" in text
     assert text.index("## Where ours loses") < text.index("## Hypervolume")

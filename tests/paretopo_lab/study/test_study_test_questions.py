@@ -108,7 +108,7 @@ def test_both_sets_are_reported(study, commands, tmp_path):
     for cell in study.cells():
         append_record(tmp_path, run_cell(study, cell, tmp_path / "runs"))
     results = Results(study, read_records(study, tmp_path))
-    report = describe(results, []).write()
+    report = describe(results).write()
     assert "| method | held out: accuracy % | held out: cost | held out: tokens | test:" in report
     row = "| `recommended` | 75.0 ± 0.0 | 1.00 ± 0.00 | 12.5 ± 0.0 | 50.0 ± 0.0 | 2.00 ± 0.00 |"
     assert row in report
@@ -135,5 +135,5 @@ def test_records_without_questions_have_no_tests_by_question(study, commands, tm
         if cell.method == "recommended" or cell.seed == study.cells()[0].seed:
             del row["by_question"]  # as versions before wrote it
         append_record(tmp_path, row)
-    report = describe(Results(study, read_records(study, tmp_path)), []).write()
+    report = describe(Results(study, read_records(study, tmp_path))).write()
     assert "question by question" not in report

@@ -200,7 +200,6 @@ def test_the_page_has_the_plots_that_the_objectives_need(shown, tmp_path, object
     assert count(page, "#pairs .pair") == (
         objectives * (objectives - 1) // 2 if objectives > 2 else 0
     )
-    assert count(page, "#across svg") == (objectives > 2)
     assert count(page, "#axes select") == {1: 1, 2: 1}.get(objectives, 3)
     beside = objectives < 3  # the length of responses
     assert count(page, "#curves figure") == objectives + beside + 2
@@ -252,7 +251,7 @@ def test_a_tap_does_the_same(shown, tmp_path):
 def test_keys_go_through_the_evaluations_of_every_chart(shown, tmp_path):
     runs = [tell_objectives(tmp_path, names_of(3), seed=seed) for seed in (0, 1)]
     page = shown(*runs)
-    for selector in ("#front-chart svg", "#across svg", "#curves figure:last-child svg"):
+    for selector in ("#front-chart svg", "#curves figure:last-child svg"):
         page.value(f"document.querySelector({selector!r}).focus()")
         lines = []
         for key in ("Home", "ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp", "End"):
@@ -269,7 +268,7 @@ def test_keys_go_through_the_evaluations_of_every_chart(shown, tmp_path):
     reached = page.value(
         "[...document.querySelectorAll('svg[tabindex], button, select, input')].length"
     )
-    assert reached == 1 + 1 + 5 + 3 + 3 + 2 + 1  # charts, pairs, choices of axes, runs, evaluation
+    assert reached == 1 + 5 + 3 + 3 + 2 + 1  # charts, pairs, choices of axes, runs, evaluation
 
 
 @pytest.mark.browser

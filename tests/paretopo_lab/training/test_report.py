@@ -39,7 +39,7 @@ def picture(path):
     return pixels
 
 
-def test_report_has_a_table_and_two_pictures(tmp_path):
+def test_report_has_a_table_and_a_picture(tmp_path):
     run = tell(tmp_path)
     path = write_report([run])
     assert path == run.report / "report.md"
@@ -54,11 +54,10 @@ def test_report_has_a_table_and_two_pictures(tmp_path):
         "Archive at the end: 2 outcomes, hypervolume 0.8100.",
     ):
         assert part in text
-    names = ("front.png", "dynamics.png")
-    first = [picture(run.report / name) for name in names if f"({name})" in text]
+    assert "(front.png)" in text
+    first = picture(run.report / "front.png")
     write_report([run])
-    for name, one in zip(names, first, strict=True):
-        np.testing.assert_array_equal(picture(run.report / name), one)
+    np.testing.assert_array_equal(picture(run.report / "front.png"), first)
 
 
 def test_names_of_strangers_have_no_effect_in_markdown(tmp_path):
@@ -112,7 +111,6 @@ def test_several_runs_are_compared(tmp_path):
     columns = "correct (%), more is better | calls per question, fewer is better"
     assert f"| run | seeds | {columns} | response length (tokens) |" in text
     picture(path.parent / "front.png")
-    picture(path.parent / "dynamics.png")
     assert not (runs[0].report / "report.md").exists()
     elsewhere = write_report(runs, tmp_path / "figures")
     assert elsewhere.parent == tmp_path / "figures"
@@ -353,7 +351,6 @@ def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
     assert [line for line in lines if line in expected] == expected[:count]
     assert ("| response length |  | tokens | 100.0 | 94.0 | -6 % |" in lines) == (count < 3)
     assert "| easy: correct | more | % | 50.0 | 90.0 | +40.0 points |" in lines
-    picture(path.with_name("dynamics.png"))
     assert path.with_name("front.png").exists() == (count > 1)
     if count > 1:
         front = picture(path.with_name("front.png"))
@@ -365,9 +362,7 @@ def test_stale_front_picture_is_removed(tmp_path):
     write_report([tell_objectives(tmp_path, names_of(2))], out)
     assert (out / "front.png").exists()
     write_report([tell_objectives(tmp_path, names_of(1), seed=1)], out)
-    assert sorted(path.name for path in out.iterdir()) == [
-        *("dynamics.png", "report.html", "report.md"),
-    ]
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.md"]
 
 
 def test_a_correct_of_another_range_is_no_percentage(tmp_path):

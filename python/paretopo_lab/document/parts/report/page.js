@@ -32,12 +32,28 @@ const MOVES = {
   End: () => moveOn(Infinity),
 };
 
-// Pointer, touch and keys choose a point in a chart; `places` are {group, at, x, y}.
+// Pointer, touch and keys choose a point in a chart; `places` are {group, at, x, y}, and without y only
+// the way along counts. Of two that are equally near, the one of the selected group is chosen.
 function follow(svg, places, reach) {
-  followPointer(svg, places, reach, {
-    choose: (place) => isSelected(place) || select(place.group, place.at),
-    isChosen: ({ group }) => group === view.group,
-    moves: MOVES,
+  svg.setAttribute("tabindex", "0");
+  svg.setAttribute("role", "application"); // it takes keys
+  const find = (event, within) => {
+    const box = svg.getBoundingClientRect();
+    const scale = svg.viewBox.baseVal.width / box.width;
+    const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+    let [nearest, distance] = [null, within];
+    for (const place of places) {
+      const away = Math.hypot(place.x - x, (place.y ?? y) - y);
+      if (away < distance || (away === distance && place.group === view.group)) [nearest, distance] = [place, away];
+    }
+    if (nearest && !isSelected(nearest)) select(nearest.group, nearest.at);
+  };
+  svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && find(event, reach));
+  svg.addEventListener("click", (event) => find(event, 2 * reach));
+  svg.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(MOVES, event.key)) return;
+    event.preventDefault();
+    MOVES[event.key]();
   });
 }
 
@@ -141,14 +157,11 @@ function partOf(part) {
 // Draw everything again at the available width, and restore the focus.
 function draw() {
   highlights.length = 0;
-  const box = document.activeElement.closest("#front-chart, #pairs, #across, #curves");
+  const box = document.activeElement.closest("#front-chart, #pairs, #curves");
   const find = () => [...box.querySelectorAll("button, [tabindex]")];
   const focus = box && find().indexOf(document.activeElement);
   if (axesOf().length > 1) byId("front-chart").replaceChildren(drawFront(byId("front-chart").clientWidth));
-  if (axesOf().length > 2) {
-    byId("pairs").replaceChildren(...drawPairs());
-    byId("across").replaceChildren(drawAcross(byId("across").clientWidth));
-  }
+  if (axesOf().length > 2) byId("pairs").replaceChildren(...drawPairs());
   if (curves) {
     const wide = byId("curves").clientWidth;
     byId("curves").replaceChildren(...curves.curves.map((curve) => drawCurve(curve, wide > 760 ? (wide - 32) / 2 : wide)));
@@ -171,7 +184,6 @@ if (curves) {
 if (front) {
   byId("front-title").textContent = front.title;
   byId("front-key").textContent = front.key;
-  byId("across-key").textContent = `a line is a point · better is to the right${front.course ? " · dashed: start · strong: end" : ""}`;
   byId("front").querySelector(".drawn").hidden = byId("axes").hidden = front.spaces[0].axes.length < 2;
   makeForms();
   let drawn = 0;

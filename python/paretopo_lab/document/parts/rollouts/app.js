@@ -4,10 +4,9 @@
 const data = JSON.parse(byId("data").textContent);
 const steps = [...new Set(data.groups.map((group) => group.step))].sort((a, b) => a - b);
 const texts = data.groups.map(searchable);
-const view = { sought: "", source: "all", outcome: "all", sort: data.sort, step: null, axes: [] };
+const view = { sought: "", source: "all", outcome: "all", sort: data.sort, step: null };
 let listed = []; // numbers of the groups that the filters leave
 let current = null; // the shown one
-let pinned = null; // the one that stays next to it
 
 function searchable(group) {
   const written = group.rollouts.flatMap((one) => one.segments.map((segment) => segment.text));
@@ -28,7 +27,7 @@ function refresh() {
   if (!listed.includes(current)) current = listed.length ? listed[0] : null;
   byId("count").textContent = `${listed.length} of ${plural(data.groups.length, "prompt")}`;
   byId("groups").replaceChildren(...listed.map(entry));
-  showPanels();
+  showPanel();
 }
 
 function entry(at) {
@@ -48,10 +47,10 @@ function entry(at) {
 
 function show(at) {
   current = at;
-  showPanels();
+  showPanel();
 }
 
-function showPanels() {
+function showPanel() {
   const listHasFocus = byId("groups").contains(document.activeElement);
   for (const button of byId("groups").querySelectorAll("button")) {
     const here = Number(button.dataset.at) === current;
@@ -63,19 +62,9 @@ function showPanels() {
       button.removeAttribute("aria-current");
     }
   }
-  const shown = [...new Set([pinned, current])].filter((at) => at !== null);
-  const panels = shown.map((at) => panelOf(data.groups[at], view, at === pinned, () => pin(at)));
-  byId("panels").classList.toggle("compared", panels.length > 1);
-  byId("panels").replaceChildren(...(panels.length ? panels : [element("p", {}, "No prompt fits the filters.")]));
+  byId("panels").replaceChildren(current === null ? element("p", {}, "No prompt fits the filters.") : panelOf(data.groups[current], view));
   byId("panels").scrollTop = 0;
   if (current !== null) history.replaceState(null, "", `#${current}`);
-}
-
-function pin(at) {
-  const hadFocus = document.activeElement.matches(".pin");
-  pinned = pinned === at ? null : at;
-  showPanels();
-  if (hadFocus) byId("panels").querySelector(".pin").focus();
 }
 
 // Move by some places in the list.
@@ -96,27 +85,16 @@ function toStep(place) {
   refresh();
 }
 
-// The same prompt, the next time it was kept; after the last the first.
-function nextTime() {
-  if (current === null) return;
-  const { id, held_out: heldOut } = data.groups[current];
-  const times = listed.filter((at) => data.groups[at].id === id && data.groups[at].held_out === heldOut);
-  show(times[(times.indexOf(current) + times.length - 1) % times.length]);
-}
-
 const KEYS = {
-  ArrowDown: () => move(1), j: () => move(1),
-  ArrowUp: () => move(-1), k: () => move(-1),
-  ArrowRight: () => toStep(Number(byId("step").value) + 1), l: () => toStep(Number(byId("step").value) + 1),
-  ArrowLeft: () => toStep(Number(byId("step").value) - 1), h: () => toStep(Number(byId("step").value) - 1),
-  n: nextTime,
-  p: () => current !== null && pin(current),
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  ArrowRight: () => toStep(Number(byId("step").value) + 1),
+  ArrowLeft: () => toStep(Number(byId("step").value) - 1),
   "/": () => byId("search").focus(),
-  "?": () => byId("keys").showModal(),
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && event.target === byId("search")) {
     byId("panels").focus();
   } else if (!event.target.closest("input, select") && Object.hasOwn(KEYS, event.key)) {
@@ -137,7 +115,6 @@ for (const name of ["source", "outcome", "sort"]) {
   });
 }
 byId("step").addEventListener("input", () => toStep(Number(byId("step").value)));
-byId("help").addEventListener("click", () => byId("keys").showModal());
 
 byId("name").textContent = data.name;
 for (const name of new Set(data.groups.flatMap((group) => group.objectives))) {

@@ -1,31 +1,24 @@
 "use strict";
 
 // One prompt with its rollouts.
-function panelOf(group, view, pinned, onPin) {
+function panelOf(group, view) {
   const rollouts = chosenRollouts(group, view);
   const heading = `step ${group.step}, ${group.held_out ? "held out" : group.stage === 1 ? "training, stage 1" : "training"}`;
   const kind = group.kind && group.kind !== "all" ? [element("span", { class: "badge" }, group.kind)] : [];
-  const pin = element("button", { type: "button", class: "pin" }, pinned ? "Unpin" : "Pin");
-  pin.addEventListener("click", onPin);
   return element(
     "section",
     { class: "panel", "aria-label": `${heading}: ${group.id}` },
     element(
       "div",
       { class: "heading" },
-      element("h2", {}, heading), " ", ...kind, " ", element("code", {}, ...marked(group.id, view.sought)), " ", pin,
+      element("h2", {}, heading), " ", ...kind, " ", element("code", {}, ...marked(group.id, view.sought)),
     ),
     element(
-      "div",
-      { class: "overview" },
-      element(
-        "dl",
-        { class: "asked" },
-        element("dt", {}, "Prompt"), element("dd", { dir: "auto" }, ...marked(group.prompt, view.sought)),
-        ...(group.answer ? [element("dt", {}, nameOfAnswer(group)), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought))] : []),
-        ...(isGraded(group) ? [element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`)] : []),
-      ),
-      ...plotOf(group, view.axes),
+      "dl",
+      { class: "asked" },
+      element("dt", {}, "Prompt"), element("dd", { dir: "auto" }, ...marked(group.prompt, view.sought)),
+      ...(group.answer ? [element("dt", {}, nameOfAnswer(group)), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought))] : []),
+      ...(isGraded(group) ? [element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`)] : []),
     ),
     rollouts.length
       ? element("div", { class: "rollouts" }, ...rollouts.map(([place, one]) => rolloutCard(place, one, group, view)))

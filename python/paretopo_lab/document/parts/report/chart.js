@@ -36,7 +36,7 @@ function rangeOf(values, room = 0.06) {
 
 // A plot of some size with axes, and where a value is on it. An axis has a range and may have a
 // name and its own ticks, and may be logarithmic; values below its range are then at its end.
-function makeChart({ width, height, x, y, label, kind = "chart" }) {
+function makeChart({ width, height, x, y, label }) {
   const marksOf = (axis, wanted) => axis.ticks ?? (axis.log ? logTicks(axis.range) : ticks(axis.range, wanted));
   const marks = { x: marksOf(x, width / 90), y: marksOf(y, height / 45) };
   const shareOf = ({ range, log }, value) => {
@@ -53,7 +53,7 @@ function makeChart({ width, height, x, y, label, kind = "chart" }) {
     drawing("text", { x: at[0], y: at[1], "text-anchor": anchor, ...more }, String(text));
   const svg = drawing(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, class: kind, role: "img", "aria-label": label },
+    { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label },
     ...marks.y.flatMap((value) => [
       line(left, placeY(value), right, placeY(value), "grid"),
       words(value, [left - 6, placeY(value) + 4], "end", { class: "faint" }),
@@ -93,29 +93,4 @@ function chooser(names, chosen, onChoice, attributes = {}) {
   const made = element("select", attributes, ...options);
   made.addEventListener("change", () => onChoice(Number(made.value)));
   return made;
-}
-
-// Pointer and touch choose the nearest of `places`, {x, y}; without y only the way along counts. If
-// two are equally near, they choose the one that `isChosen` accepts. `moves` has a function for each key.
-function followPointer(svg, places, reach, { choose, moves, isChosen = () => false }) {
-  svg.setAttribute("tabindex", "0");
-  svg.setAttribute("role", "application"); // it takes keys
-  const find = (event, within) => {
-    const box = svg.getBoundingClientRect();
-    const scale = svg.viewBox.baseVal.width / box.width;
-    const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
-    let [nearest, distance] = [null, within];
-    for (const place of places) {
-      const away = Math.hypot(place.x - x, (place.y ?? y) - y);
-      if (away < distance || (away === distance && isChosen(place))) [nearest, distance] = [place, away];
-    }
-    if (nearest) choose(nearest);
-  };
-  svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && find(event, reach));
-  svg.addEventListener("click", (event) => find(event, 2 * reach));
-  svg.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(moves, event.key)) return;
-    event.preventDefault();
-    moves[event.key]();
-  });
 }
