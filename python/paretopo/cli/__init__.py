@@ -18,7 +18,6 @@ from typing import NoReturn
 
 from paretopo.cli.audit import add_audit
 from paretopo.cli.compare import add_compare
-from paretopo.cli.data import add_data
 from paretopo.cli.evaluate import add_evaluate
 from paretopo.cli.info import add_info
 from paretopo.cli.prepare import add_prepare
@@ -36,7 +35,6 @@ _EXAMPLES = """\
 examples:
   paretopo info                                   show versions, build and devices
   paretopo prepare math500                        download and convert a data set
-  paretopo data check data/math500/test.jsonl     check how the right answers are graded
   paretopo train examples/calculator.toml         train a model; creates a folder under runs/
   paretopo train --resume runs/RUN                resume after Ctrl-C, a crash or a kill
   paretopo evaluate runs/RUN                      test the trained model on held-out questions
@@ -137,7 +135,6 @@ def make_parser() -> Parser:
     for add_to in (
         add_info,
         add_prepare,
-        add_data,
         add_train,
         add_evaluate,
         add_report,

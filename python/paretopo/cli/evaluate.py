@@ -39,7 +39,7 @@ tools:
 For all tools except task, --data takes files that paretopo prepare wrote. math-verify grades
 mathematics (prompts that ask for \\boxed{}). Other answers must match exactly, between <answer>
 tags. After Ctrl-C, a crash or a kill, the same command resumes; with the tool task it starts again,
-in the same folder. docs/evaluation.md explains the numbers and tests.
+in another folder. docs/evaluation.md explains the numbers and tests.
 """
 
 
@@ -193,8 +193,7 @@ def _run_task(arguments: argparse.Namespace) -> int:
     from paretopo.config import ConfigError
     from paretopo.interrupt import terminate_as_interrupt
     from paretopo.records.folder import RunFolder
-    from paretopo_lab.evaluate.folder import digest_weights
-    from paretopo_lab.evaluate.own_task import choose_folder, format_evaluation, plan_evaluation
+    from paretopo_lab.evaluate.own_task import format_evaluation, make_folder, plan_evaluation
 
     need("trl", "accelerate")
     if arguments.tool not in (None, "task"):
@@ -225,24 +224,19 @@ def _run_task(arguments: argparse.Namespace) -> int:
             limit=arguments.limit,
             temperature=arguments.temperature,
         )
-        out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
-        weights = digest_weights(Path(model))
-        folder = choose_folder(config, weights, out, is_named=arguments.out is not None)
-        if folder.manifest.get("status") != "finished":
-            method, evaluated = run.manifest.get("method"), str(run.path.resolve())
-            with (
-                folder.removed_if_refused(),
-                folder.claim(),
-                folder.note_failure(),
-                terminate_as_interrupt(),
-            ):
-                folder.remove_records()
-                folder.begin(method=method, evaluated=evaluated, weights=weights)
-                announce("loading packages and model")
-                from paretopo.integrations.trl.train import evaluate
+        folder = RunFolder(make_folder(arguments.out, f"{arguments.name or name}-task"), config)
+        with (
+            folder.removed_if_refused(),
+            folder.claim(),
+            folder.note_failure(),
+            terminate_as_interrupt(),
+        ):
+            folder.begin(method=run.manifest.get("method"), evaluated=str(run.path.resolve()))
+            announce("loading packages and model")
+            from paretopo.integrations.trl.train import evaluate
 
-                evaluate(config, folder)
-            folder.finish()
+            evaluate(config, folder)
+        folder.finish()
     except (ConfigError, OSError) as error:
         refuse(str(error))
     print(format_evaluation(folder.evaluations(), config))

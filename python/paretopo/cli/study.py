@@ -28,9 +28,8 @@ gives names to sets of keys, so that you can combine them with methods:
   [switches]
   gated = { paretopo.gate = "success" }      "grpo+gated" is then a method of this study
 
-The study appends a line to records.jsonl for each finished training, and compresses the file to
-records.jsonl.xz at the end. It also writes report.md and plots; paretopo report FILE.toml writes
-these again.
+The study appends a line to records.jsonl for each finished training. It also writes report.md and a
+picture of several tasks; paretopo report FILE.toml writes these again.
 """
 
 

@@ -482,11 +482,6 @@ class RunFolder(Folder):
             lambda row: not row.get("held_out") or row["step"] <= last,
         )
 
-    def remove_records(self) -> None:
-        """Remove every row, so that an interrupted evaluation can start again."""
-        for path in [*self.path.glob("*.jsonl"), self.path / "questions.json"]:
-            path.unlink(missing_ok=True)
-
     def resumed(self, step: int) -> None:
         """Record that the run resumes from ``step``."""
         before = list(self.manifest.get("resumed", []))

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig, dumps
-from paretopo.config.python_files import hash_run_files
-from paretopo.records.folder import RunFolder, fresh_folder
+from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
+from paretopo.records.folder import fresh_folder
 from paretopo.records.measures import SOLVED, measure_objective
 from paretopo_lab.document.report import Table, write_table
 
@@ -59,47 +58,19 @@ def plan_evaluation(
     )
 
 
-def choose_folder(config: RunConfig, weights: str, out: Path, *, is_named: bool) -> RunFolder:
-    """Return the folder of an evaluation: that of the same evaluation, or else a fresh one.
-
-    Two evaluations are the same if configuration, policy and files agree.
-
-    Args:
-        config: Of :func:`plan_evaluation`.
-        weights: Digest of the policy's.
-        out: The folder's path.
-        is_named: True if the user named it. Otherwise the folder may also be ``OUT-2``, ``OUT-3``
-            and so on.
+def make_folder(out: str | None, name: str) -> Path:
+    """Make the folder of an evaluation: `out`, or a fresh one in ``evaluations``.
 
     Raises:
-        ConfigError: The user named the folder, and it holds something else.
+        ConfigError: There is something in `out`.
     """
-    before = out.parent.iterdir() if out.parent.is_dir() else ()
-    others = [one for one in before if one.name.startswith(f"{out.name}-")]
-    for path in [out, *([] if is_named else sorted(others))]:
-        if _holds(path, config, weights):
-            return RunFolder(path, config)
-    if not is_named:
-        return RunFolder(fresh_folder(out.parent, out.name), config)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ConfigError(
-            f"{out} holds something other than an evaluation with these settings, questions and "
-            "weights: give another --out"
-        )
-    out.mkdir(parents=True, exist_ok=True)
-    return RunFolder(out, config)
-
-
-def _holds(path: Path, config: RunConfig, weights: str) -> bool:
-    """Return whether a folder has the evaluation, which may be unfinished."""
-    written = path / "config.toml"
-    if not written.is_file() or written.read_text(encoding="utf-8") != dumps(config):
-        return False
-    manifest = RunFolder(path, config).manifest
-    files, now = manifest.get("files") or {}, hash_run_files(config)
-    return manifest.get("weights") == weights and all(
-        now.get(name) == digest for name, digest in files.items() if not name.endswith("imported")
-    )
+    if out is None:
+        return fresh_folder(Path("evaluations"), name)
+    path = Path(out)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ConfigError(f"{path} is not an empty folder: give another --out")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def format_evaluation(rows: Sequence[Mapping[str, Any]], config: RunConfig) -> str:

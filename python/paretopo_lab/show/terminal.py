@@ -5,7 +5,8 @@ Model text is not trusted: control characters, which a terminal would obey, are 
 
 from __future__ import annotations
 
-import unicodedata
+import itertools
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from paretopo.records.trajectories import Group
@@ -57,24 +58,16 @@ def escape_controls(text: str) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break a text into lines of at most `width` columns, at spaces if possible.
+    """Break a text into lines of at most `width` characters, at spaces if possible.
 
     >>> wrap("one two three", 8)
     ['one two', 'three']
     """
-    broken: list[str] = []
-    for line in text.split("\n"):
-        broken += _break_line(line, width)
-    return broken
-
-
-def count_columns(text: str) -> int:
-    """Columns that a terminal gives to a text without control characters.
-
-    >>> count_columns("abc"), count_columns("日本")
-    (3, 4)
-    """
-    return sum(map(_count_columns, text))
+    lines = (
+        textwrap.wrap(one, width, replace_whitespace=False, break_on_hyphens=False) or [""]
+        for one in text.split("\n")
+    )
+    return list(itertools.chain.from_iterable(lines))
 
 
 class _Page:
@@ -159,30 +152,3 @@ def _escape_control(character: str) -> str:
     if code < 0xA0 or character in _DIRECTIONAL or 0xD800 <= code < 0xE000:
         return f"\\u{code:04x}"
     return character
-
-
-def _count_columns(character: str) -> int:
-    if character.isascii():
-        return 1
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _break_line(line: str, width: int) -> list[str]:
-    """Break one line, each time at a space or, without one, inside a word."""
-    pieces, start, taken, space = [], 0, 0, None
-    at = 0
-    while at < len(line):
-        wide = _count_columns(line[at])
-        if taken + wide > width and at > start:
-            end = at if space is None or line[at] == " " else space
-            pieces.append(line[start:end])
-            start = at = end + (line[end] == " ")
-            taken, space = 0, None
-            continue
-        if line[at] == " " and line[start:at].strip():  # a break in the indent would win nothing
-            space = at
-        taken += wide
-        at += 1
-    return [*pieces, line[start:]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,25 +200,19 @@ def _outcomes_by_question(section: TaskSection, run: RunFolder) -> Row:
 
 def _test(run: RunFolder, questions: str) -> RunFolder:
     """Ask a trained policy the test questions; repeat an unfinished test."""
-    name = f"{run.path.name}-test-{_digest(questions)[:8]}"
-    ended = _ended_tests(run, name)
-    if not ended:
+    folder = run.path.parent / f"{run.path.name}-test-{_digest(questions)[:8]}"
+    ended = (folder / "config.toml").is_file()
+    if not ended or RunFolder.open(folder).manifest.get("status") != "finished":
+        shutil.rmtree(folder, ignore_errors=True)
         count = len(Path(questions).read_text(encoding="utf-8").splitlines())
-        where = ("--limit", str(count), "--out", str(run.path.parent / name))
-        asked = ("--tool", "task", "--data", questions, *where)
+        asked = ("--tool", "task", "--data", questions, "--limit", str(count), "--out", str(folder))
         _run_command("evaluate", str(run.path), "--trust", *asked)
-        ended = _ended_tests(run, name)
-    return ended[-1]
+    return RunFolder.open(folder)
 
 
-def _ended_tests(run: RunFolder, name: str) -> list[RunFolder]:
-    opened = _open_runs(run.path.parent, name)
-    return [one for one in opened if one.manifest.get("status") == "finished"]
-
-
-def _open_runs(folder: Path, name: str = "") -> list[RunFolder]:
-    """Return the runs in a folder whose names begin like this, the oldest first."""
-    return [RunFolder.open(path.parent) for path in sorted(folder.glob(f"{name}*/config.toml"))]
+def _open_runs(folder: Path) -> list[RunFolder]:
+    """Return the runs in a folder, the oldest first."""
+    return [RunFolder.open(path.parent) for path in sorted(folder.glob("*/config.toml"))]
 
 
 def _digest(file: str | Path) -> str:

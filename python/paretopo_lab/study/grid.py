@@ -20,7 +20,6 @@ from paretopo_lab.study.records import (
     append_record,
     check_starts,
     claim_records,
-    pack_records,
     read_records,
 )
 
@@ -63,8 +62,6 @@ def run(
                 failures[cell] = str(failure)
             if on_end is not None:
                 on_end(cell, failure)
-        if not failures:
-            pack_records(plan, out)
     return failures
 
 

@@ -1,16 +1,13 @@
 """The records of a study: a row for each training that has ended.
 
-While a study trains, rows are appended to ``records.jsonl``, one write each, so that a kill leaves
-at most a torn last line, which is dropped. When every training of the plan has its row, all rows go
-into ``records.jsonl.xz``, a sixth of the size, which is replaced whole before the other file is
-removed: at every moment each row is in at least one of the two. A study that has grown since
-appends to ``records.jsonl`` again.
+Rows are appended to ``records.jsonl``, one write each, so that a kill leaves at most a torn last
+line, which is dropped. A study that was compressed by ``xz`` has rows in ``records.jsonl.xz``, too;
+of two rows of a training, that of ``records.jsonl`` counts.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import lzma
 import os
 from collections.abc import Iterator, Mapping
@@ -79,26 +76,6 @@ def append_record(out: Path, row: Row) -> None:
     files.append_row(out / RECORDS, row)
 
 
-def pack_records(plan: Plan, out: Path) -> None:
-    """Bring all rows into the packed file, those of the plan first; the same rows give its bytes.
-
-    Rows that are out of the plan stay: it may name their trainings again.
-    """
-    if not (out / RECORDS).exists():
-        return
-    rows = _read_rows(out)
-    order = [cell for cell in plan.cells() if cell in rows]
-    order += sorted(rows.keys() - set(order), key=str)
-    text = "".join(json.dumps(rows[cell]) + "\n" for cell in order)
-    temporary = out / f"{PACKED}.new"
-    with temporary.open("wb") as file:
-        file.write(lzma.compress(text.encode()))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(out / PACKED)
-    (out / RECORDS).unlink()
-
-
 @contextmanager
 def claim_records(out: Path) -> Iterator[None]:
     """Keep other processes from writing records here; a killed process claims nothing.
@@ -122,9 +99,7 @@ def claim_records(out: Path) -> Iterator[None]:
 
 
 def _read_rows(out: Path) -> dict[Cell, Row]:
-    # The appended rows first: packing may move them while this reads, but never out of both files.
-    appended = list(files.read_rows(out / RECORDS))
-    rows = [*_read_packed(out / PACKED), *appended]
+    rows = [*_read_packed(out / PACKED), *files.read_rows(out / RECORDS)]
     return {Cell(row["task"], row["method"], row["seed"]): row for row in rows}
 
 

@@ -57,7 +57,7 @@ def test_a_reader_may_leave_early():
 
 
 @pytest.mark.parametrize(
-    "command", ["", "prepare", "data", "train", "evaluate", "report", "show", "serve-search"]
+    "command", ["", "prepare", "train", "evaluate", "report", "show", "serve-search"]
 )
 def test_help_teaches_with_examples(command, capsys):
     with pytest.raises(SystemExit) as stopped:

@@ -1,4 +1,4 @@
-"""Right answers are graded against other forms of themselves, and unreadable ones are named."""
+"""Right answers that the grader cannot read are named, and percents are understood."""
 
 import pytest
 
@@ -14,31 +14,6 @@ SENTENCE = "The boat needs five times longer."
 
 def row(name, answer, question="?"):
     return Example(name, "mine", question, PROMPT + question, answer)
-
-
-def test_data_check_tells_the_rate_of_false_negatives(tmp_path, capsys):
-    path = tmp_path / "mine.jsonl"
-    tagged = Example("w", "nq", "Where?", "Answer in <answer> </answer>. Where?", ("Oslo",))
-    write_rows(path, [row("a", "\\frac{1}{2}"), row("b", "2516_8"), row("c", "6m"), tagged])
-    assert cli.main(["data", "check", str(path), "--isolation", "process"]) == 0
-    said = capsys.readouterr().out
-    table = [line.split("|") for line in said.splitlines() if line.startswith("| ")]
-    counts = {cells[1].strip(): cells[2:5] for cells in table}
-    wrong = {"with \\dfrac": (1, 0, 0), "with an article": (1, 0, 0), "plus zero": (2, 1, 0)}
-    assert {form: tuple(map(int, counts[form])) for form in wrong} == wrong
-    assert "false negatives: 1 of 12 (8.33 %)\n  c: '6m+0', where the answer is '6m'" in said
-    assert "cannot read" not in said
-
-
-def test_data_check_names_answers_that_the_grader_cannot_read(tmp_path, capsys):
-    path = tmp_path / "mine.jsonl"
-    write_rows(path, [row("a", "5"), row("b", SENTENCE)])
-    assert cli.main(["data", "check", str(path), "--isolation", "process"]) == 0
-    said = capsys.readouterr().out
-    assert f"row 2 (b): the grader cannot read the answer {SENTENCE!r}" in said
-    assert "row 1" not in said
-    assert cli.main(["data", "check", str(tmp_path / "missing")]) == 2
-    assert "cannot read" in capsys.readouterr().err
 
 
 def test_prepare_names_answers_that_the_grader_cannot_read(tmp_path, capsys):

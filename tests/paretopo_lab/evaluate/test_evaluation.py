@@ -28,7 +28,7 @@ from paretopo_lab.evaluate.folder import (
     load_data,
 )
 from paretopo_lab.evaluate.grading import Grader
-from paretopo_lab.evaluate.own_task import choose_folder, plan_evaluation
+from paretopo_lab.evaluate.own_task import plan_evaluation
 from paretopo_lab.evaluate.prompting import Tools, check_tool, grading_domain, make_requests
 from paretopo_lab.evaluate.results import summarise, summarise_folder
 from paretopo_lab.evaluate.settings import EvaluationSettings
@@ -428,11 +428,3 @@ def test_an_evaluation_of_a_run_has_its_own_settings():
     watched = loads("[run]\ntensorboard = true\nwandb_project = 'mine'")
     asked = plan_evaluation(watched, "model").run
     assert (asked.tensorboard, asked.wandb_project) == (False, "none")
-
-
-def test_evaluations_of_two_policies_have_two_folders(tmp_path):
-    config, out = loads(""), tmp_path / "e"
-    first = choose_folder(config, "weights", out, is_named=False)
-    first.begin(weights="weights")
-    assert choose_folder(config, "weights", out, is_named=False).path == first.path == out
-    assert choose_folder(config, "others", out, is_named=False).path == tmp_path / "e-2"

@@ -1,5 +1,6 @@
 """The grid runs every cell once, resumes, and keeps failures separate; its file; its command."""
 
+import json
 import lzma
 import subprocess
 import sys
@@ -18,7 +19,6 @@ from paretopo_lab.study.records import (
     RECORDS,
     append_record,
     claim_records,
-    pack_records,
     read_records,
 )
 from research.grid import TABLES
@@ -59,14 +59,6 @@ def run(plan, out):
     return ended, failures
 
 
-def unpack(out):
-    """Back to the file that a study under way appends to; its lines."""
-    text = lzma.decompress((out / PACKED).read_bytes())
-    (out / RECORDS).write_bytes(text)
-    (out / PACKED).unlink()
-    return text.splitlines(keepends=True)
-
-
 def evaluations(plan, out):
     return {cell: row["evaluations"] for cell, row in read_records(plan, out).items()}
 
@@ -76,17 +68,17 @@ def test_finished_cells_are_skipped(tmp_path):
     ended, failures = run(plan, tmp_path)
     assert len(ended) == len(plan.cells()) == 9
     assert not failures
-    before = (tmp_path / PACKED).read_bytes()
+    before = (tmp_path / RECORDS).read_bytes()
     assert run(plan, tmp_path) == ([], {})
-    assert (tmp_path / PACKED).read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
+    assert (tmp_path / RECORDS).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [RECORDS]
 
 
 def test_killed_study_resumes(tmp_path):
     plan = from_table(TABLE)
     run(plan, tmp_path)
     whole = evaluations(plan, tmp_path)
-    lines = unpack(tmp_path)
+    lines = (tmp_path / RECORDS).read_bytes().splitlines(keepends=True)
     (tmp_path / RECORDS).write_bytes(b"".join(lines[:4]) + lines[4][:50])  # torn
     ended, _ = run(plan, tmp_path)
     assert len(ended) == 5
@@ -113,7 +105,6 @@ def test_failed_cell_is_retried(tmp_path):
     assert {str(cell) for cell in failures} == {"broken/recommended/1000"}
     assert all("ended with" in failure for failure in failures.values())
     assert len(read_records(plan, tmp_path / "out")) == 3
-    assert (tmp_path / "out" / RECORDS).exists()  # not finished: not packed
     assert len(run(plan, tmp_path / "out")[0]) == 1
 
 
@@ -133,65 +124,24 @@ def append(out, rows):
         append_record(out, row)
 
 
-def test_packed_bytes_do_not_depend_on_row_order_and_a_study_that_grew_is_packed_again(
-    finished, tmp_path
-):
+def pack(out, rows):
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (out / PACKED).write_bytes(lzma.compress(text.encode()))
+
+
+def test_packed_rows_count_unless_there_is_a_newer_one(finished, tmp_path):
     plan, rows = finished
-    (tmp_path / "b").mkdir()
-    append(tmp_path / "b", rows[::-1])
-    pack_records(plan, tmp_path / "b")
-    append(tmp_path, rows[:5])
-    pack_records(plan, tmp_path)
-    append(tmp_path, rows[5:])
-    assert list(read_records(plan, tmp_path).values()) == rows
-    pack_records(plan, tmp_path)
-    assert list(read_records(plan, tmp_path).values()) == rows
-    assert not (tmp_path / RECORDS).exists()
-    assert (tmp_path / PACKED).read_bytes() == (tmp_path / "b" / PACKED).read_bytes()
-
-
-def test_a_newer_row_wins_and_rows_outside_the_plan_stay(finished, tmp_path):
-    plan, rows = finished
-    append(tmp_path, [*rows, {**rows[0], "method": "gdpo"}])
-    pack_records(plan, tmp_path)
-    append_record(tmp_path, {**rows[0], "seconds": 99.0})
-    for _ in range(2):
-        found = read_records(plan, tmp_path)
-        assert [row["seconds"] for row in found.values()].count(99.0) == 1
-        assert len(found) == len(rows)
-        pack_records(plan, tmp_path)
-    assert b'"gdpo"' in lzma.decompress((tmp_path / PACKED).read_bytes())
-
-
-@pytest.mark.parametrize("moment", ["before the file is replaced", "before the lines are removed"])
-def test_a_kill_while_packing_loses_nothing(finished, tmp_path, monkeypatch, moment):
-    plan, rows = finished
-    append(tmp_path, rows[:4])
-    pack_records(plan, tmp_path)
-    append(tmp_path, rows[4:])
-
-    class Killed(BaseException):
-        pass
-
-    def kill(*_):
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        name = "replace" if moment == "before the file is replaced" else "unlink"
-        patched.setattr(type(tmp_path), name, kill)
-        with pytest.raises(Killed):
-            pack_records(plan, tmp_path)
-    assert list(read_records(plan, tmp_path).values()) == rows
-    assert run(plan, tmp_path) == ([], {})
-    assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
-    assert list(read_records(plan, tmp_path).values()) == rows
+    pack(tmp_path, rows)
+    append(tmp_path, [{**rows[0], "seconds": 99.0}, {**rows[1], "method": "gdpo"}])
+    found = list(read_records(plan, tmp_path).values())
+    assert [row["seconds"] == 99.0 for row in found] == [True] + [False] * (len(rows) - 1)
+    assert found[1:] == rows[1:]
 
 
 @pytest.mark.parametrize("broken", [b"no xz at all", "cut", lzma.compress(b'{"task": "free"')])
 def test_broken_records_are_refused_by_name(finished, tmp_path, broken):
     plan, rows = finished
-    append_record(tmp_path, rows[0])
-    pack_records(plan, tmp_path)
+    pack(tmp_path, rows[:1])
     path = tmp_path / PACKED
     path.write_bytes(path.read_bytes()[:-20] if broken == "cut" else broken)
     with pytest.raises(ConfigError, match=rf"{PACKED} (is broken|line 1 is not a record)"):
