@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import math
 
-from support.trajectory_groups import HOSTILE
-
 from paretopo.config import loads
 from paretopo.records.folder import RunFolder
-from paretopo.records.trajectories import Group
-from paretopo.rollout import Rollout, Segment
 
 # Name, value at the start, value at the end. For measures other than ours, more is better.
 OBJECTIVES = (
@@ -25,11 +21,8 @@ OBJECTIVES = (
 _FEWER = {"calls", "tokens", "seconds", "dollars", "turns"}
 
 
-def tell_objectives(out, names, *, seed=0, steps=6, every=2, written=()) -> RunFolder:
-    """A run whose objectives go straight from start to end, but for a wave in all but the first.
-
-    `written` are the texts of the held-out answer at each evaluation.
-    """
+def tell_objectives(out, names, *, seed=0, steps=6, every=2) -> RunFolder:
+    """A run whose objectives go straight from start to end, but for a wave in all but the first."""
     tables = "".join(f'[[objectives]]\nname = "{name}"\n' for name in names)
     config = loads(f"seed = {seed}\n{tables}", {"paretopo.stage2_estimator": "gd2po"})
     run = RunFolder.create(out, config, command=["paretopo", "train"], method="recommended")
@@ -58,25 +51,8 @@ def tell_objectives(out, names, *, seed=0, steps=6, every=2, written=()) -> RunF
                 **length,
             }
         )
-        answer = Rollout(
-            "held-1",
-            measured,
-            held_out=True,
-            solved=2 * step > steps,
-            prompt="\n".join(written) or "How long is the Nile?",
-            answer=written[0] if written else "6,650 km",
-            segments=tuple(Segment("model", text) for text in written or (f"after {step} steps",)),
-            rewards=tuple(rewards.values()),
-            gated=tuple(rewards.values()),
-        )
-        run.append_trajectories(Group((answer,), step, 1, tuple(names)))
     run.finish()
     return run
-
-
-def tell_hostile(out) -> RunFolder:
-    """Three objectives, and answers that no page may obey."""
-    return tell_objectives(out, names_of(3), written=HOSTILE)
 
 
 def names_of(count):

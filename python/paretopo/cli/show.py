@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +19,8 @@ examples:
   paretopo show runs/RUN                            the newest prompts, on the terminal
   paretopo show runs/RUN --step 20 --only wrong     the errors of step 20
   paretopo show runs/RUN --sort calls               the best reward for calls first
-  paretopo show runs/RUN --color always | less -R   page by page
-  paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
+  paretopo show runs/RUN --groups 50 | less         page by page
+  paretopo show runs/RUN --html look.html           a page for the browser; no server, no network
 
 The line of a rollout, for example "#2 wrong · correct 0 · calls 2 → 0.5 (gated 0) · rank 1 ·
 advantage -0.250", has these parts:
@@ -72,17 +70,6 @@ def add_show(subcommands: Subcommands) -> None:
         f"{_ON_A_PAGE} on a page)",
     )
     parser.add_argument("--html", metavar="FILE", help="write a page for the browser to this file")
-    parser.add_argument(
-        "--open",
-        action="store_true",
-        help="open the page in the browser; without --html, the page goes to RUN/report",
-    )
-    parser.add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="colours; auto: on a terminal, unless NO_COLOR is set",
-    )
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
@@ -93,7 +80,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
     if arguments.groups is not None and arguments.groups < 1:
         refuse(f"--groups must be at least 1, got {arguments.groups}")
-    out = _page_path(arguments)
+    out = None if arguments.html is None else Path(arguments.html)
     selection = Selection(
         step=arguments.step,
         group=arguments.group,
@@ -115,14 +102,10 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     except (ConfigError, OSError) as error:
         refuse(str(error))
     if out is None:
-        for line in _render_text(groups, wanted, selection, _use_colours(arguments.color)):
+        for line in _render_text(groups, wanted, selection):
             print(line)
         return 0
     print(f"{out}: {_count_shown(len(groups), wanted)}")
-    if arguments.open:
-        import webbrowser
-
-        webbrowser.open(out.resolve().as_uri())
     return 0
 
 
@@ -136,18 +119,6 @@ def _list_steps(source: Path) -> str:
     words = [str(step) for step in steps]
     listed = ", ".join(words if len(words) <= 12 else [*words[:6], "...", *words[-5:]])
     return f"; it has prompts of the steps {listed}"
-
-
-def _page_path(arguments: argparse.Namespace) -> Path | None:
-    """Return the path of the page; None for the terminal."""
-    if arguments.html is not None:
-        return Path(arguments.html)
-    if not arguments.open:
-        return None
-    report = Path(arguments.run_folder) / "report"
-    if not report.is_dir():
-        refuse(f"--open writes into {report}, which is not a folder: name a file with --html FILE")
-    return report / "trajectories.html"
 
 
 def _check_order(order: str, groups: Sequence[Group]) -> None:
@@ -168,13 +139,11 @@ def _find_trajectories(path: Path) -> Path:
     return source
 
 
-def _render_text(
-    groups: Sequence[Group], wanted: int, selection: Selection, colours: bool
-) -> Iterable[str]:
+def _render_text(groups: Sequence[Group], wanted: int, selection: Selection) -> Iterable[str]:
     from paretopo_lab.show.terminal import render_lines
 
     width = shutil.get_terminal_size().columns
-    yield from render_lines(groups, selection, width=width, colours=colours)
+    yield from render_lines(groups, selection, width=width)
     yield _count_shown(len(groups), wanted)
 
 
@@ -182,10 +151,3 @@ def _count_shown(shown: int, wanted: int) -> str:
     if shown == wanted:
         return f"{wanted} prompt{'s' * (wanted != 1)}"
     return f"the newest {shown} of {wanted} prompts; --groups N shows more"
-
-
-def _use_colours(wish: str) -> bool:
-    if wish != "auto":
-        return wish == "always"
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from paretopo.records.measures import Measure, Series
@@ -47,7 +47,6 @@ class Point(NamedTuple):
         notes: Sentences below them.
         covariance: Of the values in the first space; None if unknown.
         step: Points of different groups with near steps belong together.
-        rollout: An answer to show, in the form that the page takes.
         named: Whether a picture names it.
     """
 
@@ -58,7 +57,6 @@ class Point(NamedTuple):
     notes: Sequence[str] = ()
     covariance: Any = None
     step: float = 0.0
-    rollout: Mapping[str, Any] | None = None
     named: bool = False
 
 
@@ -68,13 +66,11 @@ class Group(NamedTuple):
     Attributes:
         name: For the legend; "" for the only group without one.
         points: At least one.
-        note: Of the legend in a page.
         band: The outline of the goals that replicates attain, (corners, 2), along and up; or None.
     """
 
     name: str
     points: Sequence[Point]
-    note: str = ""
     band: Any = None
 
 

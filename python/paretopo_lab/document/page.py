@@ -18,25 +18,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from paretopo.records.files import to_json
-from paretopo.records.measures import Series
-from paretopo_lab.document.charts import Curves, Front, Group
+from paretopo_lab.document.charts import Curves, Front
 from paretopo_lab.document.report import Heading, Items, Part, Picture, Report, Styled, Table
 
 _PARTS = Path(__file__).parent / "parts"
 _SCRIPTS = ("chart.js", "marks.js", "front.js", "curves.js", "page.js")
-_MOST_EVALUATIONS = 400  # points of a course: more are indistinguishable and slow
-_MOST_POINTS = 1000  # of a curve
 
 
 def render_report(report: Report, name: str = "") -> str:
     """Render a report as HTML, with its charts first.
-
-    Long courses are thinned. Some hundreds of points remain: the first, the last and, unless they
-    are too many, those on the front. A curve shows means of neighbouring steps.
 
     Args:
         report: With one front and one part of curves at most; curves need a front.
@@ -44,12 +35,11 @@ def render_report(report: Report, name: str = "") -> str:
     """
     fronts = [part for part in report.parts if isinstance(part, Front)]
     curves = [part for part in report.parts if isinstance(part, Curves)]
-    kept = [_thin_group(group, course=one.course) for one in fronts for group in one.groups]
     front, curve = fronts[0] if fronts else None, curves[0] if curves else None
     content = {
         "title": report.title,
-        "front": front and _plain_front(front, kept),
-        "curves": curve and _plain_curves(curve, kept),
+        "front": front and _plain_front(front),
+        "curves": curve and _plain_curves(curve),
         "parts": [
             _plain_part(part)
             for part in report.parts
@@ -59,74 +49,23 @@ def render_report(report: Report, name: str = "") -> str:
     return render_document("report", _SCRIPTS, name or report.title, content)
 
 
-def thin_evaluations(front: NDArray[np.bool_], most: int = _MOST_EVALUATIONS) -> NDArray[np.int_]:
-    """Choose the evaluations to show: evenly spread ones, and the front unless it is too large.
-
-    >>> thin_evaluations(np.arange(9) == 3, most=5).tolist()
-    [0, 2, 3, 4, 6, 8]
-    >>> thin_evaluations(np.ones(9, bool), most=5).tolist(), thin_evaluations(np.ones(2, bool))
-    ([0, 2, 4, 6, 8], array([0, 1]))
-    """
-    spread = np.linspace(0, len(front) - 1, min(len(front), most)).round().astype(int)
-    best = np.flatnonzero(front)
-    return np.union1d(spread, best if len(best) <= most else best[:0])
-
-
-def thin_curve(columns: Series, most: int = _MOST_POINTS) -> Series:
-    """Return at most `most` means of neighbouring points, with shape (points, columns); ignore NaN.
-
-    >>> thin_curve(np.array([[1.0, np.nan], [3.0, np.nan], [5.0, 2.0], [7.0, np.nan]]), most=2)
-    array([[ 2., nan],
-           [ 6.,  2.]])
-    """
-    if len(columns) <= most:
-        return columns
-    together = -(-len(columns) // most)
-    starts = np.arange(0, len(columns), together)
-    known = np.isfinite(columns)
-    count = np.add.reduceat(known, starts, dtype=float)
-    total = np.add.reduceat(np.where(known, columns, 0.0), starts)
-    means: Series = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    return means
-
-
-def _thin_group(group: Group, *, course: bool) -> NDArray[np.int_]:
-    best = np.array([any(point.best) for point in group.points])
-    return thin_evaluations(best) if course else np.arange(len(best))
-
-
-def _plain_front(front: Front, kept: Sequence[NDArray[np.int_]]) -> dict[str, Any]:
-    groups = []
-    for group, own in zip(front.groups, kept, strict=True):
-        few, every = len(own), len(group.points)
-        note = f" ({few} of {every} evaluations)" if few < every else group.note
-        points = [group.points[at]._asdict() for at in own]
-        groups.append(group._asdict() | {"note": note, "points": points})
-    chosen, place = front.selected
-    selected = {"group": chosen, "at": int(np.abs(kept[chosen] - place).argmin())}
+def _plain_front(front: Front) -> dict[str, Any]:
+    groups = [
+        group._asdict() | {"points": [point._asdict() for point in group.points]}
+        for group in front.groups
+    ]
+    selected = dict(zip(("group", "at"), front.selected, strict=True))
     axes = [[axis._asdict() for axis in space.axes] for space in front.spaces]
     spaces = [{"name": one.name, "axes": own} for one, own in zip(front.spaces, axes, strict=True)]
     return front._asdict() | {"groups": groups, "spaces": spaces, "selected": selected}
 
 
-def _plain_curves(curves: Curves, kept: Sequence[NDArray[np.int_]]) -> dict[str, Any]:
-    runs = [
-        run._asdict() | {"steps": thin_curve(run.steps), "evaluated": run.evaluated[own]}
-        for run, own in zip(curves.runs, kept, strict=True)
+def _plain_curves(curves: Curves) -> dict[str, Any]:
+    drawn = [
+        curve._asdict() | {"lines": [line and line._asdict() for line in curve.lines]}
+        for curve in curves.curves
     ]
-    drawn = []
-    for curve in curves.curves:
-        lines = [
-            line
-            and {
-                "trained": None if line.trained is None else thin_curve(line.trained),
-                "evaluated": None if line.evaluated is None else line.evaluated[own],
-                "bound": line.bound,
-            }
-            for line, own in zip(curve.lines, kept, strict=True)
-        ]
-        drawn.append(curve._asdict() | {"lines": lines})
-    return curves._asdict() | {"runs": runs, "curves": drawn}
+    return curves._asdict() | {"runs": [run._asdict() for run in curves.runs], "curves": drawn}
 
 
 def _plain_part(part: Part) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-r"""Groups of rollouts as lines of text: wrapped, in colours or without, safe to print.
+r"""Groups of rollouts as lines of text: wrapped, safe to print.
 
 Model text is not trusted: control characters, which a terminal would obey, are shown as symbols.
 """
@@ -16,33 +16,20 @@ from paretopo_lab.show.selection import Selection
 _NARROWEST = 24
 _TAB = "    "
 _NO_BREAK = "\u00a0"
-_STYLES = {
-    "title": "1",
-    "faint": "2",
-    "right": "32",
-    "wrong": "31",
-    "": "1",  # nothing says whether it is right
-    "model": "",
-    "call": "36",
-    "tool": "33",
-}
 _GUTTER = max(map(len, ("model", "call", "tool"))) + 2
 # Marks that change the direction of the following text, and so can hide or fake it.
 _DIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def render_lines(
-    groups: Sequence[Group], selection: Selection, *, width: int, colours: bool
-) -> Iterator[str]:
+def render_lines(groups: Sequence[Group], selection: Selection, *, width: int) -> Iterator[str]:
     """Yield the groups line by line, without line ends.
 
     Args:
         groups: In the order in which they are shown.
         selection: Chooses and orders the rollouts of each.
         width: Columns of the terminal; less than 24 count as 24.
-        colours: Use ANSI colours.
     """
-    page = _Page(max(width, _NARROWEST), colours)
+    page = _Page(max(width, _NARROWEST))
     for group in groups:
         yield from page.render_group(group, selection)
         yield ""
@@ -71,9 +58,8 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 class _Page:
-    def __init__(self, width: int, colours: bool) -> None:
+    def __init__(self, width: int) -> None:
         self._width = width
-        self._colours = colours
 
     def render_group(self, group: Group, selection: Selection) -> Iterator[str]:
         where = "training, stage 1" if group.stage == 1 else "training"
@@ -81,11 +67,10 @@ class _Page:
         solved = [one.solved for one in group.rollouts]
         about = [f"step {group.step}", where, *({group.kind} - {"", "all"}), group.id]
         about += [] if None in solved else [f"{sum(map(bool, solved))} of {len(solved)} right"]
-        for line in self._wrap(" · ".join(about)):
-            yield self._style(line, "title")
-        yield from self._render_labelled("asked", group.prompt, "faint")
+        yield from self._wrap(" · ".join(about))
+        yield from self._render_labelled("asked", group.prompt)
         if group.answer:
-            yield from self._render_labelled(group.answer_name.split()[0], group.answer, "faint")
+            yield from self._render_labelled(group.answer_name.split()[0], group.answer)
         for number, rollout in selection.select_rollouts(group):
             yield ""
             yield from self._render_rollout(number, rollout, group)
@@ -100,24 +85,17 @@ class _Page:
         facts += ["cut off"] if rollout.truncated else []
         kept = [fact.replace(" ", _NO_BREAK) for fact in facts]  # break lines between facts
         for line in self._wrap(" · ".join(kept)):
-            yield self._style(line.replace(_NO_BREAK, " "), outcome)
+            yield line.replace(_NO_BREAK, " ")
         for segment in rollout.segments:
-            yield from self._render_labelled(segment.kind, segment.text, segment.kind)
+            yield from self._render_labelled(segment.kind, segment.text)
 
-    def _render_labelled(self, label: str, text: str, style: str) -> Iterator[str]:
+    def _render_labelled(self, label: str, text: str) -> Iterator[str]:
         """Render a text next to its label, which is on the first line."""
         for number, line in enumerate(self._wrap(text.strip("\n"), _GUTTER + 2)):
-            margin = f"  {label if number == 0 else '':<{_GUTTER}}"
-            yield self._style(margin, "faint") + self._style(line, style)
+            yield f"  {label if number == 0 else '':<{_GUTTER}}{line}"
 
     def _wrap(self, text: str, margin: int = 0) -> list[str]:
         return wrap(escape_controls(text), self._width - margin)
-
-    def _style(self, text: str, style: str) -> str:
-        code = _STYLES[style]
-        if not self._colours or not code or not text:
-            return text
-        return f"\x1b[{code}m{text}\x1b[0m"
 
 
 def describe_rewards(rollout: Rollout, objectives: Sequence[str]) -> list[str]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from paretopo.config import ConfigError
 from paretopo.records.measures import (
     RESPONSE_LENGTH,
     Measure,
@@ -16,14 +14,10 @@ from paretopo.records.measures import (
     read_limit,
     read_prices,
 )
-from paretopo.records.trajectories import Group as Rollouts
-from paretopo.records.trajectories import shorten
 from paretopo_lab.document.charts import Axis, Curve, Curves, Front, Group, Line, Point, Run, Space
 from paretopo_lab.read.history import History, describe_moment, find_front, merge_objectives
-from paretopo_lab.show.terminal import describe_rewards
 from paretopo_lab.training.summary import describe_volumes
 
-_MOST_CHARACTERS = 1500  # of a rollout
 _KEY = "□ start · ★ end · filled: on the front of all objectives · line: front of these two"
 _CURVES = "strong: held-out evaluations · faint: rollouts of the step · dashed: stage 2 begins"
 
@@ -72,11 +66,9 @@ def _list_points(
     own = [at for at, one in enumerate(objectives) if one.key in named]
     senses = [objectives[at].sense for at in own]
     best = find_front(measured[:, own], senses), find_front(rewards[:, own], [1.0] * len(own))
-    rollouts, trouble = _find_rollouts(history)
     points = []
     for at, row in enumerate(history.evaluations):
-        volume, answer = row.get("hypervolume"), rollouts.get(row["step"])
-        nothing = trouble or "No answer of this evaluation is in the records."
+        volume = row.get("hypervolume")
         moment = [] if history.is_evaluation else [describe_moment(row)]
         points.append(
             Point(
@@ -87,41 +79,11 @@ def _list_points(
                     (one.title, one.format(value) or "unknown")
                     for one, value in zip(measures, measured[at].tolist(), strict=True)
                 ],
-                [*moment, *([nothing] if answer is None else [])],
+                moment,
                 step=row["step"],
-                rollout=answer,
             )
         )
     return points
-
-
-def _find_rollouts(history: History) -> tuple[dict[int, Any], str]:
-    """Return by step the answer to one held-out question; also return an error, if any."""
-    found: dict[int, Any] = {}
-    question = None
-    try:
-        for group in history.run.trajectories():
-            if not group.held_out:
-                continue
-            question = group.id if question is None else question
-            if group.id == question:  # before the first step, the last evaluation is the one shown
-                found[group.step] = _describe_rollout(group)
-    except ConfigError as error:
-        return {}, f"Its rollouts cannot be shown: {error}"
-    return found, ""
-
-
-def _describe_rollout(group: Rollouts) -> dict[str, Any]:
-    group = shorten(group, _MOST_CHARACTERS)
-    rollout = group.rollouts[0]
-    return {
-        "prompt": group.prompt,
-        "answer": group.answer,
-        "answerName": group.answer_name,
-        "solved": rollout.solved,
-        "facts": describe_rewards(rollout, group.objectives),
-        "segments": [{"kind": one.kind, "text": one.text} for one in rollout.segments],
-    }
 
 
 def make_curves(histories: Mapping[str, History]) -> Curves:

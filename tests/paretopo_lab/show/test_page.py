@@ -77,18 +77,13 @@ def test_texts_stand_out_from_their_ground(scheme):
         assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
 
 
-def test_the_command_writes_the_page_and_opens_it(tmp_path, capsys, monkeypatch):
+def test_the_command_writes_the_page(tmp_path, capsys):
     for group in GROUPS:
         append_group(tmp_path / "trajectories.jsonl", group)
-    (tmp_path / "report").mkdir()
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    assert cli.main(["show", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'x.html'}: 5 prompts\n"
-    assert opened == []
-    assert cli.main(["show", str(tmp_path), "--open", "--groups", "3"]) == 0
-    path = tmp_path / "report" / "trajectories.html"
-    assert opened == [path.as_uri()]
+    path = tmp_path / "x.html"
+    assert cli.main(["show", str(tmp_path), "--html", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: 5 prompts\n"
+    assert cli.main(["show", str(tmp_path), "--html", str(path), "--groups", "3"]) == 0
     shown = read_data(path.read_text(encoding="utf-8"))
     assert [group["step"] for group in shown["groups"]] == [4, 4, 9]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -22,7 +20,6 @@ from paretopo.rollout import Rollout
 from paretopo_lab.show.selection import Selection
 from paretopo_lab.show.terminal import escape_controls, render_lines, wrap
 
-COLOUR = re.compile(r"\x1b\[[0-9]*m")
 MIXED = [asked_again(0, solved=False), trained(3), trained(4, "11*12"), asked_again(4, solved=True)]
 
 
@@ -34,8 +31,8 @@ def run(tmp_path):
     return run
 
 
-def lines_of(*groups, width=80, colours=False):
-    return list(render_lines(groups, Selection(), width=width, colours=colours))
+def lines_of(*groups, width=80):
+    return list(render_lines(groups, Selection(), width=width))
 
 
 # ---- lines ---------------------------------------------------------------------------------------
@@ -102,15 +99,10 @@ def test_a_held_out_question_has_neither_rank_nor_advantage():
 
 
 @pytest.mark.parametrize("width", [1, 24, 40, 80, 200])
-@pytest.mark.parametrize("colours", [False, True])
-def test_lines_fit_the_terminal_and_say_the_same_with_colours(width, colours):
+def test_lines_fit_the_terminal(width):
     long = rollout(("model", "so " * 300 + "x" * 500), ("tool", "\tindented"))
     groups = [*MIXED, hostile(), dataclasses.replace(trained(), rollouts=(long,))]
-    shown = lines_of(*groups, width=width, colours=colours)
-    plain = [COLOUR.sub("", line) for line in shown]
-    assert max(map(len, plain)) <= max(width, 24)
-    assert plain == lines_of(*groups, width=width)
-    assert (shown != plain) == colours
+    assert max(map(len, lines_of(*groups, width=width))) <= max(width, 24)
 
 
 def test_a_terminal_gets_no_commands_from_a_model():
@@ -241,51 +233,14 @@ def test_a_run_without_trajectories_says_how_to_keep_them(tmp_path, capsys):
     (run.path / "trajectories.jsonl").write_text('{"step": 1}\n', encoding="utf-8")
     assert cli.main(["show", str(run.path)]) == 2
     assert "line 1 is not a group of rollouts: id is missing" in capsys.readouterr().err
-    assert cli.main(["show", str(run.path / "trajectories.jsonl"), "--open"]) == 2
-    assert "name a file with --html FILE" in capsys.readouterr().err
-
-
-def show(run, *words, **environment):
-    command = [sys.executable, "-m", "paretopo", "show", str(run.path), *words]
-    base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
-    return command, base | {"TERM": "xterm"} | environment
-
-
-def on_a_terminal(run, *words, **environment) -> str:
-    """Return the output to a pseudo-terminal."""
-    command, variables = show(run, *words, **environment)
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(command, stdout=theirs, env=variables)
-    os.close(theirs)
-    printed = b""
-    try:
-        while part := os.read(ours, 1 << 16):
-            printed += part
-    except OSError:
-        pass  # the other end is closed
-    os.close(ours)
-    assert process.wait() == 0
-    return printed.decode()
-
-
-def test_colours_are_for_terminals_that_want_them(run):
-    assert "\x1b[32m" in on_a_terminal(run, COLUMNS="60")
-    assert "\x1b" not in on_a_terminal(run, NO_COLOR="1")
-    assert "\x1b" not in on_a_terminal(run, "--color", "never")
-    command, variables = show(run, "--color", "always", COLUMNS="40")
-    piped = subprocess.run(command, env=variables, capture_output=True, check=True).stdout.decode()
-    assert "\x1b[32m" in piped
-    assert max(len(COLOUR.sub("", line)) for line in piped.splitlines()[:-1]) <= 40
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path):
     run = RunFolder.create(tmp_path, loads(""))
     prompt = "why? " * 20_000
     run.append_trajectories(Group(put("q", prompt, "42", *trained().rollouts)))
-    command, variables = show(run)
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
-    )
+    command = [sys.executable, "-m", "paretopo", "show", str(run.path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline().startswith("step 0")
     process.stdout.close()
     assert process.stderr.read() == ""

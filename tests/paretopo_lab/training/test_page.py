@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.objective_stories import measure_at, names_of, tell_hostile, tell_objectives
+from support.objective_stories import measure_at, names_of, tell_objectives
 from support.pages import check_self_contained, choose, read, read_data, texts
 from support.run_stories import tell
 from support.sessions import group, score
+from support.trajectory_groups import HOSTILE
 
 from paretopo.config import loads
 from paretopo.records.folder import RunFolder
@@ -39,8 +40,9 @@ def test_table_links_to_the_page(tmp_path):
     check_self_contained(path.with_name("report.html").read_text(encoding="utf-8"))
 
 
-def test_the_same_elements_whatever_the_model_wrote(tmp_path):
-    calm, wild = (tell_objectives(tmp_path, names_of(3)), tell_hostile(tmp_path))
+def test_the_same_elements_whatever_the_names_are(tmp_path):
+    calm, wild = (tell_objectives(tmp_path, names_of(3)) for _ in range(2))
+    wild.update_manifest(method=HOSTILE[0])
     elements = [[tag for tag, _ in read(render(run)).elements] for run in (calm, wild)]
     assert elements[0] == elements[1]
     check_self_contained(render(wild))
@@ -64,9 +66,6 @@ def test_every_evaluation_is_in_the_data(tmp_path):
         np.testing.assert_allclose(one["values"][0], expected)
         rewards = [measured["correct"], -measured["calls"], -measured["tokens"]]
         np.testing.assert_allclose(one["values"][1], rewards)
-        assert one["rollout"]["segments"] == [
-            {"kind": "model", "text": f"after {one['step']} steps"}
-        ]
     assert shown["curves"]["runs"][0]["boundary"] == 3.5
     [table] = [part for part in shown["parts"] if "rows" in part]
     assert [*table["rows"][1][:-1], *table["rows"][1][-1]] == [
@@ -91,43 +90,6 @@ def test_the_front_is_that_of_all_objectives(tmp_path):
         assert found[row["step"]] == [expected, expected]
     assert not found[8][0]
     assert not found[9][0]
-
-
-def test_newest_answer_to_a_question_counts(tmp_path):
-    run = tell_objectives(tmp_path, names_of(2))
-    groups = list(run.trajectories())
-    (run.path / "trajectories.jsonl").unlink()
-    for one in (groups[1], groups[0]):
-        run.append_trajectories(one)
-    evaluations = list(points_of(render(run)).values())
-    assert [one["rollout"] is not None for one in evaluations] == [True, True, False, False]
-    assert evaluations[0]["rollout"]["prompt"] == "How long is the Nile?"
-
-
-def test_rollouts_that_cannot_be_read_are_named_and_the_rest_is_shown(tmp_path):
-    run = tell_objectives(tmp_path, names_of(2))
-    (run.path / "trajectories.jsonl").write_text('{"step": 0}\n', encoding="utf-8")
-    shown = points_of(render(run))
-    assert len(shown) == 4
-    trouble = shown[6]["notes"][-1]
-    assert "trajectories.jsonl line 1 is not a group of rollouts: id is missing" in trouble
-
-
-def test_a_long_run_is_thinned(tmp_path):
-    run = tell_objectives(tmp_path, names_of(2), steps=2400, every=4)
-    text = render(run)
-    assert len(text) < 2e6
-    shown = read_data(text)
-    steps = list(points_of(text))
-    assert 400 <= len(steps) < 601
-    assert (steps[0], steps[-1]) == (0, 2400)
-    assert shown["front"]["groups"][0]["note"] == f" ({len(steps)} of 601 evaluations)"
-    assert shown["front"]["selected"] == {"group": 0, "at": len(steps) - 1}
-    [run] = shown["curves"]["runs"]
-    curve, *_, multiplier = shown["curves"]["curves"]
-    trained = [run["steps"], curve["lines"][0]["trained"], multiplier["lines"][0]["trained"]]
-    assert list(map(len, trained)) == [800] * 3
-    assert len(run["evaluated"]) == len(curve["lines"][0]["evaluated"]) == len(steps)
 
 
 def test_learnt_prices_are_curves_by_kind(tmp_path):
@@ -222,15 +184,13 @@ def at_mark(page, number):
 
 
 @pytest.mark.browser
-def test_the_pointer_shows_step_hypervolume_and_an_answer(shown, tmp_path):
+def test_the_pointer_shows_step_hypervolume_and_numbers(shown, tmp_path):
     page = shown(tell_objectives(tmp_path, names_of(3)))
     assert texts(page, "#selected") == ["step 6, hypervolume 1"]
     x, y = at_mark(page, 1)
     page.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
     assert texts(page, "#selected") == ["step 2, hypervolume 0.3333"]
     assert page.value("document.querySelector('.tip').textContent") == "step 2, hypervolume 0.3333"
-    assert texts(page, "#about pre") == ["after 2 steps"]
-    assert texts(page, "#about .outcome") == ["✗ wrong"]
     assert texts(page, "#about dt") == ["correct (%)", "calls per question", "tokens per question"]
     assert page.value("document.getElementById('point').value") == "0 1"
 
@@ -364,20 +324,11 @@ def test_runs_on_the_same_questions_have_a_table_of_tests(shown, tmp_path):
 
 
 @pytest.mark.browser
-def test_model_output_is_escaped(shown, tmp_path):
-    page = shown(tell_hostile(tmp_path))
-    assert page.value("window.broken") is None
-    assert "<img src=x" in "".join(texts(page, "#about pre"))
-    assert count(page, "pre *, img, svg style") == 0
-
-
-@pytest.mark.browser
 def test_missing_values_leave_gaps(shown, tmp_path):
     run = tell_objectives(tmp_path, names_of(3))
     run.append_evaluation({"step": 8, "measured": {"correct": 0.7, "calls": None}})
     page = shown(run)
     assert texts(page, "#selected") == ["step 8"]
     assert texts(page, "#about dd") == ["70.0", "unknown", "unknown"]
-    assert "No answer of this evaluation" in texts(page, "#about")[0]
     assert page.value("document.querySelector('.ring').classList.contains('hidden')")
     assert "NaN" not in page.value("document.querySelector('main').innerHTML")

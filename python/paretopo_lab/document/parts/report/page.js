@@ -57,7 +57,7 @@ function follow(svg, places, reach) {
   });
 }
 
-// The selected point in words and numbers, with its answer.
+// The selected point in words and numbers.
 function showPoint() {
   const [group, point] = [front.groups[view.group], selected()];
   const name = front.groups.length > 1 && group.name ? `${group.name}: ${point.name}` : point.name;
@@ -67,20 +67,7 @@ function showPoint() {
     ...(isBest(point) ? [element("span", { class: "badge" }, "on the front")] : []),
     element("dl", {}, ...point.facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
     ...point.notes.map((note) => element("p", { class: "key" }, note)),
-    ...(point.rollout ? rolloutOf(point.rollout) : []),
   );
-}
-
-function rolloutOf({ solved, facts, prompt, segments, answer, answerName }) {
-  const outcome = () => element("span", { class: `outcome ${solved ? "right" : ""}` }, solved ? "✓ right" : "✗ wrong");
-  return [
-    element("h3", {}, "An answer ", ...(solved === null ? [] : [outcome()])),
-    element("p", { class: "key" }, facts.join(" · ")),
-    element("p", { class: "asked", dir: "auto" }, prompt),
-    ...segments.map((segment) => segmentOf(segment)),
-    ...(segments.length ? [] : [element("p", { class: "key" }, "nothing written")]),
-    ...(answer ? [element("p", { class: "key", dir: "auto" }, `${answerName}: ${answer}`)] : []),
-  ];
 }
 
 // ---- forms ---------------------------------------------------------------------------------------
@@ -97,7 +84,7 @@ function makeForms() {
     const mark = drawing("path", { class: `mark best ${groupClass(number)}`, d: markOf(number, 8, 8, 5) });
     const sample = drawing("svg", { viewBox: "0 0 16 16", class: "sample", "aria-hidden": "true" }, mark);
     if (group.name) {
-      const text = element("span", {}, group.name + group.note);
+      const text = element("span", {}, group.name);
       byId("groups").append(element("label", {}, ...(front.groups.length > 1 ? [box] : []), sample, text));
     }
     const options = group.points.map(({ name }, at) => element("option", { value: `${number} ${at}` }, name));

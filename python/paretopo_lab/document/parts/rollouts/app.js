@@ -8,6 +8,10 @@ const view = { sought: "", source: "all", outcome: "all", sort: data.sort, step:
 let listed = []; // numbers of the groups that the filters leave
 let current = null; // the shown one
 
+function plural(count, word) {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
 function searchable(group) {
   const written = group.rollouts.flatMap((one) => one.segments.map((segment) => segment.text));
   return [group.id, group.kind, group.prompt, group.answer, ...written].join("\n").toLowerCase();
