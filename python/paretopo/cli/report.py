@@ -22,8 +22,8 @@ examples:
   paretopo report mine.toml                 a study, next to its records
 
 Pass either run folders or evaluation folders. A report on evaluations shows your rows below those
-of the paper, with significance tests and the non-dominated rows. --paper selects the rows of the
-paper by the size of the base model.
+of the paper, with significance tests. --paper selects the rows of the paper by the size of the base
+model. paretopo compare tests evaluations against each other (docs/evaluation.md).
 """
 
 

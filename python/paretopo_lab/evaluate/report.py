@@ -1,8 +1,7 @@
-"""The report on evaluations: the paper's tables with our rows, tests, fronts."""
+"""The report on evaluations: the paper's tables with our rows, and tests."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,10 @@ from paretopo_lab.document.report import (
     Part,
     Report,
     Table,
-    format_interval,
 )
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
+from paretopo_lab.evaluate.comparisons import compare_with_paper
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
-from paretopo_lab.evaluate.fronts import Panel, list_panels, measure_panel
 from paretopo_lab.evaluate.published import Method
 from paretopo_lab.evaluate.results import Result, group_by_datasource, summarise
 from paretopo_lab.evaluate.tables import (
@@ -30,7 +27,6 @@ from paretopo_lab.evaluate.tables import (
     paper_table,
     results_table,
 )
-from paretopo_lab.statistics.questions import PairedTest
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
@@ -77,12 +73,10 @@ def write_report(
     measured = {name: one.results for name, one in evaluations.items()}
     rows = {name: (one.has_tool, one.results) for name, one in evaluations.items()}
     shown = _select_tables(measured, sizes)
-    seen = list(list_panels(rows, shown))
     parts: list[Part] = [*_describe_evaluations(evaluations)]
     for table, blocks in shown:
         parts += [paper_table(table, blocks, rows), *_describe_gaps(table, measured)]
     parts += [results_table(measured), *_compare_with_paper(measured, shown, paper)]
-    parts += [*_compare_pairs(evaluations), *_tabulate_fronts(seen)]
     report = Report("Evaluation", parts)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "report.md"
@@ -190,49 +184,3 @@ def _compare_with_paper(
         f"not published. Holm's correction for {len(tests)} tests."
     )
     return [Table(header, rows, 3, title, note)]
-
-
-def _compare_pairs(evaluations: Mapping[str, Evaluation]) -> list[Part]:
-    tests = compare_pairwise({name: one.answered for name, one in evaluations.items()})
-    if not tests:
-        return []
-    rows = [
-        [
-            *(one.datasource, one.em.first, one.em.second, str(one.calls.questions)),
-            *_describe_difference(one.em, 1),
-            *_describe_difference(one.calls, 2),
-        ]
-        for one in tests
-    ]
-    header = ["data set", "first", "second", "questions", "EM, first - second", "p", "p (Holm)"]
-    header += ["calls, first - second", "p", "p (Holm)"]
-    note = (
-        "EM: McNemar's exact test (with several samples random signs); calls: random signs. In "
-        "brackets: 95 % intervals, the differences that random signs do not reject; of fewer than "
-        f"6 questions there is no interval. Holm's correction for {2 * len(tests)} tests, EM and "
-        "calls of each row; the intervals are not corrected."
-    )
-    return [Table(header, rows, 3, "Against each other, question by question", note)]
-
-
-def _describe_difference(one: PairedTest, decimals: int) -> list[str]:
-    written = f"{one.difference:+.{decimals}f} {format_interval(one.interval, f'.{decimals}f')}"
-    return [written, format_p_value(one.p), format_p_value(one.holm)]
-
-
-def _tabulate_fronts(seen: Sequence[Panel]) -> list[Part]:
-    rows = []
-    for panel in seen:
-        one = measure_panel(panel)
-        if one is not None:
-            printed = "" if math.isnan(one.printed) else f"{one.printed:.2f}"
-            volume, reference = f"{one.hypervolume:.2f}", f"{one.reference:g} calls"
-            rows.append([panel.title, ", ".join(one.best), volume, printed, reference])
-    if not rows:
-        return []
-    header = ["data set", "non-dominated", "hypervolume", "of the printed rows", "reference"]
-    note = (
-        "Higher EM and fewer calls are better; methods without a tool are left out. Hypervolume in "
-        "percent points x calls, from EM 0 and the calls of the reference."
-    )
-    return [Table(header, rows, 2, "Dominance", note)]

@@ -118,19 +118,6 @@ def fisher_exact(successes_a: int, n_a: int, successes_b: int, n_b: int) -> floa
     return min(1.0, math.fsum(rare))
 
 
-def mcnemar_exact(only_a: int, only_b: int) -> float:
-    """Compute the p-value of "both are equally often right" from questions that only one solved.
-
-    Source: McNemar (1947), Psychometrika 12, 153-157, in its exact form, a sign test.
-
-    >>> round(mcnemar_exact(1, 8), 4)
-    0.0391
-    """
-    n = only_a + only_b
-    tail = [math.exp(_log_comb(n, k) - n * math.log(2)) for k in range(min(only_a, only_b) + 1)]
-    return min(1.0, 2 * math.fsum(tail))
-
-
 def sign_flips(differences: ArrayLike, seed: int = 0) -> float:
     """Compute the p-value of "no difference" by random signs of the differences.
 

@@ -1,6 +1,6 @@
-"""Tables in the paper's layout, tests and fronts of made-up evaluations."""
+"""Tables in the paper's layout, and tests of made-up evaluations."""
 
-import math
+import json
 
 import pytest
 from support.run_stories import answer_all, spread_calls, tell
@@ -9,14 +9,11 @@ from paretopo.cli import main
 from paretopo.config import ConfigError
 from paretopo_lab.document.report import write_table
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.comparisons import compare_pairwise, compare_with_paper
-from paretopo_lab.evaluate.fronts import Panel, measure_panel
-from paretopo_lab.evaluate.published import Outcome
+from paretopo_lab.evaluate.comparisons import compare_with_paper
 from paretopo_lab.evaluate.report import write_report
 from paretopo_lab.evaluate.results import summarise_folder
 from paretopo_lab.evaluate.tables import paper_table
 from paretopo_lab.prepare.sources import SOURCES
-from paretopo_lab.statistics.intervals import mcnemar_exact, sign_flips
 
 # ---- the paper's numbers -------------------------------------------------------------------------
 
@@ -50,13 +47,6 @@ def test_the_papers_tables_are_whole():
     assert set(published.question_counts()) == set(sums)
 
 
-def test_the_reference_moves_where_a_point_has_more_calls():
-    one = measure_panel(Panel("", {"a": Outcome(50.0, 2.0)}, {"b": Outcome(60.0, 3.5)}))
-    assert (one.reference, one.hypervolume, one.printed) == (4.0, 105.0, 100.0)
-    assert measure_panel(Panel("", {"a": Outcome(50.0, None)}, {})) is None
-    assert math.isnan(measure_panel(Panel("", {}, {"b": Outcome(60.0, 1.0)})).printed)
-
-
 # ---- tests ---------------------------------------------------------------------------------------
 
 
@@ -84,31 +74,6 @@ def test_against_a_row_of_the_paper(two):
     assert tests[0].p == pytest.approx(0.394, abs=5e-4)
     assert tests[0].holm == 1.0
     assert tests[1].p == 1.0
-
-
-def test_question_by_question(two):
-    answered = {folder.name: list(folder.read_answers()) for folder in two}
-    (one,) = compare_pairwise(answered)  # aime24 is in one of them only
-    assert (one.datasource, one.calls.questions) == ("math500", 500)
-    em, calls = one.em, one.calls
-    assert (em.difference, em.p) == (pytest.approx(2.2), mcnemar_exact(11, 0))
-    assert calls.difference == pytest.approx(-1.2)
-    assert calls.interval[0] < -1.2 < calls.interval[1] < 0
-    assert em.holm == pytest.approx(max(em.p, 2 * calls.p))
-    assert calls.holm == pytest.approx(2 * calls.p)
-
-
-def test_several_samples_are_compared_by_their_means(tmp_path):
-    data = {f"q{n}": [(n % 2 == 0, 1), (n % 3 == 0, 2)] for n in range(12)}
-    worse = {f"q{n}": [(False, 1), (n % 3 == 0, 2)] for n in range(12)}
-    kept = [
-        answer_all(tmp_path / name, name, {"nq": one}, temperature=1.0, samples=2)
-        for name, one in (("a", data), ("b", worse))
-    ]
-    (one,) = compare_pairwise({folder.name: list(folder.read_answers()) for folder in kept})
-    assert (one.em.difference, one.em.p) == (pytest.approx(25.0), sign_flips([0.5] * 6))
-    found = summarise_folder(kept[0])["nq"]
-    assert (found.samples, found.calls) == (2, pytest.approx(1.5))
 
 
 # ---- the report ----------------------------------------------------------------------------------
@@ -149,6 +114,27 @@ def test_the_layout_is_the_papers(tmp_path):
     assert lines[1].strip("|").replace("-", "").replace("|", "") == ":" * 4
 
 
+def test_several_samples_count_by_their_means(tmp_path):
+    data = {f"q{n}": [(n % 2 == 0, 1), (n % 3 == 0, 2)] for n in range(12)}
+    folder = answer_all(tmp_path / "a", "a", {"nq": data}, temperature=1.0, samples=2)
+    found = summarise_folder(folder)["nq"]
+    assert (found.samples, found.calls) == (2, pytest.approx(1.5))
+    assert found.em == pytest.approx((6 + 4) / 24)
+
+
+def test_compare_reads_the_answers_of_evaluations(two, capsys):
+    files = [str(folder.path / "trajectories.jsonl") for folder in two]
+    columns = ("reward_components.correct:max", "reward_components.calls:min")
+    words = [word for one in columns for word in ("--objective", one)]
+    assert main(["compare", *files, *words, "--by", "model", "--by", "kind", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    pair = ("a kind=math500", "b kind=math500")
+    correct, calls = (one for one in found["tests"] if (one["first"], one["second"]) == pair)
+    assert (correct["questions"], correct["difference"]) == (500, pytest.approx(0.022))
+    assert calls["difference"] == pytest.approx(-1.2)
+    assert found["fronts"][0]["models"] == [pair[0]]
+
+
 def test_a_report_on_evaluations(two, tmp_path, capsys):
     assert main(["report", *(str(folder.path) for folder in two)]) == 0
     path = tmp_path / "comparison" / "report.md"
@@ -158,8 +144,6 @@ def test_a_report_on_evaluations(two, tmp_path, capsys):
         *("*Qwen2.5-Math-1.5B, as printed*", "77.8 [74.0, 81.2]", "## Against the paper's rows"),
         "| ours-1.5B                       | yes  |       80.0 |   0.9 |",
         "Holm's correction for 18 tests",  # 6 rows x 3 results
-        "## Against each other, question by question",
-        "| MATH500, Qwen2.5-Math-1.5B | ParetoPO, ours-1.5B",
     ):
         assert part in text
     out = capsys.readouterr().out
@@ -173,7 +157,6 @@ def test_one_evaluation_without_a_size(tmp_path):
     path, report = write_report([folder])
     assert path == folder.path.resolve() / "report" / "report.md"
     text = report.write(aligned=True)
-    assert "question by question" not in text
     for part in (
         *(r"* **\<b>mine**: \<b>mine, tool python", "39 of 39 questions, interrupted", "| own "),
         *("*Qwen2.5-Math-1.5B, as printed*", "*Qwen2.5-Math-7B, as printed*"),
