@@ -69,7 +69,7 @@ def test_a_study_of_fronts(tmp_path):
     assert record["evaluations"]["step"] == [0, 30, 60]
     table["study"].pop("preferences")
     assert fingerprint(study, cell) != fingerprint(plan.from_table(table, tables=TABLES), cell)
-    grid.run(study, tmp_path, workers=1, ray=None, on_end=lambda *_: None)
+    grid.run(study, tmp_path, workers=1, on_end=lambda *_: None)
     text = write_report(study, tmp_path).read_text(encoding="utf-8")
     assert "`worth+given` after 30 steps against the others at the end" in text
     assert "of one policy that is given a preference, or of 3 policies" in text
