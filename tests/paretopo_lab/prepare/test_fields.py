@@ -7,87 +7,50 @@ from paretopo_lab.prepare import fields
 from paretopo_lab.prepare.answers import alternative_answers, mathematical_answer
 from paretopo_lab.prepare.fields import UnusableRow
 
+BOX, EMPTY = "\\boxed{}", {"image_1": None, "image": "", "context": None}
+CONTEXT = made.olympiad_row(7, "Find $R$.", ["$3$"], context="Let $R$ be round.")
+
 
 @pytest.mark.parametrize(
-    "raw",
+    ("raw", "question"),
     [
-        {"problem": "How many?", "prompt": "else"},
-        {"prompt": '[{"role": "user", "content": "How many?"}]'},
-        {"prompt": "How many?"},
-        {"question": "", "Question": "How many?"},
-        {"question": " How many?\n", "image_1": None, "image": "", "context": None},
+        ({"problem": "How many?", "prompt": "else"}, "How many?"),
+        ({"prompt": '[{"role": "user", "content": "How many?"}]'}, "How many?"),
+        ({"prompt": "How many?"}, "How many?"),
+        ({"question": "", "Question": "How many?"}, "How many?"),
+        ({"question": " How many?\n", **EMPTY}, "How many?"),
+        (CONTEXT, "Let $R$ be round.\nFind $R$."),
     ],
 )
-def test_the_question_is_found(raw):
-    assert fields.question_of(raw) == "How many?"
-
-
-BOX = "\\boxed{}"
+def test_the_question_is_found(raw, question):
+    assert fields.question_of(raw) == question
 
 
 @pytest.mark.parametrize(
-    "asked",
+    ("asked", "question"),
     [
-        f"How many?\nPlease reason step by step, and put your final answer within {BOX}.",
-        f"How many? Let's think step by step and output the final answer within {BOX}.",
-        f"How many? Think step by step. Put your final answer in {BOX}",
-        "How many? Return your final response within \\boxed{ }.",
-        f"Please reason step by step, and put your final answer within {BOX}.\n\nHow many?",
-        f"Solve the following problem step by step. Put the answer in {BOX}.\n\nHow many?",
-    ],
-)
-def test_answer_instructions_are_stripped(asked):
-    assert fields.question_of({"problem": asked}) == "How many?"
-    assert fields.has_instruction({"problem": asked})
-    assert not fields.has_instruction({"problem": "How many?"})
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        f"What does {BOX} do in LaTeX?",
-        "Which number stands in \\boxed{3}?",
-        "Find the answer and give reasons, step by step.",
-        f"Put your final answer within {BOX}.",
-    ],
-)
-def test_questions_about_boxes_stay_as_they_are(asked):
-    assert fields.question_of({"problem": asked}) == asked
-
-
-def test_only_the_instruction_is_cut():
-    asked = f"Express $x$ in terms of $y$.\nPlease put your final answer within {BOX}."
-    assert fields.question_of({"problem": asked}) == "Express $x$ in terms of $y$."
-
-
-def test_a_context_stands_before_its_question():
-    raw = made.olympiad_row(7, "Find $R$.", ["$3$"], context="Let $R$ be round.")
-    assert fields.question_of(raw) == "Let $R$ be round.\nFind $R$."
-
-
-@pytest.mark.parametrize(
-    ("raw", "reason"),
-    [
-        ({}, "no question"),
-        ({"question": None, "prompt": []}, "no question"),
-        ({"question": "  "}, "no question"),
-        ({"question": 7}, "no question"),
-        ({"prompt": [{"role": "assistant", "content": "Hi"}]}, "no question"),
-        ({"prompt": [{"role": "user", "content": None}, 3]}, "no question"),
-        (
-            {"prompt": [{"role": "user", "content": "Answer the given question. Question: "}]},
-            "no q",
+        (f"How many?\nPlease reason step by step, and put your final answer within {BOX}.", None),
+        (f"How many? Let's think step by step and output the final answer within {BOX}.", None),
+        (f"How many? Think step by step. Put your final answer in {BOX}", None),
+        ("How many? Return your final response within \\boxed{ }.", None),
+        (f"Please reason step by step, and put your final answer within {BOX}.\n\nHow many?", None),
+        (f"Solve the following problem step by step. Put the answer in {BOX}.\n\nHow many?", None),
+        (f"Express $x$ by $y$.\nPlease put your final answer within {BOX}.", "Express $x$ by $y$."),
+        *(
+            (asked, asked)
+            for asked in (
+                "How many?",
+                f"What does {BOX} do in LaTeX?",
+                "Which number stands in \\boxed{3}?",
+                "Find the answer and give reasons, step by step.",
+                f"Put your final answer within {BOX}.",
+            )
         ),
-        ({"question": "half \ud800"}, "broken text"),
-        ({"question": "See the figure", "image_1": {"bytes": b"\x89PNG"}}, "needs an image"),
-        ({"question": "See the figure", "images": ["a.png"]}, "needs an image"),
-        ({"question": "See <image_1>."}, "needs an image"),
-        ({"question": "x", "context": "See <image_3>."}, "needs an image"),
     ],
 )
-def test_rows_without_a_question_of_text_say_why(raw, reason):
-    with pytest.raises(UnusableRow, match=reason):
-        fields.question_of(raw)
+def test_only_instructions_on_the_answer_are_cut(asked, question):
+    assert fields.question_of({"problem": asked}) == (question or "How many?")
+    assert fields.has_instruction({"problem": asked}) == (question != asked)
 
 
 @pytest.mark.parametrize(
@@ -110,27 +73,43 @@ def test_the_answers_are_found(raw, answers):
 
 
 @pytest.mark.parametrize(
-    ("raw", "reason"),
+    ("read", "raw", "reason"),
     [
-        ({}, "no answer"),
-        ({"answer": ""}, "no answer"),
-        ({"answer": "  "}, "no answer"),
-        ({"answer": True}, "no answer"),
-        ({"answer": float("nan")}, "no answer"),
-        ({"answer": float("-inf")}, "no answer"),
-        ({"final_answer": []}, "no answer"),
-        ({"golden_answers": [None, ""]}, "no answer"),
-        ({"reward_model": {"ground_truth": {"target": []}}}, "no answer"),
-        ({"reward_model": "rule"}, "no answer"),
-        ({"answer": {"value": 3}}, "no answer"),
-        ({"solution": "It is 3."}, "no answer"),
-        ({"answer": "It is 3. ####"}, "no answer"),
-        ({"answer": "\udfff"}, "broken text"),
+        (fields.question_of, {}, "no question"),
+        (fields.question_of, {"question": None, "prompt": []}, "no question"),
+        (fields.question_of, {"question": "  "}, "no question"),
+        (fields.question_of, {"question": 7}, "no question"),
+        (fields.question_of, {"prompt": [{"role": "assistant", "content": "Hi"}]}, "no question"),
+        (fields.question_of, {"prompt": [{"role": "user", "content": None}, 3]}, "no question"),
+        (fields.question_of, {"prompt": "Answer the given question. Question: "}, "no question"),
+        (fields.question_of, {"question": "half \ud800"}, "broken text"),
+        (
+            fields.question_of,
+            {"question": "See the figure", "image_1": {"bytes": b"\x89PNG"}},
+            "needs an image",
+        ),
+        (fields.question_of, {"question": "See the figure", "images": ["a.png"]}, "needs an image"),
+        (fields.question_of, {"question": "See <image_1>."}, "needs an image"),
+        (fields.question_of, {"question": "x", "context": "See <image_3>."}, "needs an image"),
+        (fields.answers_of, {}, "no answer"),
+        (fields.answers_of, {"answer": ""}, "no answer"),
+        (fields.answers_of, {"answer": "  "}, "no answer"),
+        (fields.answers_of, {"answer": True}, "no answer"),
+        (fields.answers_of, {"answer": float("nan")}, "no answer"),
+        (fields.answers_of, {"answer": float("-inf")}, "no answer"),
+        (fields.answers_of, {"final_answer": []}, "no answer"),
+        (fields.answers_of, {"golden_answers": [None, ""]}, "no answer"),
+        (fields.answers_of, {"reward_model": {"ground_truth": {"target": []}}}, "no answer"),
+        (fields.answers_of, {"reward_model": "rule"}, "no answer"),
+        (fields.answers_of, {"answer": {"value": 3}}, "no answer"),
+        (fields.answers_of, {"solution": "It is 3."}, "no answer"),
+        (fields.answers_of, {"answer": "It is 3. ####"}, "no answer"),
+        (fields.answers_of, {"answer": "\udfff"}, "broken text"),
     ],
 )
-def test_rows_without_an_answer_say_why(raw, reason):
+def test_rows_that_cannot_be_used_say_why(read, raw, reason):
     with pytest.raises(UnusableRow, match=reason):
-        fields.answers_of(raw)
+        read(raw)
 
 
 @pytest.mark.parametrize(
