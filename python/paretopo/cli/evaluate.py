@@ -22,6 +22,7 @@ examples:
   paretopo evaluate Qwen/Qwen2.5-Math-1.5B-Instruct --data data/math500/test.jsonl
   paretopo evaluate runs/RUN --tool search --search-url http://127.0.0.1:8000 \\
       --data data/nq/test.jsonl
+  paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
   paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests
@@ -33,6 +34,7 @@ tools:
   python    programs in the text, in ToRL's protocol; each runs in a sandbox (needs bubblewrap)
   search    queries in the text, in Search-R1's protocol, to a search server
             (paretopo serve-search CORPUS)
+  rag       one search for the question, with its results in the prompt, as in the paper
 
 For all tools except task, --data takes files that paretopo prepare wrote. math-verify grades
 mathematics (prompts that ask for \\boxed{}). Other answers must match exactly, between <answer>
@@ -56,7 +58,7 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument("--data", nargs="+", metavar="FILE", help="JSONL files of questions")
     parser.add_argument(
         "--tool",
-        choices=("task", "none", "python", "search"),
+        choices=("task", "none", "python", "search", "rag"),
         help="tool of the model, see the list below (default: none; without --data: task)",
     )
     parser.add_argument(

@@ -1,20 +1,21 @@
 r"""From a row to a prompt and an episode, by tool.
 
-Where the tool is the one that the data were prepared for, the prompt is the row's own. Without a
-tool, the prompt asks for a chain of thought.
+Where the tool is the one that the data were prepared for, the prompt is the row's own. The others
+are written here: chain of thought without a tool, and passages before the question (RAG).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from paretopo.protocols.episode import Episode, SingleTurn
-from paretopo.protocols.search_r1 import SearchesPassages, SearchR1Episode
+from paretopo.protocols.search_r1 import SearchesPassages, SearchR1Episode, format_documents
 from paretopo.protocols.torl import RunsPrograms, TorlEpisode
 from paretopo.records.schema import DataError, Example
 from paretopo.tasks.task import Prompt
+from paretopo.tools.search import Document
 from paretopo_lab.evaluate.settings import EvaluationSettings
 
 Domain = Literal["mathematics", "questions"]
@@ -25,6 +26,15 @@ _TAGGED = (
     "Answer the question. Think first, between <think> and </think>. Then give the answer alone, "
     "as short as possible, between <answer> and </answer>, for example <answer> Beijing </answer>."
 )
+_WITH_PASSAGES = " These passages were found for it:\n\n"
+
+
+class SearchesBatches(SearchesPassages, Protocol):
+    """`SearchClient`, or anything else that also takes many queries at once."""
+
+    def search_all(self, queries: Sequence[str]) -> list[list[Document]]:
+        """The passages that fit each query best."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Tools:
     """The tools that can be called; None for those that are missing."""
 
     python: RunsPrograms | None = None
-    search: SearchesPassages | None = None
+    search: SearchesBatches | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ def check_tool(row: Example, settings: EvaluationSettings) -> None:
     Raises:
         DataError: Programs for questions, or a search for mathematics.
     """
-    wanted = {"python": "mathematics", "search": "questions"}
+    wanted = {"python": "mathematics", "search": "questions", "rag": "questions"}
     if settings.tool in wanted and grading_domain(row) != wanted[settings.tool]:
         raise DataError(
             f"row {row.id!r} of {row.datasource!r} is one of {grading_domain(row)}: the tool "
@@ -87,7 +97,21 @@ def check_tool(row: Example, settings: EvaluationSettings) -> None:
 def make_requests(
     rows: Sequence[Example], seeds: Sequence[int], settings: EvaluationSettings, tools: Tools
 ) -> list[RolloutRequest]:
-    """One rollout for each row."""
+    """One rollout for each row; for "rag" this is where passages are looked up.
+
+    Raises:
+        ServerError: The search server is gone.
+    """
+    if settings.tool == "rag":
+        assert tools.search is not None
+        distinct = {row.question: row for row in rows}
+        found = dict(zip(distinct, tools.search.search_all(list(distinct)), strict=True))
+        return [
+            RolloutRequest(
+                row, _prompt_with_passages(row, found[row.question]), SingleTurn(_ANSWERED, 1), seed
+            )
+            for row, seed in zip(rows, seeds, strict=True)
+        ]
     return [
         RolloutRequest(row, _make_prompt(row, settings), _make_episode(row, settings, tools), seed)
         for row, seed in zip(rows, seeds, strict=True)
@@ -112,6 +136,11 @@ def _make_episode(row: Example, settings: EvaluationSettings, tools: Tools) -> E
         assert tools.search is not None
         return SearchR1Episode(tools.search, max_turns=settings.rounds)
     return SingleTurn(() if grading_domain(row) == "mathematics" else _ANSWERED)
+
+
+def _prompt_with_passages(row: Example, found: Sequence[Document]) -> Prompt:
+    passages = format_documents(found)
+    return _user_message(f"{_TAGGED}{_WITH_PASSAGES}{passages}\nQuestion: {row.question}\n")
 
 
 def _user_message(text: str) -> list[dict[str, Any]]:

@@ -9,14 +9,14 @@ from typing import Any, Literal, get_args
 
 from paretopo.config import ConfigError
 
-Tool = Literal["none", "python", "search"]
+Tool = Literal["none", "python", "search", "rag"]
 EngineName = Literal["transformers", "vllm"]
 
 TOOLS: tuple[Tool, ...] = get_args(Tool)
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
-_CALLS: dict[str, int] = {"none": 0, "python": 3, "search": 4}
-_TOKENS: dict[str, int] = {"none": 3072, "python": 3072, "search": 4096}
+_CALLS: dict[str, int] = {"none": 0, "python": 3, "search": 4, "rag": 1}
+_TOKENS: dict[str, int] = {"none": 3072, "python": 3072, "search": 4096, "rag": 3072}
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class EvaluationSettings:
 
     Attributes:
         model: Folder or Hub name.
-        tool: "none", "python" (ToRL's protocol) or "search" (Search-R1's).
+        tool: "none", "python" (ToRL's protocol), "search" (Search-R1's), or "rag", which puts the
+            passages of one search for the question before it.
         engine: The generator.
         max_calls: Rounds with the tool; None takes 3 for python, 4 for search.
         max_tokens: Longest response, observations included; None takes 4096 for search, else 3072.
@@ -56,7 +57,7 @@ class EvaluationSettings:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}, got {value!r}")
         if self.max_calls is None:
             object.__setattr__(self, "max_calls", _CALLS[self.tool])
-        elif self.tool == "none" and self.max_calls != _CALLS[self.tool]:
+        elif self.tool in ("none", "rag") and self.max_calls != _CALLS[self.tool]:
             raise ConfigError(
                 f"max_calls is for the tools python and search, got {self.max_calls} "
                 f"for {self.tool}"

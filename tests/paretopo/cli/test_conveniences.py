@@ -88,7 +88,7 @@ def complete(line, tmp_path):
         ("paretopo train x.toml --set optimiser.ste", {"optimiser.steps="}),
         ("paretopo train x.toml --method mo_", {"mo_grpo"}),
         ("paretopo train x.toml --method paper+without_stage_1", {"paper+without_stage_1"}),
-        ("paretopo evaluate x --tool py", {"python"}),
+        ("paretopo evaluate x --tool r", {"rag"}),
     ],
 )
 def test_a_shell_completes(line, words, tmp_path):

@@ -56,6 +56,8 @@ def world(tmp_path_factory, search_url):
             (SUM.prompt, f"{PROGRAM}\n42\n```\nso \\boxed{{42}}"),
             *((_message(row), _searched(client, row, word)) for row, word in
               ((OSLO, "Oslo"), (BERN, "Bern"))),
+            *((_prompt(row, "rag", Tools(None, client)), f"<answer> {row.answer[0]} </answer>")
+              for row in (OSLO, BERN)),
             (_prompt(SUM, "none", Tools()), "\\boxed{41}"),
         ]  # fmt: skip
     save_memorised(folder / "tiny-7B", traces, phrases=PHRASES)
@@ -94,6 +96,7 @@ def evaluate(world, data, *options, tool="none", out=None):
         ("math.jsonl", "python", 1.0, 1.0),
         ("math.jsonl", "none", 0.0, 0.0),  # it learned a wrong answer there
         ("qa.jsonl", "search", 1.0, 1.0),
+        ("qa.jsonl", "rag", 1.0, 1.0),
     ],
 )
 def test_every_tool(world, search_url, tmp_path, capsys, data, tool, em, calls):
@@ -174,6 +177,6 @@ def test_missing_server_fails_before_the_model_loads(world, tmp_path, capsys, mo
     )
     monkeypatch.setattr(module, "open_engine", lambda *_: pytest.fail("a model was loaded"))
     gone = "http://127.0.0.1:9"
-    assert evaluate(world, "qa.jsonl", "--search-url", gone, tool="search", out=tmp_path / "e") == 2
+    assert evaluate(world, "qa.jsonl", "--search-url", gone, tool="rag", out=tmp_path / "e") == 2
     assert gone in capsys.readouterr().err
     assert EvaluationFolder.open(tmp_path / "e").manifest["status"] == "failed"

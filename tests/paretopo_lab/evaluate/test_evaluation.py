@@ -15,6 +15,7 @@ from paretopo.protocols.torl import torl_prompt
 from paretopo.records.schema import DataError, Example, write_rows
 from paretopo.records.trajectories import read_groups
 from paretopo.rollout import Segment
+from paretopo.tools.search import Document
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.comparisons import compare_with_paper
 from paretopo_lab.evaluate.evaluate import RolloutResult, evaluate
@@ -41,6 +42,11 @@ OSLO = Example(
 
 def oslo(number):
     return Example(f"q{number}", "nq", f"Where is Oslo {number}?", OSLO.prompt, OSLO.answer)
+
+
+class Shelf:
+    def search_all(self, queries):
+        return [[Document("1", f'"{query}"\nIt is known.', 1.0)] for query in queries]
 
 
 @pytest.fixture
@@ -82,7 +88,7 @@ def test_defaults_are_those_of_the_tool():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"tool": "calculator"}, "none, python, search, got 'calculator'"),
+        ({"tool": "calculator"}, "none, python, search, rag, got 'calculator'"),
         ({"engine": "sglang"}, "transformers, vllm"),
         ({"samples": 0}, "samples must be an integer of at least 1, got 0"),
         ({"samples": 4}, "with temperature 0 all of them are equal"),
@@ -90,7 +96,7 @@ def test_defaults_are_those_of_the_tool():
         ({"temperature": -1.0}, "temperature"),
         ({"limit": -1}, "limit"),
         ({"seed": 1.5}, "seed"),
-        ({"max_calls": 2}, "max_calls is for the tools python and search"),
+        ({"tool": "rag", "max_calls": 2}, "max_calls is for the tools python and search"),
         ({"max_tokens": 0}, "max_tokens"),
     ],
 )
@@ -102,8 +108,8 @@ def test_wrong_settings_are_refused(wrong, message):
 # ---- asking --------------------------------------------------------------------------------------
 
 
-def make_request(row, tool):
-    (one,) = make_requests([row], [7], EvaluationSettings("m", tool=tool), Tools())
+def make_request(row, tool, **tools):
+    (one,) = make_requests([row], [7], EvaluationSettings("m", tool=tool), Tools(**tools))
     return one
 
 
@@ -114,7 +120,7 @@ def test_rows_say_how_they_are_graded():
             grading_domain(Example("x", "nq", "?", prompt, "a"))
 
 
-def test_prompts_and_episodes_without_a_tool():
+def test_prompts_and_episodes_without_a_tool_and_with_passages():
     one = make_request(SUM, "none")
     assert "\\boxed{}" in one.prompt[0]["content"]
     assert one.prompt[0]["content"].endswith("What is 6*7?\n")
@@ -123,13 +129,18 @@ def test_prompts_and_episodes_without_a_tool():
     assert "<answer>" in one.prompt[0]["content"]
     assert "search" not in one.prompt[0]["content"]
     assert (one.episode.stop, one.episode.calls) == (("</answer>",), 0)
-    assert one.seed == 7
+    one = make_request(OSLO, "rag", search=Shelf())
+    passage = 'Doc 1(Title: "Where is Oslo?") It is known.'
+    text = one.prompt[0]["content"]
+    assert text.index(passage) < text.index("Question: Where is Oslo?")
+    assert (one.episode.calls, one.seed) == (1, 7)
 
 
 @pytest.mark.parametrize(
     ("row", "tool", "message"),
     [
         (SUM, "search", "'search' is for questions"),
+        (SUM, "rag", "'rag' is for questions"),
         (OSLO, "python", "'python' is for mathematics"),
     ],
 )
@@ -365,9 +376,9 @@ def test_weights_that_changed_make_another_evaluation(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"12")
     after = identity_of(EvaluationSettings("m"), [], tmp_path)
     assert before != after
-    paths = [default_path(tmp_path, "Qwen/x y", "search", one) for one in (before, after)]
+    paths = [default_path(tmp_path, "Qwen/x y", "rag", one) for one in (before, after)]
     assert paths[0] != paths[1]
-    assert paths[0].name.startswith("Qwen-x-y-search-")
+    assert paths[0].name.startswith("Qwen-x-y-rag-")
     assert paths[0].parent == tmp_path
 
 

@@ -75,6 +75,9 @@ class Shelf:
     async def search_async(self, query):
         return [Document("1", f'"{query}"\nIt is known.', 1.0)]
 
+    def search_all(self, queries):
+        return [[Document("1", '"Oslo"\nCapital of Norway.', 1.0)] for _ in queries]
+
 
 def run_rollout(row, engine, **settings):
     chosen = EvaluationSettings("m", **settings)
@@ -113,6 +116,15 @@ def test_search():
     )
     assert one.prompt == OSLO.prompt  # no chat template, so the message stands bare
     assert (one.calls, one.truncated) == (1, False)
+
+
+def test_rag():
+    engine = Scripted("<answer> Norway </answer>")
+    one = run_rollout(OSLO, engine, tool="rag")
+    assert 'Doc 1(Title: "Oslo") Capital of Norway.' in one.prompt
+    assert engine.seen == [("", ("</answer>",))]
+    assert one.calls == 1
+    assert one.tokens == len("<answer> Norway </answer>")
 
 
 def test_no_tool():

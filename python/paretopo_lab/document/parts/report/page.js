@@ -32,8 +32,8 @@ const MOVES = {
   End: () => moveOn(Infinity),
 };
 
-// Pointer, touch and keys choose a point in a chart; `places` are {group, at, x, y}. Without y only the
-// way along counts. If two are equally near, they choose the one of the selected group.
+// Pointer, touch and keys choose a point in a chart; `places` are {group, at, x, y}, and without y only
+// the way along counts. Of two that are equally near, the one of the selected group is chosen.
 function follow(svg, places, reach) {
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "application"); // it takes keys
