@@ -75,6 +75,7 @@ class SingleTurn:
 
     Args:
         stop: strings after which nothing more is wanted.
+        calls: tool executions that went before, for the prompt.
 
     >>> import asyncio
     >>> asyncio.run(SingleTurn().step("It is 42."))
@@ -84,9 +85,10 @@ class SingleTurn:
     turn_tokens: int | None = None
     feedback_tokens: int | None = None
 
-    def __init__(self, stop: tuple[str, ...] = ()) -> None:
+    def __init__(self, stop: tuple[str, ...] = (), calls: int = 0) -> None:
         self.stop = stop
-        self.calls = self.failed_calls = 0
+        self.calls = calls
+        self.failed_calls = 0
 
     async def step(self, text: str) -> StepResult:  # noqa: ARG002
         """The text is all there is."""
