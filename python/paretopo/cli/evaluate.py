@@ -313,6 +313,7 @@ def find_model(given: str) -> tuple[str, str]:
         return str(path.resolve()), path.stem
     if path.is_dir():
         if not (path / "config.json").is_file() and not any(path.glob("*.gguf")):
+            _refuse_script(path)
             refuse(
                 f"{path} is neither a run folder nor a model folder: it has no config.json and no "
                 ".gguf file"
@@ -321,3 +322,18 @@ def find_model(given: str) -> tuple[str, str]:
     if path.exists() or given.startswith((".", "/")):
         refuse(f"there is no model in {given}: give a run folder, a model folder or a Hub name")
     return given, given.rsplit("/", 1)[-1]
+
+
+def _refuse_script(path: Path) -> None:
+    """Refuse the folder of a script's run, which holds no model itself, and name its last one."""
+    from paretopo.records.files import parse_object
+
+    manifest = path / "manifest.json"
+    if not manifest.is_file() or not (parse_object(manifest.read_bytes()) or {}).get("script"):
+        return
+    models = [one.parent for one in path.glob("*/config.json")]
+    latest = max(models, key=lambda one: one.stat().st_mtime, default=path / "checkpoint-N")
+    refuse(
+        f"{path} is the run of a script and holds no model: give the folder of a checkpoint, for "
+        f"example {latest}, with --data FILE"
+    )

@@ -18,6 +18,7 @@ _EXAMPLES = """\
 examples:
   paretopo show runs/RUN                            the newest prompts, on the terminal
   paretopo show runs/RUN --step 20 --only wrong     the errors of step 20
+  paretopo show runs/RUN --sort calls               the best reward for calls first
   paretopo show runs/RUN --groups 50 | less         page by page
   paretopo show runs/RUN --html look.html           a page for the browser; no server, no network
 
@@ -55,6 +56,13 @@ def add_show(subcommands: Subcommands) -> None:
         help="only wrong or right rollouts, or only held-out or training prompts",
     )
     parser.add_argument(
+        "--sort",
+        metavar="ORDER",
+        default="advantage",
+        help="order of the rollouts of a prompt: advantage (default), step (as sampled), or "
+        "the name of an objective (best reward first)",
+    )
+    parser.add_argument(
         "--groups",
         type=int,
         metavar="N",
@@ -77,6 +85,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         step=arguments.step,
         group=arguments.group,
         only=arguments.only,
+        sort=arguments.sort,
         most=arguments.groups or (_ON_A_TERMINAL if out is None else _ON_A_PAGE),
     )
     source = _find_trajectories(Path(arguments.run_folder))
@@ -84,6 +93,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         groups, wanted = selection.select(read_groups(source))
         if not groups:
             refuse(f"these options select no prompt of {source}{_list_steps(source)}")
+        _check_order(arguments.sort, groups)
         if out is not None:
             out.write_text(
                 render_rollouts_page(source.resolve().parent.name, groups, selection),
@@ -109,6 +119,12 @@ def _list_steps(source: Path) -> str:
     words = [str(step) for step in steps]
     listed = ", ".join(words if len(words) <= 12 else [*words[:6], "...", *words[-5:]])
     return f"; it has prompts of the steps {listed}"
+
+
+def _check_order(order: str, groups: Sequence[Group]) -> None:
+    known = ["advantage", "step", *dict.fromkeys(name for one in groups for name in one.objectives)]
+    if order not in known:
+        refuse(f"--sort must be one of {', '.join(known)}, got {order}")
 
 
 def _find_trajectories(path: Path) -> Path:

@@ -21,6 +21,7 @@ def render_rollouts_page(name: str, groups: Sequence[Group], selection: Selectio
     """
     shown = {
         "name": name,
+        "sort": selection.sort,
         "only": selection.only,
         "groups": [group.to_row() for group in groups],
     }

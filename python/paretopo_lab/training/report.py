@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from paretopo_lab.document.report import (
     Report,
     Styled,
     Table,
+    is_strong,
 )
 from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_history
 from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
@@ -29,7 +32,7 @@ else:
 
 
 class ReportPath(_AnyPath):
-    """The path of a report, with its table."""
+    """The path of a report, which a notebook shows as a table and the picture of the front."""
 
     rows: tuple[tuple[str, ...], ...] = ()  # of the table; the first has the titles
 
@@ -40,6 +43,21 @@ class ReportPath(_AnyPath):
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in self.rows
         ]
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for number, row in enumerate(self.rows):
+            tag = "td" if number else "th"
+            texts = [f"<b>{html.escape(one)}</b>" if is_strong(one) else html.escape(one)
+                     for one in row]  # fmt: skip
+            lines.append("<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in texts) + "</tr>")
+        picture = self.with_name("front.png")
+        image = ""
+        if picture.is_file():
+            data = base64.b64encode(picture.read_bytes()).decode()
+            image = f'<img alt="Front over the evaluations" src="data:image/png;base64,{data}">'
+        page = html.escape(str(self.with_suffix(".html")))
+        return f"<table>{''.join(lines)}</table>{image}<p>The whole report: <code>{page}</code></p>"
 
 
 def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from support.pages import PARTS, check_self_contained, choose, read, read_data, texts
-from support.trajectory_groups import HOSTILE, asked_again, hostile, trained
+from support.trajectory_groups import HOSTILE, asked_again, hostile, many_objectives, trained
 
 from paretopo import cli
 from paretopo.records.trajectories import append_group
@@ -36,10 +36,10 @@ def test_the_same_elements_whatever_the_model_wrote():
 
 
 def test_all_that_was_written_is_in_the_data():
-    text = render_rollouts_page("run", GROUPS, Selection(only="wrong"))
+    text = render_rollouts_page("run", GROUPS, Selection(sort="calls", only="wrong"))
     shown = read_data(text)
     assert shown["groups"] == json.loads(json.dumps([group.to_row() for group in GROUPS]))
-    assert (shown["name"], shown["only"]) == ("run", "wrong")
+    assert (shown["name"], shown["sort"], shown["only"]) == ("run", "calls", "wrong")
 
 
 def test_nothing_is_loaded_and_only_our_own_script_may_run():
@@ -183,14 +183,16 @@ def test_prompts_are_searched_and_filtered(shown):
         assert texts(page, "#count") == [f"{count} of 5 prompts"]
     assert texts(page, "#panels") == ["No prompt fits the filters."]
     choose(page, search="", outcome="right")
-    assert texts(page, ".rollout h3") == ["#3 ✓ right", "#2 ✓ right"]
+    choose(page, sort="step")
+    assert texts(page, ".rollout h3") == ["#2 ✓ right", "#3 ✓ right"]
 
 
 @pytest.mark.browser
 def test_the_page_opens_as_it_was_asked_for(shown):
-    page = shown(GROUPS, Selection(only="wrong"))
+    page = shown(GROUPS, Selection(only="wrong", sort="calls"))
     assert texts(page, "#count") == ["3 of 5 prompts"]
     assert texts(page, ".rollout h3") == ["#1 ✗ wrong cut off"]
+    assert page.value("document.getElementById('sort').value") == "calls"
 
 
 @pytest.mark.browser
@@ -202,3 +204,14 @@ def test_nothing_is_wider_than_the_window(shown, width):
         main = "document.getElementById('panels')"
         assert page.value(f"{main}.scrollWidth <= {main}.clientWidth")
         page.press("ArrowDown")
+
+
+@pytest.mark.browser
+def test_rollouts_are_ordered_by_any_objective(shown):
+    page = shown([many_objectives(4)])
+    orders = ["advantage", "as sampled", "best correct", "best calls", "best tokens"]
+    assert texts(page, "#sort option") == orders
+    choose(page, sort="tokens")
+    assert [one[:2] for one in texts(page, ".rollout h3")] == ["#3", "#1", "#2"]
+    choose(page, sort="correct")
+    assert [one[:2] for one in texts(page, ".rollout h3")] == ["#2", "#3", "#1"]

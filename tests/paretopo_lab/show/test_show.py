@@ -157,13 +157,24 @@ def test_groups_are_chosen(selection, steps, shown):
     ("selection", "numbers"),
     [
         (Selection(), [3, 2, 1]),
+        (Selection(sort="calls"), [3, 2, 1]),
+        (Selection(sort="step"), [1, 2, 3]),
         (Selection(only="right"), [3, 2]),
-        (Selection(only="wrong"), [1]),
+        (Selection(only="wrong", sort="calls"), [1]),
         (Selection(only="training"), [3, 2, 1]),
     ],
 )
-def test_rollouts_keep_their_numbers_by_advantage(selection, numbers):
+def test_rollouts_keep_their_numbers_in_any_order(selection, numbers):
     assert [number for number, _ in selection.select_rollouts(trained())] == numbers
+
+
+@pytest.mark.parametrize(
+    ("sort", "numbers"), [("correct", [2, 3, 1]), ("calls", [1, 3, 2]), ("tokens", [3, 1, 2])]
+)
+def test_rollouts_are_ordered_by_the_reward_for_any_objective(sort, numbers):
+    """One that an objective does not apply to is the last."""
+    chosen = Selection(sort=sort).select_rollouts(many_objectives(3))
+    assert [number for number, _ in chosen] == numbers
 
 
 def test_objectives_are_shown_with_names_and_values():
@@ -204,6 +215,7 @@ def test_a_file_from_elsewhere_is_shown_too(run, capsys):
             ["--step", "77"],
             "these options select no prompt of .*trajectories.jsonl; it has prompts of the steps ",
         ),
+        (["--sort", "cals"], "--sort must be one of advantage, step, correct, calls, got cals"),
         (["--html", "/nowhere/at/all.html"], "No such file"),
     ],
 )

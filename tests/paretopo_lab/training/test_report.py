@@ -1,4 +1,6 @@
+import base64
 import math
+import re
 import shutil
 
 import numpy as np
@@ -69,6 +71,19 @@ def test_names_of_strangers_have_no_effect_in_markdown(tmp_path):
     assert rf"Run folder: {run.path.name}; status: \<img src=x>." in lines
     row = next(line for line in lines if "two" in line)
     assert row.startswith(r"| \<b>two\|\`calls\`\</b> [x]\(y): correct | more |")
+
+
+def test_a_notebook_shows_table_and_front(tmp_path):
+    run = tell(tmp_path)
+    written = write_report([run])
+    shown = written._repr_html_()
+    assert "<th>after warm-up (step 0)</th><th>end (step 6)</th>" in shown
+    assert "<tr><td>correct</td><td>more</td><td>%</td><td>50.0</td><td>90.0</td>" in shown
+    assert shown.count("<tr>") == len(written.rows) == len(written.list_rows())
+    front = re.search(r"data:image/png;base64,([^\"]+)", shown)[1]
+    assert base64.b64decode(front) == (run.report / "front.png").read_bytes()
+    several = write_report([run, tell(tmp_path, seed=1)])._repr_html_()
+    assert "<td><b>recommended</b></td><td>2</td>" in several
 
 
 def test_report_needs_only_the_records(tmp_path):

@@ -4,7 +4,7 @@
 const data = JSON.parse(byId("data").textContent);
 const steps = [...new Set(data.groups.map((group) => group.step))].sort((a, b) => a - b);
 const texts = data.groups.map(searchable);
-const view = { sought: "", source: "all", outcome: "all", step: null };
+const view = { sought: "", source: "all", outcome: "all", sort: data.sort, step: null };
 let listed = []; // numbers of the groups that the filters leave
 let current = null; // the shown one
 
@@ -112,7 +112,7 @@ byId("search").addEventListener("input", () => {
   view.sought = byId("search").value.trim().toLowerCase();
   refresh();
 });
-for (const name of ["source", "outcome"]) {
+for (const name of ["source", "outcome", "sort"]) {
   byId(name).addEventListener("change", () => {
     view[name] = byId(name).value;
     refresh();
@@ -121,8 +121,11 @@ for (const name of ["source", "outcome"]) {
 byId("step").addEventListener("input", () => toStep(Number(byId("step").value)));
 
 byId("name").textContent = data.name;
+for (const name of new Set(data.groups.flatMap((group) => group.objectives))) {
+  byId("sort").append(element("option", { value: name }, `best ${name}`));
+}
 if (data.only === "right" || data.only === "wrong") view.outcome = data.only;
-for (const name of ["source", "outcome"]) byId(name).value = view[name];
+for (const name of ["source", "outcome", "sort"]) byId(name).value = view[name];
 byId("step").max = steps.length;
 const asked = Number(location.hash.slice(1) || NaN);
 if (Number.isInteger(asked) && asked >= 0 && asked < data.groups.length) current = asked;

@@ -65,13 +65,19 @@ function nameOfAnswer({ objectives }) {
   return objectives.includes("correct") ? "Right answer" : "Answer";
 }
 
-// Pairs of a rollout's number, from 1, and the rollout; the largest advantage first.
-function chosenRollouts(group, { outcome }) {
-  const worth = ([, { advantage }]) => advantage ?? -Infinity;
-  return group.rollouts
+// Pairs of a rollout's number, from 1, and the rollout.
+function chosenRollouts(group, { outcome, sort }) {
+  const pairs = group.rollouts
     .map((one, at) => [at + 1, one])
-    .filter(([, one]) => outcome === "all" || one.solved === (outcome === "right"))
-    .sort((a, b) => (worth(a) === worth(b) ? 0 : worth(b) - worth(a)));
+    .filter(([, one]) => outcome === "all" || one.solved === (outcome === "right"));
+  const advantage = (one) => (one.advantage === null ? -Infinity : one.advantage);
+  const worth = sort === "advantage" ? advantage : rewardFor(group.objectives.indexOf(sort));
+  if (sort !== "step") pairs.sort(([, a], [, b]) => (worth(a) === worth(b) ? 0 : worth(b) - worth(a)));
+  return pairs;
+}
+
+function rewardFor(at) {
+  return (one) => one.rewards[at] ?? -Infinity;
 }
 
 function rolloutCard(place, one, group, view) {
