@@ -99,7 +99,14 @@ def study(
         loaded = plan.load(file, quick=arguments.quick, tables=tables)
         if any(section.config for section in loaded.tasks.values()):
             need("torch", "transformers", "trl", "accelerate", extra="train")
-        out = Path(arguments.out) if arguments.out else results_folder(file, quick=arguments.quick)
+        usual = results_folder(file, quick=arguments.quick)
+        out = Path(arguments.out) if arguments.out else usual
+        lacking = read_records(loaded, usual).keys() - read_records(loaded, out).keys()
+        if lacking:
+            refuse(
+                f"{usual} has the records of {len(lacking)} trainings that {out} lacks: copy them "
+                "there or leave out --out; to train them again, copy the file to another folder"
+            )
         failures = _train(loaded, out, arguments)
         if not read_records(loaded, out):
             refuse("no training has finished: " + "; ".join(failures.values()))

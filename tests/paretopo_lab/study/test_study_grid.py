@@ -4,12 +4,15 @@ import json
 import lzma
 import subprocess
 import sys
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from paretopo.cli.study import study
+from paretopo.cli.subcommands import Refusal
 from paretopo.config import ConfigError, load
 from paretopo_lab.study import grid
 from paretopo_lab.study import plan as plans
@@ -90,6 +93,16 @@ def test_a_record_of_other_settings_is_out_of_date(tmp_path):
     longer = from_table({**TABLE, "study": {**TABLE["study"], "steps": 12}})
     assert not read_records(longer, tmp_path)
     assert len(run(longer, tmp_path)[0]) == 9
+
+
+def test_trainings_recorded_next_to_the_file_are_not_repeated_elsewhere(tmp_path):
+    file, other = tmp_path / "mine.toml", tmp_path / "other"
+    file.write_text('[study]\nmethods = ["recommended"]\nseeds = 2\nsteps = 10\n[tasks.free]\n')
+    run(plans.load(file, tables=TABLES), tmp_path / "mine")
+    asked = Namespace(file=str(file), out=str(other), quick=False, workers=1)
+    with pytest.raises(Refusal, match=f"mine has the records of 2 trainings that {other} lacks"):
+        study(asked, TABLES)
+    assert not other.exists()
 
 
 def test_failed_cell_is_retried(tmp_path):
