@@ -112,7 +112,7 @@ def make_curves(histories: Mapping[str, History]) -> Curves:
         )
     prices = [read_prices(run.steps) for run in every]
     for name, kind in dict.fromkeys(key for one in prices for key in one):
-        title = f"price of a right answer in {name} ({kind} questions)"
+        title = f"price of a right answer in {name} (kind {kind})"
         found = [one.get((name, kind)) for one in prices]
         curves.append(
             Curve(title, [None if one is None else Line(one) for one in found], strong=True)
