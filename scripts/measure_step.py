@@ -19,14 +19,15 @@ import torch
 from accelerate.state import AcceleratorState, PartialState
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
-from transformers import GenerationMixin, TrainerCallback
+from transformers import GenerationMixin, PrinterCallback, TrainerCallback
 from transformers.trainer_callback import CallbackHandler
 from trl import GRPOTrainer
 
 from paretopo import config as configs
 from paretopo.integrations.huggingface.generation import StopStrings
 from paretopo.integrations.huggingface.policy import warm_up_policy
-from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
+from paretopo.integrations.huggingface.threads import use_threads
+from paretopo.integrations.trl import ParetoGRPOTrainer
 from paretopo.integrations.trl.arguments import make_rollout_arguments
 from paretopo.integrations.trl.datasets import make_question_dataset
 from paretopo.integrations.trl.policy import load_policy
@@ -244,7 +245,8 @@ def train_by(trainer_class, config, run, warmed_up):
             return [float(one or 0) for one in environment.grade_all(texts, map(json.loads, answer))]
 
         asked = task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step)
-        trainer_class(
+        use_threads(config.run.threads, made=config.model.is_made)
+        trainer = trainer_class(
             model=model,
             args=make_rollout_arguments(
                 config, run, DEVICE.type, evaluate_first=False, held_out=0
@@ -253,7 +255,9 @@ def train_by(trainer_class, config, run, warmed_up):
             processing_class=tokenizer,
             tools=list(task.functions) or None,
             reward_funcs=[correct],
-        ).train()
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
 
 
 def measure(file, by="train", steps=3, trace=None, overrides=None):

@@ -1,7 +1,8 @@
-"""Pareto advantages inside TRL's `GRPOTrainer`: two overridden methods, nothing copied.
+"""Pareto advantages inside TRL's `GRPOTrainer`: overridden methods, nothing copied.
 
-TRL computes rewards for all processes, then advantages, and then takes this process's slice. The
-mixin stores the reward matrix and replaces the advantages at the end. TRL has no public extension
+TRL generates, computes rewards for all processes, then advantages, and then takes this process's
+slice. The mixin keeps the tokens while they are on the host, stores the reward matrix, and replaces
+the advantages at the end. TRL has no public extension
 point for this, so every step checks every assumption about its shapes. A change in TRL stops the
 run with `UnexpectedTRL` instead of training on wrong data.
 """
@@ -60,6 +61,7 @@ class ParetoAdvantages:
     generated: Generated
     generation_seconds: float = 0.0
     _generation_started: float = 0.0
+    _tokens: tuple[Any, Any] | None = None  # of this process: responses, and who wrote each token
     _theirs: Any = None  # advantages of this process that TRL computed
 
     def _calculate_rewards(
@@ -71,10 +73,18 @@ class ParetoAdvantages:
         matrix = super()._calculate_rewards(  # type: ignore[misc]
             inputs, prompts, completions, *args, **kwargs
         )
-        self.generated = Generated(list(inputs), list(prompts), list(completions))
-        self.prompt_names = gather_object([name_prompt(row) for row in inputs])
+        if self._tokens is None or len(self._tokens[0]) != len(inputs):
+            raise UnexpectedTRL(f"TRL scored {len(inputs)} rollouts without calling _generate")
+        self.generated = Generated(*self._tokens, list(inputs), list(prompts), list(completions))
+        self._measure_tokens()
         self.rewards = self._check_rewards(matrix, len(inputs))
         return matrix
+
+    def _generate(self, *args: Any, **kwargs: Any) -> Any:
+        """Keep the tokens of TRL's lists: later they are tensors, and a device has them."""
+        made = super()._generate(*args, **kwargs)  # type: ignore[misc]
+        self._tokens = made[1], made[2]
+        return made
 
     def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
         """Generate as TRL does, and leave the model's mode: continuous batching sets training."""
@@ -86,15 +96,10 @@ class ParetoAdvantages:
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         self._generation_started = time.perf_counter()
-        self.rewards = np.empty((0, 0))
+        self.rewards, self._tokens = np.empty((0, 0)), None
         out = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
         if self.rewards.shape[0] == 0:
             raise UnexpectedTRL("TRL scored completions without calling _calculate_rewards")
-        self.generated.tokens = out["completion_ids"]
-        self.generated.mask = out["completion_mask"]
-        self.generated.written = out.get("tool_mask")
-        self.response_tokens = self._count_written(out)
-        self.truncated = self._find_truncated()
         if self.model.training:  # type: ignore[attr-defined]
             points = self.num_generations  # type: ignore[attr-defined]
             self._check_groups(points)
@@ -184,27 +189,19 @@ class ParetoAdvantages:
         ours = self.advantages.reshape(-1)[start : start + local_rows]
         return torch.as_tensor(ours).to(theirs)
 
-    def _count_written(self, out: Any) -> NDArray[np.int64]:
-        mask = out["completion_mask"]
-        if out.get("tool_mask") is not None:
-            mask = mask * out["tool_mask"]
-        gathered = self.accelerator.gather(mask.sum(dim=1))  # type: ignore[attr-defined]
-        tokens: NDArray[np.int64] = gathered.cpu().numpy()
-        return tokens
-
-    def _find_truncated(self) -> NDArray[np.bool_]:
-        reported = [row.get("truncated") for row in self.generated.inputs]
-        if getattr(self, "rollout_func", None) is not None and None not in reported:
-            # A protocol reports it itself: a turn may have a limit, and an answer may lack an end
-            # token.
-            assert self.generated.tokens is not None
-            own = torch.tensor(reported, dtype=torch.bool, device=self.generated.tokens.device)
-        else:
-            most = self.max_completion_length  # type: ignore[attr-defined]
-            own = self.generated.truncated(most, self.processing_class.eos_token_id)  # type: ignore[attr-defined]
-        gathered = self.accelerator.gather(own)  # type: ignore[attr-defined]
-        truncated: NDArray[np.bool_] = gathered.cpu().numpy()
-        return truncated
+    def _measure_tokens(self) -> None:
+        """Gather name, tokens and truncation of the rollouts of all processes at once."""
+        generated = self.generated
+        cuts = generated.find_truncated(
+            self.max_completion_length,  # type: ignore[attr-defined]
+            self.processing_class.eos_token_id,  # type: ignore[attr-defined]
+            reported=getattr(self, "rollout_func", None) is not None,
+        )
+        names = map(name_prompt, generated.inputs)
+        rows = gather_object([*zip(names, generated.count_written(), cuts, strict=True)])
+        self.prompt_names = [name for name, _, _ in rows]
+        self.response_tokens = np.array([count for _, count, _ in rows], np.int64)
+        self.truncated = np.array([cut for _, _, cut in rows], np.bool_)
 
     def _replace_logged(self) -> None:
         """Replace TRL's logged advantages of these rollouts by the trained ones."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
-from typing import Any
+import re
+import shlex
+from typing import Any, NoReturn
 
 import torch
+from transformers import HfArgumentParser
 from trl import GRPOConfig, SFTConfig
 
-from paretopo.config import MAX_GRAD_NORM, WEIGHT_DECAY, RunConfig
+from paretopo.config import MAX_GRAD_NORM, NONE, WEIGHT_DECAY, ConfigError, RunConfig
 from paretopo.integrations.huggingface.loading import compute_dtype
 from paretopo.records.folder import RunFolder
 
+_BATCHING = "transformers_continuous_batching_config"  # an option whose value is JSON
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
@@ -22,7 +28,8 @@ def make_rollout_arguments(
     optimiser = config.optimiser
     rollouts = optimiser.prompts_per_step * optimiser.group_size
     at_once = optimiser.micro_batch or rollouts
-    return GRPOConfig(
+    arguments = GRPOConfig(
+        **_parse_generation(config.trl.generation),
         **_make_shared_arguments(config, run, device, evaluate_first=evaluate_first),
         # One generation per optimiser step: TRL generates for all its micro-batches together.
         per_device_train_batch_size=at_once,
@@ -43,6 +50,39 @@ def make_rollout_arguments(
         beta=optimiser.kl,
         shuffle_dataset=False,  # the rows already have the order of the schedule
     )
+    if arguments.use_transformers_continuous_batching and arguments.bf16:
+        raise ConfigError(
+            "trl.generation: with continuous batching, TRL converts the trained weights to "
+            'bfloat16, which loses small updates: set model.dtype = "float32"'
+        )
+    return arguments
+
+
+def _parse_generation(options: str) -> dict[str, Any]:
+    """Return the arguments of GRPOConfig in `trl.generation`.
+
+    Raises:
+        ConfigError: TRL does not know an option, or it does not concern an engine or a cache.
+    """
+    if options == NONE:
+        return {}
+    parser = HfArgumentParser(GRPOConfig)  # type: ignore[arg-type]
+    for action in parser._actions:
+        action.default = argparse.SUPPRESS  # keep only what is written
+
+    def refuse(message: str) -> NoReturn:
+        raise ConfigError(f"trl.generation: {message}, got {options!r}")
+
+    parser.error = refuse  # type: ignore[method-assign]
+    try:
+        written = vars(parser.parse_args(shlex.split(options)))
+        written |= {name: json.loads(written[name]) for name in {_BATCHING} & written.keys()}
+    except ValueError as error:
+        refuse(str(error))
+    for name in written:
+        if not re.match(r"(use_)?(vllm|transformers)|cache_implementation$", name):
+            refuse(f"expected options of vLLM, continuous batching and the cache, not --{name}")
+    return written
 
 
 def make_answer_arguments(

@@ -5,31 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from paretopo.rollout import format_answer, format_prompt, split_messages, split_tokens
 
 
 @dataclass
 class Generated:
-    """The rollouts that one process generated.
+    """The rollouts that one process generated; all on the host, so reading waits for no device.
 
     Attributes:
+        tokens: The tokens of each response.
+        written: For each token, 1 if the policy wrote it; None if it wrote all.
         inputs: The data rows, one per rollout.
         prompts: The prompts as the policy read them, one per rollout: an environment may have added
             its first observation.
         completions: The responses, as texts or as messages.
-        tokens: (rollouts, longest) the responses as tokens.
-        mask: (rollouts, longest) 1 for a token, 0 for padding.
-        written: (rollouts, longest) 1 for the policy's tokens; None if it wrote all.
     """
 
+    tokens: list[list[int]]
+    written: list[list[int]] | None
     inputs: list[dict[str, Any]]
     prompts: list[Any]
     completions: list[Any]
-    tokens: torch.Tensor | None = None
-    mask: torch.Tensor | None = None
-    written: torch.Tensor | None = None
 
     def text(self, row: int, tokenizer: Any) -> dict[str, Any]:
         """Return the fields ``prompt``, ``answer`` and ``segments`` of a rollout.
@@ -38,12 +34,8 @@ class Generated:
             row: Its index in this process.
             tokenizer: Decodes the responses of text protocols.
         """
-        tokens, mask = self._tokens()
-        inside = mask[row].bool()
-        own: list[int] = tokens[row][inside].tolist()
-        written = [1] * len(own)
-        if self.written is not None:
-            written = self.written[row][inside].tolist()
+        own = self.tokens[row]
+        written = [1] * len(own) if self.written is None else self.written[row]
         completion, given = self.completions[row], self.inputs[row]
         # If a text protocol answers a chat, TRL reads the whole response as one policy message.
         in_messages = not isinstance(completion, str) and (len(completion) > 1 or all(written))
@@ -55,14 +47,22 @@ class Generated:
             else split_tokens(own, written, tokenizer.decode, tokenizer.eos_token),
         }
 
-    def truncated(self, most: int, end: int) -> torch.Tensor:
-        """Return (rollouts,) bool: did the response reach ``most`` tokens without ``end``?"""
-        tokens, mask = self._tokens()
-        lengths = mask.sum(dim=1)
-        last = tokens.gather(1, (lengths - 1).clamp(min=0)[:, None]).squeeze(1)
-        return (lengths >= most) & (last != end)
+    def count_written(self) -> list[int]:
+        """Return the number of tokens of each response that the policy wrote."""
+        return [*map(len, self.tokens)] if self.written is None else [*map(sum, self.written)]
 
-    def _tokens(self) -> tuple[torch.Tensor, torch.Tensor]:
-        if self.tokens is None or self.mask is None:
-            raise RuntimeError("TRL has not handed over the tokens of this batch yet")
-        return self.tokens, self.mask
+    def find_truncated(self, most: int, end: int, *, reported: bool) -> list[bool]:
+        """Return for each rollout: did the response reach ``most`` tokens without ``end``?
+
+        Args:
+            most: Longest response in tokens.
+            end: The token that ends a response.
+            reported: A protocol fills the column "truncated" itself, if it has one: a turn may have
+                a limit, and an answer may lack an end token.
+        """
+        return [
+            bool(row["truncated"])
+            if reported and row.get("truncated") is not None
+            else len(tokens) >= most and tokens[-1] != end
+            for tokens, row in zip(self.tokens, self.inputs, strict=True)
+        ]

@@ -71,13 +71,10 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         self, *args: Any, evaluation_temperature: float | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        if evaluation_temperature is not None:
-            if evaluation_temperature < 0:
-                raise ValueError(
-                    f"evaluation_temperature must be at least 0, got {evaluation_temperature}"
-                )
-            if self.use_vllm:
-                raise ValueError("evaluation_temperature has no effect on vLLM: leave it None")
+        if evaluation_temperature is not None and evaluation_temperature < 0:
+            raise ValueError(
+                f"evaluation_temperature must be at least 0, got {evaluation_temperature}"
+            )
         self._evaluation_temperature = evaluation_temperature
 
     def compute_advantages(self, points: int) -> NDArray[np.float64]:
@@ -144,6 +141,15 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
     def _sampling_for_evaluation(self) -> Iterator[None]:
         if self._evaluation_temperature is None:
             yield
+            return
+        if self.use_vllm:
+            engine = self.vllm_generation
+            trained = engine.temperature
+            engine.temperature = self._evaluation_temperature  # vLLM decodes greedily at 0
+            try:
+                yield
+            finally:
+                engine.temperature = trained
             return
         sampled = self._evaluation_temperature > 0
         changes: dict[str, Any] = {"do_sample": sampled}

@@ -8,7 +8,6 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -99,6 +98,7 @@ def evaluate(config: RunConfig, run: RunFolder) -> list[Row]:
         with open_environment(served) as environment:
             model, tokenizer = load_policy(config, task, device)
             session = _session(config, task, run)
+            _keep_initial_policy(config, model, tokenizer, run, starting=True)
             _, sampler = _trainer(
                 session,
                 task,
@@ -141,8 +141,7 @@ def _train(
         session = _session(config, task, run)
         if resume:
             session.restore(None if done is None else checkpoints.state(done))
-        if config.optimiser.kl > 0 and not is_adapted(model):
-            _keep_as_reference(model, tokenizer, run.checkpoints / "reference", done is None)
+        _keep_initial_policy(config, model, tokenizer, run, starting=done is None)
         owed = done if done is not None and _is_evaluation_missing(session, done) else None
         first = done is None or owed is not None
         trainer, sampler = _trainer(
@@ -273,9 +272,14 @@ def _rollouts(environment: Environment) -> ProtocolRollouts | None:
     return None if environment.new_episode is None else ProtocolRollouts(environment.new_episode)
 
 
-def _keep_as_reference(model: Any, tokenizer: Any, folder: Path, starting: bool) -> None:
-    """Save the reference model of the KL penalty; TRL loads it from the policy's path."""
+def _keep_initial_policy(
+    config: RunConfig, model: Any, tokenizer: Any, run: RunFolder, *, starting: bool
+) -> None:
+    """Save the policy if TRL loads its path: for the KL penalty's reference, or into vLLM."""
+    if is_adapted(model) or not (config.optimiser.kl > 0 or "vllm" in config.trl.generation):
+        return
+    folder = run.checkpoints / "reference"
     if starting:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-    model.config._name_or_path = str(folder)
+    model.config._name_or_path = model.name_or_path = str(folder)

@@ -67,11 +67,11 @@ class ParetoGRPOTrainer(SessionTrainer):
         session: The script's `ScriptSession`. The default, `ScriptSession()`, makes every reward
             function an objective.
         evaluation_temperature: Sampling temperature of evaluations; 0 decodes greedily, None
-            samples as in training. Only with generation by transformers, not by vLLM.
+            samples as in training.
         **kwargs: As for `GRPOTrainer`.
 
     Raises:
-        ValueError: `evaluation_temperature` is negative or given together with vLLM.
+        ValueError: `evaluation_temperature` is negative.
         ConfigError: The session's objectives do not fit the reward functions, or its methods do
             not fit the arguments; names them.
 

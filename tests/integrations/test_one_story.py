@@ -169,17 +169,14 @@ class OnTRL:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         inputs = [row | {"prompt": one.prompt} for row, one in zip(rows, story, strict=True)]
         trainer.generated = Generated(
+            [own for own, _ in tokens],
+            [own for _, own in tokens],
             inputs,
             [one.prompt for one in story],
             completions,
-            tokens=padded([own for own, _ in tokens]),
-            mask=padded([[1] * len(own) for own, _ in tokens]),
-            written=padded([own for _, own in tokens]),
         )
         self.measure(story, columns)
-        out = {"completion_mask": trainer.generated.mask, "tool_mask": trainer.generated.written}
-        trainer.response_tokens = trainer._count_written(out)
-        trainer.truncated = trainer._find_truncated()
+        trainer._measure_tokens()
 
     def measure(self, story, columns):
         components = [one.components for one in story]

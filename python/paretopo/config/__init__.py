@@ -43,6 +43,7 @@ from paretopo.config.sections import (
     RunFolderConfig,
     TaskConfig,
     ToolConfig,
+    TRLConfig,
     WarmupConfig,
 )
 from paretopo.config.toml import (
@@ -92,6 +93,7 @@ __all__ = [
     "RewardsConfig",
     "RunConfig",
     "RunFolderConfig",
+    "TRLConfig",
     "TaskConfig",
     "ToolConfig",
     "WarmupConfig",

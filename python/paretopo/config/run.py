@@ -22,6 +22,7 @@ from paretopo.config.sections import (
     RunFolderConfig,
     TaskConfig,
     ToolConfig,
+    TRLConfig,
     WarmupConfig,
 )
 
@@ -60,6 +61,7 @@ class RunConfig:
     optimiser: OptimiserConfig
     evaluation: EvaluationConfig
     run: RunFolderConfig
+    trl: TRLConfig
     openrlhf: OpenRLHFConfig
     notes: tuple[Note, ...] = dataclasses.field(default=(), compare=False, repr=False)
     effective: frozenset[str] | None = dataclasses.field(default=None, compare=False, repr=False)
@@ -104,10 +106,11 @@ SECTIONS: dict[str, type] = {
     "optimiser": OptimiserConfig,
     "evaluation": EvaluationConfig,
     "run": RunFolderConfig,
+    "trl": TRLConfig,
     "openrlhf": OpenRLHFConfig,
 }
 # Sections that only runs of the back end of that name read.
-BACKEND_SECTIONS = frozenset({"openrlhf"})
+BACKEND_SECTIONS = frozenset({"trl", "openrlhf"})
 
 
 def settle_run(

@@ -382,6 +382,16 @@ class RunFolderConfig:
     )
 
 
+@settled("trl")
+class TRLConfig:
+    """TRL's generation of rollouts."""
+
+    generation: str = key(
+        NONE,
+        "Options of TRL that speed up generation, as on its command line: docs/training.md.",
+    )
+
+
 @settled("openrlhf")
 class OpenRLHFConfig:
     """OpenRLHF's distribution of a run over GPUs."""

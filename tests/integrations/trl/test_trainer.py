@@ -42,19 +42,22 @@ class StandIn:
         self._all = torch.as_tensor(rewards, dtype=torch.float32)
         self._change = change or {}
 
+    def _generate(self, prompts):
+        tokens, written = [[0] * 5 for _ in prompts], [[1, 1, 0, 0, 1] for _ in prompts]
+        return None, tokens, written, *[None] * 5
+
     def _calculate_rewards(self, inputs, prompts, completions):
         return self._change.get("matrix", lambda matrix: matrix)(self._all)
 
     def _generate_and_score_completions(self, inputs):
+        if "skip generation" not in self._change:
+            self._generate([row["prompt"] for row in inputs])
         if "skip rewards" not in self._change:
             self._calculate_rewards(inputs, [row["prompt"] for row in inputs], [None] * len(inputs))
         theirs = torch.full((len(inputs),), 9.0)
         self._logs["advantages"].extend([9.0] * self._change.get("logged", len(self._all)))
         return {
             "advantages": self._change.get("advantages", lambda advantages: advantages)(theirs),
-            "completion_ids": torch.zeros(len(inputs), 5, dtype=torch.long),
-            "completion_mask": torch.ones(len(inputs), 5, dtype=torch.long),
-            "tool_mask": torch.tensor([[1, 1, 0, 0, 1]]).repeat(len(inputs), 1),
         }
 
 
@@ -110,7 +113,8 @@ def test_every_process_gets_its_slice():
         trainer_rows = rows()[6 * process : 6 * process + 6]
         module = sys.modules[ParetoAdvantages.__module__]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "gather_object", lambda _: [row["id"] for row in rows()])
+            every = [(row["id"], 3, True) for row in rows()]
+            patch.setattr(module, "gather_object", lambda _, every=every: every)
             out = trainer._generate_and_score_completions(trainer_rows)
         parts.append(out["advantages"].numpy())
     np.testing.assert_array_equal(np.concatenate(parts), whole.reshape(-1).astype(np.float32))
@@ -131,6 +135,7 @@ def test_evaluation_keeps_the_rewards_and_counts_no_step():
         ({"matrix": lambda m: m[:, :1]}, r"\(12, 2\), TRL returned \(12, 1\)"),
         ({"matrix": lambda m: m.sum(1)}, r"\(12, 2\), TRL returned \(12,\)"),
         ({"matrix": lambda m: m.tolist()}, r"\(12, 2\), TRL returned <class 'list'>"),
+        ({"skip generation": True}, "12 rollouts without calling _generate"),
         ({"skip rewards": True}, "without calling _calculate_rewards"),
         ({"advantages": lambda a: a[:, None]}, r"\(12,\), TRL computed \(12, 1\)"),
         ({"advantages": lambda a: None}, r"\(12,\), TRL computed <class 'NoneType'>"),
