@@ -8,6 +8,7 @@ is on the host only if Python made it without a device, or copied it there.
 
 import argparse
 import collections
+import contextlib
 import inspect
 import json
 import tempfile
@@ -45,7 +46,10 @@ HOST, DEVICE = torch.device("cpu"), torch.device("cuda" if HAS_GPU else "cpu", 0
 TURNS, PASSES, WAITS = "calls of generate", "passes of the model", "waits for the device"
 COPIES, CALLS, WRITTEN = "copies to the device", "tool calls", "tokens written"
 # Each waits until the device has computed the value.
-_READS = set("item tolist cpu numpy __bool__ __int__ __float__ __index__ nonzero unique".split())
+_READS = {
+    *("item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__", "__index__"),
+    *("nonzero", "unique"),
+}
 _TRACED = 32  # passes of generation in a trace; those of a whole step would be gigabytes
 
 
@@ -104,7 +108,7 @@ class Meter(TorchFunctionMode):
     def __torch_function__(self, function, _types, args=(), kwargs=None):
         """Count a call of torch, and note where its results are."""
         kwargs = kwargs or {}
-        if function is torch.Tensor.device.__get__:
+        if function == torch.Tensor.device.__get__:
             return HOST if _is_on_host(args[0]) else DEVICE
         name = getattr(function, "__name__", "")
         # `to` takes the place, not a value, from a second tensor.
@@ -120,6 +124,8 @@ class Meter(TorchFunctionMode):
             self.count(WAITS, int(masks or name in _READS or to_host))
         elif name in ("to", "tensor", "as_tensor"):
             self.count(COPIES, int(not to_host))
+        if name in ("cpu", "to") and result is args[0] and to_host != from_host:
+            result = result.view_as(result)  # a copy has a place of its own
         for one in _list_tensors((result,)):
             one._is_on_host = to_host
         return result
@@ -155,6 +161,20 @@ def _find_device(name, args, kwargs):
     return None if asked is None else torch.device(asked)
 
 
+@contextlib.contextmanager
+def emulate_device(args):
+    """Have a trainer with these arguments put its tensors on the device."""
+
+    def place(device):
+        AcceleratorState().device = PartialState().device = device
+        args.__dict__["_setup_devices"] = device
+
+    before = args.device
+    place(DEVICE)
+    yield
+    place(before)
+
+
 def watch(meter, trace):
     """Have the meter follow all trainers; return what it finds, which is filled as they train.
 
@@ -180,6 +200,7 @@ def watch(meter, trace):
     meter.wrap(StopStrings, "__call__", "ours")
     for name in ("generate", "generate_batch"):
         meter.wrap(GenerationMixin, name, "generation", lambda _: meter.count(TURNS))
+    counting = contextlib.ExitStack()
     profile, found = torch.profiler.profile() if trace else None, {}
 
     def collect(wanted):
@@ -196,11 +217,10 @@ def watch(meter, trace):
 
     def begin(state, args):
         if state.global_step == 0:
-            AcceleratorState().device = PartialState().device = DEVICE
-            args.__dict__["_setup_devices"] = DEVICE
-            meter.__enter__()
+            counting.enter_context(emulate_device(args))
+            counting.enter_context(meter)
         elif state.global_step == 1:
-            meter.__exit__(None, None, None)
+            counting.close()
             found.update(first=dict(meter.counts), began=time.perf_counter())
         elif not trace or state.global_step < state.max_steps - 1:
             return
@@ -242,15 +262,14 @@ def train_by(trainer_class, config, run, warmed_up):
 
         def correct(completions, answer, **_):
             texts = [one[-1]["content"] for one in completions]
-            return [float(one or 0) for one in environment.grade_all(texts, map(json.loads, answer))]
+            grades = environment.grade_all(texts, [*map(json.loads, answer)])
+            return [float(one or 0) for one in grades]
 
         asked = task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step)
         use_threads(config.run.threads, made=config.model.is_made)
         trainer = trainer_class(
             model=model,
-            args=make_rollout_arguments(
-                config, run, DEVICE.type, evaluate_first=False, held_out=0
-            ),
+            args=make_rollout_arguments(config, run, DEVICE.type, evaluate_first=False, held_out=0),
             train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
             processing_class=tokenizer,
             tools=list(task.functions) or None,
@@ -294,8 +313,8 @@ def main():
         print(f"{name:28}" + "".join(f"{found['first'].get((name, one), 0):12,}" for one in parts))
     shares = (f"{one} {100 * found['spent'].get(one, 0) / whole:.1f} %" for one in parts)
     written = found["counts"][WRITTEN, "TRL"] / found["seconds"]
-    each = whole / found["steps"]
-    print(f"timed: {found['steps']} steps of {each:.2f} s: {', '.join(shares)}; {written:.0f} tokens/s")
+    print(f"timed: {found['steps']} steps of {whole / found['steps']:.2f} s: ", end="")
+    print(f"{', '.join(shares)}; {written:.0f} tokens/s")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@ from paretopo.config.backend import Backend, Limit
 
 def _writes_texts(config: RunConfig) -> bool:
     """Return whether rollouts come from `ProtocolRollouts`, with an engine asked for."""
-    task = config.task
-    is_protocol = task.name in ("math", "multihop") or (task.name, task.tools) == ("questions", NONE)
-    return is_protocol and "--use" in config.trl.generation
+    lacks_functions = config.task.name != "calculator" and config.task.tools == NONE
+    return lacks_functions and "--use" in config.trl.generation
 
 
 BACKEND = Backend(
@@ -16,12 +15,6 @@ BACKEND = Backend(
     ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm", "httpx", "math_verify"),
     extra="train",
     limits=(
-        Limit(
-            "trl.generation",
-            (NONE,),
-            "in a script, GRPOConfig takes these options",
-            lambda config: config.effective is not None,
-        ),
         Limit(
             "trl.generation",
             (NONE,),

@@ -20,6 +20,7 @@ REFUSED = {
     "optimiser.learn_from": 'optimiser.learn_from = "answers"',
     "optimiser.decision_entropy": "optimiser.decision_entropy = 0.1",
     "model.dtype": 'model.dtype = "float32"',
+    "trl.generation": 'task.name = "math"\ntrl.generation = "--use_vllm true"',
     "openrlhf.zero_stage": "model.lora.rank = 8\nopenrlhf.zero_stage = 3",
     "task.prompts": "task.train = { name = 'made up', prompts = 8 }",
     "tool.search_url": 'task.name = "multihop"\nopenrlhf = { nodes = 2, engines = 16 }',

@@ -374,6 +374,7 @@ CASES = {
     "run.threads": Case(cores, 0, 3),
     "run.tensorboard": Case(tracker, False, True),
     "run.wandb_project": Case(tracker, "none", "mine"),
+    "trl.generation": Case(trl_arguments, "none", "--cache_implementation static"),
     "openrlhf.agent": Case(prepared, "agent_a.py", "agent_b.py", ORL + NOT_WARMED, refused=True),
     "openrlhf.prompts": Case(prepared, "task", "a.jsonl", ORL + NOT_WARMED),
     "openrlhf.held_out": Case(prepared, "task", "b.jsonl", ORL + NOT_WARMED),

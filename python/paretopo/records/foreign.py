@@ -67,6 +67,10 @@ class ForeignJob:
                 "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
                 f"{self.trackers} names the trackers, and they get the same numbers"
             )
+        if config.trl.generation != NONE:
+            raise ConfigError(
+                "trl.generation is for paretopo train: a script's own arguments choose its engine"
+            )
         if config.rewards.file != NONE:
             raise ConfigError(
                 f"rewards.file is for paretopo train: in a script, {self.rewards} gives the rewards"

@@ -20,9 +20,10 @@ from support.sessions import read_records
 from support.tiny_trainers import grpo_arguments
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, loads
 from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.trl.script_rewards import check_rewards, split_reward
+from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 from paretopo.rewards.calls import Limits
 from paretopo.rollout import BadRollout
@@ -242,6 +243,43 @@ def test_a_vllm_engine_plays_with_tools_and_the_newest_weights(policy, tmp_path,
         assert [row["step"] for row in read["evaluations"]] == [0, 1]
         segments = [one["segments"] for group in read["trajectories"] for one in group["rollouts"]]
         assert all([part["kind"] for part in one] == ["call", "tool", "model"] for one in segments)
+
+
+def test_a_run_passes_its_options_to_vllm(tmp_path, monkeypatch):
+    from trl.generation import vllm_generation
+
+    engines = []
+
+    def start(vllm):
+        vllm.llm = Engine(vllm)
+        engines.append((vllm, vllm.model.name_or_path))
+
+    def sample(**given):
+        temperatures.append(given["temperature"])
+        return SimpleNamespace(**given)
+
+    temperatures = []
+    monkeypatch.setattr(vllm_generation.VLLMGeneration, "_init_vllm", start)
+    monkeypatch.setattr(vllm_generation, "SamplingParams", sample, raising=False)
+    small = """
+        model.path = { name = "tiny", layers = 1, width = 32, heads = 1 }
+        task.train = { name = "made up", prompts = 4, facts = 2 }
+        warmup.steps = 0
+        evaluation = { prompts = 2, temperature = 0.0 }
+        optimiser = { steps = 1, prompts_per_step = 2, group_size = 2, temperature = 0.7 }
+        trl.generation = "--use_vllm true --vllm_mode colocate --vllm_max_model_length 99"
+    """
+    run = RunFolder.create(tmp_path, loads(small))
+    train(run.config, run)
+    [(vllm, path)] = engines
+    assert (vllm.mode, vllm.max_model_length, path) == (
+        *("colocate", 99),
+        str(run.checkpoints / "reference"),
+    )
+    assert (run.checkpoints / "reference" / "model.safetensors").is_file()
+    assert [*dict.fromkeys(temperatures)] == [0.0, 0.7]  # evaluations, and training
+    assert temperatures[-1] == 0.0
+    assert vllm.temperature == 0.7
 
 
 def test_weights_of_components_make_costs_and_leave_out_values(policy, tmp_path):

@@ -118,6 +118,22 @@ def test_observations_are_appended_and_masked(roll):
     assert out.trainer.asked[-1][1] == ()
 
 
+def test_tools_of_a_turn_run_at_once(roll):
+    calls, met = [], asyncio.Event()
+
+    class Meeting:
+        async def run_async(self, code):
+            calls.append(code)
+            if len(calls) == 3:
+                met.set()
+            await asyncio.wait_for(met.wait(), 60)  # until all three rollouts have called
+            return ProgramResult("met", "", 0, 0.1)
+
+    scripts = {name: [PROGRAM + STOP, "42<|end|>"] for name in "abc"}
+    out = roll(lambda: TorlEpisode(Meeting(), max_calls=1), scripts)
+    assert all("met" in text for text in out.texts)
+
+
 def test_a_response_has_at_most_so_many_tokens(roll):
     out = roll(lambda: TorlEpisode(Echo(), max_calls=1), {"a": [PROGRAM + STOP]}, most=40)
     assert len(out.completion_ids[0]) == len(out.env_mask[0]) == 40

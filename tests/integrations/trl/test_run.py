@@ -20,10 +20,12 @@ pytest.importorskip("trl")
 
 from support.curves import HAS_TENSORBOARD, read_curves
 from support.interrupts import assert_same_result
+from transformers import GenerationMixin
 
 from paretopo.config import ConfigError, loads
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.huggingface.policy import shared_warmup
+from paretopo.integrations.trl import arguments
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import Segment
@@ -303,6 +305,50 @@ def test_small_batches_without_trajectories_and_checkpoints(tmp_path):
     assert [sum(row["rank_histogram"]) for row in run.steps()] == [8, 8]
     assert list(run.trajectories()) == []
     assert not list(run.checkpoints.glob("checkpoint-*"))
+
+
+BATCHING = "--use_transformers_continuous_batching true"
+BLOCKS = (
+    """--transformers_continuous_batching_config '{"num_blocks": 64, "max_batch_tokens": 64}'"""
+)
+
+
+@pytest.mark.parametrize("options", ["--cache_implementation static", f"{BATCHING} {BLOCKS}"])
+def test_trl_generates_as_its_options_say(tmp_path, monkeypatch, options):
+    asked = []
+
+    def note(self, *given, generation_config, **more):
+        asked.append(generation_config.cache_implementation or "batched")
+        return generate(self, *given, generation_config=generation_config, **more)
+
+    name = "generate_batch" if BATCHING in options else "generate"
+    generate = getattr(GenerationMixin, name)
+    monkeypatch.setattr(GenerationMixin, name, note)
+    settings = {"optimiser.steps": 1, "run.checkpoint_every": 0, "warmup.steps": 0}
+    settings["optimiser.max_completion_tokens"] = 6
+    run = RunFolder.create(tmp_path, loads(SMALL, {**settings, "trl.generation": options}))
+    train(run.config, run)
+    assert len(run.steps()) == 1
+    assert {*asked} == {"batched" if BATCHING in options else "static"}
+    assert len(asked) >= 3  # two evaluations, and one step
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("--use_vlm true", "unrecognized arguments: --use_vlm true"),
+        ("--use_vllm maybe", "Truthy value expected: got maybe"),
+        ("--learning_rate 1", "options of vLLM, continuous batching and the cache, not --learn"),
+        ("--transformers_continuous_batching_config {num:1}", "Expecting property name"),
+        (BATCHING, 'converts the trained weights to bfloat16.*set model.dtype = "float32"'),
+    ],
+)
+def test_options_of_generation_are_refused_by_name(tmp_path, monkeypatch, options, complaint):
+    monkeypatch.setattr(arguments, "compute_dtype", lambda *_: torch.bfloat16)
+    config = loads(SMALL, {"trl.generation": options})
+    run = RunFolder.create(tmp_path, config)
+    with pytest.raises(ConfigError, match=rf"trl\.generation: .*{complaint}"):
+        arguments.make_rollout_arguments(config, run, "cpu", evaluate_first=False, held_out=0)
 
 
 def test_an_unknown_model_is_named(tmp_path):
