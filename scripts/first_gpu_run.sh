@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Checks the CUDA kernels on a GPU: tests, NVIDIA's memcheck, racecheck and synccheck, and the benchmark,
 # in 6 minutes on 16 cores. docs/gpu.md has the results of an H200.
-#     scripts/first_gpu_run.sh [tests|kernels|sanitizers|benchmark|quick]...     the first four by default
-# quick is the benchmark of small sizes. Needs a GPU, its CUDA toolkit (nvcc, compute-sanitizer) and a
+#     scripts/first_gpu_run.sh [tests|kernels|sanitizers|benchmark|quick|training]...     the first four by default
+# quick is the benchmark of small sizes; training counts, times and traces steps of TRL in at most four
+# minutes, after the installation. Needs a GPU, its CUDA toolkit (nvcc, compute-sanitizer) and a
 # python3 with a torch built for CUDA, whose packages are used where they suffice.
 # The log and the results go to bench/results/<GPU>/: commit that folder, whatever the outcome.
 set -uo pipefail
@@ -12,8 +13,8 @@ steps=("$@")
 [ ${#steps[@]} -gt 0 ] || steps=(tests kernels sanitizers benchmark)
 for name in "${steps[@]}"; do
   case $name in
-    tests | kernels | sanitizers | benchmark | quick) ;;
-    *) echo "expected tests, kernels, sanitizers, benchmark or quick, got $name"; exit 2 ;;
+    tests | kernels | sanitizers | benchmark | quick | training) ;;
+    *) echo "expected tests, kernels, sanitizers, benchmark, quick or training, got $name"; exit 2 ;;
   esac
 done
 for needed in nvidia-smi nvcc compute-sanitizer; do
@@ -80,6 +81,14 @@ run_sanitizers() {
   return $outcome
 }
 
+# A model with the depth and width of SmolLM2-135M, made on the spot: 64 rollouts of up to 96 tokens.
+run_training() {
+  "$python" -m pip install --quiet "paretopo[train]" || return
+  timeout 240 "$python" scripts/measure_step.py examples/calculator.toml --steps 4 --trace build/step.json.gz \
+    --set model.layers=30 --set model.width=576 --set model.heads=9 --set optimiser.prompts_per_step=8 \
+    --set warmup.steps=60 --set warmup.learning_rate=5e-4
+}
+
 run_all() {
   nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader
   nvcc --version | tail -1
@@ -92,6 +101,7 @@ run_all() {
       kernels) step kernels "$python" scripts/check_kernels.py ;;
       sanitizers) step sanitizers run_sanitizers ;;
       benchmark) step benchmark "$python" -m bench --device cuda ;;
+      training) step training run_training ;;
       quick) step "quick benchmark" "$python" -m bench --device cuda --quick ;;
     esac
   done

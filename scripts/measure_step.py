@@ -1,4 +1,4 @@
-"""Count and time what a training step does, without evaluations.
+"""Count and time the parts of training steps, without evaluations.
 
     python scripts/measure_step.py examples/calculator.toml [--by trl] [--set KEY=VALUE]...
 
@@ -67,7 +67,7 @@ class Meter(TorchFunctionMode):
         self._parts, self._since = ["TRL"], _now()
 
     def count(self, name, times=1):
-        """Count what the current part does."""
+        """Count for the current part."""
         self.counts[name, self._parts[-1]] += times
 
     def pass_time(self):
@@ -176,7 +176,7 @@ def emulate_device(args):
 
 
 def watch(meter, trace):
-    """Have the meter follow all trainers; return what it finds, which is filled as they train.
+    """Have the meter follow all trainers; return its findings, filled as they train.
 
     Args:
         meter: Counts the first step and times the others.

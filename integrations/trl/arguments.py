@@ -68,7 +68,7 @@ def _parse_generation(options: str) -> dict[str, Any]:
         return {}
     parser = HfArgumentParser(GRPOConfig)  # type: ignore[arg-type]
     for action in parser._actions:
-        action.default = argparse.SUPPRESS  # keep only what is written
+        action.default = argparse.SUPPRESS  # keep only written options
 
     def refuse(message: str) -> NoReturn:
         raise ConfigError(f"trl.generation: {message}, got {options!r}")

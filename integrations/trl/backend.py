@@ -5,7 +5,7 @@ from paretopo.config.backend import Backend, Limit
 
 
 def _writes_texts(config: RunConfig) -> bool:
-    """Return whether rollouts come from `ProtocolRollouts`, with an engine asked for."""
+    """Return whether `ProtocolRollouts` would have to generate with another engine."""
     lacks_functions = config.task.name != "calculator" and config.task.tools == NONE
     return lacks_functions and "--use" in config.trl.generation
 

@@ -388,7 +388,7 @@ class TRLConfig:
 
     generation: str = key(
         NONE,
-        "Options of TRL that speed up generation, as on its command line: docs/training.md.",
+        "Options of TRL for its engine or cache, as on its command line: docs/training.md.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a step of ours adds to a step of TRL: one copy from the device and one to it."""
+"""A step of ours adds one wait for the device and one copy to it, whatever its rollouts."""
 
 from __future__ import annotations
 
