@@ -78,12 +78,7 @@ class Meter(TorchFunctionMode):
     def wrap(self, owner, name, part, look=None, before=None):
         """Have a method of a class belong to a part.
 
-        Args:
-            owner: The class.
-            name: The method.
-            part: The part to which its counts and its time belong.
-            look: Called with each result.
-            before: Called with the state and the arguments of the training, before the method.
+        `look` gets each result; `before` gets the state and the arguments of a callback.
         """
         method = getattr(owner, name)
 
@@ -178,9 +173,8 @@ def emulate_device(args):
 def watch(meter, trace):
     """Have the meter follow all trainers; return its findings, filled as they train.
 
-    Args:
-        meter: Counts the first step and times the others.
-        trace: A file for torch's profile of the second step; None for none.
+    It counts the first step and times the others. `trace` is a file for torch's profile of the last
+    step, which is then not timed, or None.
     """
     looks = {
         "_generate": lambda made: meter.count(
@@ -250,7 +244,7 @@ def _is_ours(kind):
     return kind.__module__.startswith("paretopo.")
 
 
-def train_by(trainer_class, config, run, warmed_up):
+def train_by(trainer_class, config, run):
     """Train with TRL's trainer, or with ours in its place, on the questions of a configuration."""
     task = make_task(config)
     with open_environment(config) as environment:
@@ -258,7 +252,8 @@ def train_by(trainer_class, config, run, warmed_up):
             raise SystemExit("--by swap and --by trl need a task whose tools are functions")
         model, tokenizer = load_policy(config, task, DEVICE.type)
         if config.warmup.steps:
-            warm_up_policy(config, task, model, tokenizer, warmed_up, lambda: False)
+            state = run.checkpoints / "warmup.pt"
+            warm_up_policy(config, task, model, tokenizer, state, lambda: False)
 
         def correct(completions, answer, **_):
             texts = [one[-1]["content"] for one in completions]
@@ -279,21 +274,6 @@ def train_by(trainer_class, config, run, warmed_up):
         trainer.train()
 
 
-def measure(file, by="train", steps=3, trace=None, overrides=None):
-    """Return the findings of `watch` for one training. Call it once in a process: it patches."""
-    found = watch(Meter(), trace)
-    fixed = {"optimiser.steps": steps, "run.checkpoint_every": 0}
-    with tempfile.TemporaryDirectory() as folder:
-        config = configs.load(file, {**(overrides or {}), **fixed, "run.out": folder})
-        run = RunFolder.create(folder, config)
-        if by == "train":
-            train(config, run)
-        else:
-            trainer_class = GRPOTrainer if by == "trl" else ParetoGRPOTrainer
-            train_by(trainer_class, config, run, Path(folder) / "warmup.pt")
-    return found
-
-
 def main():
     """One training, as a table and a line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -305,8 +285,16 @@ def main():
     given = parser.parse_args()
     if given.steps < 2 + bool(given.trace):
         parser.error("--steps must be at least 2, and 3 with --trace: the first step is counted")
-    overrides = dict(map(configs.parse_override, given.set))
-    found = measure(given.config, given.by, given.steps, given.trace, overrides)
+    found = watch(Meter(), given.trace)
+    with tempfile.TemporaryDirectory() as folder:
+        fixed = {"optimiser.steps": given.steps, "run.checkpoint_every": 0, "run.out": folder}
+        overrides = dict(map(configs.parse_override, given.set))
+        config = configs.load(given.config, overrides | fixed)
+        run = RunFolder.create(folder, config)
+        if given.by == "train":
+            train(config, run)
+        else:
+            train_by({"swap": ParetoGRPOTrainer, "trl": GRPOTrainer}[given.by], config, run)
     parts, whole = ("generation", "TRL", "ours"), sum(found["spent"].values())
     print(f"{'counted in the first step':28}" + "".join(f"{part:>12}" for part in parts))
     for name in (TURNS, PASSES, WAITS, COPIES, CALLS, WRITTEN):
