@@ -167,9 +167,8 @@ def open_trl(folder, kind=ParetoGRPOTrainer, **given):
     def step(*columns):
         values.update(zip(NAMES, columns, strict=True))
         trainer.model.train()
+        trainer._tokens = [[1]] * POINTS, None
         trainer._calculate_rewards(ROWS, ["q"] * POINTS, ["a"] * POINTS, [[1]] * POINTS)
-        trainer.response_tokens = np.ones(POINTS, np.int64)
-        trainer.truncated = np.zeros(POINTS, np.bool_)
         return trainer.compute_advantages(POINTS)[0]
 
     return trainer, step
