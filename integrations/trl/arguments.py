@@ -66,16 +66,16 @@ def _parse_generation(options: str) -> dict[str, Any]:
     """
     if options == NONE:
         return {}
-    parser = HfArgumentParser(GRPOConfig)  # type: ignore[arg-type]
+    parser = HfArgumentParser(GRPOConfig)
     for action in parser._actions:
         action.default = argparse.SUPPRESS  # keep only written options
 
     def refuse(message: str) -> NoReturn:
         raise ConfigError(f"trl.generation: {message}, got {options!r}")
 
-    parser.error = refuse  # type: ignore[method-assign]
+    parser.error = refuse
     try:
-        written = vars(parser.parse_args(shlex.split(options)))
+        written: dict[str, Any] = vars(parser.parse_args(shlex.split(options)))
         written |= {name: json.loads(written[name]) for name in {_BATCHING} & written.keys()}
     except ValueError as error:
         refuse(str(error))

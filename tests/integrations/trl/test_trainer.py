@@ -213,6 +213,15 @@ def test_the_real_trainer_trains_on_the_controllers_advantages(tmp_path):
     np.testing.assert_array_equal(trained, np.sort(last.astype(np.float32)))
 
 
+def test_masked_rollouts_keep_their_tokens(tmp_path):
+    # TRL empties the mask of a truncated rollout; its cost must not become 0.
+    always = {"mask_truncated_completions": True, "generation_kwargs": {"min_new_tokens": 8}}
+    trainer = real_trainer(tmp_path, **always)
+    trainer.train()
+    assert trainer.response_tokens.tolist() == [8] * 8
+    assert trainer.truncated.any()
+
+
 def test_each_objective_needs_a_reward_function_before_the_start(tmp_path):
     with pytest.raises(ConfigError, match=r"3 rewards, length, length, first_letter, .* for 2"):
         real_trainer(tmp_path, (length, length, first_letter))
