@@ -98,7 +98,6 @@ def evaluate(config: RunConfig, run: RunFolder) -> list[Row]:
         with open_environment(served) as environment:
             model, tokenizer = load_policy(config, task, device)
             session = _session(config, task, run)
-            _keep_initial_policy(config, model, tokenizer, run, starting=True)
             _, sampler = _trainer(
                 session,
                 task,
