@@ -21,6 +21,7 @@ writes into a folder, and its manifest records how; folders of evaluations work 
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import fcntl
 import json
@@ -260,10 +261,11 @@ class RunFolder(Folder):
         """
         kept = RunFolder.open(self.path).config
         for section in ("recipe", "seed", "objectives", "rewards", "paretopo", "preference"):
-            if getattr(kept, section) != getattr(self.config, section):
+            changed = _list_changes(section, getattr(kept, section), getattr(self.config, section))
+            if changed:
                 raise ConfigError(
-                    f"the run was begun with other values of {section}, see config.toml in its "
-                    f"folder: resume with those, or {otherwise}"
+                    f"the run was begun with other values of {', '.join(changed)}, see config.toml "
+                    f"in its folder: resume with those, or {otherwise}"
                 )
 
     def check_trust(self, options: Sequence[str] = ()) -> None:
@@ -534,3 +536,17 @@ def fresh_folder(out: Path, name: str) -> Path:
 def now() -> str:
     """Return the current time (UTC), to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _list_changes(name: str, before: Any, now: Any) -> list[str]:
+    """Return the dotted names of the values that differ; objectives are told apart by name."""
+    if name == "objectives":
+        pair = [{one.name: one for one in objectives} for objectives in (before, now)]
+        names = dict.fromkeys([*pair[0], *pair[1]])
+        inner = [(one, pair[0].get(one), pair[1].get(one)) for one in names]
+    elif dataclasses.is_dataclass(now) and type(before) is type(now):
+        fields = [field.name for field in dataclasses.fields(now)]
+        inner = [(one, getattr(before, one), getattr(now, one)) for one in fields]
+    else:
+        return [name] if before != now else []
+    return [found for one, *both in inner for found in _list_changes(f"{name}.{one}", *both)]
