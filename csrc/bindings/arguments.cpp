@@ -45,26 +45,37 @@ struct DlTensor {
     std::uint8_t type_code;
     std::uint8_t type_bits;
     std::uint16_t type_lanes;
-    const std::int64_t* shape;
+    const std::int64_t* shape_;
     const std::int64_t* strides;  // in elements; null: C-contiguous
     std::uint64_t byte_offset;
+
+    static constexpr std::int32_t kHost = 1;
+    static constexpr std::int32_t kCuda = 2;
+    static constexpr std::uint8_t kInteger = 0;
+    static constexpr std::uint8_t kFloat = 2;
+    static constexpr std::uint8_t kBool = 6;
+
+    bool is_of(std::uint8_t code, int bits) const {
+        return type_code == code && type_bits == bits && type_lanes == 1;
+    }
+    bool is_of_floats() const { return is_of(kFloat, 32) || is_of(kFloat, 64); }
+    std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(data) + byte_offset; }
+    Shape shape() const { return {shape_, shape_ + dimensions}; }
 };
 
-// A C-contiguous tensor of floats or doubles in host memory; null for everything else.
+// A C-contiguous tensor in the memory of the host or of a CUDA device; null for everything else.
 const DlTensor* plain_tensor(PyObject* given) {
     constexpr const char* kName = "dltensor";
-    constexpr std::int32_t kHost = 1;
-    constexpr std::uint8_t kFloat = 2;
     if (!PyCapsule_IsValid(given, kName)) return nullptr;
     const auto* tensor = static_cast<const DlTensor*>(PyCapsule_GetPointer(given, kName));
-    if (!tensor->data || tensor->device_type != kHost || tensor->type_code != kFloat ||
-        tensor->type_lanes != 1 || (tensor->type_bits != 32 && tensor->type_bits != 64)) {
+    if (!tensor->data ||
+        (tensor->device_type != DlTensor::kHost && tensor->device_type != DlTensor::kCuda)) {
         return nullptr;
     }
     std::int64_t step = 1;
     for (std::int32_t d = tensor->dimensions; tensor->strides && d-- > 0;) {
-        if (tensor->shape[d] != 1 && tensor->strides[d] != step) return nullptr;
-        step *= tensor->shape[d];
+        if (tensor->shape_[d] != 1 && tensor->strides[d] != step) return nullptr;
+        step *= tensor->shape_[d];
     }
     return tensor;
 }
@@ -106,12 +117,19 @@ bool Call::take(PyObject* values, PyObject* maximise, PyObject* given_mask) {
 bool Call::take_per_point(PyObject* given, bool is_byte, std::uintptr_t& address) const {
     address = 0;
     if (given == Py_None) return true;
-    if (is_plain_array(given, is_byte ? NumPy::NPY_BOOL_ : NumPy::NPY_INT_)) {
+    if (!is_on_gpu() && is_plain_array(given, is_byte ? NumPy::NPY_BOOL_ : NumPy::NPY_INT_)) {
         const auto* array = py::detail::array_proxy(given);
-        const Shape expected{shape.begin(), shape.end() - 1};
-        if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
         address = reinterpret_cast<std::uintptr_t>(array->data);
-        return true;
+        return Shape(array->dimensions, array->dimensions + array->nd) == per_point();
+    }
+    if (const DlTensor* tensor = plain_tensor(given)) {
+        const bool is_wanted = is_byte ? tensor->is_of(DlTensor::kBool, 8)
+                                       : tensor->is_of(DlTensor::kInteger, 32);
+        const bool is_here = is_on_gpu() ? tensor->device_type == DlTensor::kCuda &&
+                                               tensor->device == tensor_device_
+                                         : tensor->device_type == DlTensor::kHost;
+        address = tensor->address();
+        return is_wanted && is_here && tensor->shape() == per_point();
     }
     if (!is_checked_ || !py::isinstance<Address>(given)) return false;
     address = py::handle(given).cast<Address&>().at;
@@ -127,8 +145,10 @@ bool Call::take_points(PyObject* given) {
         address = reinterpret_cast<std::uintptr_t>(array->data);
         itemsize = is_float ? 4 : 8;
     } else if (const DlTensor* tensor = plain_tensor(given)) {
-        shape.assign(tensor->shape, tensor->shape + tensor->dimensions);
-        address = reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset;
+        if (!tensor->is_of_floats()) return false;
+        if (tensor->device_type == DlTensor::kCuda && !take_place(tensor->device)) return false;
+        shape = tensor->shape();
+        address = tensor->address();
         itemsize = tensor->type_bits / 8;
     } else if (is_sequence(given)) {
         for (PyObject* at = given; is_sequence(at); at = PySequence_Fast_GET_ITEM(at, 0)) {
@@ -141,6 +161,16 @@ bool Call::take_points(PyObject* given) {
         return py::isinstance<Points>(given) && take_checked(given);
     }
     return take_shape() && objectives <= 64;
+}
+
+bool Call::take_place(int index) {
+    if (!is_for_gpus_ || !place_of_tensors) return false;
+    const auto place = py::handle(place_of_tensors)(index).cast<py::tuple>();
+    device = place[0].cast<int>();
+    stream = place[1].cast<std::uintptr_t>();
+    allocate = place[2];
+    tensor_device_ = index;
+    return true;
 }
 
 bool Call::take_checked(PyObject* given) {
@@ -205,6 +235,15 @@ bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed
         if (array->nd != 1 || array->dimensions[0] != size) return false;
         const auto* first = reinterpret_cast<const double*>(array->data);
         vector.assign(first, first + size);
+    } else if (const DlTensor* tensor = plain_tensor(given)) {
+        if (tensor->device_type != DlTensor::kHost || tensor->shape() != Shape{size}) return false;
+        if (!tensor->is_of_floats()) return false;
+        const auto copy = [&](const auto* first) { vector.assign(first, first + size); };
+        if (tensor->type_bits == 32) {
+            copy(at<const float>(tensor->address()));
+        } else {
+            copy(at<const double>(tensor->address()));
+        }
     } else if (!is_sequence(given) || !take_numbers(given, {size}, 0, vector)) {
         return false;
     }

@@ -34,6 +34,9 @@ struct Address {
     pybind11::object array;  // keeps the memory alive
 };
 
+// torch's function of a CUDA device: its index, the current stream and the allocator, for `Points`.
+inline PyObject* place_of_tensors = nullptr;
+
 // Contiguous floats in memory, with mask and senses; from Python, they are checked.
 struct Points {
     std::uintptr_t address = 0;
@@ -49,6 +52,9 @@ struct Points {
 // The points of one call, to which the other arguments refer.
 class Call : public Points {
   public:
+    // Tensors on a GPU are plain arguments only of an operation that has a GPU form.
+    explicit Call(bool is_for_gpus = false) : is_for_gpus_(is_for_gpus) {}
+
     bool take(PyObject* values, PyObject* maximise, PyObject* mask);
 
     // Reads one byte, or one integer like a rank, for each point; 0 for None.
@@ -82,6 +88,7 @@ class Call : public Points {
     }
 
     Shape leading() const { return {shape.begin(), shape.end() - 2}; }
+    Shape per_point() const { return {shape.begin(), shape.end() - 1}; }
 
     std::int64_t groups = 1;
     std::int32_t points = 0;
@@ -92,10 +99,13 @@ class Call : public Points {
 
   private:
     bool take_points(PyObject* given);
+    bool take_place(int index);
     bool take_checked(PyObject* given);
     bool take_shape();
     bool take_senses(PyObject* given);
 
+    bool is_for_gpus_;
+    int tensor_device_ = 0;  // torch's index, if the points are a tensor on a GPU
     bool is_checked_ = false;
     std::vector<double> numbers_;  // copied from lists
     pybind11::object copy_;        // contiguous copy of a strided array

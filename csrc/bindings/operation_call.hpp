@@ -153,7 +153,7 @@ pybind11::object answer(const Function& function, const std::tuple<Inputs...>& i
                         pybind11::handle maximise, pybind11::handle mask,
                         const std::array<PyObject*, sizeof...(Inputs)>& given,
                         std::index_sequence<kInputs...>) {
-    Call call;
+    Call call(Function::kIsOnGpu);
     std::tuple<typename Inputs::Taken...> taken{};
     if (!call.take(values.ptr(), maximise.ptr(), mask.ptr())) return pybind11::none();
     if (!(std::get<kInputs>(inputs).take(given[kInputs], call, std::get<kInputs>(taken)) && ...)) {

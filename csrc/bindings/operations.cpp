@@ -338,6 +338,10 @@ void bind_operations(py::module_& m) {
                   gives(Output<std::int64_t>{kKept}));
 
     m.def(
+        "set_place_of_tensors",
+        [](const py::function& place) { place_of_tensors = py::object(place).release().ptr(); },
+        "place"_a);
+    m.def(
         "set_sense_hint",
         [](const py::function& hint) { sense_hint = py::object(hint).release().ptr(); }, "hint"_a);
 

@@ -79,7 +79,7 @@ struct Output {
 
     Shape shape_of(const Call& call) const {
         if (extent == Extent::kPerValue) return call.shape;
-        if (extent == Extent::kPerPoint) return {call.shape.begin(), call.shape.end() - 1};
+        if (extent == Extent::kPerPoint) return call.per_point();
         Shape shape = call.leading();
         if (extent == Extent::kPerObjective) shape.push_back(call.objectives);
         if (extent == Extent::kKept) shape.push_back(call.count);

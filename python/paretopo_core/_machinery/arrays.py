@@ -197,13 +197,8 @@ class Batch:
             itemsize=int(self.values.dtype.itemsize),
             device=self.device,
             stream=self.stream,
-            allocate=self._allocate if self.is_on_gpu else None,
+            allocate=self.library.allocator_like(self.values) if self.is_on_gpu else None,
         )
-
-    def _allocate(self, shape: list[int], dtype: str) -> tuple[Any, int]:
-        """Allocate memory on the device of the points; return it and its address."""
-        array = self.library.empty(tuple(shape), dtype, self.values)
-        return array, self.library.address(array)
 
     def wrap_results(self, results: Any) -> Any:
         """Convert results of the compiled core to arrays of the caller's library."""

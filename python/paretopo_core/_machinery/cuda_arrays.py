@@ -75,10 +75,15 @@ def place_of(values: Any) -> tuple[int, int]:
     return device, _LEGACY_STREAM if stream is None else int(stream)
 
 
-def empty(shape: tuple[int, ...], dtype: str, like: Any) -> Any:
-    """Uninitialised memory on the same device, from the array's own package."""
-    with like.device:
-        return library_of(like).empty(shape, dtype)
+def allocator_like(values: Any) -> torch_arrays.Allocator:
+    """Return a function that allocates with the array's own package on its device."""
+
+    def allocate(shape: list[int], dtype: str) -> tuple[Any, int]:
+        with values.device:
+            array = library_of(values).empty(tuple(shape), dtype)
+        return array, address(array)
+
+    return allocate
 
 
 def address(array: Any) -> int:

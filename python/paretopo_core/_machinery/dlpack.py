@@ -45,10 +45,10 @@ def namespace_of(points: Any) -> Any:
 
     Libraries of the array API standard name them; results of others stay NumPy's.
     """
-    if isinstance(points, np.ndarray) or hasattr(points, "__cuda_array_interface__"):
+    namespace = getattr(points, "__array_namespace__", None)  # torch takes long to say the others
+    if namespace is None or isinstance(points, np.ndarray):
         return None
-    namespace = getattr(points, "__array_namespace__", None)
-    return None if namespace is None else namespace()
+    return None if hasattr(points, "__cuda_array_interface__") else namespace()
 
 
 def convert_results(results: Any, namespace: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from paretopo_core._machinery.dtypes import (
     refuse_kind,
 )
 from paretopo_core._machinery.shapes import check_per_point
+
+# From shape and name of a dtype to uninitialised memory and its address.
+Allocator: TypeAlias = Callable[[list[int], str], tuple[Any, int]]
 
 
 def is_tensor(array: Any) -> bool:
@@ -78,9 +82,12 @@ def without_tensors(numbers: Any, name: str) -> Any:
 
 def place_of(values: Any) -> tuple[int, int]:
     """Device and stream: the caller's current one."""
-    if values.device.type == "cpu":
-        return _core.CPU, 0
-    return values.device.index, _torch().cuda.current_stream(values.device).cuda_stream
+    return (_core.CPU, 0) if values.device.type == "cpu" else place_on(values.device.index)
+
+
+def place_on(index: int) -> tuple[int, int]:
+    """CUDA device and stream; torch.cuda.current_stream() would make an object of the stream."""
+    return index, _torch()._C._cuda_getCurrentRawStream(index)
 
 
 def bools_of(numbers: Any, values: Any, name: str) -> Any:
@@ -95,10 +102,21 @@ def bools_of(numbers: Any, values: Any, name: str) -> Any:
     return numbers.detach().to(values.device).expand(expected).contiguous().view(torch.uint8)
 
 
-def empty(shape: tuple[int, ...], dtype: str, like: Any) -> Any:
-    """Uninitialised memory on the same device, from torch's own allocator."""
+def allocator_like(values: Any) -> Allocator:
+    """Return a function that allocates with torch's own allocator on the device of the values."""
+    return allocator_on(values.device)
+
+
+def allocator_on(device: Any) -> Allocator:
+    """Return the same function for a torch.device."""
     torch = _torch()
-    return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
+    empty = torch.empty
+
+    def allocate(shape: list[int], dtype: str) -> tuple[Any, int]:
+        array = empty(shape, dtype=getattr(torch, dtype), device=device)
+        return array, array.data_ptr()
+
+    return allocate
 
 
 def to_doubles(numbers: Any, shape: tuple[int, ...], like: Any) -> Any:

@@ -7,12 +7,16 @@ every lookup counts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+
+from paretopo_core import _core
+from paretopo_core._machinery import torch_arrays
 
 _is_compiling = torch.compiler.is_compiling
 _is_functional = torch._is_functional_tensor
@@ -39,22 +43,49 @@ def hide_values(*arguments: Any) -> bool:
 
 
 def call_plain(call: Callable[..., Any], points: Tensor, others: tuple[Any, ...]) -> Any:
-    """Return the result of the compiled core for a tensor in host memory; None for others."""
-    result = None
+    """Return the result of the compiled core for plain arguments; None for others."""
     try:
-        end = (points.storage_offset() + points.numel()) * points.itemsize
-        # Neither freed nor still to be negated.
-        if points.untyped_storage().nbytes() >= end and not points.is_neg():
-            result = call(_to_dlpack(points), *others)
+        if Tensor in map(type, others):
+            others = tuple(_exported(o) if type(o) is Tensor else o for o in others)
+        tensor = _exported(points)
     except (RuntimeError, BufferError):  # sparse, quantised, of a transformation that is over ...
-        pass
+        return None
+    result = call(tensor, *others)
     if type(result) is np.ndarray:
         return torch.from_numpy(result)
-    if result is None:
-        return None
     if type(result) is tuple:
-        return tuple(torch.from_numpy(np.asarray(each)) for each in result)
-    return torch.from_numpy(np.asarray(result))
+        return tuple(map(_as_tensor, result))
+    return None if result is None else _as_tensor(result)
+
+
+def _exported(tensor: Tensor) -> Any:
+    """Return a tensor for the core, by DLPack.
+
+    Raises:
+        RuntimeError, BufferError: it is freed, still to be negated, or nothing for DLPack.
+    """
+    end = (tensor.storage_offset() + tensor.numel()) * tensor.itemsize
+    if tensor.untyped_storage().nbytes() < end or tensor.is_neg():
+        raise BufferError
+    return _to_dlpack(tensor)
+
+
+def _as_tensor(result: Any) -> Tensor:
+    """Return a result as a tensor, which it is on a GPU; for a single set it may be a number."""
+    return result if type(result) is Tensor else torch.from_numpy(np.asarray(result))
+
+
+def _place_on(index: int) -> tuple[int, int, torch_arrays.Allocator]:
+    """Return device, stream and allocator, for the compiled core."""
+    return *torch_arrays.place_on(index), _allocator_on(index)
+
+
+@cache
+def _allocator_on(index: int) -> torch_arrays.Allocator:
+    return torch_arrays.allocator_on(torch.device("cuda", index))
+
+
+_core.set_place_of_tensors(_place_on)
 
 
 def _is_plain(argument: Any) -> bool:
