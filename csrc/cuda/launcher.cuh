@@ -10,6 +10,7 @@
 #include "cuda/errors.hpp"
 #include "cuda/limits.hpp"
 #include "cuda/team.cuh"
+#include "gpu/launch/column.hpp"
 #include "gpu/launch/limits.hpp"
 #include "ops.hpp"
 
@@ -31,6 +32,19 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t k = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; k < count;
          k += stride) {
         job(k);
+    }
+}
+
+// The same, each thread with a column of shared memory.
+template <typename T, int kCount, typename Job>
+__global__ void __launch_bounds__(kThreads)
+    by_threads_with_columns(const __grid_constant__ Job job, std::int64_t count) {
+    __shared__ T columns[kCount * kThreads];
+    const gpu::Column<T> own{columns + threadIdx.x, kThreads};
+    const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
+    for (std::int64_t k = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; k < count;
+         k += stride) {
+        job(k, own);
     }
 }
 
@@ -82,6 +96,12 @@ class Launcher {
     template <typename Job>
     void threads(std::int64_t count, const Job& job) const {
         by_threads<<<blocks_for(count, kThreads), kThreads, 0, stream_>>>(job, count);
+        check_launch();
+    }
+    template <typename T, int kCount, typename Job>
+    void threads_with_columns(std::int64_t count, const Job& job) const {
+        by_threads_with_columns<T, kCount>
+            <<<blocks_for(count, kThreads), kThreads, 0, stream_>>>(job, count);
         check_launch();
     }
     template <typename Job>

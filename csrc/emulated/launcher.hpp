@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpu/launch/column.hpp"
 #include "gpu/launch/limits.hpp"
 #include "ops.hpp"
 
@@ -91,6 +92,11 @@ class Launcher {
     template <typename Job>
     void threads(std::int64_t count, const Job& job) const {
         for (std::int64_t g = 0; g < count; ++g) job(g);
+    }
+    template <typename T, int kCount, typename Job>
+    void threads_with_columns(std::int64_t count, const Job& job) const {
+        T column[kCount];
+        for (std::int64_t g = 0; g < count; ++g) job(g, gpu::Column<T>{column, 1});
     }
     template <typename Job>
     void warps(std::int64_t count, std::int64_t bytes, const Job& job) const {

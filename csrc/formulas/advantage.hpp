@@ -32,8 +32,10 @@ struct Weighting {
 };
 
 // w . r, with NaN as the lowest value and infinities saturated: a sum of rewards is always a
-// number. kObjectives is 0 if only `objectives` gives their number.
-template <typename Lanes, int kObjectives = 0, typename Rewards, typename Weights>
+// number. kObjectives is 0 if only `objectives` gives their number. Without kSaturates the rewards
+// are within -largest..largest.
+template <typename Lanes, int kObjectives = 0, bool kSaturates = true, typename Rewards,
+          typename Weights>
 PARETOPO_HD PARETOPO_INLINE typename Lanes::F weighted_sum(const Rewards& rewards,
                                                            const Weights& weights,
                                                            typename Lanes::F largest,
@@ -42,8 +44,12 @@ PARETOPO_HD PARETOPO_INLINE typename Lanes::F weighted_sum(const Rewards& reward
     const int count = kObjectives > 0 ? kObjectives : objectives;
     PARETOPO_UNROLL_4
     for (int m = 0; m < count; ++m) {
-        const auto reward = Lanes::larger(rewards[m], -largest);  // NaN becomes -largest
-        sum = sum + weights[m] * Lanes::smaller(reward, largest);
+        if constexpr (kSaturates) {
+            const auto reward = Lanes::larger(rewards[m], -largest);  // NaN becomes -largest
+            sum = sum + weights[m] * Lanes::smaller(reward, largest);
+        } else {
+            sum = sum + weights[m] * rewards[m];
+        }
     }
     return sum;
 }
@@ -68,12 +74,20 @@ struct Centring {
     double divisor;
     double factor;
 
+    PARETOPO_HD bool has_scale() const { return divisor != 1.0 || factor != 1.0; }
     template <typename Scalar>
-    PARETOPO_HD Scalar apply(Scalar advantage) const {
-        const Scalar gap = advantage - static_cast<Scalar>(mean);
-        if (divisor == 1.0 && factor == 1.0) return gap;  // the same bits, without double
+    PARETOPO_HD Scalar shift(Scalar advantage) const {
+        return advantage - static_cast<Scalar>(mean);
+    }
+    template <typename Scalar>
+    PARETOPO_HD Scalar scale(Scalar gap) const {
         const auto wide = static_cast<double>(gap);
         return static_cast<Scalar>((divisor == 1.0 ? wide : wide / divisor) * factor);
+    }
+    template <typename Scalar>
+    PARETOPO_HD Scalar apply(Scalar advantage) const {
+        const Scalar gap = shift(advantage);
+        return has_scale() ? scale(gap) : gap;  // without a scale the same bits, in double
     }
 };
 

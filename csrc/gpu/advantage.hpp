@@ -49,7 +49,7 @@ struct AdvantageInRegisters {
     WeightingByValue<float, 4> weighting;
     float* advantages;
     std::int32_t* ranks;  // or null
-    PARETOPO_HD void operator()(std::int64_t g) const {
+    PARETOPO_HD void operator()(std::int64_t g, const Column<Span>& spans) const {
         const GroupInRegisters<kPoints, kObjectives> group(batch, g);
         float sums[kPoints];
         std::uint32_t dominators[kPoints];
@@ -61,11 +61,15 @@ struct AdvantageInRegisters {
         group.weigh(weights, own_weighting.largest, sums);
         group.find_dominators(batch.minimised, 0, dominators);
         const std::int32_t fronts = group.rank(dominators, own);
-        rank_advantages_in_registers(fronts, own, weighting.beta, sums);
+        rank_advantages_in_registers(fronts, own, weighting.beta, spans, sums);
         const Centring centring = centring_of(sums, own, kPoints, weighting.centre);
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
-            sums[i] = own[i] == kUnranked ? 0.0F : centring.apply(sums[i]);
+            sums[i] = own[i] == kUnranked ? 0.0F : centring.shift(sums[i]);
+        }
+        if (centring.has_scale()) {
+            PARETOPO_UNROLL
+            for (int i = 0; i < kPoints; ++i) sums[i] = centring.scale(sums[i]);
         }
         store(sums, batch.points, advantages + g * batch.points);
         if (ranks) store(own, batch.points, ranks + g * batch.points);
@@ -141,8 +145,9 @@ void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, b
             const WeightingByValue<float, 4> weighting(weights, per_group, batch.objectives, beta,
                                                        centre);
             return with_registers(batch.points, batch.objectives, [&](auto points, auto m) {
-                launcher.threads(batch.groups, AdvantageInRegisters<points.value, m.value>{
-                                                   batch, weighting, advantages, ranks});
+                launcher.template threads_with_columns<Span, points.value>(
+                    batch.groups, AdvantageInRegisters<points.value, m.value>{
+                                      batch, weighting, advantages, ranks});
             });
         }
     }

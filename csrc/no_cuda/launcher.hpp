@@ -21,6 +21,8 @@ struct Launcher {
     std::int64_t parts(std::int64_t) const { return 0; }
     template <typename Job>
     void threads(std::int64_t, const Job&) const {}
+    template <typename T, int kCount, typename Job>
+    void threads_with_columns(std::int64_t, const Job&) const {}
     template <typename Job>
     void warps(std::int64_t, std::int64_t, const Job&) const {}
     template <typename Job>

@@ -290,7 +290,7 @@ std::vector<std::unique_ptr<Kernel>> parse(const std::string& text) {
                 statement.clear();
             } else if (c == ';') {
                 std::smatch found;
-                if (depth > 0) {
+                if (depth > 0 && so_far.rfind(".shared", 0) != 0) {
                     parser->statement(so_far, number);
                 } else if (std::regex_search(so_far, found, variable())) {
                     const std::uint64_t each = std::stoull(found[2].str().substr(1)) / 8;

@@ -8,6 +8,7 @@
 #include "batch.hpp"
 #include "formulas/advantage.hpp"
 #include "formulas/dominance.hpp"
+#include "gpu/launch/column.hpp"
 #include "gpu/launch/limits.hpp"
 #include "portability.hpp"
 
@@ -154,16 +155,18 @@ class GroupInRegisters {
     PARETOPO_HD GroupInRegisters(const Batch<float>& batch, std::int64_t g)
         : present_(present_points<kPoints>(batch.group_mask(g), batch.points)) {
         load_values(batch.group(g), batch.points * kObjectives, values_);
+        PARETOPO_UNROLL
+        for (int k = 0; k < kPoints * kObjectives; ++k) size_ += fabsf(values_[k]);
     }
 
     PARETOPO_HD std::uint32_t present() const { return present_; }
 
     // Weighted sums of the rewards. Call before find_dominators, which reuses their registers.
     PARETOPO_HD void weigh(const float* weights, float largest, float (&sums)[kPoints]) const {
-        PARETOPO_UNROLL
-        for (int i = 0; i < kPoints; ++i) {
-            sums[i] = weighted_sum<OneLane<float>, kObjectives>(values_ + i * kObjectives, weights,
-                                                                largest, kObjectives);
+        if (size_ <= largest) {
+            weigh_as<false>(weights, largest, sums);
+        } else {
+            weigh_as<true>(weights, largest, sums);
         }
     }
 
@@ -173,7 +176,6 @@ class GroupInRegisters {
     PARETOPO_HD void find_dominators(std::uint64_t minimised, std::uint32_t ties,
                                      std::uint32_t (&dominators)[kPoints]) const {
         float values[kPoints * kObjectives];  // more is better
-        float sum = 0.0F;
         PARETOPO_UNROLL
         for (int m = 0; m < kObjectives; ++m) {
             const float sign = (minimised >> m & 1) != 0 ? -1.0F : 1.0F;
@@ -181,10 +183,9 @@ class GroupInRegisters {
             for (int i = 0; i < kPoints; ++i) {
                 const int k = i * kObjectives + m;
                 values[k] = values_[k] * sign + 0.0F;  // -0 becomes 0
-                sum += values[k];
             }
         }
-        if (sum - sum == 0.0F) {
+        if (size_ - size_ == 0.0F) {
             const auto by_differences = [&](int i, int j) {
                 Better better;
                 PARETOPO_UNROLL
@@ -221,36 +222,45 @@ class GroupInRegisters {
     }
 
   private:
+    template <bool kSaturates>
+    PARETOPO_HD void weigh_as(const float* weights, float largest, float (&sums)[kPoints]) const {
+        PARETOPO_UNROLL
+        for (int i = 0; i < kPoints; ++i) {
+            sums[i] = weighted_sum<OneLane<float>, kObjectives, kSaturates>(
+                values_ + i * kObjectives, weights, largest, kObjectives);
+        }
+    }
+
     float values_[kPoints * kObjectives];
+    float size_ = 0.0F;  // the sum of the absolute values
     std::uint32_t present_;
 };
 
-// Turns sums into advantages before centring, in place.
+// The lowest and the highest sum of a front.
+struct alignas(8) Span {
+    float lowest;
+    float highest;
+};
+
+// Turns sums into advantages before centring, in place. Absent points share the last span, which is
+// of no front: with an absent point there are fewer fronts than points.
 template <int kPoints>
 PARETOPO_HD void rank_advantages_in_registers(std::int32_t fronts,
                                               const std::int32_t (&ranks)[kPoints], float beta,
-                                              float (&sums)[kPoints]) {
-    float lowest[kPoints];
-    float highest[kPoints];
+                                              const Column<Span>& spans, float (&sums)[kPoints]) {
+    const auto span_of = [&](int i) -> Span& { return spans[ranks[i] & (kPoints - 1)]; };
     PARETOPO_UNROLL
-    for (int i = 0; i < kPoints; ++i) lowest[i] = highest[i] = sums[i];
+    for (int i = 0; i < kPoints; ++i) span_of(i) = {sums[i], sums[i]};
     PARETOPO_UNROLL
-    for (int i = 1; i < kPoints; ++i) {
-        PARETOPO_UNROLL
-        for (int j = 0; j < i; ++j) {
-            const bool is_front = ranks[i] == ranks[j];
-            const float of_j = is_front ? sums[j] : sums[i];
-            const float of_i = is_front ? sums[i] : sums[j];
-            lowest[i] = fminf(lowest[i], of_j);
-            lowest[j] = fminf(lowest[j], of_i);
-            highest[i] = fmaxf(highest[i], of_j);
-            highest[j] = fmaxf(highest[j], of_i);
-        }
+    for (int i = 0; i < kPoints; ++i) {
+        const Span others = span_of(i);
+        span_of(i) = {fminf(others.lowest, sums[i]), fmaxf(others.highest, sums[i])};
     }
     PARETOPO_UNROLL
     for (int i = 0; i < kPoints; ++i) {
-        sums[i] =
-            rank_advantage<OneLane<float>>(fronts, ranks[i], beta, sums[i], lowest[i], highest[i]);
+        const Span span = span_of(i);
+        sums[i] = rank_advantage<OneLane<float>>(fronts, ranks[i], beta, sums[i], span.lowest,
+                                                 span.highest);
     }
 }
 
