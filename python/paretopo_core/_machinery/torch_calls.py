@@ -45,12 +45,13 @@ def hide_values(*arguments: Any) -> bool:
 def call_plain(call: Callable[..., Any], points: Tensor, others: tuple[Any, ...]) -> Any:
     """Return the result of the compiled core for plain arguments; None for others."""
     try:
-        if Tensor in map(type, others):
-            others = tuple(_exported(o) if type(o) is Tensor else o for o in others)
         tensor = _exported(points)
-    except (RuntimeError, BufferError):  # sparse, quantised, of a transformation that is over ...
+        result = call(tensor, *others)
+        if result is None and Tensor in map(type, others):
+            others = tuple(_exported(o) if type(o) is Tensor else o for o in others)
+            result = call(tensor, *others)
+    except BufferError:
         return None
-    result = call(tensor, *others)
     if type(result) is np.ndarray:
         return torch.from_numpy(result)
     if type(result) is tuple:
@@ -62,12 +63,15 @@ def _exported(tensor: Tensor) -> Any:
     """Return a tensor for the core, by DLPack.
 
     Raises:
-        RuntimeError, BufferError: it is freed, still to be negated, or nothing for DLPack.
+        BufferError: it is freed, still to be negated, or nothing for DLPack.
     """
-    end = (tensor.storage_offset() + tensor.numel()) * tensor.itemsize
-    if tensor.untyped_storage().nbytes() < end or tensor.is_neg():
-        raise BufferError
-    return _to_dlpack(tensor)
+    try:
+        end = (tensor.storage_offset() + tensor.numel()) * tensor.itemsize
+        if tensor.untyped_storage().nbytes() >= end and not tensor.is_neg():
+            return _to_dlpack(tensor)
+    except RuntimeError:  # sparse, quantised, of a transformation that is over ...
+        pass
+    raise BufferError("no plain memory")
 
 
 def _as_tensor(result: Any) -> Tensor:
