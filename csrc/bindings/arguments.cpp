@@ -123,11 +123,11 @@ bool Call::take_per_point(PyObject* given, bool is_byte, std::uintptr_t& address
         return Shape(array->dimensions, array->dimensions + array->nd) == per_point();
     }
     if (const DlTensor* tensor = plain_tensor(given)) {
-        const bool is_wanted = is_byte ? tensor->is_of(DlTensor::kBool, 8)
-                                       : tensor->is_of(DlTensor::kInteger, 32);
-        const bool is_here = is_on_gpu() ? tensor->device_type == DlTensor::kCuda &&
-                                               tensor->device == tensor_device_
-                                         : tensor->device_type == DlTensor::kHost;
+        const bool is_wanted =
+            is_byte ? tensor->is_of(DlTensor::kBool, 8) : tensor->is_of(DlTensor::kInteger, 32);
+        const bool is_here =
+            is_on_gpu() ? tensor->device_type == DlTensor::kCuda && tensor->device == tensor_device_
+                        : tensor->device_type == DlTensor::kHost;
         address = tensor->address();
         return is_wanted && is_here && tensor->shape() == per_point();
     }

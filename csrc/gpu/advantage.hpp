@@ -146,8 +146,8 @@ void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, b
                                                        centre);
             return with_registers(batch.points, batch.objectives, [&](auto points, auto m) {
                 launcher.template threads_with_columns<Span, points.value>(
-                    batch.groups, AdvantageInRegisters<points.value, m.value>{
-                                      batch, weighting, advantages, ranks});
+                    batch.groups, AdvantageInRegisters<points.value, m.value>{batch, weighting,
+                                                                              advantages, ranks});
             });
         }
     }
