@@ -1,6 +1,7 @@
 """Estimate the time of kernels on a GPU from the PTX instructions that they execute.
 
     scripts/run_ptx.sh cost          in the build with the PTX machine
+    scripts/run_ptx.sh growth        only the instructions of large sets, by their size
 
 The script counts instructions; it does not measure. A warp issues an instruction if any of its
 lanes executes it. Each instruction occupies one execution unit, at the rate in NVIDIA's CUDA
@@ -9,10 +10,11 @@ estimate is the time of the busiest of units, issue (4 warps per clock) and memo
 clock and without stalls, so a device takes longer. PTX is not machine code: ptxas removes moves
 and fuses instructions.
 
-The second table is about large sets. Their estimate adds up the kernels: the time of the busiest
-unit, a launch each time, and in kernels of one block, whose warps wait for each other, the clocks
-of a warp that waits for the result of each instruction. Work and waits grow on from 2^14 points as
-they did from 2^13, and are multiplied by 1.3 and 1.9, as an H200 needed for the first table.
+The tables of large sets show the instructions a point at 2^14 points, how they grow from 2^12
+points on, and estimates. These add up the kernels: a launch each time, and either the time of the
+busiest unit or, if that is longer, the clocks of a warp that waits for the result of each
+instruction. Both grow on from 2^14 points as they did from 2^13, and are multiplied by 1.3 and 1.9,
+as an H200 needed for the first table.
 """
 
 from __future__ import annotations
@@ -106,6 +108,10 @@ def _hypervolume(points: DeviceArray) -> Any:
     return pp.hypervolume(points, 0)
 
 
+def _contributions(points: DeviceArray) -> Any:
+    return pp.hypervolume_contributions(points, 0)
+
+
 HEADLINES: tuple[tuple[str, str, Callable[..., Any], tuple[int, int]], ...] = (
     ("pareto_advantage", "thread", _pareto_advantage, (8, 2)),
     ("pareto_advantage", "thread", _pareto_advantage, (16, 3)),
@@ -171,64 +177,113 @@ def set_of(kind: str, count: int, objectives: int) -> np.ndarray:
 _LARGE: tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...] = (
     ("filter", pp.is_nondominated, (2, 3, 5)),
     ("ranks", pp.pareto_rank, (2, 3, 5)),
+    ("crowding distances", pp.crowding_distance, (3,)),
     ("hypervolume", _hypervolume, (2, 3)),
+    ("contributions", _contributions, (2,)),
 )
 _KINDS = ("uniform", "one front", "50 fronts", "clusters", "duplicates")
+_SIZES = tuple(2**power for power in range(10, 15))
+_LARGE_FROM = 2**12  # smaller sets have kernels of their own, up to 2,048 points
 _LAUNCH = 2e-6  # seconds, in a graph
 _DEPENDENT = 6  # clocks from an instruction to one that needs its result
 _CALIBRATION = (1.3, 1.9)
 
 
-def estimate_large(
-    operation: Callable[..., Any], points: np.ndarray, device: Device
-) -> tuple[float, float, float]:
-    """Return the instructions per point, and the seconds of busy units and of waits."""
+def count_large(operation: Callable[..., Any], points: np.ndarray) -> dict[str, ptx_machine.Counts]:
+    """Count the instructions of each kernel for one set."""
     with device_arrays.emulate("block"):
         ptx_machine.forget()
         ptx_machine.settle(schedule=2, counts=True)
         operation(DeviceArray(points))
-    instructions, busy, waits = 0, 0.0, 0.0
-    for counts in ptx_machine.counts().values():
-        instructions += counts.lane_instructions
-        busy += seconds(counts, device)[0]
-        waits += counts.launches * _LAUNCH
-        if counts.warps == counts.launches * _WARPS:
-            own = sum(counts.issued.values()) / counts.warps
-            waits += counts.launches * own * _DEPENDENT / device.clock
-    return instructions / len(points), busy, waits
+    return ptx_machine.counts()
+
+
+def instructions(counts: dict[str, ptx_machine.Counts], points: int) -> float:
+    """Return the instructions of all lanes per point."""
+    return sum(kernel.lane_instructions for kernel in counts.values()) / points
+
+
+def growth_of(cost: dict[int, float]) -> float:
+    """Return the exponent of the points, fitted to the instructions per point by size."""
+    slope, _ = np.polyfit(np.log([*cost]), np.log([*cost.values()]), 1)
+    return 1 + float(slope)
+
+
+def waits(kernel: ptx_machine.Counts, device: Device) -> float:
+    """Return the seconds of the launches, in each of which a warp runs its instructions in turn."""
+    in_turn = sum(kernel.issued.values()) / kernel.warps
+    return kernel.launches * (_LAUNCH + in_turn * _DEPENDENT / device.clock)
+
+
+def estimate_large(
+    half: dict[str, ptx_machine.Counts],
+    full: dict[str, ptx_machine.Counts],
+    doublings: float,
+    device: Device,
+) -> float:
+    """Return the seconds of all kernels for a set that doubles `doublings` times after `full`."""
+
+    def grown(least: Callable[[ptx_machine.Counts], float], name: str) -> float:
+        return least(full[name]) * (least(full[name]) / least(half[name])) ** doublings
+
+    return sum(
+        max(
+            grown(lambda kernel: seconds(kernel, device)[0], name),
+            grown(lambda kernel: waits(kernel, device), name),
+        )
+        for name in full
+    )
 
 
 def _ms(time: float) -> str:
     return f"{float(f'{time * 1e3:.2g}'):g}"
 
 
-def print_large_sets(device: Device) -> None:
-    """Print the table of large sets, in Markdown."""
-    print(f"| one set on a {device.name} | points | instructions a point | growth | ", end="")
-    print("100,000 points | 1,000,000 points |")
-    print("|---|---|---:|---:|---:|---:|")
+def print_growth() -> None:
+    """Print how the instructions of large sets grow, in Markdown; and all counts, to stderr."""
+    print("| operation | objectives", *_KINDS, sep=" | ", end=" |\n")
+    print("|---|---:" + "|---:" * len(_KINDS) + "|")
     for name, operation, dimensions in _LARGE:
         for objectives in dimensions:
+            print(f"| {name} | {objectives} |", end="")
             for kind in _KINDS:
-                half, full = (
-                    estimate_large(operation, set_of(kind, count, objectives), device)
-                    for count in (2**13, 2**14)
+                cost = {
+                    n: instructions(count_large(operation, set_of(kind, n, objectives)), n)
+                    for n in _SIZES
+                }
+                print(
+                    name,
+                    objectives,
+                    kind,
+                    *(f"{found:.0f}" for found in cost.values()),
+                    file=sys.stderr,
                 )
-                growth = 1 + math.log2(full[0] / half[0])
+                growth = growth_of({n: found for n, found in cost.items() if n >= _LARGE_FROM})
+                print(f" {cost[_SIZES[-1]]:,.0f}, n^{growth:.2f} |", end="", flush=True)
+            print()
+
+
+def print_large_sets(device: Device) -> None:
+    """Print the estimates for large sets, in Markdown."""
+    print(f"| one set on a {device.name} | points | 100,000 points | 1,000,000 points |")
+    print("|---|---|---:|---:|")
+    for name, operation, dimensions in _LARGE:
+        for objectives in dimensions:
+            for kind in _KINDS[:2]:
+                half, full = (
+                    count_large(operation, set_of(kind, n, objectives)) for n in _SIZES[-2:]
+                )
                 times = [
-                    sum(full[k] * (full[k] / half[k]) ** math.log2(n / 2**14) for k in (1, 2))
+                    estimate_large(half, full, math.log2(n / _SIZES[-1]), device)
                     for n in (10**5, 10**6)
                 ]
                 low, high = _CALIBRATION
                 shown = " | ".join(f"{_ms(t * low)} to {_ms(t * high)} ms" for t in times)
-                print(f"| {name}, {objectives} objectives | {kind} | {full[0]:,.0f} | ", end="")
-                print(f"n^{growth:.2f} | {shown} |", flush=True)
+                print(f"| {name}, {objectives} objectives | {kind} | {shown} |", flush=True)
 
 
-def main() -> int:
-    """Print the tables, in Markdown."""
-    if not ptx_machine.IS_HERE:
-        sys.exit("no build with the PTX machine: scripts/run_ptx.sh cost")
+def print_headlines() -> None:
+    """Print the table of batches, in Markdown."""
     names = [device.name for device in DEVICES]
     print(
         "| a million groups | instructions a group | float, integer, double | bytes a group |",
@@ -251,9 +306,17 @@ def main() -> int:
             print(f" {least * 1e6:.0f} µs ({busiest}) |", end="")
         print(flush=True)
     print()
-    print_large_sets(DEVICES[1])
-    return 0
+
+
+def main() -> None:
+    """Print the tables that the argument asks for."""
+    if not ptx_machine.IS_HERE:
+        sys.exit("no build with the PTX machine: scripts/run_ptx.sh cost")
+    if sys.argv[1:] != ["growth"]:
+        print_headlines()
+        print_large_sets(DEVICES[1])
+    print_growth()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,9 +2,10 @@
 # Runs the kernels' PTX, as compiled by nvcc, without a GPU, on the interpreter in tests/ptx_machine. It
 # reports races, accesses that are out of bounds or uninitialised, and deadlocks.
 #     scripts/run_ptx.sh short                 one architecture, sets of every kind: seconds, after the build
+#     scripts/run_ptx.sh growth                one architecture, counts for large sets: minutes
 #     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, about an hour
 # tests runs the core's tests; waits removes the waits one by one; cost counts instructions and estimates
-# times. Needs nvcc from a CUDA toolkit or, with PARETOPO_CUDA=ON, from PyPI. The environment stays in
+# times, and growth, a part of it, shows how the counts grow with the points. Needs nvcc from a CUDA toolkit or, with PARETOPO_CUDA=ON, from PyPI. The environment stays in
 # build/ for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,12 +14,12 @@ steps=("$@")
 [ ${#steps[@]} -gt 0 ] || steps=(tests waits cost)
 for step in "${steps[@]}"; do
   case $step in
-    short | tests | waits | cost) ;;
-    *) echo "expected short, tests, waits or cost, got $step"; exit 2 ;;
+    short | growth | tests | waits | cost) ;;
+    *) echo "expected short, growth, tests, waits or cost, got $step"; exit 2 ;;
   esac
 done
 architectures=(75 90)
-[ "${steps[*]}" = short ] && architectures=(90)
+case ${steps[*]} in short | growth) architectures=(90) ;; esac
 
 for architecture in "${architectures[@]}"; do
   venv=build/ptx-$architecture
@@ -35,6 +36,7 @@ for architecture in "${architectures[@]}"; do
       tests) (cd tests && "../$venv/bin/python" -m pytest -p no:cacheprovider -q --timeout=0 \
         --hypothesis-profile=few paretopo_core -k "emulated or mapping or test_kernels") ;;
       waits) "$venv/bin/python" scripts/check_waits.py ;;
+      growth) "$venv/bin/python" scripts/estimate_kernels.py growth ;;
       cost) "$venv/bin/python" scripts/estimate_kernels.py ;;
     esac
   done

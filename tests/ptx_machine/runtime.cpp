@@ -71,10 +71,10 @@ cudaError_t refuse(const char* why) {
 using namespace ptx;
 
 // In the place of csrc/cuda/limits.cpp: tests choose the bounds, and few blocks share the work, so
-// that each has several jobs one after the other.
+// that each has several jobs one after the other; unless warps are counted, as on a device.
 namespace paretopo {
 
-std::int64_t cuda::max_blocks() { return 3; }
+std::int64_t cuda::max_blocks() { return machine.is_counting ? 1 << 22 : 3; }
 std::int64_t cuda::max_rows() { return 2; }
 
 gpu::Limits limits_of(const Cuda&) {

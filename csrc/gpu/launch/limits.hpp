@@ -27,8 +27,12 @@ struct Limits {
     std::int32_t tile = 32;            // points settled together; at most the lanes of a warp
     std::int64_t blocks = 2048;        // that compare the points of large sets with each other
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
-    std::int32_t run_bits = 8;         // a block sorts, or settles, 2^run_bits points
+    std::int32_t run_bits = 8;         // a block sorts 2^run_bits points
+    std::int32_t run_points = 1024;    // points of a large set that a block settles, in tiles
+    std::int32_t chunk = 256;          // points of them that it settles together, in tiles
+    std::int32_t rounds = 4;           // in which it raises all at once, before it goes by chunks
     std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
+    std::int32_t wide_fan_bits = 5;    // the same in a tree that warps search
     std::int64_t sample = 16384;       // points from which the filter chooses killers
     std::int32_t killers = 128;        // points that the filter compares with all others
 };
@@ -46,7 +50,11 @@ inline Limits limits_for(Mapping mapping, std::int32_t tile) {
         limits.least_in_split = 2;
         limits.run_bits = 1;
         while (1 << limits.run_bits < 2 * tile) ++limits.run_bits;
+        limits.run_points = 4 * tile;
+        limits.chunk = 2 * tile;
         limits.fan_bits = 1;
+        limits.rounds = 1;
+        limits.wide_fan_bits = 2;
         limits.killers = 3;
         limits.sample = 20;
     }

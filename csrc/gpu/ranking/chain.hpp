@@ -91,18 +91,31 @@ struct Chain {
         ranks[place] = 0;
     }
 
+    // The points of the tile from..to that dominate point i, as bits. If this is its own tile, its
+    // own bit tells whether it dominates another point.
+    template <int kObjectives>
+    PARETOPO_HD std::uint32_t compare_with_tile(std::int64_t i, std::int64_t from,
+                                                std::int64_t to) const {
+        const Key<Scalar>* own = row(i);
+        const Key<Scalar>* other = row(from);
+        std::uint32_t found = 0;
+        for (std::int64_t j = from; j < (to < i ? to : i); ++j, other += objectives) {
+            found |= std::uint32_t{dominates<kObjectives>(other, own, objectives)} << (j - from);
+        }
+        for (std::int64_t j = i + 1; j < to; ++j) {
+            found |= std::uint32_t{dominates<kObjectives>(own, row(j), objectives)} << (i - from);
+        }
+        return found;
+    }
+
     // Finds the dominators of each sorted point within its tile.
     template <int kObjectives>
     PARETOPO_HD void find_dominators(std::int32_t tile, std::int64_t lane,
                                      std::int64_t lanes) const {
         for (std::int64_t i = lane; i < points; i += lanes) {
             const std::int64_t from = i / tile * tile;
-            std::uint32_t found = 0;
-            for (std::int64_t j = from; j < i; ++j) {
-                const bool is_dominated = dominates<kObjectives>(row(j), row(i), objectives);
-                found |= std::uint32_t{is_dominated} << (j - from);
-            }
-            dominators[i] = found;
+            const std::int64_t to = from + tile < points ? from + tile : points;
+            dominators[i] = compare_with_tile<kObjectives>(i, from, to);
         }
     }
 
@@ -142,10 +155,34 @@ struct Chain {
                             std::int32_t tile) const {
         for (std::int64_t from = first; from < last; from += tile) {
             const std::int64_t to = from + tile < last ? from + tile : last;
-            block.one_warp([&](auto& warp) { settle_tile(warp, from, to); });
+            block.one_warp([&](auto& warp) { settle_tile(warp, from, to, dominators + from); });
             block.each(
                 [&](int lane) { raise<kObjectives>(from, to, to, last, lane, block.lanes()); });
         }
+    }
+
+    // Settles up to one point per lane: in their order, each raises those that it dominates.
+    // above: what compare_with_tile found.
+    template <typename Warp>
+    PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to,
+                                 const std::uint32_t* above) const {
+        const auto count = static_cast<std::int32_t>(to - from);
+        typename Warp::template Own<std::int32_t> rank;
+        std::uint64_t dominating = warp.ballot(
+            count, [&](std::int32_t lane) { return (above[lane] >> lane & 1) != 0; });
+        if (dominating == 0) return;
+        warp.each_unsynced([&](int lane) { rank[lane] = lane < count ? ranks[from + lane] : 0; });
+        for (; dominating != 0; dominating &= dominating - 1) {
+            const std::int32_t i = lowest_bit(dominating);
+            const std::int32_t reached = warp.of_lane(rank, i) + 1;
+            warp.each_unsynced([&](int lane) {
+                const bool is_raised = lane != i && lane < count && (above[lane] >> i & 1) != 0;
+                if (is_raised && reached > rank[lane]) rank[lane] = reached;
+            });
+        }
+        warp.each_unsynced([&](int lane) {
+            if (lane < count) ranks[from + lane] = rank[lane];
+        });
     }
 
   private:
@@ -154,28 +191,6 @@ struct Chain {
             if (a[m] != b[m]) return a[m] > b[m];
         }
         return is_earlier;
-    }
-
-    // Settles up to one point per lane: in their order, each raises those that it dominates.
-    template <typename Warp>
-    PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
-        const auto count = static_cast<std::int32_t>(to - from);
-        typename Warp::template Own<std::int32_t> rank;
-        typename Warp::template Own<std::uint32_t> above;
-        warp.each_unsynced([&](int lane) {
-            rank[lane] = lane < count ? ranks[from + lane] : 0;
-            above[lane] = lane < count ? dominators[from + lane] : 0;
-        });
-        for (std::int32_t i = 0; i + 1 < count; ++i) {
-            const std::int32_t reached = warp.of_lane(rank, i) + 1;
-            warp.each_unsynced([&](int lane) {
-                const bool is_raised = (above[lane] >> i & 1) != 0 && reached > rank[lane];
-                rank[lane] = is_raised ? reached : rank[lane];
-            });
-        }
-        warp.each_unsynced([&](int lane) {
-            if (lane < count) ranks[from + lane] = rank[lane];
-        });
     }
 };
 

@@ -145,7 +145,9 @@ struct ListSurvivors {
             nondominated[g * filters.batch.points + i] = 0;
             if (!filters.is_present(g, i) || is_killed(filter, filter.row(i))) return;
             const std::int32_t place = block.atomic_add(filter.survivors, 1);
-            filter.order.given[place] = {filter.spans.code(filter.row(i)), i};
+            // Points on a front need no more than all objectives but the first.
+            const std::int32_t first = filters.batch.objectives > 1 ? 1 : 0;
+            filter.order.given[place] = {filter.spans.code(filter.row(i), first), i};
         });
     }
 

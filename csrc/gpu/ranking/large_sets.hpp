@@ -43,21 +43,29 @@ template <typename Scalar>
 struct Search {
     Spans<Scalar> spans;
     Order<Scalar> order;
-    Tree<Key<Scalar>> tree;  // the rank is the last column
+    Tree<Key<Scalar>> tree;  // of all points along the curve; the rank is the last column
+    std::int32_t* rows;      // of the sorted points in the tree
+    std::uint32_t* above;    // (tiles, points) of a run: see Chain::compare_with_tile
+    std::int32_t* tiles;     // of each point of a run: the tiles of which `above` has bits
+    std::int32_t* raised;    // of each point of a run: its next rank
 
     PARETOPO_HD Search(Arena& arena, const Key<Scalar>* rows, bool has_ordered_rows,
                        const Batch<Scalar>& batch, const Limits& limits)
         : spans(arena, batch.objectives),
           order(arena, rows, batch.points, batch.objectives, limits.run_bits, has_ordered_rows),
-          tree(arena, batch.points, batch.objectives + 1, limits.fan_bits) {}
+          tree(arena, batch.points, batch.objectives + 1, limits.wide_fan_bits),
+          rows(arena.array<std::int32_t>(batch.points)),
+          above(arena.array<std::uint32_t>(limits.run_points * limits.run_points / limits.tile)),
+          tiles(arena.array<std::int32_t>(limits.run_points)),
+          raised(arena.array<std::int32_t>(limits.run_points)) {}
 };
 
-// The searches of the runs from..to of each set. Their memory follows the chains.
+// The searches of the points of the run from..to of each set. Their memory follows the chains.
 template <typename Scalar>
 struct Searches {
     Chains<Scalar> chains;
     Limits limits;
-    bool is_along_curve = false;  // otherwise the order is that of the keys
+    bool is_along_curve = false;  // otherwise the order is that of the sums
     std::int64_t from = 0;
     std::int64_t to = 0;
 
@@ -75,9 +83,7 @@ struct Searches {
                               batch, limits);
     }
     PARETOPO_HD Order<Scalar> order(std::int64_t g) const { return of(g).order; }
-    PARETOPO_HD Tree<Key<Scalar>> tree(std::int64_t g) const {
-        return of(g).tree.of_first(to - from);
-    }
+    PARETOPO_HD Tree<Key<Scalar>> tree(std::int64_t g) const { return of(g).tree; }
 };
 
 template <typename Scalar>

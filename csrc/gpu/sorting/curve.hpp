@@ -6,6 +6,7 @@
 
 #include "formulas/dominance.hpp"
 #include "gpu/launch/team.hpp"
+#include "gpu/sorting/order.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {
@@ -77,11 +78,17 @@ struct Spans {
         return found > 0.0 ? (found < 1.0 ? found : 1.0) : 0.0;
     }
 
-    // The code by all objectives but the first, if there are others. Points on a front, or sorted
-    // by the first objective, need no more.
-    PARETOPO_HD std::uint64_t code(const Key<Scalar>* row) const {
+    // The code that sorts by the sum of all objectives, largest first. A point is never behind one
+    // that it dominates, unless their codes are equal.
+    PARETOPO_HD std::uint64_t sum_code(const Key<Scalar>* row) const {
+        double sum = 0.0;
+        for (std::int32_t m = 0; m < objectives; ++m) sum += share(m, row[m]);
+        return Order<double>::code(key_of(sum, false));
+    }
+
+    // The code by the objectives from `first` on.
+    PARETOPO_HD std::uint64_t code(const Key<Scalar>* row, std::int32_t first) const {
         constexpr std::int32_t kMost = 16;
-        const std::int32_t first = objectives > 1 ? 1 : 0;
         const std::int32_t sides = objectives - first < kMost ? objectives - first : kMost;
         const std::int32_t bits = sides == 1 ? 32 : 64 / sides;
         const auto cells = static_cast<double>((std::uint64_t{1} << bits) - 1);

@@ -20,15 +20,12 @@ struct Tree {
 
     PARETOPO_HD Tree(Arena& arena, std::int64_t capacity, std::int32_t columns,
                      std::int32_t fan_bits)
-        : nodes(nullptr),
+        // Every thread does this: a bound of the nodes is cheaper than their number.
+        : nodes(arena.array<Number>((capacity + (capacity >> (fan_bits - 1)) + 32) * columns)),
           capacity(capacity),
           count(capacity),
           columns(columns),
-          fan_bits(fan_bits) {
-        std::int64_t all = capacity;
-        for (std::int32_t level = 0; level < top(); ++level) all += width(level + 1, capacity);
-        nodes = arena.array<Number>(all * columns);
-    }
+          fan_bits(fan_bits) {}
 
     PARETOPO_HD Tree of_first(std::int64_t rows) const {
         Tree tree = *this;
@@ -66,6 +63,16 @@ struct Tree {
         own[i * columns + m] = largest;
     }
 
+    // Raises column `m` of row i and of the nodes above it to at least `value`.
+    template <typename Team>
+    PARETOPO_HD void enter(Team& team, std::int64_t i, std::int32_t m, Number value) const {
+        Number* row = nodes;
+        for (std::int32_t level = 0; level <= top(); ++level, i >>= fan_bits) {
+            team.atomic_max(row + i * columns + m, value);
+            row += stride(level);
+        }
+    }
+
     // The first row from `from` on that passes, or `count`. A node must pass if one of its rows
     // does.
     template <typename Passes>
@@ -86,6 +93,39 @@ struct Tree {
                 all = count_at(--level);
                 i <<= fan_bits;
                 row -= stride(level);
+            }
+        }
+    }
+
+    // Calls visit(i) for the rows from `from` on that pass, in their order. A warp tests a node for
+    // each lane.
+    template <typename Warp, typename Passes, typename Visit>
+    PARETOPO_HD void search(Warp& warp, std::int64_t from, Passes passes, Visit visit) const {
+        const std::int32_t fan = 1 << fan_bits;
+        const std::uint32_t last_child = static_cast<std::uint32_t>(fan) - 1;
+        const std::int32_t highest = top();
+        const Number* row = nodes;
+        auto i = static_cast<std::uint32_t>(from);
+        std::int32_t level = 0;
+        for (std::uint32_t all = count_at(level);;) {
+            const std::uint32_t first = i & ~last_child;
+            const std::uint64_t passing = warp.ballot(fan, [&](std::int32_t child) {
+                const std::uint32_t k = first + static_cast<std::uint32_t>(child);
+                return k >= i && k < all && passes(row + std::int64_t{k} * columns);
+            });
+            i = passing == 0 ? first + last_child + 1
+                             : first + static_cast<std::uint32_t>(lowest_bit(passing));
+            if (passing != 0 && level > 0) {
+                all = count_at(--level);
+                i <<= fan_bits;
+                row -= stride(level);
+                continue;
+            }
+            if (passing != 0) visit(i++);
+            for (; (i & last_child) == 0; i >>= fan_bits) {
+                if (level == highest) return;
+                row += stride(level);
+                all = count_at(++level);
             }
         }
     }
