@@ -18,13 +18,14 @@ class Measurement:
     """A case, a peer, and the outcome.
 
     Attributes:
-        status: "ok"; or "wrong" answer, "crashed", "too slow", "error", and then there is no time.
+        status: "ok"; or "wrong" answer, "crashed", "too slow", "skipped", "error", and then there
+            is no time.
         calls: per sample; a sample of a quick call is a loop.
         repeats: samples.
         wall_median_ms: milliseconds per call by the wall clock; q1 and q3 are the quartiles.
         cpu_median_ms: the same by the processor time of the process, which other programs on the
             machine disturb less.
-        note: how it failed.
+        note: how it failed, or why it was skipped.
     """
 
     operation: str

@@ -17,6 +17,10 @@ class WrongAnswer(Exception):
     """A peer computed something else than the judge."""
 
 
+class Skipped(Exception):
+    """A peer is not measured, because it would take too much memory or time: the message says."""
+
+
 @dataclass(frozen=True)
 class Work:
     """A call to be timed.

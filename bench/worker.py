@@ -34,6 +34,8 @@ def main(name: str) -> None:
             reply = _judge(case, request) if peer is None else _time(peer, case, request)
         except timing.WrongAnswer as wrong:
             reply = {"status": "wrong", "note": str(wrong)}
+        except timing.Skipped as why:
+            reply = {"status": "skipped", "note": str(why)}
         except judge.NoJudge as missing:
             reply = {"status": "no judge", "note": str(missing)}
         except Exception as error:  # a peer may raise anything

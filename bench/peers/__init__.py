@@ -3,7 +3,8 @@
 A peer is a class with a method for each task that it offers, named as in ``cases.TASKS``; this
 package is one of them. The method converts the data to the library's best format, outside the
 clock. It returns a ``Work`` or a function without arguments, or None if the library does not
-support the case or would need too much memory. A library is imported when its peer is made, so
+support the case or would need too much memory; for a large set on a GPU, it raises ``Skipped`` with
+the reason. A library is imported when its peer is made, so
 that all of them are optional.
 """
 

@@ -9,8 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from bench.cases import BETA, DEVIATION, Case
+from bench.timing import Skipped
 
 _DENSE = 3_000  # points whose pairs fit in memory as tensors
+_DENSE_ON_GPU = 10_000
+_LOOPED = 20_000  # points over which a loop takes less than a second or two
+_COMPILES = "torch.compile takes seconds for each size"
 _PAIRS = 300_000_000  # pairs of points in a batch that fit in memory
 _BOXES = "botorch.utils.multi_objective.box_decompositions"
 _MOST_BINARY = 3  # objectives
@@ -26,10 +30,19 @@ def to_tensor(case: Case) -> Any:
     return torch.from_numpy(case.data)
 
 
+def skip_beyond(case: Case, most: int, reason: str) -> None:
+    """Skip a set on a GPU of more than so many points."""
+    if case.is_on_gpu and not case.groups and case.points > most:
+        raise Skipped(reason)
+
+
 def is_dense(case: Case) -> bool:
     """Return True if all pairs of points fit into memory and the batch is not ragged."""
-    pairs = max(case.groups, 1) * case.points**2 * case.objectives
-    return case.points <= _DENSE and pairs <= _PAIRS and case.mask is None
+    matrix = case.points**2
+    skip_beyond(case, _DENSE_ON_GPU, f"a matrix of all pairs takes {matrix / 1e9:.0f} GB")
+    pairs = max(case.groups, 1) * matrix * case.objectives
+    most = _DENSE_ON_GPU if case.is_on_gpu else _DENSE
+    return case.points <= most and pairs <= _PAIRS and case.mask is None
 
 
 class Botorch:
@@ -41,14 +54,17 @@ class Botorch:
 
     def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
         """All pairs up to 1,000 points, a loop over points beyond; batches too."""
-        if case.points > 20_000 or (case.groups and not is_dense(case)):
+        skip_beyond(case, _LOOPED, "a loop over the points takes seconds")
+        if case.points > _LOOPED or (case.groups and not is_dense(case)):
             return None
         points = to_tensor(case)
         return partial(self._pareto.is_non_dominated, points, maximize=False, deduplicate=False)
 
     def hypervolume(self, case: Case) -> Callable[[], Any] | None:
         """Volumes of a box decomposition; maximises."""
-        if case.groups or case.points > _MOST_FOR_BOXES.get(case.objectives, 0):
+        most = _MOST_FOR_BOXES.get(case.objectives, 0)
+        skip_beyond(case, most, "a box decomposition takes minutes")
+        if case.groups or case.points > most:
             return None
         points, ref = -to_tensor(case), -to_tensor(case).new_tensor(case.ref)
         decompose = self._boxes.DominatedPartitioning
@@ -241,20 +257,26 @@ class Torch:
 
 
 class TorchCompiled(Torch):
-    """The same lines through torch.compile."""
+    """The same lines through torch.compile: batches only, as it compiles each size for seconds."""
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """The pairs as one graph; how many fronts follow, the host has to ask."""
+        skip_beyond(case, _DENSE, _COMPILES)
+        return super().pareto_rank(case)
 
     def hypervolume(self, case: Case) -> Callable[[], Any] | None:
         """2 objectives only, as one graph."""
+        skip_beyond(case, _DENSE, _COMPILES)
         run = super().hypervolume(case)
         return None if run is None else self._torch.compile(run)
 
     def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
         """All pairs of all groups at once, as one graph."""
+        skip_beyond(case, _DENSE, _COMPILES)
         run = super().is_nondominated(case)
         return None if run is None else self._torch.compile(run)
 
     def _ranks(self, points: Any) -> Any:
-        """The pairs as one graph; how many fronts follow, the host has to ask."""
         if not hasattr(self, "_pairs"):
             self._pairs = self._torch.compile(self._dominates)
             self._step = self._torch.compile(self._next_front)

@@ -8,6 +8,7 @@ from support.benchmarks import PLAN, TINY, one_line
 from bench import __main__ as cli
 from bench import command, judge, machine, peers, rows, timing
 from bench.cases import GPU_OPERATIONS, ON_GPU, Case
+from bench.runner import Process
 from bench.timing import Effort, Work
 
 
@@ -44,6 +45,21 @@ def test_a_thread_of_the_cpu_solves_the_cases_of_a_gpu():
     case = Case("gpu", "pareto_rank", "uniform", 50, 3, dtype="float32", threads=ON_GPU)
     answer = peers.prepare(peers.make("paretopo thread"), case).run()
     assert judge.find_error(case, answer, judge.solve(case)) is None
+
+
+@pytest.mark.parametrize(
+    ("peer", "reason"),
+    [("torch", "a matrix of all pairs takes 10 GB"), ("torch compiled", "torch.compile takes")],
+)
+def test_peers_that_would_take_too_long_give_a_reason(peer, reason):
+    case = Case("gpu", "pareto_rank", "uniform", 100_000, 3, dtype="float32", threads=ON_GPU)
+    process = Process(peer)
+    try:
+        reply = process.ask({"case": case.as_dict()}, 60.0)
+    finally:
+        process.stop()
+    assert reply["status"] == "skipped"
+    assert reason in reply["note"]
 
 
 @pytest.mark.parametrize(
