@@ -45,9 +45,10 @@ struct Filters {
     char* scratch;
     Batch<Scalar> batch;
     Limits limits;
+    std::int64_t each = bytes(batch, limits);
 
     PARETOPO_HD Filter<Scalar> of(std::int64_t g) const {
-        Arena arena(scratch + g * bytes(batch, limits));
+        Arena arena(scratch + g * each);
         return Filter<Scalar>(arena, batch, limits);
     }
     PARETOPO_HD static std::int64_t bytes(const Batch<Scalar>& batch, const Limits& limits) {

@@ -15,14 +15,16 @@
 
 namespace paretopo::gpu {
 
-// Scratch of a batch of large sets, one set after another.
+// Scratch of a batch of large sets, one set after another. The host computes the bytes of each, so
+// that no thread does.
 template <typename Scalar>
 struct Chains {
     char* scratch;
     Batch<Scalar> batch;
+    std::int64_t each = bytes(batch);
 
     PARETOPO_HD Chain<Scalar> of(std::int64_t g) const {
-        Arena arena(scratch + g * bytes(batch));
+        Arena arena(scratch + g * each);
         return Chain<Scalar>(arena, batch.points, batch.objectives);
     }
     PARETOPO_HD static std::int64_t bytes(const Batch<Scalar>& batch) {
@@ -32,7 +34,7 @@ struct Chains {
         return arena.bytes();
     }
     PARETOPO_HD AdvantageSteps<Scalar> advantage_of(std::int64_t g) const {
-        Arena arena(scratch + g * bytes(batch));
+        Arena arena(scratch + g * each);
         Chain<Scalar>(arena, batch.points, batch.objectives);
         return AdvantageSteps<Scalar>(arena, batch.points);
     }
@@ -68,6 +70,7 @@ struct Searches {
     bool is_along_curve = false;  // otherwise the order is that of the sums
     std::int64_t from = 0;
     std::int64_t to = 0;
+    std::int64_t each = bytes(chains.batch, limits);
 
     static PARETOPO_HD std::int64_t bytes(const Batch<Scalar>& batch, const Limits& limits) {
         Arena arena(nullptr);
@@ -76,8 +79,7 @@ struct Searches {
     }
     PARETOPO_HD Search<Scalar> of(std::int64_t g) const {
         const Batch<Scalar>& batch = chains.batch;
-        Arena arena(chains.scratch + batch.groups * Chains<Scalar>::bytes(batch) +
-                    g * bytes(batch, limits));
+        Arena arena(chains.scratch + batch.groups * chains.each + g * each);
         const auto chain = chains.of(g);
         return Search<Scalar>(arena, is_along_curve ? chain.sorted : chain.given, is_along_curve,
                               batch, limits);

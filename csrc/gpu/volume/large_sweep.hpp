@@ -40,6 +40,7 @@ struct LargeSweeps {
     double* volumes;
     char* scratch;
     Limits limits;
+    std::int64_t each = bytes(batch.points, limits);
 
     PARETOPO_HD static std::int64_t bytes(std::int32_t points, const Limits& limits) {
         Arena arena(nullptr);
@@ -47,7 +48,7 @@ struct LargeSweeps {
         return arena.bytes();
     }
     PARETOPO_HD LargeSweep of(std::int64_t g) const {
-        Arena arena(scratch + g * bytes(batch.points, limits));
+        Arena arena(scratch + g * each);
         return LargeSweep(arena, batch.points, limits);
     }
     PARETOPO_HD Order<double> order(std::int64_t g) const { return of(g).order; }

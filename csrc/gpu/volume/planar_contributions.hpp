@@ -39,6 +39,7 @@ struct PlanarSets {
     Reference ref;
     char* scratch;
     Limits limits;
+    std::int64_t each = bytes(batch.points, limits);
 
     PARETOPO_HD static std::int64_t bytes(std::int32_t points, const Limits& limits) {
         Arena arena(nullptr);
@@ -46,7 +47,7 @@ struct PlanarSets {
         return arena.bytes();
     }
     PARETOPO_HD PlanarSet<Scalar> of(std::int64_t g) const {
-        Arena arena(scratch + g * bytes(batch.points, limits));
+        Arena arena(scratch + g * each);
         return PlanarSet<Scalar>(arena, batch.points, limits);
     }
     PARETOPO_HD Order<Scalar> order(std::int64_t g) const { return of(g).order; }
