@@ -1,7 +1,7 @@
 """Estimate the time of kernels on a GPU from the PTX instructions that they execute.
 
     scripts/run_ptx.sh cost          in the build with the PTX machine
-    scripts/run_ptx.sh growth        only the instructions of large sets, by their size
+    scripts/run_ptx.sh growth        the tables of large sets only
 
 The script counts instructions; it does not measure. A warp issues an instruction if any of its
 lanes executes it. Each instruction occupies one execution unit, at the rate in NVIDIA's CUDA
@@ -10,11 +10,11 @@ estimate is the time of the busiest of units, issue (4 warps per clock) and memo
 clock and without stalls, so a device takes longer. PTX is not machine code: ptxas removes moves
 and fuses instructions.
 
-The tables of large sets show the instructions a point at 2^14 points, how they grow from 2^12
-points on, and estimates. These add up the kernels: a launch each time, and either the time of the
-busiest unit or, if that is longer, the clocks of a warp that waits for the result of each
-instruction. Both grow on from 2^14 points as they did from 2^13, and are multiplied by 1.3 and 1.9,
-as an H200 needed for the first table.
+The tables of large sets show the instructions a point at 2^14 points, how all instructions grow
+from 2^12 points on, and estimates. These add up the kernels: a launch each time, and either the
+time of the busiest unit or, if that is longer, the clocks of a warp that waits for the result of each
+instruction. Both grow on beyond 2^14 points as they did from 2^12, and are multiplied by 1.3 and
+1.9, as an H200 needed for the first table.
 """
 
 from __future__ import annotations
@@ -182,6 +182,7 @@ _LARGE: tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...] = (
     ("contributions", _contributions, (2,)),
 )
 _KINDS = ("uniform", "one front", "50 fronts", "clusters", "duplicates")
+_ESTIMATED = _KINDS[:2]
 _SIZES = tuple(2**power for power in range(10, 15))
 _LARGE_FROM = 2**12  # smaller sets have kernels of their own, up to 2,048 points
 _LAUNCH = 2e-6  # seconds, in a graph
@@ -216,22 +217,21 @@ def waits(kernel: ptx_machine.Counts, device: Device) -> float:
 
 
 def estimate_large(
-    half: dict[str, ptx_machine.Counts],
-    full: dict[str, ptx_machine.Counts],
-    doublings: float,
-    device: Device,
+    counts: dict[int, dict[str, ptx_machine.Counts]], points: int, device: Device
 ) -> float:
-    """Return the seconds of all kernels for a set that doubles `doublings` times after `full`."""
+    """Return the seconds of all kernels for a larger set than were counted."""
+    first, last = counts[_LARGE_FROM], counts[_SIZES[-1]]
+    steps = math.log(points / _SIZES[-1]) / math.log(_SIZES[-1] / _LARGE_FROM)
 
     def grown(least: Callable[[ptx_machine.Counts], float], name: str) -> float:
-        return least(full[name]) * (least(full[name]) / least(half[name])) ** doublings
+        return least(last[name]) * (least(last[name]) / least(first[name])) ** steps
 
     return sum(
         max(
             grown(lambda kernel: seconds(kernel, device)[0], name),
             grown(lambda kernel: waits(kernel, device), name),
         )
-        for name in full
+        for name in last
     )
 
 
@@ -239,47 +239,32 @@ def _ms(time: float) -> str:
     return f"{float(f'{time * 1e3:.2g}'):g}"
 
 
-def print_growth() -> None:
-    """Print how the instructions of large sets grow, in Markdown; and all counts, to stderr."""
+def print_large_sets(device: Device) -> None:
+    """Print how the instructions of large sets grow, and estimates, in Markdown."""
     print("| operation | objectives", *_KINDS, sep=" | ", end=" |\n")
     print("|---|---:" + "|---:" * len(_KINDS) + "|")
+    estimates = []
     for name, operation, dimensions in _LARGE:
         for objectives in dimensions:
-            print(f"| {name} | {objectives} |", end="")
+            print(f"| {name} | {objectives} |", end="", flush=True)
             for kind in _KINDS:
-                cost = {
-                    n: instructions(count_large(operation, set_of(kind, n, objectives)), n)
-                    for n in _SIZES
-                }
-                print(
-                    name,
-                    objectives,
-                    kind,
-                    *(f"{found:.0f}" for found in cost.values()),
-                    file=sys.stderr,
-                )
+                counts = {n: count_large(operation, set_of(kind, n, objectives)) for n in _SIZES}
+                cost = {n: instructions(found, n) for n, found in counts.items()}
+                print(name, objectives, kind, *map(round, cost.values()), file=sys.stderr)
                 growth = growth_of({n: found for n, found in cost.items() if n >= _LARGE_FROM})
                 print(f" {cost[_SIZES[-1]]:,.0f}, n^{growth:.2f} |", end="", flush=True)
+                if kind not in _ESTIMATED:
+                    continue
+                row = [name, str(objectives), kind]
+                for n in (10**5, 10**6):
+                    time = estimate_large(counts, n, device)
+                    row.append(" to ".join(_ms(time * factor) for factor in _CALIBRATION))
+                estimates.append(row)
             print()
-
-
-def print_large_sets(device: Device) -> None:
-    """Print the estimates for large sets, in Markdown."""
-    print(f"| one set on a {device.name} | points | 100,000 points | 1,000,000 points |")
-    print("|---|---|---:|---:|")
-    for name, operation, dimensions in _LARGE:
-        for objectives in dimensions:
-            for kind in _KINDS[:2]:
-                half, full = (
-                    count_large(operation, set_of(kind, n, objectives)) for n in _SIZES[-2:]
-                )
-                times = [
-                    estimate_large(half, full, math.log2(n / _SIZES[-1]), device)
-                    for n in (10**5, 10**6)
-                ]
-                low, high = _CALIBRATION
-                shown = " | ".join(f"{_ms(t * low)} to {_ms(t * high)} ms" for t in times)
-                print(f"| {name}, {objectives} objectives | {kind} | {shown} |", flush=True)
+    print(f"\n| operation | objectives | points | 100,000 on a {device.name}, ms | 1,000,000 |")
+    print("|---|---:|---|---:|---:|")
+    for row in estimates:
+        print("", *row, "", sep=" | ")
 
 
 def print_headlines() -> None:
@@ -314,8 +299,7 @@ def main() -> None:
         sys.exit("no build with the PTX machine: scripts/run_ptx.sh cost")
     if sys.argv[1:] != ["growth"]:
         print_headlines()
-        print_large_sets(DEVICES[1])
-    print_growth()
+    print_large_sets(DEVICES[1])
 
 
 if __name__ == "__main__":

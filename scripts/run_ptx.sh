@@ -2,10 +2,10 @@
 # Runs the kernels' PTX, as compiled by nvcc, without a GPU, on the interpreter in tests/ptx_machine. It
 # reports races, accesses that are out of bounds or uninitialised, and deadlocks.
 #     scripts/run_ptx.sh short                 one architecture, sets of every kind: seconds, after the build
-#     scripts/run_ptx.sh growth                one architecture, counts for large sets: minutes
+#     scripts/run_ptx.sh growth                one architecture, large sets of the cost: minutes
 #     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, about an hour
 # tests runs the core's tests; waits removes the waits one by one; cost counts instructions and estimates
-# times, and growth, a part of it, shows how the counts grow with the points. Needs nvcc from a CUDA toolkit or, with PARETOPO_CUDA=ON, from PyPI. The environment stays in
+# times; growth is its part about large sets. Needs nvcc from a CUDA toolkit or, with PARETOPO_CUDA=ON, from PyPI. The environment stays in
 # build/ for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -168,8 +168,8 @@ struct Chain {
                                  const std::uint32_t* above) const {
         const auto count = static_cast<std::int32_t>(to - from);
         typename Warp::template Own<std::int32_t> rank;
-        std::uint64_t dominating = warp.ballot(
-            count, [&](std::int32_t lane) { return (above[lane] >> lane & 1) != 0; });
+        std::uint64_t dominating =
+            warp.ballot(count, [&](std::int32_t lane) { return (above[lane] >> lane & 1) != 0; });
         if (dominating == 0) return;
         warp.each_unsynced([&](int lane) { rank[lane] = lane < count ? ranks[from + lane] : 0; });
         for (; dominating != 0; dominating &= dominating - 1) {

@@ -1,8 +1,9 @@
 // The ranks of large sets. Points are sorted by the sum of their objectives, scaled by their spans,
 // so that no point dominates an earlier one, and few points of a run in line dominate each other.
-// Run after run, each point of the run searches a tree of maxima of keys and ranks for dominators in
-// earlier runs; the points of the run are compared with each other at the same time; then a block
-// settles the run, and enters its ranks in the tree. The host knows all launches: two for each run.
+// Run after run, each point of the run searches a tree of maxima of keys and ranks for dominators
+// in earlier runs; the points of the run are compared with each other at the same time; then a
+// block settles the run, and enters its ranks in the tree. The host knows all launches: two for
+// each run.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,8 @@ struct CodePoints {
         for_each_in_part(block, part, parts, 0, order.count, [&](std::int64_t i) {
             const Key<Scalar>* row = order.rows + i * order.objectives;
             order.given[i] = {
-                searches.is_along_curve ? search.spans.code(row, 0) : search.spans.sum_code(row), i};
+                searches.is_along_curve ? search.spans.code(row, 0) : search.spans.sum_code(row),
+                i};
         });
     }
 };
