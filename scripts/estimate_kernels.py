@@ -12,9 +12,9 @@ and fuses instructions.
 
 The tables of large sets show the instructions a point at 2^14 points, how all instructions grow
 from 2^12 points on, and estimates. These add up the kernels: a launch each time, and either the
-time of the busiest unit or, if that is longer, the clocks of a warp that waits for the result of each
-instruction. Both grow on beyond 2^14 points as they did from 2^12, and are multiplied by 1.3 and
-1.9, as an H200 needed for the first table.
+time of the busiest unit or, if that is longer, the clocks of a warp that waits for the result of
+each instruction. Both grow on beyond 2^14 points as they did from 2^12, and are multiplied by 1.3
+and 1.9, as an H200 needed for the first table.
 """
 
 from __future__ import annotations
