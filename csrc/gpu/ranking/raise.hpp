@@ -164,7 +164,8 @@ struct SettleRun {
         if (!settle_by_rounds(block, search, ranks, count)) {
             settle_by_tiles(block, chain, search, ranks, count);
         }
-        for_each_unsynced(block, count, [&](std::int64_t i) {
+        // With a barrier, because the next set sums, too.
+        for_each(block, count, [&](std::int64_t i) {
             search.tree.enter(block, search.rows[searches.from + i], chain.objectives, ranks[i]);
             search.tiles[i] = 0;
         });
