@@ -211,7 +211,7 @@ def growth_of(cost: dict[int, float]) -> float:
 
 
 def waits(kernel: ptx_machine.Counts, device: Device) -> float:
-    """Return the seconds of the launches, in each of which a warp runs its instructions in turn."""
+    """Return the seconds of the launches; in each, a warp runs its instructions in turn."""
     in_turn = sum(kernel.issued.values()) / kernel.warps
     return kernel.launches * (_LAUNCH + in_turn * _DEPENDENT / device.clock)
 

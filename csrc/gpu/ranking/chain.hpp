@@ -162,7 +162,7 @@ struct Chain {
     }
 
     // Settles up to one point per lane: in their order, each raises those that it dominates.
-    // above: what compare_with_tile found.
+    // above: the bits that compare_with_tile found.
     template <typename Warp>
     PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to,
                                  const std::uint32_t* above) const {

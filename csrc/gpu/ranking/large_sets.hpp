@@ -48,7 +48,7 @@ struct Search {
     Tree<Key<Scalar>> tree;  // of all points along the curve; the rank is the last column
     std::int32_t* rows;      // of the sorted points in the tree
     std::uint32_t* above;    // (tiles, points) of a run: see Chain::compare_with_tile
-    std::int32_t* tiles;     // of each point of a run: the tiles of which `above` has bits
+    std::int32_t* tiles;     // of each point of a run: the tiles for which `above` has bits
     std::int32_t* raised;    // of each point of a run: its next rank
 
     PARETOPO_HD Search(Arena& arena, const Key<Scalar>* rows, bool has_ordered_rows,

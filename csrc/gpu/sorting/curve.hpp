@@ -78,8 +78,8 @@ struct Spans {
         return found > 0.0 ? (found < 1.0 ? found : 1.0) : 0.0;
     }
 
-    // The code that sorts by the sum of all objectives, largest first. A point is never behind one
-    // that it dominates, unless their codes are equal.
+    // The code that sorts by the sum of all objectives, largest first. The code of a point is at
+    // most that of a point that it dominates.
     PARETOPO_HD std::uint64_t sum_code(const Key<Scalar>* row) const {
         double sum = 0.0;
         for (std::int32_t m = 0; m < objectives; ++m) sum += share(m, row[m]);
