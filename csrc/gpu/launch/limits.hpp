@@ -53,7 +53,7 @@ inline Limits limits_for(Mapping mapping, std::int32_t tile) {
         limits.run_points = 4 * tile;
         limits.chunk = 2 * tile;
         limits.fan_bits = 1;
-        limits.rounds = 1;
+        limits.rounds = 2;
         limits.wide_fan_bits = 2;
         limits.killers = 3;
         limits.sample = 20;

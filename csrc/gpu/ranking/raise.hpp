@@ -208,7 +208,8 @@ struct SettleRun {
         return false;
     }
 
-    // Settles tile after tile, with as many steps for every set.
+    // Settles tile after tile, with as many steps for every set. Raising takes no barrier, because
+    // the lane that raises a point of the next tile also settles it.
     template <typename Block>
     PARETOPO_HD void settle_by_tiles(Block& block, const Chain<Scalar>& chain,
                                      const Search<Scalar>& search, std::int32_t* ranks,
@@ -218,7 +219,7 @@ struct SettleRun {
         for (std::int32_t from = 0; from < count; from += chunk) {
             const std::int32_t to = from + chunk < count ? from + chunk : count;
             const std::uint32_t earlier = (1U << from / size) - 1;
-            for_each(block, to - from, [&](std::int64_t k) {
+            for_each_unsynced(block, to - from, [&](std::int64_t k) {
                 const std::int32_t i = from + static_cast<std::int32_t>(k);
                 ranks[i] = raised(search, ranks, i, earlier);
             });
@@ -229,7 +230,7 @@ struct SettleRun {
                     chain.settle_tile(warp, searches.from + first, searches.from + next,
                                       search.above + tile * searches.limits.run_points + first);
                 });
-                for_each(block, to - next, [&](std::int64_t k) {
+                for_each_unsynced(block, to - next, [&](std::int64_t k) {
                     const std::int32_t i = next + static_cast<std::int32_t>(k);
                     ranks[i] = raised(search, ranks, i, 1U << tile);
                 });
