@@ -10,11 +10,11 @@ estimate is the time of the busiest of units, issue (4 warps per clock) and memo
 clock and without stalls, so a device takes longer. PTX is not machine code: ptxas removes moves
 and fuses instructions.
 
-The tables of large sets show the instructions a point at 2^14 points, how all instructions grow
-from 2^12 points on, and estimates. These add up the kernels: a launch each time, and either the
-time of the busiest unit or, if that is longer, the clocks of a warp that waits for the result of
-each instruction. Both grow on beyond 2^14 points as they did from 2^12, and are multiplied by 1.3
-and 1.9, as an H200 needed for the first table.
+The tables of large sets show thousands of instructions a point at 2^14 points, how all instructions
+grow from 2^12 points on, and estimates. These add up the kernels: a launch each time, and either
+the time of the busiest unit or, if that is longer, the clocks of a warp that waits for the result
+of each instruction. Both grow on beyond 2^14 points as they did from 2^12, and are multiplied by
+1.3 and 1.9, as an H200 needed for the first table.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def print_large_sets(device: Device) -> None:
                 cost = {n: instructions(found, n) for n, found in counts.items()}
                 print(name, objectives, kind, *map(round, cost.values()), file=sys.stderr)
                 growth = growth_of({n: found for n, found in cost.items() if n >= _LARGE_FROM})
-                print(f" {cost[_SIZES[-1]]:,.0f}, n^{growth:.2f} |", end="", flush=True)
+                print(f" {cost[_SIZES[-1]] / 1000:.1f}, n^{growth:.2f} |", end="", flush=True)
                 if kind not in _ESTIMATED:
                     continue
                 row = [name, str(objectives), kind]
