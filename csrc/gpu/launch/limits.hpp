@@ -28,7 +28,7 @@ struct Limits {
     std::int64_t blocks = 2048;        // that compare the points of large sets with each other
     std::int64_t least_in_split = 32;  // points that a lane compares with its own
     std::int32_t run_bits = 8;         // a block sorts 2^run_bits points
-    std::int32_t run_points = 1024;    // points of a large set that a block settles, in tiles
+    std::int32_t run_points = 1024;    // points of a large set that a block settles: 32 tiles
     std::int32_t chunk = 256;          // points of them that it settles together, in tiles
     std::int32_t rounds = 4;           // in which it raises all at once, before it goes by chunks
     std::int32_t fan_bits = 3;         // a node of a tree has 2^fan_bits children
@@ -42,6 +42,8 @@ struct Limits {
 inline Limits limits_for(Mapping mapping, std::int32_t tile) {
     Limits limits;
     limits.tile = tile;
+    limits.run_points = 32 * tile;
+    limits.chunk = 8 * tile;
     if (mapping == Mapping::kThread) limits.thread_groups = 0;
     if (mapping == Mapping::kBlock) limits.warp_points = 1;
     if (mapping == Mapping::kGrid) {
