@@ -156,7 +156,8 @@ struct Chain {
         for (std::int64_t from = first; from < last; from += tile) {
             const std::int64_t to = from + tile < last ? from + tile : last;
             block.one_warp([&](auto& warp) { settle_tile(warp, from, to, dominators + from); });
-            block.each(
+            // Without a barrier: the lane that raises a point of the next tile also settles it.
+            block.each_unsynced(
                 [&](int lane) { raise<kObjectives>(from, to, to, last, lane, block.lanes()); });
         }
     }

@@ -228,8 +228,8 @@ struct RankSet {
         CountBefore<Scalar>{chains, Splits{1}}(block, 0, 1, g);
         SortSet<Scalar>{chains}(block, 0, 1, g);
         block.each([](int) {});
+        // Without a barrier: the lane that compares a point of the first tile also settles it.
         FindDominatorsInTiles<Scalar, kObjectives>{chains, tile}(block, 0, 1, g);
-        block.each([](int) {});
         chains.of(g).template settle<kObjectives>(block, 0, chains.batch.points, tile);
         WriteRanks<Scalar>{chains, ranks}(block, 0, 1, g);
     }

@@ -539,7 +539,7 @@ def now() -> str:
 
 
 def _list_changes(name: str, before: Any, now: Any) -> list[str]:
-    """Return the dotted names of the values that differ; objectives are told apart by name."""
+    """Return the dotted names of the values that differ, those of objectives by their names."""
     if name == "objectives":
         pair = [{one.name: one for one in objectives} for objectives in (before, now)]
         names = dict.fromkeys([*pair[0], *pair[1]])

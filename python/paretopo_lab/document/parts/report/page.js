@@ -33,7 +33,7 @@ const MOVES = {
 };
 
 // Pointer, touch and keys choose a point in a chart; `places` are {group, at, x, y}, and without y only
-// the way along counts. Of two that are equally near, the one of the selected group is chosen.
+// the way along counts. The selected group goes before another that is equally near.
 function follow(svg, places, reach) {
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "application"); // it takes keys
