@@ -187,7 +187,7 @@ def _draw_pair(panel: Axes, front: Front, pair: _Pair) -> Any:
     panel.set(xlim=limits[:, 0], ylim=limits[:, 1])
     panel.set_xlabel(_escape(axes[along].label))
     panel.set_ylabel(_escape(axes[up].label))
-    if len(front.spaces[0].axes) > 2:
+    if len(front.spaces[0].axes) > 2 and not axes[along].wide:
         panel.locator_params(axis="x", nbins=4)  # thousandths of a dollar are wide
     dots = None
     for number, group in enumerate(front.groups):

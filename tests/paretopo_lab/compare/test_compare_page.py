@@ -58,10 +58,12 @@ def test_all_files_are_written(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("more", [(), ("--front", "family"), ("--objective", "calls:min")])
-def test_the_picture_has_content(tmp_path, capsys, more):
+@pytest.mark.parametrize("tokens", [400, 4000])  # on a linear axis, and on a logarithmic one
+def test_the_picture_has_content(tmp_path, capsys, more, tokens):
     from matplotlib.image import imread
 
-    picture = imread(write_report(tmp_path, *more) / "front.png")
+    models = MODELS | {"a1": (0.9, tokens)}
+    picture = imread(write_report(tmp_path, *more, models=models) / "front.png")
     assert min(picture.shape[:2]) > 400
     assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 10
 
