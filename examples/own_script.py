@@ -118,8 +118,8 @@ def main(folder):
     imitate(model, tokenizer, training)
     objectives = [  # paretopo
         {"name": "correct", "weight": 0.5},  # paretopo
-        {"name": "polite", "weight": 0.2, "low": 0, "high": 1},  # paretopo
-        {"name": "tokens", "weight": 0.3},  # paretopo
+        {"name": "polite", "weight": 0.25, "low": 0, "high": 1},  # paretopo
+        {"name": "tokens", "weight": 0.25},  # paretopo
     ]  # paretopo
     session = ScriptSession({"objectives": objectives}, gate="correct")  # paretopo
     trainer = ParetoGRPOTrainer(

@@ -30,6 +30,7 @@ from paretopo.config import (
 )
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, say, warn_caller
+from paretopo.config.paretopo import may_be_share
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.calls import check_type, explain_calls
@@ -393,8 +394,8 @@ class ScriptSession:
         self, config: RunConfig, chosen: str | None, scaling: tuple[str, str] | None
     ) -> Note:
         """Return the line that says how the script trains, and why."""
-        estimator, [first, *others] = config.paretopo.stage2_estimator, config.objectives
-        units = [one.name for one in (others if first.gate and others else config.objectives)]
+        estimator, first = config.paretopo.stage2_estimator, config.objectives[0]
+        units = [one.name for one in config.objectives if not may_be_share(one)] or [first.name]
         if self.keeps_advantages:
             reason = 'GRPO as TRL computes it, because method = "trl"'
         elif scaling is not None:
@@ -409,7 +410,9 @@ class ScriptSession:
             reason += "other reward is a share"
         else:
             reason = f"{estimator} on the weighted sum, because there is "
-            reason += "a limit" if first.gate else "no gate and every reward is a share"
+            limited = any(one.limit is not None for one in config.objectives)
+            each = 'economies = "each"' if first.gate else "no gate and every reward is a share"
+            reason += "a limit" if limited else each
         gate = f"gate {first.name!r}" if first.gate else "no gate"
         return Note(
             f"Training uses {reason}; {gate}; records in {self._trainer.args.output_dir}",

@@ -110,6 +110,20 @@ def note_weights(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tupl
     if not counted or min(counted) == max(counted):
         return ()
     switches = config.paretopo
+    pooled = {one.name: given.get(one.name) for one in config.objectives[1:] if one.weight}
+    if switches.economies == "least" and len({*pooled.values()}) > 1:
+        text = (
+            f"{' and '.join(pooled)} share one weight, because only the lowest of these rewards "
+            "counts for a rollout: "
+        )
+        return (
+            Note(
+                f'{text}[paretopo] economies = "each" gives each its own.',
+                warns=False,
+                in_script=f'{text}"paretopo": {{"economies": "each"}}, next to "objectives" in '
+                "ScriptSession, gives each its own.",
+            ),
+        )
     unweighted = sorted(UNWEIGHTED & switches.estimators)
     if unweighted:
         reason = f"the estimator {unweighted[0]!r} uses none"

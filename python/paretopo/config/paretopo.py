@@ -84,10 +84,15 @@ def fit_recipe(
 
 
 def _are_shares(objectives: Sequence[Objective], *, gated: bool) -> bool:
-    """Return whether the recipe can weigh the rewards; a gate without an end may end at 1."""
-    return all(one.is_share or (one.gate and one.best is None) for one in objectives) and (
+    """Return whether the recipe can weigh the rewards."""
+    return all(map(may_be_share, objectives)) and (
         not gated or len(objectives) > 1 or objectives[0].is_share
     )
+
+
+def may_be_share(objective: Objective) -> bool:
+    """Return whether a reward is a share; a gate without an end may end at 1."""
+    return objective.is_share or (bool(objective.gate) and objective.best is None)
 
 
 # ---- the section -----------------------------------------------------------------------------

@@ -102,6 +102,7 @@ GRADED = [{"name": "correct", "high": 10}, {"name": "brief", "high": 1}]
 KEPT = [{"name": "correct"}, {"name": "brief", "high": 1, "failure": "keeps"}]
 LIMITED = [{"name": "correct", "weight": 1}, {"name": "brief", "weight": 0}]
 LIMITED += [{"name": "tokens", "limit": 5}]
+EACH = {"economies": "each"}
 GDPO = {"multi_objective_aggregation": "normalize_then_sum"}
 
 
@@ -109,9 +110,10 @@ GDPO = {"multi_objective_aggregation": "normalize_then_sum"}
     ("session", "settings", "estimator", "line"),
     [
         ({"gate": "correct"}, {}, "gd2po", "because brief may have any unit; gate 'correct'"),
-        ({"gate": "none"}, {}, "gd2po", "because brief and correct may have any unit; no gate"),
+        ({"gate": "none"}, {}, "gd2po", "because brief may have any unit; no gate"),
         ({"config": {"objectives": BOUNDED}}, {}, "gd2po", "because brief may have any unit"),
-        ({"config": {"objectives": GRADED}}, {}, "gd2po", "because brief may have any unit"),
+        ({"config": {"objectives": GRADED}}, {}, "gd2po", "because correct may have any unit"),
+        ({"config": {"objectives": SHARES, "paretopo": EACH}}, {}, "rloo", 'economies = "each"'),
         ({"config": {"objectives": KEPT}}, {}, "rloo", "the recipe (rloo), because correct is"),
         ({"config": {"objectives": SHARES}}, {}, "rloo", "the recipe (rloo), because correct is"),
         ({"config": {"objectives": SHARES}, "gate": "none"}, {}, "rloo", "every reward is a share"),

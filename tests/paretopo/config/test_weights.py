@@ -63,6 +63,15 @@ def test_a_method_that_does_not_use_weights_says_so_once(name):
     assert with_method(file(1, 1), name).notes == () == with_method({}, name).notes
 
 
+def test_different_weights_of_rewards_that_share_one_are_named():
+    assert not from_table(file(3, 2)).notes
+    assert not from_table(file(3, 1, 1)).notes
+    [note] = from_table(file(3, 2, 1)).notes
+    assert note.text.startswith("calls and tokens share one weight, ")
+    assert not note.warns
+    assert not from_table(file(3, 2, 1) | {"paretopo": {"economies": "each"}}).notes
+
+
 @pytest.mark.parametrize("name", ["recommended", "grpo", "rloo", "gdpo", "kimi", "paper"])
 def test_a_method_that_uses_weights_says_nothing(name):
     assert with_method(file(3, 1), name).notes == ()
