@@ -21,8 +21,9 @@ SIGNS = (
     "for 6 questions or more. p (Holm): corrected for all rows."
 )
 EXPLAINED = (
-    f"The last evaluations of two runs, on the questions that both answered. {SIGNS} Training "
-    "itself is random, too, which only several seeds show."
+    "The last evaluations of two runs, on the questions that both answered. A question that was "
+    f"asked several times counts once, with the mean of its answers. {SIGNS} Training itself is "
+    "random, too, which only several seeds show."
 )
 Test = TypeVar("Test", bound=Any)
 _MOST_PAIRS = 15  # more runs are compared with the first one only

@@ -157,5 +157,6 @@ def describe_volumes(histories: Mapping[str, History]) -> str:
     each = "; ".join(f"{join_some(labels)}: {volume}" for volume, labels in named.items())
     return (
         f"Hypervolumes are not comparable: {each}. Give all runs one gate and recipe, and each "
-        "objective the key reference."
+        "objective the key reference; or ask their policies with `paretopo evaluate`, and compare "
+        "the answers with `paretopo compare`."
     )

@@ -22,7 +22,7 @@ from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.rewards.functions import find_rewards
 from paretopo.rewards.own import OwnRewards
 from paretopo.tasks.choice import make_task
-from paretopo.tasks.probe import check_rewards
+from paretopo.tasks.probe import check_functions
 
 # Prompts are messages, and so are completions.
 OF_MESSAGES = """
@@ -170,7 +170,7 @@ def score(trainer, rows, texts):
 @pytest.mark.parametrize(("text", "rows", "written", "names"), CASES, ids=["messages", "texts"])
 def test_functions_of_public_projects_give_the_same_numbers(tmp_path, text, rows, written, names):
     config = config_of(tmp_path, text, rows, names)
-    check_rewards(config)
+    check_functions(config)
     own = OwnRewards(config)
     copy = tmp_path / "copy"  # whose semaphores belong to TRL's event loop
     copy.mkdir()

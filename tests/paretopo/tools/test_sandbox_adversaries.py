@@ -115,7 +115,7 @@ CURIOUS = {
     "writing outside": """if 1:
         import os
         for folder, inner, _ in os.walk('/'):
-            if folder.count('/') > 3: inner.clear()
+            if folder.count('/') > 2: inner.clear()
             if folder.startswith(('/proc', os.getcwd(), '/dev/shm')): continue
             try: open(folder + '/planted', 'w').close(); print(folder)
             except OSError: pass

@@ -102,7 +102,7 @@ def test_learnt_prices_are_curves_by_kind(tmp_path):
         session.record_step(step, {})
     curves = read_data(render(run))["curves"]["curves"]
     found = {one["title"]: one["lines"][0]["trained"] for one in curves}
-    title = "price of a right answer in calls ({} questions)".format
+    title = "price of a right answer in calls (kind {})".format
     assert (found[title("one")], found[title("two")]) == ([4.0, 4.0], [None, 4.0])
 
 
@@ -144,7 +144,7 @@ def test_a_limit_is_a_line_and_has_curves_of_its_own(shown, tmp_path):
         session.observe(1, group([1, 2], [1, 1]))
     page = shown(free, held)
     titles = page.value("[...document.querySelectorAll('figcaption')].map((one) => one.innerText)")
-    assert "price of a right answer in calls (one questions)" in titles
+    assert "price of a right answer in calls (kind one)" in titles
     assert "answers within the limit on calls (%)" in titles
     assert "multiplier of the limit on calls" in titles
     assert count(page, ".limit.run-1") == 2  # on the calls, and on their share
