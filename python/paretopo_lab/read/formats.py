@@ -116,7 +116,7 @@ def _convert_traces(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
 def _convert_trajectories(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
     """Convert trajectories.jsonl of paretopo: a row for each rollout of a question.
 
-    Of a training, only the held-out questions of the last evaluation count.
+    A training counts by the held-out questions of its last evaluation only.
     """
     model = path.resolve().parent.name
     asked = [one for one in rows if one[0].get("held_out", True)]

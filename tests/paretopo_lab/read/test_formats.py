@@ -293,7 +293,7 @@ def test_trajectories_of_paretopo(tmp_path):
         ("runA", "q1", 9),
         ("runA", "q1", 4),
     ]
-    # Of a training, the last evaluation counts.
+    # The last evaluation of a training counts.
     later = [group | {"step": 9, "id": "q2"}, group | {"step": 9, "held_out": False}]
     log = read(write_lines(tmp_path / "runA" / "trajectories.jsonl", [group, *later]))
     assert {row["question"] for row in log.rows} == {"q2"}
