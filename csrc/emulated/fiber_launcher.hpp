@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "emulated/fibers.hpp"
+#include "gpu/launch/column.hpp"
 #include "gpu/launch/limits.hpp"
 #include "ops.hpp"
 
@@ -183,6 +184,15 @@ class Launcher {
         const auto at_once = static_cast<int>(std::min<std::int64_t>(count, 64));
         Fibers::run(at_once, [&](int k) {
             for (std::int64_t g = k; g < count; g += at_once) job(g);
+        });
+    }
+    template <typename T, int kCount, typename Job>
+    void threads_with_columns(std::int64_t count, const Job& job) const {
+        const auto at_once = static_cast<int>(std::min<std::int64_t>(count, 64));
+        std::vector<T> columns(static_cast<std::size_t>(kCount) * at_once);
+        Fibers::run(at_once, [&](int k) {
+            const gpu::Column<T> own{columns.data() + k, at_once};
+            for (std::int64_t g = k; g < count; g += at_once) job(g, own);
         });
     }
     template <typename Job>
