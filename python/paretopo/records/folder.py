@@ -261,8 +261,9 @@ class RunFolder(Folder):
         """
         kept = RunFolder.open(self.path).config
         for section in ("recipe", "seed", "objectives", "rewards", "paretopo", "preference"):
-            changed = _list_changes(section, getattr(kept, section), getattr(self.config, section))
-            if changed:
+            begun, given = getattr(kept, section), getattr(self.config, section)
+            if begun != given:
+                changed = _list_changes(section, begun, given) or [section]  # in another order
                 raise ConfigError(
                     f"the run was begun with other values of {', '.join(changed)}, see config.toml "
                     f"in its folder: resume with those, or {otherwise}"
@@ -538,15 +539,15 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _list_changes(name: str, before: Any, now: Any) -> list[str]:
+def _list_changes(name: str, begun: Any, given: Any) -> list[str]:
     """Return the dotted names of the values that differ, those of objectives by their names."""
     if name == "objectives":
-        pair = [{one.name: one for one in objectives} for objectives in (before, now)]
+        pair = [{one.name: one for one in objectives} for objectives in (begun, given)]
         names = dict.fromkeys([*pair[0], *pair[1]])
         inner = [(one, pair[0].get(one), pair[1].get(one)) for one in names]
-    elif dataclasses.is_dataclass(now) and type(before) is type(now):
-        fields = [field.name for field in dataclasses.fields(now)]
-        inner = [(one, getattr(before, one), getattr(now, one)) for one in fields]
+    elif dataclasses.is_dataclass(given) and type(begun) is type(given):
+        fields = [field.name for field in dataclasses.fields(given)]
+        inner = [(one, getattr(begun, one), getattr(given, one)) for one in fields]
     else:
-        return [name] if before != now else []
+        return [name] if begun != given else []
     return [found for one, *both in inner for found in _list_changes(f"{name}.{one}", *both)]

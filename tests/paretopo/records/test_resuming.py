@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from paretopo import cli
-from paretopo.config import ConfigError, load, loads
+from paretopo.config import ConfigError, from_table, load, loads
 from paretopo.config.python_files import load_module
 from paretopo.records.folder import RunFolder
 
@@ -188,3 +188,16 @@ def test_tied_weights_are_not_called_missing():
             SimpleNamespace(missing_keys=[missing], unexpected_keys=[])
         )
         assert trainer.warned is warns
+
+
+def test_a_resumed_run_names_the_settings_that_differ(run):
+    three = [{"name": "correct"}, {"name": "calls"}, {"name": "tokens"}]
+    begun = RunFolder.create("runs", from_table({"objectives": three}))
+    for objectives, changed in (
+        ([*three[:2], {"name": "tokens", "price": 2.0}], "objectives.tokens.price"),
+        (three[:2], "objectives.tokens"),
+        ([three[0], three[2], three[1]], "objectives"),
+    ):
+        other = RunFolder(begun.path, from_table({"objectives": objectives}))
+        with pytest.raises(ConfigError, match=rf"other values of (.*, )?{changed}[,. ]"):
+            other.check_settings("begin again")
