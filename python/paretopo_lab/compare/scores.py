@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -166,6 +166,7 @@ def collect_scores(
         ConfigError: fewer than two objectives, one twice, or models that share no question.
         DataError: a column is missing, or a value is not a number; names file, line and column.
     """
+    logs = [_keep_last_evaluation(log) for log in logs]
     _check_objectives(objectives, logs)
     guessed = not by
     by = tuple(by) or _guess_models(logs)
@@ -202,6 +203,21 @@ def collect_scores(
             f"{', '.join(one.key for one in objectives)}"
         )
     return _arrange(objectives, answers, notes, missing, named=question not in (None, NO_QUESTION))
+
+
+def _keep_last_evaluation(log: Log) -> Log:
+    """Leave out the training questions and the earlier evaluations of a training of paretopo."""
+    if log.format != "paretopo":
+        return log
+    asked = [at for at, row in enumerate(log.rows) if row.get("held_out", True)]
+    if not asked:
+        raise DataError(
+            f"{log.name} holds training questions only: ask the policy with paretopo evaluate"
+        )
+    last = max(log.rows[at].get("step", 0) for at in asked)
+    kept = [at for at in asked if log.rows[at].get("step", 0) == last]
+    rows, places = (tuple(values[at] for at in kept) for values in (log.rows, log.places))
+    return replace(log, rows=rows, places=places)
 
 
 def _check_objectives(objectives: Sequence[Measure], logs: Sequence[Log]) -> None:

@@ -114,18 +114,9 @@ def _convert_traces(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
 
 
 def _convert_trajectories(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
-    """Convert trajectories.jsonl of paretopo: a row for each rollout of a question.
-
-    A training counts by the held-out questions of its last evaluation only.
-    """
+    """Convert trajectories.jsonl of paretopo: a row for each rollout of a question."""
     model = path.resolve().parent.name
-    asked = [one for one in rows if one[0].get("held_out", True)]
-    if not asked:
-        raise DataError(
-            f"{path} holds training questions only: ask the policy with paretopo evaluate"
-        )
-    last = max(group["step"] for group, _ in asked)
-    for group, place in (one for one in asked if one[0]["step"] == last):
+    for group, place in rows:
         shared = {key: group[key] for key in ("step", "kind", "held_out") if key in group}
         for number, rollout in enumerate(group["rollouts"], start=1):
             own = {"model": model, "question": group["id"], **shared}

@@ -280,6 +280,22 @@ def test_nested_columns_names_and_lengths_in_json_lines(tmp_path, capsys):
     assert model["mean"] == {"right": 0.5, "usage.dollars": 0.75, "length": 1.5}
 
 
+def test_the_last_evaluation_of_a_training_counts(tmp_path, capsys):
+    rollout = {"solved": True, "tokens": 9, "reward_components": {}, "gated": [], "segments": []}
+    rows = [
+        {"id": f"q{step}", "step": step, "held_out": held_out, "rollouts": [rollout]}
+        for step, held_out in ((0, True), (9, True), (9, False), (10, False))
+    ]
+    path = tmp_path / "trajectories.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    objectives = ("--objective", "solved:max", "--objective", "tokens:min")
+    assert run_json(capsys, str(path), *objectives)["models"][0]["answers"] == 1
+    path.write_text(json.dumps(rows[-1]) + "\n")
+    status, _, error = run(capsys, str(path), *objectives)
+    assert status == 2
+    assert "holds training questions only: ask the policy with paretopo evaluate" in error
+
+
 def test_one_model_for_each_file_or_combination(tmp_path, capsys):
     first = write_csv(tmp_path / "a.csv", [["q1", 1, 5], ["q2", 1, 6]], HEADER[1:])
     second = write_csv(tmp_path / "b.csv", [["q1", 0, 4], ["q2", 1, 3]], HEADER[1:])

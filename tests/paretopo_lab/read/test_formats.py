@@ -293,12 +293,6 @@ def test_trajectories_of_paretopo(tmp_path):
         ("runA", "q1", 9),
         ("runA", "q1", 4),
     ]
-    # The last evaluation of a training counts.
-    later = [group | {"step": 9, "id": "q2"}, group | {"step": 9, "held_out": False}]
-    log = read(write_lines(tmp_path / "runA" / "trajectories.jsonl", [group, *later]))
-    assert {row["question"] for row in log.rows} == {"q2"}
-    with pytest.raises(DataError, match=r"training questions only: .* paretopo evaluate"):
-        read(write_lines(tmp_path / "runA" / "trajectories.jsonl", later[1:]))
 
 
 def test_a_row_of_another_format_is_named(tmp_path):
