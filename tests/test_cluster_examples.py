@@ -31,16 +31,17 @@ def understood(words):
     return arguments, load(CONFIG, overrides)
 
 
-def as_on_slurm(tmp_path, *words, nodes=2):
+def as_on_slurm(tmp_path, *words):
     """Start the script among programs that write down how they are called."""
     bin_ = tmp_path / "bin"
     bin_.mkdir()
+    (tmp_path / "log").touch()
     log = f'echo "$(basename "$0") $*" >> {tmp_path}/log'
     programs = {
         "scontrol": "printf 'node1\\nnode2\\n'",
         "srun": f"{log}; exec sleep 600",
-        "python": f"[ -e {tmp_path}/asked ] && echo {nodes}; touch {tmp_path}/asked",
-        "sleep": 'exec /bin/sleep "$([ "$1" = 5 ] && echo 0 || echo "$1")"',
+        "python": f"grep -c '^srun ' {tmp_path}/log || true",  # counts the nodes of Ray
+        "sleep": 'exec /bin/sleep "$([ "$1" = 5 ] && echo 0.1 || echo "$1")"',
         "paretopo": f"{log}; [ -e {tmp_path}/long ] || exit 3\n"
         f"trap 'echo terminated >> {tmp_path}/log; exit 130' TERM\n"
         f"touch {tmp_path}/trains; while :; do /bin/sleep 0.05; done",
