@@ -467,9 +467,9 @@ def select(
             rows = chosen.tolist()
         else:
             by_front = kept[np.argsort(ranks[kept], kind="stable")]
-            together = -values[np.concatenate([by_front, last])]
-            leading = int((ranks == 0).sum())
-            rows = _niche(together, len(kept), leading, wanted, np.asarray(directions), rng)
+            together = -values[np.concatenate([by_front, last, np.flatnonzero(ranks > len(fits))])]
+            ends = int((ranks == 0).sum()), len(kept), len(kept) + len(last)
+            rows = _niche(together, ends, wanted, np.asarray(directions), rng)
         return sorted([*kept.tolist(), *last[rows].tolist()])
 
     return _each_choice(survivors, points, k, mask, _corners(points, np.asarray(ref)))
@@ -805,12 +805,14 @@ def weighted_hypervolume(
 
 
 def _niche(
-    values: Array, kept: int, leading: int, wanted: int, directions: Array, seed: int
+    values: Array, ends: tuple[int, int, int], wanted: int, directions: Array, seed: int
 ) -> list[int]:
-    """Fill the emptiest niches with rows after the first `kept`; smaller is better.
+    """Fill the emptiest niches with rows of the front that is cut; smaller is better.
 
-    Niches are normalised by the extreme points of the first front, the first `leading` rows.
+    The first front ends at the first of `ends`, the fronts that fit at the second, the front that
+    is cut at the third. Niches are normalised by the extreme points of the first front.
     """
+    leading, kept, end = ends
     values = values * 0.5 - (values * 0.5).min(axis=0)
     worst = values.max(axis=0)
     aside = np.where(np.eye(values.shape[1], dtype=bool), 1.0, 1e6)
@@ -827,7 +829,7 @@ def _niche(
         except np.linalg.LinAlgError:
             pass
     span = np.where((span > 1e-6 * worst) & (span <= worst), span, worst)
-    values = values / np.where(span == 0, 1.0, span)
+    values = values[:end] / np.where(span == 0, 1.0, span)
 
     units = directions / np.sqrt(_squares(directions))[:, None]
     along = np.zeros((len(values), len(units)))

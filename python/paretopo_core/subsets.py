@@ -137,8 +137,8 @@ def select(
     - ``"hypervolume"`` or ``"SMS-EMOA"``: repeatedly removes the point with the smallest
       hypervolume contribution; that is :func:`hypervolume_subset` with "greedy_removal".
     - ``"reference_directions"`` or ``"NSGA-III"``: points are measured from the ideal point, in
-      units of the intercepts of the plane through the extreme points of the first front (without
-      intercepts: of the span of that front). Each point belongs to its nearest direction. The
+      units of the intercepts of the plane through the extreme points of the first front (at most
+      of the worst value; without intercepts: of the span of that front). Each point belongs to its nearest direction. The
       direction with the fewest survivors gets the next one: its nearest point if it has none yet,
       otherwise a random one. Ties between directions are broken at random, too.
 
@@ -178,7 +178,8 @@ def select(
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II; removal: Kukkonen and Deb (2006),
     "Improved pruning of non-dominated solutions based on crowding distance", CEC; Beume, Naujoks
     and Emmerich (2007), SMS-EMOA; Deb and Jain (2014), NSGA-III, IEEE Trans. Evol. Comput. 18(4),
-    normalised as in Blank, Deb and Roy (2019), EMO, within one generation.
+    normalised as in Blank, Deb and Roy (2019), EMO, within one generation; the worst values are
+    those of all points, as in pymoo.
 
     >>> points = [[0, 9], [1, 8], [2, 7], [9, 0], [0, 0]]
     >>> select(points, k=3)

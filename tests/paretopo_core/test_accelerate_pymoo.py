@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from support.hosts import assert_same, both, load
 
+import paretopo_core as pp
+
 # Warnings of a host's own are not about us.
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -29,6 +31,30 @@ def test_runs_of_pymoo_are_the_same_runs(algorithm, module, objectives):
         return minimize(problem, kind(**given), ("n_gen", 8), seed=1).F
 
     assert_same("pymoo", run)
+
+
+@pytest.mark.parametrize("sample", range(8))
+def test_select_has_the_survivors_of_pymoos_nsga_iii(sample):
+    """Up to random choices: over many seeds, both choose the same sets of survivors."""
+    survival = load("pymoo.algorithms.moo.nsga3").ReferenceDirectionSurvival
+    from pymoo.core.population import Population
+    from pymoo.core.problem import Problem
+
+    points = np.abs(np.random.default_rng(sample).normal(size=(9, 3)))
+    points[:6] /= np.linalg.norm(points[:6], axis=1, keepdims=True)
+    directions = pp.reference_directions(3, 2)
+    own, ours = set(), set()
+    for seed in range(60):
+        chosen = survival(directions)._do(
+            Problem(n_var=1, n_obj=3),
+            Population.new(F=points, X=np.arange(9)[:, None]),
+            4,
+            random_state=np.random.RandomState(seed),
+        )
+        own.add(tuple(sorted(chosen.get("X")[:, 0])))
+        keywords = {"method": "NSGA-III", "directions": directions, "maximise": False}
+        ours.add(tuple(pp.select(points, k=4, rng=seed, **keywords)))
+    assert ours == own
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])

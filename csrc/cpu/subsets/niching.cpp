@@ -6,16 +6,17 @@
 
 namespace paretopo::cpu {
 
-void Niching::choose(std::vector<double>& values, std::size_t count, std::size_t kept,
-                     std::size_t leading, std::size_t wanted, const double* directions,
-                     std::size_t niches, std::uint64_t seed, std::vector<std::size_t>& chosen) {
+void Niching::choose(std::vector<double>& values, std::size_t count, std::size_t leading,
+                     std::size_t kept, std::size_t end, std::size_t wanted,
+                     const double* directions, std::size_t niches, std::uint64_t seed,
+                     std::vector<std::size_t>& chosen) {
     normalise(values.data(), count, leading);
-    associate(values.data(), count, directions, niches);
+    associate(values.data(), end, directions, niches);
     members_.assign(niches, 0);
     candidates_.resize(niches);
     for (auto& each : candidates_) each.clear();
     for (std::size_t i = 0; i < kept; ++i) ++members_[niche_[i]];
-    for (std::size_t i = kept; i < count; ++i) candidates_[niche_[i]].push_back(i);
+    for (std::size_t i = kept; i < end; ++i) candidates_[niche_[i]].push_back(i);
 
     Draws draws(seed);
     chosen.clear();
@@ -44,7 +45,8 @@ void Niching::choose(std::vector<double>& values, std::size_t count, std::size_t
 }
 
 // Distances from the ideal point, in units of the intercepts of a plane through the extreme points
-// (Blank, Deb and Roy, 2019). They are halved so that none overflows; only their ratios matter.
+// (Blank, Deb and Roy, 2019), at most of the worst point, as in pymoo. They are halved so that none
+// overflows; only their ratios matter.
 void Niching::normalise(double* values, std::size_t count, std::size_t leading) {
     ideal_.assign(width_, std::numeric_limits<double>::infinity());
     worst_.assign(width_, 0.0);

@@ -33,12 +33,12 @@ class Niching {
   public:
     explicit Niching(std::int32_t objectives) : width_(static_cast<std::size_t>(objectives)) {}
 
-    // values: (count, objectives), smaller is better, all finite. The first `kept` points are on
-    // whole fronts, the others on the front that is cut. The first `leading` points are the first
-    // front (all points, if it is the one that is cut). directions: (niches, objectives), of length
-    // 1. Fills `chosen` with `wanted` rows of the last front.
-    void choose(std::vector<double>& values, std::size_t count, std::size_t kept,
-                std::size_t leading, std::size_t wanted, const double* directions,
+    // values: (count, objectives), smaller is better, all finite, front by front. The first
+    // `leading` points are the first front, the first `kept` points are on whole fronts, and those
+    // from there to `end` on the front that is cut. directions: (niches, objectives), of length 1.
+    // Fills `chosen` with `wanted` rows of the front that is cut.
+    void choose(std::vector<double>& values, std::size_t count, std::size_t leading,
+                std::size_t kept, std::size_t end, std::size_t wanted, const double* directions,
                 std::size_t niches, std::uint64_t seed, std::vector<std::size_t>& chosen);
 
   private:
@@ -51,8 +51,8 @@ class Niching {
     std::vector<double> ideal_, worst_, span_;  // (objectives,)
     std::vector<double> plane_;                 // (objectives, objectives + 1)
     std::vector<double> extremes_;              // (objectives, objectives)
-    std::vector<std::size_t> niche_;            // (count,)
-    std::vector<double> distance_;              // (count,), squared, from the assigned direction
+    std::vector<std::size_t> niche_;            // (end,)
+    std::vector<double> distance_;              // (end,), squared, from the assigned direction
     std::vector<std::size_t> members_;          // (niches,), how many chosen points each has
     std::vector<std::vector<std::size_t>> candidates_;  // (niches,), rows, ascending
     std::vector<std::size_t> emptiest_;

@@ -233,9 +233,10 @@ class GroupSelection {
                 break;
             }
             case Cut::kReferenceDirections:
-                orient(places_.data(), end, -1.0);
-                niching_.choose(values_, end, whole, leading_, wanted, cutting_.directions,
-                                static_cast<std::size_t>(cutting_.count), cutting_.seed, rows_);
+                orient(places_.data(), places_.size(), -1.0);
+                niching_.choose(values_, places_.size(), leading_, whole, end, wanted,
+                                cutting_.directions, static_cast<std::size_t>(cutting_.count),
+                                cutting_.seed, rows_);
                 for (std::size_t& row : rows_) row -= whole;
                 break;
         }
