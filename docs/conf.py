@@ -76,6 +76,7 @@ KINDS = (
     "Mask",
     "PerPoint",
     "PerValue",
+    "PerObjective",
     "PerSet",
     "PerPair",
     "Array",

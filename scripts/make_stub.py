@@ -46,7 +46,7 @@ _Double = (
     | Sequence[Sequence[Sequence[float]]]
 )
 """
-KINDS = ("PerPoint", "PerValue", "PerSet", "PerPair", "Array")
+KINDS = ("PerPoint", "PerValue", "PerObjective", "PerSet", "PerPair", "Array")
 OWN = "np.floating[Any]"  # float32 for points of at most 32 bits, else float64
 FLAGS = ("return_ranks", "return_gradient")  # which add to the result
 FRAME = "PandasFrame[Any] | PolarsFrame[Any]"
@@ -87,6 +87,8 @@ def list_cases(returns: str) -> Iterator[tuple[str, str, dict[str, str]]]:
         yield points, OWN, {**array, "PerPoint": "_SeriesT"}
     if "PerValue" in kinds:
         yield "_FrameT", OWN, {**array, "PerValue": "_FrameT"}
+    if "PerObjective" in kinds:
+        yield "PandasFrame[_SeriesT]", OWN, {**array, "PerObjective": "_SeriesT"}
     if "PerSet" in kinds:
         yield f"OneSet | {FRAME}", OWN, {**array, "PerSet": "{}"}
         yield "ManySets", OWN, array

@@ -15,14 +15,14 @@ from paretopo_core._machinery.operation import Composed, Operation
 from paretopo_core._machinery.senses import Maximise
 from paretopo_core._machinery.shapes import is_for_each
 from paretopo_core._machinery.torch_arrays import is_tensor
-from paretopo_core._machinery.types import Array, Mask, PerPoint, PerValue, Points, Vector
+from paretopo_core._machinery.types import Mask, PerObjective, PerPoint, PerValue, Points, Vector
 from paretopo_core.fronts import is_nondominated
 
 
 @explain_calls
 def ideal_point(
     points: Points, *extra: Never, maximise: Maximise = True, mask: Mask = None, **wrong: Never
-) -> Array[np.floating[Any]]:
+) -> PerObjective[np.floating[Any]]:
     """Give the best value that any point of each set has, objective by objective.
 
     Args:
@@ -33,8 +33,8 @@ def ideal_point(
 
     Returns:
         shape (..., objectives), in the units of the objectives; float32 or float64, as the points
-        are computed; same library, device and gradient as ``points``. NaN values are ignored; if a
-        set has no other value, the result is NaN.
+        are computed; same library, device and gradient as ``points``; for a pandas frame, a series
+        with its columns. NaN values are ignored; if a set has no other value, the result is NaN.
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
@@ -56,7 +56,7 @@ def ideal_point(
 @explain_calls
 def nadir_point(
     points: Points, *extra: Never, maximise: Maximise = True, mask: Mask = None, **wrong: Never
-) -> Array[np.floating[Any]]:
+) -> PerObjective[np.floating[Any]]:
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
     Arguments, result and errors are those of :func:`ideal_point`, but NaN is worse than every
@@ -84,7 +84,7 @@ def reference_point(
     maximise: Maximise = True,
     mask: Mask = None,
     **wrong: Never,
-) -> Array[np.floating[Any]]:
+) -> PerObjective[np.floating[Any]]:
     """Guess a reference point for the hypervolume: the nadir point, moved away from the front.
 
     Every non-dominated point is better than it in every objective, if only by the last digit, so

@@ -138,9 +138,10 @@ def select(
       hypervolume contribution; that is :func:`hypervolume_subset` with "greedy_removal".
     - ``"reference_directions"`` or ``"NSGA-III"``: points are measured from the ideal point, in
       units of the intercepts of the plane through the extreme points of the first front (at most
-      of the worst value; without intercepts: of the span of that front). Each point belongs to its nearest direction. The
-      direction with the fewest survivors gets the next one: its nearest point if it has none yet,
-      otherwise a random one. Ties between directions are broken at random, too.
+      of the worst value; without intercepts: of the span of that front). Each point belongs to its
+      nearest direction. The direction with the fewest survivors gets the next one: its nearest
+      point if it has none yet, otherwise a random one. Ties between directions are broken at
+      random, too.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch

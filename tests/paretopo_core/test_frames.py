@@ -132,6 +132,18 @@ def test_a_value_for_each_point_keeps_the_index(name, pandas, polars):
         np.testing.assert_array_equal(found.to_numpy(), expected)
 
 
+@pytest.mark.parametrize("find", [pp.ideal_point, pp.nadir_point, pp.reference_point])
+def test_a_value_for_each_objective_keeps_the_columns(find, pandas):
+    frame = pandas.DataFrame(VALUES)
+    found = find(frame, maximise=SENSES)
+    assert (found.index.tolist(), found.name) == (list(VALUES), find.__name__)
+    np.testing.assert_array_equal(found.to_numpy(), find(POINTS, maximise=LIST))
+    turned = frame[["cost", "gain"]]
+    assert pp.hypervolume(turned, found, maximise=SENSES) == pp.hypervolume(
+        POINTS, found.to_numpy(), maximise=LIST
+    )
+
+
 @pytest.mark.parametrize("name", PER_VALUE)
 def test_a_value_for_each_cell_keeps_index_and_columns(name, pandas, polars):
     expected = answer(name, POINTS, LIST)

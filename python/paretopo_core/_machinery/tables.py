@@ -128,12 +128,17 @@ class Table:
         return self._frame[kept] if self._is_pandas else self._frame.filter(kept)
 
     def label(self, result: Any, extent: str, name: str) -> Any:
-        """Return a series for one value per row, a frame for one per cell, else the result."""
+        """Return a series for one value per row, a frame for one per cell, else the result.
+
+        One value per column is a series of pandas; polars has no series with labels.
+        """
         if extent == "point":
             if self._is_pandas:
                 pandas = sys.modules["pandas"]
                 return pandas.Series(result, index=self._frame.index, name=name)
             return sys.modules["polars"].Series(name, result)
+        if extent == "objective" and self._is_pandas:
+            return sys.modules["pandas"].Series(result, index=self._frame.columns, name=name)
         if extent == "value":
             if self._is_pandas:
                 index, columns = self._frame.index, self._frame.columns

@@ -74,6 +74,7 @@ Rng: TypeAlias = int | np.random.Generator | None  # None: other numbers each ti
 # arguments whose leading dimensions are broadcast.
 PerPoint: TypeAlias = NDArray[_D] | Any
 PerValue: TypeAlias = NDArray[_D] | Any
+PerObjective: TypeAlias = NDArray[_D] | Any
 PerSet: TypeAlias = _D | NDArray[_D] | Any
 PerPair: TypeAlias = _D | NDArray[_D] | Any
 Array: TypeAlias = NDArray[_D] | Any

@@ -39,6 +39,7 @@ def summarise(dump: Dump, match: Match | None) -> list[str]:
             f"--weights.{near if match.share > 0.0 else ''}",
         ]
     how = "fitted weights" if match.fitted else "the weights below"
+    how += ", not those of --weights" if match.overruled else ""
     text = f"The advantages follow {named}, with {how}, within {match.error:.2g}"
     differ = int((match.informative & ~match.agrees).sum())
     if match.blocks:

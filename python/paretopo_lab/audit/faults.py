@@ -160,6 +160,22 @@ def _find_dead_rewards(dump: Dump, match: Match) -> Iterator[Fault]:
             )
 
 
+def _find_negative_weights(dump: Dump, match: Match) -> Iterator[Fault]:
+    if not (match.linear and match.follows and match.fitted):
+        return
+    parts = _parts(dump, match)
+    for at in np.flatnonzero((np.array(match.weights) < 0.0) & (parts > 1e-4 * parts.max())):
+        label, count = _first_group(dump, _varies(dump.rewards[:, at], dump))
+        yield Fault(
+            "negative weight",
+            label,
+            f"{dump.names[at]!r} has the fitted weight {match.weights[at]:.4g}: of two rollouts, "
+            "the one with less of it gets more.",
+            "The policy unlearns what the reward pays for. If it is a cost, pass --weights.",
+            count,
+        )
+
+
 def _parts(dump: Dump, match: Match) -> Floats:
     """Return (rewards,) the deviation that each reward gives to the advantages in a group."""
     rewards = np.nan_to_num(dump.rewards, nan=0.0, posinf=0.0, neginf=0.0)
@@ -407,6 +423,7 @@ def _first_group(dump: Dump, rows: np.ndarray) -> tuple[str, int]:
 
 
 _LOOKS: tuple[Callable[[Dump, Match], Iterator[Fault]], ...] = (
-    *(_find_missing_as_zero, _find_dead_rewards, _find_taken_scale, _find_lost_groups),
-    *(_find_large, _find_noise, _find_wrong_order, _find_other_causes, _find_wrong_groups),
+    *(_find_missing_as_zero, _find_dead_rewards, _find_negative_weights, _find_taken_scale),
+    *(_find_lost_groups, _find_large, _find_noise, _find_wrong_order, _find_other_causes),
+    _find_wrong_groups,
 )

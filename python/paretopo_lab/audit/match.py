@@ -225,6 +225,7 @@ class Match:
         linear: Is the estimator a rule with one weight for each reward?
         blocks: Does it follow consecutive blocks of rows instead of the groups?
         alike: The other estimators that agree as well.
+        overruled: Were other weights given, which fit less?
     """
 
     name: str
@@ -239,6 +240,7 @@ class Match:
     linear: bool
     blocks: bool = False
     alike: tuple[str, ...] = ()
+    overruled: bool = False
 
     @property
     def share(self) -> float:
@@ -317,7 +319,8 @@ def _search(dump: Dump, at: Layout, tried: list[Floats], weights: Sequence[float
     ]
     best = min(near, key=_oddness)
     others = dict.fromkeys(one.name for one in near if one.name != best.name)
-    return replace(best, alike=tuple(others) if best.follows else ())
+    overruled = weights is not None and best.fitted
+    return replace(best, alike=tuple(others) if best.follows else (), overruled=overruled)
 
 
 def _oddness(match: Match) -> int:

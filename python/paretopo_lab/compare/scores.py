@@ -190,6 +190,8 @@ def collect_scores(
         answers += known
         for one in known:
             files.setdefault(one.model, set()).add(log.name)
+        if key is None and question is None:
+            notes += _describe_variants(log, by, [one.model for one in found])
     if guessed:
         notes += _describe_files(files)
         if by[0] not in ("file", *(log.by for log in logs)):
@@ -302,6 +304,22 @@ def _describe_files(files: Mapping[str, set[str]]) -> list[str]:
     ]
 
 
+def _describe_variants(log: Log, by: Sequence[str], models: Sequence[str]) -> list[str]:
+    """Say which models of a leaderboard have several rows, and which column tells them apart."""
+    counts = Counter(models)
+    several = [f"{model} ({count})" for model, count in counts.items() if count > 1]
+    if not several or len(several) == len(counts):  # answers without the names of questions
+        return []
+    most = counts.most_common(1)[0][0]
+    rows = [row for row, model in zip(log.rows, models, strict=True) if model == most]
+    texts = [name for name in rows[0] if all(isinstance(row.get(name), str) for row in rows)]
+    apart = [name for name in texts if len({row[name] for row in rows}) == len(rows)]
+    named = [name for name in apart if any(map(_is_name, (row[name] for row in rows)))]
+    options = " ".join(f"--by {shlex.quote(name)}" for name in [*by, *named[:1]])
+    way = f"{options} tells them apart" if named else "repeat --by to tell them apart"
+    return [f"Rows of one model are averaged: {join_some(several)}; {way}."]
+
+
 def _check_columns(log: Log, paths: Iterable[str]) -> None:
     """Refuse a column that no row of a log has."""
     for path in paths:
@@ -320,8 +338,9 @@ def _read_answer(
     row, place = log.rows[at], f"{log.name} {log.places[at]}"
     values = tuple(_read_number(row, one.key, place) for one in objectives)
     # A further column is named, so that its value is never read as a part of the model's name.
-    model, *more = (_read_name(row, path, place) for path in by)
-    model += "".join(f" {path}={one}" for path, one in zip(by[1:], more, strict=True))
+    model = _read_name(row, by[0], place)
+    further = [path for path in by[1:] if find_value(row, path) not in (None, "")]
+    model += "".join(f" {path}={_read_name(row, path, place)}" for path in further)
     name = None if question is None else _read_name(row, question, place)
     own = "" if front is None else _read_name(row, front, place)
     return _Answer(model, name, own, values)

@@ -263,6 +263,10 @@ class Plan:
             )
         return int(factor)
 
+    def names_best(self, task: str) -> bool:
+        """Return whether the file names the best policies of a task."""
+        return self.tasks[task].best != TaskSection.best
+
     def methods_of(self, task: str) -> tuple[str, ...]:
         """Methods that are tried on a task."""
         section, study = self.tasks[task], self.study
@@ -439,7 +443,9 @@ def _section(kind: type, name: str, values: Mapping[str, Any]) -> Any:
     known = keys(kind)
     for given in values:
         if given not in known:
-            raise ConfigError(f"unknown key {name}.{given}; {nearest(given, known)}")
+            raise ConfigError(
+                f"unknown key {name}.{given}; {nearest(given, known)} (keys: {', '.join(known)})"
+            )
     return kind(**values)
 
 

@@ -147,6 +147,12 @@ def _origin(results: Results) -> str:
         "where it ends below the upper end. A dash: none of these can be said. Tasks: "
         f"{', '.join(tasks)}."
     )
+    free = [one for one in results.tasks if results.is_trained(one) and not plan.names_best(one)]
+    if free and plan.study.preferences is None:
+        lines += (
+            f" The file names no best policy of {', '.join(free)}: the scores are then shares of "
+            "those of a policy that is always right and costs nothing."
+        )
     if missing:
         lines += f" Not finished yet: {', '.join(missing)}."
     return lines

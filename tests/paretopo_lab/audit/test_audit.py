@@ -14,6 +14,7 @@ import paretopo_core as pp
 from paretopo.cli import main
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.records.schema import DataError
+from paretopo_lab.audit.describe import summarise
 from paretopo_lab.audit.faults import find_faults
 from paretopo_lab.audit.match import RULES, find_match
 from paretopo_lab.audit.read import read_dump
@@ -69,6 +70,15 @@ def test_a_group_that_a_filter_dropped_takes_no_part_in_the_whitening(tmp_path):
     match = find_match(read_dump([plant(tmp_path, rewards, advantages)]), WEIGHTS)
     assert (match.name, match.weights, match.fitted) == ("gdpo", tuple(WEIGHTS), False)
     assert match.agrees.sum() == GROUPS - 1
+
+
+def test_weights_that_do_not_fit_are_overruled_with_a_word(tmp_path):
+    dump = read_dump([plant(tmp_path, REWARDS, standardise(REWARDS @ [0.7, -0.3]))])
+    match = find_match(dump, [0.7, 0.3])
+    assert "with fitted weights, not those of --weights, within" in summarise(dump, match)[1]
+    match = find_match(dump, [0.7, -0.3])
+    assert not match.overruled
+    assert find_faults(dump, match) == []  # a cost, as the user says
 
 
 def test_unknown_advantages_follow_nothing(tmp_path):
@@ -200,6 +210,10 @@ PLANTED = {
     "dead of an unknown estimator": (
         (LEVELS, np.where(LEVELS[..., 0] > 0.0, 0.3, -0.2)),
         (("dead reward", "q0"),),
+    ),
+    "turned sign": (
+        (REWARDS, standardise(REWARDS @ [0.7, -0.3])),
+        (("negative weight", "q0"),),
     ),
     "still": ((still(), standardise(still() @ WEIGHTS)), (("reward without differences", ""),)),
     "scale": (

@@ -280,6 +280,18 @@ def test_nested_columns_names_and_lengths_in_json_lines(tmp_path, capsys):
     assert model["mean"] == {"right": 0.5, "usage.dollars": 0.75, "length": 1.5}
 
 
+def test_variants_of_a_model_on_a_leaderboard_are_told_apart(tmp_path, capsys):
+    rows = [["o9", "high", 85.2, "$12.50"], ["o9", "low", 78.1, "$2.10"], ["z", "", 81.0, "$3.50"]]
+    path = write_csv(tmp_path / "board.csv", rows, ["Model", "Effort", "GPQA", "Price"])
+    objectives = ("--objective", "GPQA:max", "--objective", "Price:min")
+    _, out, _ = run(capsys, path, *objectives, "--by", "Model")
+    way = "Rows of one model are averaged: o9 (2); --by Model --by Effort tells them apart."
+    assert way in " ".join(out.split())
+    report = run_json(capsys, path, *objectives, "--by", "Model", "--by", "Effort")
+    names = [one["name"] for one in report["models"]]
+    assert sorted(names) == ["o9 Effort=high", "o9 Effort=low", "z"]
+
+
 def test_the_last_evaluation_of_a_training_counts(tmp_path, capsys):
     rollout = {"solved": True, "tokens": 9, "reward_components": {}, "gated": [], "segments": []}
     rows = [
