@@ -6,6 +6,8 @@ import doctest
 import importlib.util
 import re
 import shlex
+import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from bench.__main__ import _make_parser as make_bench_parser
 from paretopo import cli
 from paretopo.cli.train import _parse_overrides
 from paretopo.config import load, loads, with_method
+from paretopo_lab.study import plan
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -137,9 +140,13 @@ WITH_TOML = [path for path in PAGES if blocks(path, "toml")]
 
 
 @pytest.mark.parametrize("page", WITH_TOML, ids=lambda path: path.stem)
-def test_examples_of_configurations_are_valid(page):
+def test_examples_of_configurations_are_valid(page, tmp_path):
+    shutil.copy(DOCS.parent / "examples" / "calculator.toml", tmp_path / "mine.toml")
     for example in blocks(page, "toml"):
-        loads(example)
+        if page.stem == "study":
+            plan.from_table(tomllib.loads(example), base=tmp_path)
+        else:
+            loads(example)
 
 
 # tests/test_tutorials.py and tests/test_readme.py run those that need more than their own page.
