@@ -125,7 +125,7 @@ def train_script(
             run.finish("stopped")
     if held_out:
         _JOB.write_report(run)
-    _JOB.say_complete(run, evaluated=held_out > 0)
+    _JOB.say_end(run, evaluated=held_out > 0)
     print_proofs(run)
 
 

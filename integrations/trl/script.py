@@ -276,7 +276,7 @@ class ScriptSession:
     def _finish(self, status: str) -> None:
         if self._records:
             self.run.finish(status)
-            _JOB.say_complete(self.run, evaluated=self._trainer.eval_dataset is not None)
+            _JOB.say_end(self.run, evaluated=self._trainer.eval_dataset is not None)
 
     @contextmanager
     def _continue_wandb(self) -> Iterator[None]:

@@ -164,13 +164,16 @@ class Session:
         )
         punished = self.penalties_of(rollouts)
         advantages = step.advantages - punished if given is None else given
-        differs = controller.see_rewards([ScoredGroup(tuple(one)).rewards for one in groups])
+        prices = self._scores.prices()
+        differs = controller.see_rewards(
+            [ScoredGroup(tuple(one)).rewards for one in groups],
+            unpriced=[name for name, by_kind in prices.items() if not by_kind],
+        )
         changing = weights is None and self._limited
         limits, means, deviations = rows.describe_limits(self.config, self._limited, multipliers)
         controller.hold(np.array(means, np.float64), np.array(deviations, np.float64))
         self._limited = {at: [] for at in self._limited}
-        if prices := self._scores.prices():
-            controller.watch.see_prices(controller.steps_taken, prices)
+        controller.watch.see_prices(controller.steps_taken, prices)
         row = rows.build_step_row(
             names,
             groups,

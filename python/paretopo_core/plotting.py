@@ -54,7 +54,7 @@ def plot_front(
         ax: the axes to draw on, in 3D for three objectives; by default those of a new figure.
 
     Returns:
-        The axes, for limits and further sets. ``ax.figure.suptitle`` gives a title above the legend.
+        The axes, for limits and further sets; ``ax.figure.suptitle`` puts a title above the legend.
 
     Raises:
         ImportError: matplotlib is not installed.

@@ -233,6 +233,17 @@ def test_an_objective_that_never_differs_is_named_at_the_first_step(tmp_path, ca
     assert "correct 0 %, polite 50 %" in record.message
 
 
+def test_savings_without_a_right_answer_are_explained_before_training_and_in_the_first_step(
+    tmp_path, caplog
+):
+    session = new_session(tmp_path, paretopo__reference="zero")
+    session.observe(0, group([1, 3], [0, 0]))
+    session.advantages([score(session, group([1, 3], [0, 0]))])
+    first, second = [one.message for one in caplog.records if "first" in one.message]
+    assert "the first evaluation is below the reference in calls -1 (reference 0): the hyper" in first
+    assert second.endswith("; before the first right answer, 'calls' saves nothing")
+
+
 def test_learnt_prices_are_recorded_and_named_when_they_move_tenfold(tmp_path, caplog):
     session = new_session(tmp_path, paretopo__stage1_steps=0)
     for step, calls in enumerate(([1, 2], [2, 40], [3, 80], [900, 900]), 1):

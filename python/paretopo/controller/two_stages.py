@@ -211,14 +211,17 @@ class ParetoPO:
         """
         self._limits.update(means, deviations)
 
-    def see_rewards(self, groups: Sequence[NDArray[np.float64]]) -> dict[str, float]:
+    def see_rewards(
+        self, groups: Sequence[NDArray[np.float64]], unpriced: Sequence[str] = ()
+    ) -> dict[str, float]:
         """Watch the rewards of the latest step; return the share of differing groups by name.
 
         Args:
             groups: (points, objectives) of each group, before the gate.
+            unpriced: The objectives whose rewards wait for the price of a right answer.
         """
         shares = share_differing(self.names, map(self.judge, groups))
-        self.watch.see_rewards(self._steps_taken, shares, self._teaching, len(groups))
+        self.watch.see_rewards(self._steps_taken, shares, self._teaching, len(groups), unpriced)
         return shares
 
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
@@ -316,8 +319,11 @@ class ParetoPO:
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.
         """
-        self.watch.see_evaluation(self._steps_taken, self._teaching)
-        return self._gain.observe(outcome, earlier=earlier, bounds=bounds)
+        signal = self._gain.observe(outcome, earlier=earlier, bounds=bounds)
+        pairs = zip(self.names, np.asarray(outcome), self._gain.reference, strict=True)
+        below = {name: (got, ref) for name, got, ref in pairs if got < ref}
+        self.watch.see_evaluation(self._steps_taken, self._teaching, below)
+        return signal
 
     # ---- where it stands ---------------------------------------------------------------------
 

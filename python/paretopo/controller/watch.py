@@ -34,7 +34,12 @@ class Watch:
         self._prices: dict[str, dict[str, float]] = {}  # first known, or last named
 
     def see_rewards(
-        self, step: int, shares: Mapping[str, float], teach: Sequence[str], groups: int
+        self,
+        step: int,
+        shares: Mapping[str, float],
+        teach: Sequence[str],
+        groups: int,
+        unpriced: Sequence[str] = (),
     ) -> None:
         """Count a step; after the first, name the objectives that differ within no group.
 
@@ -43,6 +48,7 @@ class Watch:
             shares: The share of the groups in which the rewards differ, by objective.
             teach: The objectives to learn from.
             groups: Number of groups of the step.
+            unpriced: The objectives whose rewards wait for the price of a right answer.
         """
         if not groups:
             return
@@ -52,15 +58,33 @@ class Watch:
         equal = [name for name in teach if not shares[name]]
         if step == 1 and equal:
             listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
+            waiting = [name for name in equal if name in unpriced]
+            why = f"; before the first right answer, {_join(waiting)} saves nothing"
             self._warn(
                 f"in the first step, the rewards for {_join(equal)} are equal within every group "
                 f"({groups}), so nothing is learnt from them; groups with different rewards: "
-                f"{listed}"
+                f"{listed}{why if waiting else ''}"
             )
             self._named |= {*equal}
 
-    def see_evaluation(self, step: int, teach: Sequence[str]) -> None:
-        """Name the objectives that stopped to differ in the latest steps."""
+    def see_evaluation(
+        self, step: int, teach: Sequence[str], below: Mapping[str, tuple[float, float]]
+    ) -> None:
+        """Name the objectives that stopped to differ in the latest steps.
+
+        Args:
+            step: Its number; 0 before training.
+            teach: The objectives to learn from.
+            below: objective → outcome and reference, where the outcome is worse.
+        """
+        if step == 0 and below:
+            values = (
+                f"{name} {got:.3g} (reference {ref:.3g})" for name, (got, ref) in below.items()
+            )
+            self._warn(
+                f"the first evaluation is below the reference in {', '.join(values)}: the "
+                "hypervolume is 0 until an evaluation is above it everywhere"
+            )
         stopped = [name for name in teach if self._equal.get(name, 0) >= EQUAL_STEPS]
         if new := [name for name in stopped if name not in self._named]:
             since = min(self._equal[name] for name in new)

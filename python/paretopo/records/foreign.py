@@ -103,11 +103,14 @@ class ForeignJob:
             last = done.stderr.strip().splitlines()[-1:]
             raise RuntimeError("".join([f"paretopo report {run.path} failed: ", *last]))
 
-    def say_complete(self, run: RunFolder, *, evaluated: bool) -> None:
-        """Print the commands that show the records of a finished run."""
+    def say_end(self, run: RunFolder, *, evaluated: bool) -> None:
+        """Say how a run ended, and print the commands that show its records."""
+        status = run.manifest["status"]
+        ended = "The run was interrupted" if status == "interrupted" else f"The run has {status}"
+        way = "" if status == "finished" else f" Go on with {self.resume}."
         commands = ("report", "show") if evaluated else ("show",)
         lines = (f"paretopo {one} {run.path}" for one in commands)
-        say([Note("\n".join(("The records are complete. See them with:", *lines)), warns=False)])
+        say([Note("\n".join((f"{ended}.{way} See its records with:", *lines)), warns=False)])
 
     def refuse_records(self, run: RunFolder) -> None:
         """Refuse a job that would overwrite the records of a run."""

@@ -519,6 +519,8 @@ def test_early_stopping_reads_the_hypervolume_among_the_logs(tmp_path, caplog):
     assert logged == pytest.approx(kept)
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
     assert run.manifest["status"] == "stopped"
+    way = "Go on with trainer.train(resume_from_checkpoint=True)."
+    assert f"The run has stopped. {way} See its records with:" in caplog.text
 
 
 def test_a_trainer_without_a_session_makes_its_own(tmp_path):
