@@ -22,13 +22,13 @@ architectures=(75 90)
 case ${steps[*]} in short | growth) architectures=(90) ;; esac
 
 for architecture in "${architectures[@]}"; do
-  venv=build/ptx-$architecture
+  venv=build/ptx-$architecture/venv
   [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
-    hypothesis pytest pytest-timeout
-  PARETOPO_CUDA=ON CUDAARCHS=$architecture "$venv/bin/pip" install --quiet --no-deps \
-    --no-build-isolation --config-settings=cmake.define.PARETOPO_PTX_MACHINE=ON \
-    --config-settings=build-dir="$venv/build" .
+  "$venv/bin/pip" install --quiet numpy==2.3.5 hypothesis pytest pytest-timeout
+  # As deep a folder as that of the usual build: ccache then finds the kernels that it compiled.
+  CUDAARCHS=$architecture "$venv/bin/pip" install --quiet --no-deps \
+    --config-settings=cmake.define.PARETOPO_PTX_MACHINE=ON \
+    --config-settings=build-dir="build/ptx-$architecture" .
   for step in "${steps[@]}"; do
     echo "== $step, PTX for compute capability ${architecture:0:1}.${architecture:1}"
     case $step in
