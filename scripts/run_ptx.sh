@@ -5,8 +5,8 @@
 #     scripts/run_ptx.sh growth                one architecture, large sets of the cost: minutes
 #     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, about an hour
 # tests runs the core's tests; waits removes the waits one by one; cost counts instructions and estimates
-# times; growth is its part about large sets. Needs nvcc from a CUDA toolkit or, with PARETOPO_CUDA=ON, from PyPI. The environment stays in
-# build/ for the next run.
+# times; growth is its part about large sets. Needs nvcc from a CUDA toolkit or, with PARETOPO_CUDA=ON,
+# from PyPI. The environment stays in build/ for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
