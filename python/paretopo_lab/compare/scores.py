@@ -34,6 +34,7 @@ _LOST = 0.1  # of the questions; from this share on, missing answers are warned 
 _DECADE = 10.0
 _LONGEST_NAME = 60  # characters
 _SPENT = re.compile(r"tokens|cost|dollars|seconds|latency|error|loss", re.IGNORECASE)
+_LABEL = re.compile(r"(^|[_.])(id|seed|rank|index|step)$", re.IGNORECASE)  # no objective
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,11 @@ def _check_objectives(objectives: Sequence[Measure], logs: Sequence[Log]) -> Non
     if len(objectives) < 2:
         columns = {path: one for log in logs for path, one in list_examples(log).items()}
         named = {log.question for log in logs}
-        numbers = [path for path, (_, known) in columns.items() if known and path not in named]
+        numbers = [
+            path
+            for path, (_, known) in columns.items()
+            if known and path not in named and not _LABEL.search(path)
+        ]
         spent = [path for path in numbers if _SPENT.search(path)]
         gained = [path for path in numbers if path not in spent]
         # One of each kind; without one, another column, and without that, a place to fill in.

@@ -292,6 +292,15 @@ def test_variants_of_a_model_on_a_leaderboard_are_told_apart(tmp_path, capsys):
     assert sorted(names) == ["o9 Effort=high", "o9 Effort=low", "z"]
 
 
+def test_ranks_and_seeds_are_no_objectives_of_the_example(tmp_path, capsys):
+    path = write_csv(
+        tmp_path / "a.csv", [["q", 1, 0, 5, 2]], ["question", "Rank", "seed", "f1", "cost"]
+    )
+    status, _, error = run(capsys, path)
+    assert status == 2
+    assert "For example: --objective f1:max --objective cost:min" in error
+
+
 def test_the_last_evaluation_of_a_training_counts(tmp_path, capsys):
     rollout = {"solved": True, "tokens": 9, "reward_components": {}, "gated": [], "segments": []}
     rows = [
