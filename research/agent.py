@@ -82,6 +82,13 @@ def train_tabular(
     return rows
 
 
+def softmax(logits: Floats) -> Floats:
+    """(..., ways) probabilities."""
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    policy: Floats = weights / weights.sum(axis=-1, keepdims=True)
+    return policy
+
+
 class TabularRun:
     """A softmax policy over ways, its controller and its rewards."""
 
@@ -103,9 +110,7 @@ class TabularRun:
 
     def policy(self) -> Floats:
         """(rows, ways) probabilities."""
-        weights = np.exp(self.logits - self.logits.max(axis=1, keepdims=True))
-        policy: Floats = weights / weights.sum(axis=1, keepdims=True)
-        return policy
+        return softmax(self.logits)
 
     def step(self, number: int) -> tuple[float, Floats]:
         """The factor on the learning rate and the gradient of one step."""

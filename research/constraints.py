@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.limits import MOST, Multipliers
 from paretopo.rewards.economy import pass_rate_economy
-from research.agent import QUESTIONS, Adam
+from research.agent import QUESTIONS, Adam, softmax
 from research.tables import TabularTask
 from research.tasks import TASKS
 
@@ -343,7 +343,7 @@ def train(
     early: list[tuple[Floats, Floats]] = []
     late: list[tuple[Floats, Floats]] = []
     for step in range(1, last + 1):
-        policy = _softmax(logits)[:, rows]
+        policy = softmax(logits)[:, rows]
         draws = rng.random((runs, kinds, questions, task.group, 1))
         chosen = (draws > policy.cumsum(axis=-1)[:, :, None, None, :-1]).sum(axis=-1)
         at = np.arange(kinds)[:, None, None]
@@ -374,7 +374,7 @@ def train(
         logits += rate * adam.step(gradient)
         for steps, found in ((EARLY, early), (range(last - LATE + 1, last + 1), late)):
             if step in steps:
-                found.append(_measure(task, _softmax(logits)[:, rows], expected))
+                found.append(_measure(task, softmax(logits)[:, rows], expected))
     soon, averages = (
         tuple(np.mean(part, axis=0) for part in zip(*steps, strict=True)) for steps in (early, late)
     )
@@ -391,12 +391,6 @@ def train(
             record[f"{prefix}value"] = round(float(values[run] / goal.best.value), 4)
         both = {"multipliers": reached, "best_multipliers": exact}
         yield record | {key: np.round(part[run], 3).tolist() for key, part in both.items()}
-
-
-def _softmax(logits: Floats) -> Floats:
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    policy: Floats = weights / weights.sum(axis=-1, keepdims=True)
-    return policy
 
 
 def _measure(task: TabularTask, policy: Floats, charge: Floats) -> tuple[Floats, Floats]:

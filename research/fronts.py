@@ -23,7 +23,14 @@ from paretopo.config import RunConfig, from_table
 from paretopo.preference import Preference, Preferences
 from paretopo_lab.study.fronts import preference_grid, score_front
 from paretopo_lab.study.plan import with_economy
-from research.agent import QUESTIONS, Adam, TabularRewards, TabularRun, make_controller
+from research.agent import (
+    QUESTIONS,
+    Adam,
+    TabularRewards,
+    TabularRun,
+    make_controller,
+    softmax,
+)
 from research.diversity import measure_diversity
 from research.tables import TabularTask
 
@@ -180,7 +187,7 @@ class _SteerableRun(TabularRun):
 
     def policy(self, weights: Sequence[float] = (0.5, 0.5)) -> Floats:
         """(rows, ways) for a preference."""
-        return _softmax(self.logits @ np.array(weights))
+        return softmax(self.logits @ np.array(weights))
 
     def step(self, number: int) -> tuple[float, Floats]:
         """As with fixed weights, but each question has weights of its own."""
@@ -188,7 +195,7 @@ class _SteerableRun(TabularRun):
         first = (number - 1) * kinds * QUESTIONS
         weights = self._draw(first, kinds)
         logits = np.einsum("kwo,kqo->kqw", self.logits[self._rows], weights)
-        moves = self.answer(_softmax(logits), number, weights).mean(axis=2)
+        moves = self.answer(softmax(logits), number, weights).mean(axis=2)
         gradient = np.zeros_like(self.logits)
         np.add.at(gradient, self._rows, np.einsum("kqw,kqo->kwo", moves, weights) / QUESTIONS)
         factor, scale = self._diversity
@@ -202,9 +209,3 @@ class _SteerableRun(TabularRun):
         """Return the preferences of a step's questions, (kinds, questions, objectives)."""
         drawn = [self._preferences.draw(first + at) for at in range(kinds * QUESTIONS)]
         return np.array([one.weights for one in drawn]).reshape(kinds, QUESTIONS, -1)
-
-
-def _softmax(logits: Floats) -> Floats:
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    policy: Floats = weights / weights.sum(axis=-1, keepdims=True)
-    return policy

@@ -21,7 +21,7 @@ from paretopo.controller.gate import apply_gate, keep_least_economy
 from paretopo.rewards.economy import saving
 from paretopo.rewards.learnt_costs import SuccessPrice
 from paretopo_lab.statistics.intervals import sign_flips
-from research.agent import QUESTIONS, Adam
+from research.agent import QUESTIONS, Adam, softmax
 from research.tables import Measure, TabularTask
 from research.tasks import TASKS
 
@@ -65,7 +65,7 @@ def train(
     each, answered = np.eye(task.ways), np.eye(rows.max() + 1)[rows]  # kinds by rows
     scores = []
     for step in range(1, max(steps) + 1):
-        policy = _softmax(logits)[:, rows, None]
+        policy = softmax(logits)[:, rows, None]
         draws = rng.random((len(logits), kinds, QUESTIONS, task.group, 1))
         chosen = (draws > policy.cumsum(axis=-1)[:, :, :, None, :-1]).sum(axis=-1)
         success = task.success_at(step)[at, chosen][..., None]
@@ -84,15 +84,9 @@ def train(
         logits += optimiser.step(np.einsum("kr,pkw->prw", answered, moves.mean(axis=(2, 3))))
         if step in steps:
             scores.append(
-                [[task.score(one, name, step) for name in MEASURES] for one in _softmax(logits)]
+                [[task.score(one, name, step) for name in MEASURES] for one in softmax(logits)]
             )
     return np.array(scores).reshape(len(steps), len(WEIGHTS), len(seeds), -1).transpose(1, 2, 0, 3)
-
-
-def _softmax(logits: Floats) -> Floats:
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    policy: Floats = weights / weights.sum(axis=-1, keepdims=True)
-    return policy
 
 
 class Prices:

@@ -17,7 +17,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -234,12 +234,7 @@ def make_calling_task(
     later: Sequence[int] | None = None,
     harm: float = 0.0,
     unit: Unit | Sequence[Unit] | None = None,
-    budget: float | None = None,
-    scaled: bool = False,
-    rows: Sequence[int] | None = None,
-    start: Sequence[float] | None = None,
-    group: int = GROUP,
-    parts: int = 1,
+    **more: Any,
 ) -> TabularTask:
     """Make a task whose kinds need given numbers of calls, five at most.
 
@@ -252,12 +247,7 @@ def make_calling_task(
         later: (kinds,) calls that an answer needs after the change of the task.
         harm: Share of the probability that each needless call takes away.
         unit: Unit of the charges, or units to choose from; None charges the number of calls.
-        budget: See `TabularTask`, also for the parameters below.
-        scaled: See `TabularTask`.
-        rows: See `TabularTask`.
-        start: See `TabularTask`.
-        group: See `TabularTask`.
-        parts: See `TabularTask`.
+        more: See `TabularTask`.
     """
     calls = np.arange(6)
 
@@ -267,21 +257,9 @@ def make_calling_task(
         return np.where(spare >= 0, enough, np.array(guess)[:, None])
 
     units = (unit,) if isinstance(unit, Unit) else (Unit(),) if unit is None else tuple(unit)
-    return make_task(
-        name,
-        about,
-        succeed(needed),
-        calls[:, None],
-        units=units,
-        counted=unit is None,
-        budget=budget,
-        scaled=scaled,
-        later=None if later is None else succeed(later),
-        rows=None if rows is None else np.array(rows),
-        start=start,
-        group=group,
-        parts=parts,
-    )
+    changed = None if later is None else succeed(later)
+    own = {"units": units, "counted": unit is None, "later": changed}
+    return make_task(name, about, succeed(needed), calls[:, None], **own, **more)
 
 
 def make_task(
@@ -290,35 +268,12 @@ def make_task(
     success: ArrayLike,
     cost: ArrayLike,
     most: ArrayLike | None = None,
-    *,
-    units: Sequence[Unit] = (Unit(),),
-    counted: bool = False,
-    budget: float | None = None,
-    scaled: bool = False,
-    later: Floats | None = None,
-    rows: NDArray[np.int64] | None = None,
-    start: ArrayLike | None = None,
-    group: int = GROUP,
-    parts: int = 1,
+    **more: Any,
 ) -> TabularTask:
     """Make a task from array-likes; see `TabularTask`."""
     costs = np.array(cost, np.float64)
-    return TabularTask(
-        name,
-        about,
-        np.array(success, np.float64),
-        costs,
-        costs.max(axis=-2) if most is None else np.array(most, np.float64),
-        tuple(units),
-        counted,
-        budget,
-        scaled,
-        later,
-        rows,
-        None if start is None else np.array(start, np.float64),
-        group,
-        parts,
-    )
+    whole = costs.max(axis=-2) if most is None else np.array(most, np.float64)
+    return TabularTask(name, about, np.array(success, np.float64), costs, whole, **more)
 
 
 def redraw(task: TabularTask, name: str, seed: int, *, named: bool) -> TabularTask:

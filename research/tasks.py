@@ -8,12 +8,13 @@ array([0.7  , 0.767])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from research.tables import (
+    Floats,
     TabularTask,
     Unit,
     make_calling_task,
@@ -23,28 +24,30 @@ from research.tables import (
 )
 
 
-@dataclass(frozen=True)
-class _Numbers:
-    """The common numbers of the calling tasks of one set, and the units of their charges."""
+def _make_any_start_tasks(
+    prefix: str,
+    *,
+    steps: Sequence[float],
+    factors: Sequence[float],
+    price: Sequence[float],
+    far: Sequence[float],
+    needed: Sequence[int],
+    right: Sequence[float],
+    lucky: Sequence[float],
+    rare: Sequence[float],
+    scale: Sequence[float],
+    saved: Sequence[Sequence[float]],
+    accuracy: Sequence[Sequence[float]],
+    slopes: tuple[float, float],
+    noise: float,
+    each: Sequence[float],
+    constant: float,
+    seldom: Sequence[Sequence[float]],
+) -> list[TabularTask]:
+    """Make the tasks that vary the start, the group, the scale and the quality.
 
-    needed: tuple[int, ...]
-    later: tuple[int, ...]
-    right: tuple[float, ...]
-    sure: tuple[float, ...]
-    lucky: tuple[float, ...]
-    harm: float
-    seconds: Unit
-    tokens: Unit
-    dollars: Unit
-    heavy: Unit
-    budget: float
-
-
-@dataclass(frozen=True)
-class _AnyStart:
-    """The numbers of the tasks that vary the start, the group, the scale and the quality.
-
-    Attributes:
+    Args:
+        prefix: Of their names.
         steps: (ways,) how often a kind of factor 1 is answered rightly, by the price.
         factors: (kinds,) on that.
         price: (ways,) prices; the first is 0.
@@ -56,65 +59,45 @@ class _AnyStart:
         scale: (kinds,) factors on the costs of each kind.
         saved: (ways, 4) shares of four costs that are saved.
         accuracy: (kinds, ways) of these ways.
-        units: of the second and third cost.
-        noise: of charges, in units of the table.
+        slopes: Units of the second and third cost.
+        noise: Of charges, in units of the table.
         each: (kinds,) factors on the costs, for kinds that each need a price of their own.
-        constant: charge for every answer, many times the difference between two ways.
+        constant: Charge for every answer, many times the difference between two ways.
         seldom: (ways, 2) costs, where the second is mostly 0.
     """
-
-    steps: tuple[float, ...]
-    factors: tuple[float, ...]
-    price: tuple[float, ...]
-    far: tuple[float, ...]
-    needed: tuple[int, ...]
-    right: tuple[float, ...]
-    lucky: tuple[float, ...]
-    rare: tuple[float, ...]
-    scale: tuple[float, ...]
-    saved: tuple[tuple[float, ...], ...]
-    accuracy: tuple[tuple[float, ...], ...]
-    units: tuple[float, float]
-    noise: float
-    each: tuple[float, ...]
-    constant: float
-    seldom: tuple[tuple[float, float], ...]
-
-
-def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
-    rising = np.minimum(np.outer(numbers.factors, numbers.steps), 0.98)
-    price, far = np.array(numbers.price)[:, None], np.array(numbers.far)[:, None]
-    unit = Unit(slope=3.0, noise="normal", sigma=numbers.noise)
-    calling = partial(make_calling_task, needed=numbers.needed, right=numbers.right)
+    rising = np.minimum(np.outer(factors, steps), 0.98)
+    prices, dear = np.array(price)[:, None], np.array(far)[:, None]
+    unit = Unit(slope=3.0, noise="normal", sigma=noise)
+    calling = partial(make_calling_task, needed=needed, right=right)
     tokens = Unit(20.0, 150.0, "lognormal", 0.6)
-    saved, accuracy = np.array(numbers.saved), np.array(numbers.accuracy)
+    spent = 1.0 - np.array(saved)
 
-    def start(way: int, share: float, ways: int = 6) -> Sequence[float]:
+    def start(way: int, share: float, ways: int = 6) -> Floats:
         """Return logits that give one way this share of the answers."""
         logits = np.zeros(ways)
         logits[way] = np.log(share * (ways - 1) / (1.0 - share))
-        return logits.tolist()
+        return logits
 
     return [
         make_task(
             f"{prefix}cheap_start",
             "the start hardly ever pays, and only paying makes answers right",
             rising,
-            price,
-            units=[unit],
+            prices,
+            units=(unit,),
             start=start(0, 0.93),
         ),
         calling(
             f"{prefix}guessing_start",
             "the start guesses, and guesses are often right",
-            guess=numbers.lucky,
+            guess=lucky,
             unit=tokens,
             start=start(0, 0.85),
         ),
         calling(
             f"{prefix}zero_start",
             "the start pays nothing, 99 times in 100",
-            guess=[0.02] * len(numbers.needed),
+            guess=[0.02] * len(needed),
             unit=Unit(slope=0.5),
             start=start(0, 0.99),
         ),
@@ -122,56 +105,56 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
             f"{prefix}dear_start",
             "the start pays many times the price that is needed",
             rising,
-            far,
-            units=[unit],
+            dear,
+            units=(unit,),
             start=start(5, 0.93),
         ),
         calling(
             f"{prefix}sparse",
             "hardly any answer is ever right",
-            right=numbers.rare,
-            guess=[0.0] * len(numbers.needed),
+            right=rare,
+            guess=[0.0] * len(needed),
             unit=tokens,
         ),
         calling(
             f"{prefix}graded",
             "answers are right in part",
-            guess=numbers.lucky,
+            guess=lucky,
             unit=tokens,
             parts=4,
         ),
-        calling(f"{prefix}groups_of_4", "lucky", guess=numbers.lucky, unit=tokens, group=4),
-        calling(f"{prefix}groups_of_16", "lucky", guess=numbers.lucky, unit=tokens, group=16),
+        calling(f"{prefix}groups_of_4", "lucky", guess=lucky, unit=tokens, group=4),
+        calling(f"{prefix}groups_of_16", "lucky", guess=lucky, unit=tokens, group=16),
         make_task(
             f"{prefix}million",
             "three costs in units that differ a millionfold",
             accuracy,
-            1.0 - saved[:, :3],
+            spent[:, :3],
             np.ones(3),
-            units=[Unit(slope=(1.0, *numbers.units), noise="normal", sigma=numbers.noise)],
+            units=(Unit(slope=(1.0, *slopes), noise="normal", sigma=noise),),
         ),
         make_task(
             f"{prefix}five_objectives",
             "four costs",
             accuracy,
-            1.0 - saved,
+            spent,
             np.ones(4),
-            units=[Unit(slope=(1.0, 50.0, 0.1, 7.0), noise="normal", sigma=numbers.noise)],
+            units=(Unit(slope=(1.0, 50.0, 0.1, 7.0), noise="normal", sigma=noise),),
         ),
         make_task(
             f"{prefix}hundredfold",
             "kinds whose costs differ a hundredfold",
             rising,
-            np.array(numbers.scale)[:, None, None] * price,
-            units=[Unit(noise="lognormal", sigma=0.2)],
+            np.array(scale)[:, None, None] * prices,
+            units=(Unit(noise="lognormal", sigma=0.2),),
         ),
         *(
             make_task(
                 f"{prefix}cheap_groups_of_{group}",
                 "the start hardly ever pays, and guesses cost a little by noise",
                 rising,
-                price,
-                units=[unit],
+                prices,
+                units=(unit,),
                 start=start(0, 0.93),
                 group=group,
             )
@@ -180,63 +163,77 @@ def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
         calling(
             f"{prefix}constant",
             "costs include a constant that is many times their differences",
-            guess=numbers.lucky,
-            unit=Unit(numbers.constant, 3.0, "normal", numbers.noise),
+            guess=lucky,
+            unit=Unit(constant, 3.0, "normal", noise),
         ),
         make_task(
             f"{prefix}own_price",
             "each kind of question needs a price of its own",
-            np.resize(rising, (len(numbers.each), len(numbers.price))),
-            np.array(numbers.each)[:, None, None] * price,
-            units=[Unit(noise="lognormal", sigma=0.2)],
+            np.resize(rising, (len(each), len(price))),
+            np.array(each)[:, None, None] * prices,
+            units=(Unit(noise="lognormal", sigma=0.2),),
         ),
         calling(
             f"{prefix}cheaper_later",
             "after 200 steps, one call fewer is needed",
-            needed=[calls + 1 for calls in numbers.needed],
-            later=numbers.needed,
-            guess=[0.0] * len(numbers.needed),
+            needed=[calls + 1 for calls in needed],
+            later=needed,
+            guess=[0.0] * len(needed),
             unit=unit,
         ),
         make_task(
             f"{prefix}seldom",
             "the second of two costs is mostly 0",
             rising,
-            numbers.seldom,
-            2.0 * np.max(numbers.seldom, axis=0),
-            units=[Unit(noise="lognormal", sigma=0.2)],
+            seldom,
+            2.0 * np.max(seldom, axis=0),
+            units=(Unit(noise="lognormal", sigma=0.2),),
         ),
     ]
 
 
-def _make_calling_tasks(prefix: str, numbers: _Numbers) -> list[TabularTask]:
-    task = partial(make_calling_task, needed=numbers.needed, right=numbers.right)
-    lucky = partial(task, guess=numbers.lucky)
-    seconds, tokens, dollars = numbers.seconds, numbers.tokens, numbers.dollars
+def _make_calling_tasks(
+    prefix: str,
+    *,
+    needed: Sequence[int],
+    later: Sequence[int],
+    right: Sequence[float],
+    sure: Sequence[float],
+    lucky: Sequence[float],
+    harm: float,
+    seconds: Unit,
+    tokens: Unit,
+    dollars: Unit,
+    heavy: Unit,
+    budget: float,
+) -> list[TabularTask]:
+    """Make the calling tasks of a set, which share numbers, from the units of their charges."""
+    task = partial(make_calling_task, needed=needed, right=right)
+    guessing = partial(task, guess=lucky)
     return [
-        task(f"{prefix}free", "leanness costs no accuracy", guess=numbers.sure),
-        lucky(f"{prefix}lucky", "guesses without a call are often right"),
-        lucky(f"{prefix}overcalling", "and each needless call harms", harm=numbers.harm),
-        lucky(f"{prefix}seconds", "lucky, paid in raw seconds", unit=seconds),
-        lucky(f"{prefix}tokens", "lucky, paid in scattered tokens", unit=tokens),
-        lucky(f"{prefix}dollars", "lucky, paid in raw dollars", unit=dollars),
-        lucky(
+        task(f"{prefix}free", "leanness costs no accuracy", guess=sure),
+        guessing(f"{prefix}lucky", "guesses without a call are often right"),
+        guessing(f"{prefix}overcalling", "and each needless call harms", harm=harm),
+        guessing(f"{prefix}seconds", "lucky, paid in raw seconds", unit=seconds),
+        guessing(f"{prefix}tokens", "lucky, paid in scattered tokens", unit=tokens),
+        guessing(f"{prefix}dollars", "lucky, paid in raw dollars", unit=dollars),
+        guessing(
             f"{prefix}any_unit",
             "lucky, another unit in each run",
             unit=(seconds, tokens, dollars),
             scaled=True,
         ),
-        lucky(f"{prefix}heavy_tail", "lucky, paid in tokens with a heavy tail", unit=numbers.heavy),
-        lucky(
+        guessing(f"{prefix}heavy_tail", "lucky, paid in tokens with a heavy tail", unit=heavy),
+        guessing(
             f"{prefix}offset",
             "lucky, paid by the rest of a budget",
             unit=dollars,
-            budget=numbers.budget,
+            budget=budget,
         ),
-        lucky(
+        guessing(
             f"{prefix}drift",
             "other calls are needed after 200 steps",
-            later=numbers.later,
+            later=later,
             unit=seconds,
         ),
     ]
@@ -249,7 +246,8 @@ _TOKENS = Unit(90.0, 400.0, "lognormal", 1.0)
 
 
 def _make_judged_tasks() -> list[TabularTask]:
-    numbers = _Numbers(
+    calling = _make_calling_tasks(
+        "",
         needed=(1, 0, 2, 1, 3, 2),
         later=(2, 1, 0, 3, 1, 2),
         right=(0.8, 0.95, 0.75, 0.9, 0.6, 0.7),
@@ -264,7 +262,7 @@ def _make_judged_tasks() -> list[TabularTask]:
     )
     steps = np.array([0.2, 0.45, 0.6, 0.72, 0.83, 0.9])
     return [
-        *_make_calling_tasks("", numbers),
+        *calling,
         make_tools_or_text_task(
             "concave",
             "three objectives; no fixed weights reach the compromises",
@@ -327,35 +325,33 @@ def _make_judged_tasks() -> list[TabularTask]:
             right=(0.85, 0.75, 0.90, 0.80, 0.70, 0.25),
             guess=(0.25, 0.2, 0.0, 0.15, 0.1, 0.0),
             unit=_SECONDS,
-            rows=(0, 0, 1, 1, 2, 3),
+            rows=np.array([0, 0, 1, 1, 2, 3]),
         ),
         *_make_any_start_tasks(
             "",
-            _AnyStart(
-                steps=(0.15, 0.42, 0.6, 0.74, 0.84, 0.9),
-                factors=(0.9, 1.0, 1.05, 0.95),
-                price=(0.0, 1.0, 2.0, 3.5, 5.5, 9.0),
-                far=(0.0, 1.0, 2.0, 4.0, 12.0, 40.0),
-                needed=(1, 2, 3, 1, 2),
-                right=(0.85, 0.8, 0.7, 0.9, 0.75),
-                lucky=(0.45, 0.3, 0.2, 0.5, 0.1),
-                rare=(0.012, 0.006, 0.004, 0.02, 0.005),
-                scale=(1.0, 100.0, 1.0, 100.0),
-                saved=(
-                    *((0.85, 0.15, 0.9, 0.6), (0.55, 0.65, 0.6, 0.7), (0.95, 0.9, 0.1, 0.5)),
-                    *((0.1, 0.9, 0.85, 0.4), (0.35, 0.3, 0.4, 0.3), (0.8, 0.35, 0.75, 0.2)),
-                ),
-                accuracy=(
-                    (0.74, 0.80, 0.82, 0.76, 0.91, 0.80),
-                    (0.70, 0.77, 0.72, 0.80, 0.87, 0.76),
-                    (0.80, 0.81, 0.84, 0.83, 0.93, 0.79),
-                ),
-                units=(1000.0, 0.001),
-                noise=0.05,
-                each=(1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
-                constant=150.0,
-                seldom=((0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (4.0, 0.0), (1.0, 1.0), (2.0, 1.0)),
+            steps=(0.15, 0.42, 0.6, 0.74, 0.84, 0.9),
+            factors=(0.9, 1.0, 1.05, 0.95),
+            price=(0.0, 1.0, 2.0, 3.5, 5.5, 9.0),
+            far=(0.0, 1.0, 2.0, 4.0, 12.0, 40.0),
+            needed=(1, 2, 3, 1, 2),
+            right=(0.85, 0.8, 0.7, 0.9, 0.75),
+            lucky=(0.45, 0.3, 0.2, 0.5, 0.1),
+            rare=(0.012, 0.006, 0.004, 0.02, 0.005),
+            scale=(1.0, 100.0, 1.0, 100.0),
+            saved=(
+                *((0.85, 0.15, 0.9, 0.6), (0.55, 0.65, 0.6, 0.7), (0.95, 0.9, 0.1, 0.5)),
+                *((0.1, 0.9, 0.85, 0.4), (0.35, 0.3, 0.4, 0.3), (0.8, 0.35, 0.75, 0.2)),
             ),
+            accuracy=(
+                (0.74, 0.80, 0.82, 0.76, 0.91, 0.80),
+                (0.70, 0.77, 0.72, 0.80, 0.87, 0.76),
+                (0.80, 0.81, 0.84, 0.83, 0.93, 0.79),
+            ),
+            slopes=(1000.0, 0.001),
+            noise=0.05,
+            each=(1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+            constant=150.0,
+            seldom=((0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (4.0, 0.0), (1.0, 1.0), (2.0, 1.0)),
         ),
     ]
 
@@ -367,7 +363,8 @@ _TUNE_TOKENS = Unit(150.0, 250.0, "lognormal", 1.0)
 
 
 def _make_tuning_tasks() -> list[TabularTask]:
-    numbers = _Numbers(
+    calling = _make_calling_tasks(
+        "tune_",
         needed=(0, 1, 1, 2, 3, 0),
         later=(1, 0, 2, 1, 2, 1),
         right=(0.9, 0.85, 0.8, 0.75, 0.7, 0.2),
@@ -382,7 +379,7 @@ def _make_tuning_tasks() -> list[TabularTask]:
     )
     steps = np.array([0.25, 0.5, 0.68, 0.8, 0.88, 0.93])
     return [
-        *_make_calling_tasks("tune_", numbers),
+        *calling,
         make_tools_or_text_task(
             "tune_concave",
             "as concave",
@@ -445,35 +442,33 @@ def _make_tuning_tasks() -> list[TabularTask]:
             right=(0.9, 0.8, 0.85, 0.7, 0.8, 0.3),
             guess=(0.0, 0.2, 0.2, 0.1, 0.2, 0.0),
             unit=_TUNE_SECONDS,
-            rows=(0, 0, 1, 1, 2, 3),
+            rows=np.array([0, 0, 1, 1, 2, 3]),
         ),
         *_make_any_start_tasks(
             "tune_",
-            _AnyStart(
-                steps=(0.1, 0.35, 0.55, 0.7, 0.8, 0.85),
-                factors=(1.0, 0.95, 1.1, 0.9),
-                price=(0.0, 1.0, 2.5, 4.0, 6.0, 8.0),
-                far=(0.0, 1.0, 2.0, 5.0, 15.0, 30.0),
-                needed=(2, 1, 3, 1, 3),
-                right=(0.8, 0.9, 0.75, 0.85, 0.65),
-                lucky=(0.35, 0.5, 0.15, 0.4, 0.2),
-                rare=(0.008, 0.015, 0.005, 0.01, 0.006),
-                scale=(100.0, 1.0, 1.0, 100.0),
-                saved=(
-                    *((0.9, 0.2, 0.8, 0.7), (0.6, 0.6, 0.65, 0.6), (0.85, 0.9, 0.15, 0.6)),
-                    *((0.2, 0.85, 0.9, 0.3), (0.3, 0.35, 0.3, 0.4), (0.7, 0.4, 0.8, 0.1)),
-                ),
-                accuracy=(
-                    (0.78, 0.82, 0.76, 0.78, 0.9, 0.82),
-                    (0.72, 0.76, 0.78, 0.74, 0.86, 0.72),
-                    (0.82, 0.8, 0.82, 0.8, 0.92, 0.8),
-                ),
-                units=(0.001, 1000.0),
-                noise=0.08,
-                each=(200.0, 1.0, 50.0, 4.0, 15.0, 800.0),
-                constant=200.0,
-                seldom=((0.0, 0.0), (1.0, 0.0), (3.0, 0.0), (5.0, 0.0), (2.0, 2.0), (3.0, 2.0)),
+            steps=(0.1, 0.35, 0.55, 0.7, 0.8, 0.85),
+            factors=(1.0, 0.95, 1.1, 0.9),
+            price=(0.0, 1.0, 2.5, 4.0, 6.0, 8.0),
+            far=(0.0, 1.0, 2.0, 5.0, 15.0, 30.0),
+            needed=(2, 1, 3, 1, 3),
+            right=(0.8, 0.9, 0.75, 0.85, 0.65),
+            lucky=(0.35, 0.5, 0.15, 0.4, 0.2),
+            rare=(0.008, 0.015, 0.005, 0.01, 0.006),
+            scale=(100.0, 1.0, 1.0, 100.0),
+            saved=(
+                *((0.9, 0.2, 0.8, 0.7), (0.6, 0.6, 0.65, 0.6), (0.85, 0.9, 0.15, 0.6)),
+                *((0.2, 0.85, 0.9, 0.3), (0.3, 0.35, 0.3, 0.4), (0.7, 0.4, 0.8, 0.1)),
             ),
+            accuracy=(
+                (0.78, 0.82, 0.76, 0.78, 0.9, 0.82),
+                (0.72, 0.76, 0.78, 0.74, 0.86, 0.72),
+                (0.82, 0.8, 0.82, 0.8, 0.92, 0.8),
+            ),
+            slopes=(0.001, 1000.0),
+            noise=0.08,
+            each=(200.0, 1.0, 50.0, 4.0, 15.0, 800.0),
+            constant=200.0,
+            seldom=((0.0, 0.0), (1.0, 0.0), (3.0, 0.0), (5.0, 0.0), (2.0, 2.0), (3.0, 2.0)),
         ),
     ]
 
