@@ -107,7 +107,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("tqdm", "pyarrow", "huggingface_hub", "httpx", "math_verify")
     announce(f"preparing {arguments.name}")
     from paretopo.records.schema import DataError, read_rows
-    from paretopo_lab.evaluate.checking import find_unreadable
+    from paretopo_lab.evaluate.grading import find_unreadable
     from paretopo_lab.prepare.preparing import download, prepare
     from paretopo_lab.prepare.sources import SOURCES
     from paretopo_lab.prepare.training_set import Options

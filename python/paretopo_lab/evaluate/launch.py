@@ -1,4 +1,4 @@
-"""`paretopo evaluate`: load a model, its tools and its questions, and run the evaluation."""
+"""`paretopo evaluate`: load a model and its tools, and run rollouts on any engine."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal, Protocol
 
+from paretopo.integrations.huggingface.prompts import prompt_text, prompt_tokens
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState, run_rollouts
 from paretopo.interrupt import Interrupt
 from paretopo.records.schema import Example
+from paretopo.rollout import format_prompt, split_tokens
 from paretopo.tools.python_interpreter import PythonInterpreter
 from paretopo.tools.search import SearchClient
-from paretopo_lab.evaluate.evaluate import evaluate
+from paretopo_lab.evaluate.evaluate import RolloutResult, evaluate
 from paretopo_lab.evaluate.folder import EvaluationFolder
 from paretopo_lab.evaluate.grading import Grader
-from paretopo_lab.evaluate.prompting import Tools
-from paretopo_lab.evaluate.runner import InferenceEngine, RolloutRunner
+from paretopo_lab.evaluate.prompting import RolloutRequest, Tools
 from paretopo_lab.evaluate.settings import EvaluationSettings
 
 _WORKERS = 4  # programs, or comparisons of mathematics, that run together
 _PASSAGES = 3  # of a search, as in Search-R1
+
+
+class InferenceEngine(Protocol):
+    """A loaded model that generates text."""
+
+    tokenizer: Any
+    context: int  # tokens that prompt and response may have together
+
+    def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> Sequence[Piece]:
+        """Generate one piece for each rollout."""
+        ...
+
+    def close(self) -> None:
+        """Free the memory."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,12 +80,43 @@ def run(
         grader = opened.enter_context(Grader(rows, workers=_WORKERS, isolation=options.isolation))
         interrupt = opened.enter_context(Interrupt())
         engine = open_engine(settings, options, lambda: interrupt.came)
-        runner = RolloutRunner(engine, settings)
-        opened.callback(runner.close)
+        opened.callback(engine.close)
         return evaluate(
-            folder, rows, settings, runner, tools, grader,
+            folder, rows, settings, partial(run_requests, engine, settings), tools, grader,
             batch=options.batch, should_stop=lambda: interrupt.came,
         )  # fmt: skip
+
+
+def run_requests(
+    engine: InferenceEngine, settings: EvaluationSettings, requests: Sequence[RolloutRequest]
+) -> list[RolloutResult]:
+    """Return one finished rollout for each request.
+
+    Args:
+        engine: Generates the text.
+        settings: Longest response, and the use of the chat template.
+        requests: Run together.
+    """
+    tokenizer, keep = engine.tokenizer, settings.chat_template
+    decode = partial(tokenizer.decode, skip_special_tokens=True)
+    prompts = [one.prompt if keep else format_prompt(one.prompt) for one in requests]
+    rollouts = []
+    for request, prompt in zip(requests, prompts, strict=True):
+        tokens = prompt_tokens(tokenizer, prompt)
+        room = min(settings.room, engine.context - len(tokens))
+        rollouts.append(RolloutState(tokens, request.episode, room, request.seed))
+    run_rollouts(rollouts, engine.generate, tokenizer)
+    return [
+        RolloutResult(
+            prompt_text(tokenizer, prompt),
+            split_tokens(rollout.tokens, rollout.written, decode),
+            decode(rollout.written_tokens()),
+            sum(rollout.written),
+            rollout.episode.calls,
+            rollout.truncated,
+        )
+        for rollout, prompt in zip(rollouts, prompts, strict=True)
+    ]
 
 
 def open_engine(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +11,8 @@ from typing import Literal
 
 from paretopo.config import ConfigError
 from paretopo_lab.document.files import label_folders
-from paretopo_lab.document.report import (
-    Heading,
-    Marked,
-    Part,
-    Report,
-    Table,
-)
+from paretopo_lab.document.report import Heading, Marked, Part, Report, Table
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.comparisons import compare_with_paper
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
 from paretopo_lab.evaluate.published import Method
 from paretopo_lab.evaluate.results import Result, group_by_datasource, summarise
@@ -27,6 +22,8 @@ from paretopo_lab.evaluate.tables import (
     paper_table,
     results_table,
 )
+from paretopo_lab.statistics.intervals import two_proportions
+from paretopo_lab.statistics.questions import correct_tests
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
@@ -184,3 +181,44 @@ def _compare_with_paper(
         f"not published. Holm's correction for {len(tests)} tests."
     )
     return [Table(header, rows, 3, title, note)]
+
+
+@dataclass(frozen=True)
+class PaperComparison:
+    """One of our results against a row of the paper, which answered questions of its own.
+
+    Attributes:
+        em: Ours less the paper's, in percent points.
+        p: P-value for equal shares of right answers.
+        holm: The same, corrected for all rows of the table.
+    """
+
+    datasource: str
+    ours: str
+    method: str
+    em: float
+    p: float
+    holm: float = math.nan
+
+
+def compare_with_paper(
+    measured: Mapping[str, Mapping[str, Result]], methods: Sequence[tuple[str, Method]]
+) -> list[PaperComparison]:
+    """Compare every result of ours with every row of the paper on the same data set.
+
+    Several samples of a question count as one partly right answer, which overestimates chance.
+
+    Args:
+        measured: Our results by name and data set.
+        methods: Rows of the paper, each under the name it is shown by.
+    """
+    tests = []
+    for (ours, results), (name, method) in itertools.product(measured.items(), methods):
+        for datasource, result in results.items():
+            if datasource not in method.cells or not result.graded:
+                continue
+            printed, asked = method.cells[datasource].em, published.question_counts()[datasource]
+            right = result.em * result.graded, result.graded
+            p = two_proportions(*right, printed / 100 * asked, asked)
+            tests.append(PaperComparison(datasource, ours, name, 100 * result.em - printed, p))
+    return correct_tests(tests)

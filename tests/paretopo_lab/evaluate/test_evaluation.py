@@ -17,7 +17,6 @@ from paretopo.records.trajectories import read_groups
 from paretopo.rollout import Segment
 from paretopo.tools.search import Document
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.comparisons import compare_with_paper
 from paretopo_lab.evaluate.evaluate import RolloutResult, evaluate
 from paretopo_lab.evaluate.folder import (
     AnsweredQuestion,
@@ -30,6 +29,7 @@ from paretopo_lab.evaluate.folder import (
 from paretopo_lab.evaluate.grading import Grader
 from paretopo_lab.evaluate.own_task import plan_evaluation
 from paretopo_lab.evaluate.prompting import Tools, check_tool, grading_domain, make_requests
+from paretopo_lab.evaluate.report import compare_with_paper
 from paretopo_lab.evaluate.results import summarise, summarise_folder
 from paretopo_lab.evaluate.settings import EvaluationSettings
 from paretopo_lab.evaluate.tables import results_table

@@ -9,8 +9,7 @@ from paretopo.cli import main
 from paretopo.config import ConfigError
 from paretopo_lab.document.report import write_table
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.comparisons import compare_with_paper
-from paretopo_lab.evaluate.report import write_report
+from paretopo_lab.evaluate.report import compare_with_paper, write_report
 from paretopo_lab.evaluate.results import summarise_folder
 from paretopo_lab.evaluate.tables import paper_table
 from paretopo_lab.prepare.sources import SOURCES

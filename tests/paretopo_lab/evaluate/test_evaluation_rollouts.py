@@ -19,8 +19,8 @@ from paretopo.records.schema import Example
 from paretopo.rollout import Segment
 from paretopo.tools.python_interpreter import ProgramResult
 from paretopo.tools.search import Document
+from paretopo_lab.evaluate.launch import run_requests
 from paretopo_lab.evaluate.prompting import Tools, make_requests
-from paretopo_lab.evaluate.runner import RolloutRunner
 from paretopo_lab.evaluate.settings import EvaluationSettings
 from paretopo_lab.evaluate.transformers_engine import GumbelNoise, TransformersEngine
 
@@ -82,7 +82,7 @@ class Shelf:
 def run_rollout(row, engine, **settings):
     chosen = EvaluationSettings("m", **settings)
     asked = make_requests([row], [7], chosen, Tools(Interpreter(), Shelf()))
-    (one,) = RolloutRunner(engine, chosen)(asked)
+    (one,) = run_requests(engine, chosen, asked)
     assert not engine.texts
     return one
 
@@ -261,7 +261,7 @@ def test_vllm_generates_the_same_pieces(tiny):
         assert ["e" in text for text in texts] == [one.finish == "stop" for one in first]
         assert {one.finish for one in first} >= {"stop"}
         one = SimpleNamespace(row=SUM, prompt="a b", episode=SingleTurn(), seed=1)
-        (done,) = RolloutRunner(engine, EvaluationSettings("m", max_tokens=5))([one])
+        (done,) = run_requests(engine, EvaluationSettings("m", max_tokens=5), [one])
         assert done.tokens <= 5
     finally:
         engine.close()
