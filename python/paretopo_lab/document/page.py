@@ -20,7 +20,7 @@ from typing import Any
 
 from paretopo.records.files import to_json
 from paretopo_lab.document.charts import Curves, Front
-from paretopo_lab.document.report import Heading, Items, Part, Picture, Report, Styled, Table
+from paretopo_lab.document.report import Picture, Report, Styled
 
 _PARTS = Path(__file__).parent / "parts"
 _SCRIPTS = ("chart.js", "marks.js", "front.js", "curves.js", "page.js")
@@ -33,71 +33,41 @@ def render_report(report: Report, name: str = "") -> str:
         report: With one front and one part of curves at most; curves need a front.
         name: Of the browser's window; "" for the report's title.
     """
-    fronts = [part for part in report.parts if isinstance(part, Front)]
-    curves = [part for part in report.parts if isinstance(part, Curves)]
-    front, curve = fronts[0] if fronts else None, curves[0] if curves else None
     content = {
         "title": report.title,
-        "front": front and _plain_front(front),
-        "curves": curve and _plain_curves(curve),
+        "front": next((part for part in report.parts if isinstance(part, Front)), None),
+        "curves": next((part for part in report.parts if isinstance(part, Curves)), None),
         "parts": [
-            _plain_part(part)
+            {"text": part.splitlines()} if isinstance(part, str) else part
             for part in report.parts
             if part and not isinstance(part, Front | Curves | Picture)
         ],
     }
-    return render_document("report", _SCRIPTS, name or report.title, content)
+    return render_document("report", _SCRIPTS, name or report.title, _name_fields(content))
 
 
-def _plain_front(front: Front) -> dict[str, Any]:
-    groups = [
-        group._asdict() | {"points": [point._asdict() for point in group.points]}
-        for group in front.groups
-    ]
-    selected = dict(zip(("group", "at"), front.selected, strict=True))
-    axes = [[axis._asdict() for axis in space.axes] for space in front.spaces]
-    spaces = [{"name": one.name, "axes": own} for one, own in zip(front.spaces, axes, strict=True)]
-    return front._asdict() | {"groups": groups, "spaces": spaces, "selected": selected}
+def _name_fields(value: Any) -> Any:
+    """Return a value with objects in place of named tuples, and with the styles of cells."""
+    if isinstance(value, Styled):
+        return [value, value.style]
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {name: _name_fields(one) for name, one in value.items()}
+    return [_name_fields(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _plain_curves(curves: Curves) -> dict[str, Any]:
-    drawn = [
-        curve._asdict() | {"lines": [line and line._asdict() for line in curve.lines]}
-        for curve in curves.curves
-    ]
-    return curves._asdict() | {"runs": [run._asdict() for run in curves.runs], "curves": drawn}
-
-
-def _plain_part(part: Part) -> dict[str, Any]:
-    if isinstance(part, Heading):
-        return {"heading": part.text, "level": part.level}
-    if isinstance(part, Items):
-        return {"items": part.items}
-    if not isinstance(part, Table):
-        return {"text": str(part).splitlines()}
-    rows = [[[cell, cell.style] if isinstance(cell, Styled) else cell for cell in row]
-            for row in part.rows]  # fmt: skip
-    return part._asdict() | {"rows": rows}
-
-
-def render_document(
-    folder: str,
-    scripts: Sequence[str],
-    title: str,
-    data: Any,
-    styles: Sequence[str] = ("style.css",),
-) -> str:
+def render_document(folder: str, scripts: Sequence[str], title: str, data: Any) -> str:
     """Render a page as HTML.
 
     Args:
-        folder: Of the page's own parts, with ``page.html``, its body.
+        folder: Of the page's own parts, with its body, ``page.html``, and ``style.css``.
         scripts: Files there, in the order in which they run, after those of every page.
         title: The page's title.
         data: The content, as JSON takes it; NaN becomes null.
-        styles: Style sheets there, after the one of every page.
     """
     own = _PARTS / folder
-    style = _read_parts(_PARTS / "base.css", *(own / name for name in styles))
+    style = _read_parts(_PARTS / "base.css", own / "style.css")
     script = _read_parts(_PARTS / "elements.js", *(own / name for name in scripts))
     parts = {
         "policy": _content_policy(style, script),

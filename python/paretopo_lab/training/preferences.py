@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,25 +20,13 @@ _MOST_NAMED = 15  # preferences of a run; the names of more would hide each othe
 _NOISE = 1.96 * math.sqrt(2.0)  # standard errors within which two means do not differ
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """The measurements under each preference in the last evaluation, formatted.
+def tabulate_preferences(history: History) -> list[Part]:
+    """Return parts of a report: the measurements for each preference, and how well they match it.
 
-    Attributes:
-        columns: Labels of the objectives.
-        rows: For each preference its name, then the objectives.
-        notes: Sentences on the distinct points, the utility and the order.
+    There are none if the run's weights are fixed.
     """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-
-
-def describe_sweep(history: History) -> Sweep | None:
-    """Describe the last sweep of a run; None if its weights are fixed."""
     if not history.sweeps:
-        return None
+        return []
     rows, measures = history.sweeps[-1], history.objectives
     values = _read_measures(rows, measures)
     cells = [
@@ -67,18 +54,8 @@ def describe_sweep(history: History) -> Sweep | None:
             f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the "
             "requested order."
         )
-    return Sweep(tuple(one.label for one in measures), tuple(cells), tuple(notes))
-
-
-def tabulate_preferences(history: History) -> list[Part]:
-    """Return parts of a report: the measurements for each preference, and how well they match it.
-
-    There are none if the run's weights are fixed.
-    """
-    sweep = describe_sweep(history)
-    if sweep is None:
-        return []
-    return [Table(["asked for", *sweep.columns], sweep.rows), "\n".join(sweep.notes)]
+    heads = ["asked for", *(one.label for one in measures)]
+    return [Table(heads, cells), "\n".join(notes)]
 
 
 def draw_preferences(histories: Mapping[str, History], path: Path) -> None:

@@ -12,7 +12,7 @@ from paretopo.records.folder import RunFolder
 from paretopo_lab.document.pictures import make_panels, name_points
 from paretopo_lab.read.history import read_history
 from paretopo_lab.study.fronts import score_front
-from paretopo_lab.training.preferences import describe_sweep
+from paretopo_lab.training.preferences import tabulate_preferences
 from paretopo_lab.training.report import write_report
 
 NAMES = ("correct", "tokens", "polite", "short")
@@ -44,15 +44,15 @@ def tell_sweep(folder, count, levels):
 @pytest.mark.parametrize(("count", "levels"), [(2, 4), (3, 3), (4, 2), (4, 6)])
 def test_each_preference_is_a_row_of_table_page_and_picture(tmp_path, count, levels):
     run, grid = tell_sweep(tmp_path, count, levels)
-    sweep = describe_sweep(read_history(run))
-    assert [row[0] for row in sweep.rows] == list(map(str, grid))
-    assert len(sweep.columns) == count
-    assert sweep.notes[0].startswith(f"{len(grid)} of {len(grid)} preferences lead to different")
-    assert sum("100 % of the pairs" in one for one in sweep.notes) == count
+    table, notes = tabulate_preferences(read_history(run))
+    assert [row[0] for row in table.rows] == list(map(str, grid))
+    assert len(table.header) == 1 + count
+    assert notes.startswith(f"{len(grid)} of {len(grid)} preferences lead to different")
+    assert notes.count("100 % of the pairs") == count
     text = write_report([run]).read_text(encoding="utf-8")
     assert f"| {grid[0]} |" in text
     page = (run.report / "report.html").read_text(encoding="utf-8")
-    assert json.dumps(sweep.notes[0]) in page
+    assert json.dumps(notes.splitlines()[0]) in page
     height, width, _ = imread(run.report / "preferences.png").shape
     assert min(height, width) > 500
 
@@ -101,7 +101,8 @@ def test_points_within_the_noise_count_once(tmp_path):
     rows = run.evaluations()
     noisy = [{**row, "error": {"correct": 0.15, "tokens": 1.5}} for row in rows]
     (run.path / "evaluations.jsonl").write_text("".join(json.dumps(row) + "\n" for row in noisy))
-    notes = describe_sweep(read_history(RunFolder.open(run.path))).notes
+    _, text = tabulate_preferences(read_history(RunFolder.open(run.path)))
+    notes = text.splitlines()
     assert notes[0].startswith(f"3 of {len(grid)} preferences lead to different")
     values = [[w[0] ** 2 + w[1] ** 2 for w in grid], [0.5 * (w[0] + w[1]) for w in grid]]
     asked, blind = (sum(one) / len(grid) for one in values)

@@ -3,7 +3,8 @@
 // The view: a space of values, two of its axes, the groups that are shown, and the selected point.
 const data = JSON.parse(byId("data").textContent);
 const { front, curves } = data;
-const view = { space: 0, up: 0, along: 1, shown: front?.groups.map(() => true), ...front?.selected };
+const view = { space: 0, up: 0, along: 1, shown: front?.groups.map(() => true) };
+if (front) [view.group, view.at] = front.selected;
 const MOST_REGIONS = 40; // points; of more, only the best have a region
 const MOST_NAMES = 12; // best points; of more, only the selected one is named
 const highlights = []; // functions that show the selected point in a chart

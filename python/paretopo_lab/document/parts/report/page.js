@@ -115,7 +115,7 @@ function chooseAxes(up, along) {
 // ---- tables and texts ----------------------------------------------------------------------------
 
 function partOf(part) {
-  if (part.heading) return [element(`h${part.level}`, {}, part.heading)];
+  if (part.level) return [element(`h${part.level}`, {}, part.text)];
   if (part.items) return part.items.map(([name, text]) => element("p", {}, element("b", {}, name), text));
   if (part.text) return part.text.map((line) => element("p", { class: "key" }, line));
   const { title, header, rows, words, note } = part;
