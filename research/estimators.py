@@ -17,15 +17,11 @@ from paretopo.controller.estimators.groups import (
     extremes,
     get_library,
     like,
-    merge_ties,
     split_objectives,
-    standardise,
-    subtract_others,
     weighted_sum,
     whiten,
 )
 from paretopo.controller.estimators.ranked import centre_ranks, pareto, place_in_range
-from paretopo.controller.estimators.scalarised import measure_distances, weights_by_group
 
 _CV_EPSILON = 1e-8  # as in SAW's code
 _D3PO_EPSILON = 1e-8  # as in the early code of D3PO's authors
@@ -81,37 +77,6 @@ def lexicographic(
     level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
     level = level * like(np.ones(1), rewards)
     return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)
-
-
-def expected_tchebycheff(
-    rewards: Array, weights: np.ndarray, mask: Array, *, smoothing: float = 0.0
-) -> Array:
-    """Compute RLOO on a weighted sum whose weights follow the objective with the worst mean.
-
-    This is the gradient of :func:`tchebycheff` of the batch's mean rewards J instead of each
-    rollout's. With d_m = w_m (1 - J_m) the weights are w_m times the softmax of d / mu, mu =
-    ``smoothing``. For 0 it is w_m for the largest d_m, in equal parts for several. A mixture of
-    extremes counts as a compromise here. J is estimated from the same rollouts that it weights,
-    which adds a small bias.
-
-    Source: Bhatnagar et al. (2026), STOMP, arXiv 2604.13175, which scalarises the expectations, for
-    offline preferences and on standardised rewards; we could read only its abstract. The smooth
-    maximum: Lin et al. (2024), arXiv 2402.19078, equation 9.
-    """
-    library = get_library(rewards)
-    inside = mask[..., None]
-    means = library.where(inside, rewards, 0.0).sum(axis=(0, 1)) / inside.sum().clip(1)
-    sizes = weights_by_group(weights, rewards)
-    distances = measure_distances(means[None, None], weights)
-    every = library.isfinite(distances[0])  # no objective is padding
-    distances = merge_ties(distances, every, sizes)
-    behind = distances - library.amax(distances, axis=-1, keepdims=True)
-    if smoothing > 0.0:
-        shares = library.exp(behind / smoothing)
-    else:
-        shares = library.where(behind == 0.0, 1.0, 0.0 * behind)
-    factors = shares / shares.sum(axis=-1, keepdims=True) * weights_by_group(weights, rewards)
-    return subtract_others((factors * rewards).sum(axis=-1), mask)
 
 
 def sa_mrpo(rewards: Array, weights: np.ndarray, mask: Array, *, saturation: float = 0.5) -> Array:
@@ -184,25 +149,10 @@ def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: He et al. (2026), "SAW", arXiv 2606.07705; estimator "gdpo-h" of its code.
     """
-    parts = weigh(z_scores(rewards, mask), _weigh_by_variation(rewards, weights, mask))
-    return whiten(parts.sum(axis=0), mask)
-
-
-def saw_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """Compute GRPO's advantages with the weights of :func:`saw`.
-
-    Source: as :func:`saw`; estimator "grpo-h" of its code.
-    """
-    parts = weigh(split_objectives(rewards), _weigh_by_variation(rewards, weights, mask))
-    return standardise(parts.sum(axis=0), mask)
-
-
-def _weigh_by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """Return (objectives,) or (groups, objectives) weights that sum to their number."""
-    values = split_objectives(rewards)
-    mean, std = batch_moments(values, mask)
+    mean, std = batch_moments(split_objectives(rewards), mask)
     variation = like(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
-    return variation.shape[-1] * variation / (variation.sum(-1)[..., None] + _CV_EPSILON)
+    variation = variation.shape[-1] * variation / (variation.sum(-1)[..., None] + _CV_EPSILON)
+    return whiten(weigh(z_scores(rewards, mask), variation).sum(axis=0), mask)
 
 
 def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:

@@ -162,14 +162,6 @@ def tchebycheff(batch: Batch, weights: list) -> Values:
     return [against_others([value(point) for point in group]) for group in batch]
 
 
-def expected_tchebycheff(batch: Batch, weights: list, *, smoothing: Any = 0) -> Values:
-    means = [mean(column) for column in columns_of(flatten(batch))]
-    distances = [w * (1 - one) for w, one in zip(weights, means, strict=True)]
-    most, tau = max(distances), exact(smoothing)
-    shares = [exp((one - most) / tau) if tau else Fraction(one == most) for one in distances]
-    return rloo(batch, [w * one / sum(shares) for w, one in zip(weights, shares, strict=True)])
-
-
 def mo_grpo(batch: Batch, weights: list) -> Values:
     return sums(scores(batch, 0), [Fraction(1)] * len(weights))
 
@@ -215,19 +207,12 @@ def dvao(batch: Batch, weights: list) -> Values:
     return found
 
 
-def vary(batch: Batch, weights: list) -> list[Fraction]:
+def saw(batch: Batch, weights: list) -> Values:
     factors = []
     for w, column in zip(weights, columns_of(flatten(batch)), strict=True):
         factors.append(w * deviation(column) / (abs(mean(column)) + exact("1e-8")))
-    return [len(factors) * one / (sum(factors) + exact("1e-8")) for one in factors]
-
-
-def saw(batch: Batch, weights: list) -> Values:
-    return gdpo(batch, vary(batch, weights))
-
-
-def saw_grpo(batch: Batch, weights: list) -> Values:
-    return grpo(batch, vary(batch, weights), epsilon="1e-6", divisor="n-1")
+    total = sum(factors) + exact("1e-8")
+    return gdpo(batch, [len(factors) * one / total for one in factors])
 
 
 def dominates(first: Sequence[Fraction], second: Sequence[Fraction]) -> bool:
