@@ -276,7 +276,7 @@ def _evaluate(
             print(f"\nparetopo: {folder.path}: resume with the same command", file=sys.stderr)
             raise
     results = summarise_folder(folder)
-    folder.write_results({name: result.as_dict() for name, result in results.items()})
+    folder.write_results(results)
     if folder.manifest.get("status") != "finished":
         folder.finish()
     table = results_table({folder.name: results})

@@ -17,7 +17,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,6 @@ class EvaluationFolder(Folder):
         *,
         name: str,
         questions: int,
-        command: Sequence[str] | None = None,
     ) -> EvaluationFolder:
         """Create the folder, or resume it if settings and data are the same.
 
@@ -79,7 +78,6 @@ class EvaluationFolder(Folder):
             identity: Settings and data on which the numbers depend.
             name: Name of the model in tables.
             questions: Number of questions.
-            command: How the evaluation was started; the process's own by default.
 
         Raises:
             ConfigError: The folder holds something else; names the first difference.
@@ -97,7 +95,7 @@ class EvaluationFolder(Folder):
             started=now(),
             ended=None,
             status="running",
-            command=shlex.join(sys.argv if command is None else command),
+            command=shlex.join(sys.argv),
             versions=versions(),
             machine=machine(),
             git=git_commit(),
@@ -133,7 +131,7 @@ class EvaluationFolder(Folder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the settings in the form of `EvaluationSettings.as_dict`."""
+        """Return the fields of `EvaluationSettings`."""
         return dict(self.manifest["evaluation"]["settings"])
 
     def append(self, group: Group) -> None:
@@ -165,9 +163,9 @@ class EvaluationFolder(Folder):
                 ) from None
 
     def write_results(self, results: Mapping[str, Any]) -> None:
-        """Write `results.json`, completely or not at all."""
-        text = json.dumps(files.to_json(results), indent=2) + "\n"
-        write_text(self.path / "results.json", text)
+        """Write the fields of results to `results.json`, completely or not at all."""
+        fields = {name: files.to_json(asdict(one)) for name, one in results.items()}
+        write_text(self.path / "results.json", json.dumps(fields, indent=2) + "\n")
 
 
 def _read_grade(rollout: Mapping[str, Any]) -> bool | None:
@@ -232,7 +230,7 @@ def identity_of(
             further is another one.
     """
     weights = None if model is None else digest_weights(model)
-    return {"settings": settings.as_dict(), "data": [dict(one) for one in data], "weights": weights}
+    return {"settings": asdict(settings), "data": [dict(one) for one in data], "weights": weights}
 
 
 def digest_weights(model: Path) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class PaperTable:
 
 
 @functools.cache
-def _read_content() -> dict[str, object]:
+def _read_content() -> dict[str, Any]:
     text = resources.files(__package__).joinpath("published.json").read_text(encoding="utf-8")
-    found: dict[str, object] = json.loads(text)
+    found: dict[str, Any] = json.loads(text)
     return found
 
 
@@ -66,8 +67,7 @@ def question_counts() -> dict[str, int]:
     >>> question_counts()["aime24"]
     30
     """
-    counts = _read_content()["questions"]
-    assert isinstance(counts, dict)
+    counts: dict[str, int] = _read_content()["questions"]
     return counts
 
 
@@ -78,19 +78,17 @@ def tables() -> tuple[PaperTable, ...]:
     >>> tables()[0].blocks["Qwen2.5-Math-7B"][-1].cells["math500"]
     Outcome(em=84.6, calls=1.2)
     """
-    found = _read_content()["tables"]
-    assert isinstance(found, list)
     return tuple(
         PaperTable(
             one["number"],
             one["title"],
             one["columns"],
             {
-                block: tuple(_parse_method(row, list(one["columns"])) for row in rows)
+                block: tuple(_parse_method(row, one["columns"]) for row in rows)
                 for block, rows in one["blocks"].items()
             },
         )
-        for one in found
+        for one in _read_content()["tables"]
     )
 
 
@@ -118,8 +116,7 @@ def _block_size(block: str) -> str:
     return next(piece for piece in block.replace("-", " ").split() if piece.endswith("B"))
 
 
-def _parse_method(row: Sequence[object], columns: Sequence[str]) -> Method:
+def _parse_method(row: Sequence[Any], columns: Sequence[str]) -> Method:
     name, has_tool, cells = row
-    assert isinstance(cells, list)
     pairs = zip(columns, cells, strict=True)
-    return Method(str(name), bool(has_tool), {column: Outcome(*cell) for column, cell in pairs})
+    return Method(name, has_tool, {column: Outcome(*cell) for column, cell in pairs})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +53,6 @@ class Result:
     response_tokens: float
     truncated: float
     truncated_wrong: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as JSON's own types."""
-        return asdict(self)
 
 
 def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:

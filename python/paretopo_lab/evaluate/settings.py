@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from paretopo.config import ConfigError
 
@@ -88,7 +87,3 @@ class EvaluationSettings:
         """Return `max_tokens` or its default."""
         assert self.max_tokens is not None
         return self.max_tokens
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON's own types."""
-        return dataclasses.asdict(self)

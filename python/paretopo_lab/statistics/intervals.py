@@ -1,6 +1,6 @@
 """Confidence intervals and tests of measurements, without SciPy.
 
-Every test is two-sided. A seed fixes all random draws, so a report is reproducible.
+Every test is two-sided. All random draws are fixed, so a report is reproducible.
 """
 
 from __future__ import annotations
@@ -118,14 +118,13 @@ def fisher_exact(successes_a: int, n_a: int, successes_b: int, n_b: int) -> floa
     return min(1.0, math.fsum(rare))
 
 
-def sign_flips(differences: ArrayLike, seed: int = 0) -> float:
+def sign_flips(differences: ArrayLike) -> float:
     """Compute the p-value of "no difference" by random signs of the differences.
 
     All sign patterns for up to 13 differences other than 0, else 10,000 random ones.
 
     Args:
         differences: (questions or seeds,) of one's means to another's.
-        seed: Fixes the draws.
 
     Source: Phipson and Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for the random ones.
 
@@ -137,10 +136,7 @@ def sign_flips(differences: ArrayLike, seed: int = 0) -> float:
     if sizes.size == 0:
         return 1.0
     seen = abs(sizes.sum()) * (1 - 1e-12)
-    far = [
-        np.abs((1 - 2 * flipped) @ sizes) >= seen
-        for flipped in _draw_sign_patterns(sizes.size, seed)
-    ]
+    far = [np.abs((1 - 2 * one) @ sizes) >= seen for one in _draw_sign_patterns(sizes.size)]
     return float(np.concatenate(far).mean())
 
 
@@ -153,7 +149,7 @@ def least_sign_flip_p(n: int) -> float:
     return min(1.0, 2.0 / 2**n) if 2**n <= _DRAWS else 1.0 / (1 + _DRAWS)
 
 
-def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, float]:
+def sign_flip_interval(differences: ArrayLike) -> tuple[float, float]:
     """Compute the 95 % interval of the mean difference: all shifts that `sign_flips` accepts.
 
     A shift d is inside where the p-value of (differences - d) is above 0.05, so 0 is outside where
@@ -162,7 +158,6 @@ def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, fl
 
     Args:
         differences: (questions or seeds,) of one's means to another's.
-        seed: Fixes the draws where there are more than 13 differences.
 
     Returns:
         (low, high); infinite of fewer than 6 differences, which no pattern of signs can reject.
@@ -180,7 +175,7 @@ def sign_flip_interval(differences: ArrayLike, seed: int = 0) -> tuple[float, fl
     # Below the mean, a pattern is as extreme as the data once d reaches the mean of its flipped
     # values, or of the rest; the same holds above the mean. Flipping all or none always is.
     lows, highs = [], []
-    for flipped in _draw_sign_patterns(values.size, seed):
+    for flipped in _draw_sign_patterns(values.size):
         count = flipped.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = np.stack(
@@ -212,7 +207,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _draw_sign_patterns(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def _draw_sign_patterns(n: int) -> Iterator[NDArray[np.int64]]:
     """Yield patterns of flipped signs, 1 or 0, in blocks of shape (patterns, n) that fit the
     memory.
     """
@@ -220,7 +215,7 @@ def _draw_sign_patterns(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
         yield np.arange(2**n)[:, None] >> np.arange(n) & 1
         return
     yield np.zeros((1, n), np.int64)  # the data are one of the patterns
-    rng, most = np.random.default_rng(seed), max(1, _AT_ONCE // n)
+    rng, most = np.random.default_rng(0), max(1, _AT_ONCE // n)
     for done in range(0, _DRAWS, most):
         yield rng.integers(2, size=(min(most, _DRAWS - done), n))
 

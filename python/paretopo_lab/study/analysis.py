@@ -314,15 +314,6 @@ class Results:
         lost = [(task, one) for task, one in every if one.verdict == "less"]
         return sorted(lost, key=lambda pair: pair[1].mean)
 
-    def find_unsure_losses(self) -> dict[str, list[Comparison]]:
-        """Task → comparisons if ours is worse on average, which may be chance."""
-        margin = self.plan.study.margin
-        found = {
-            task: [one for one in self.compare(task) if one.mean < -margin and one.p >= SIGNIFICANT]
-            for task in self.tasks
-        }
-        return {task: ones for task, ones in found.items() if ones}
-
     def find_dominating(self, task: str) -> list[str]:
         """Methods on average as accurate and as lean as ours, one of both significantly more."""
         accuracy, economy = (self.compare(task, measure) for measure in ("accuracy", "economy"))

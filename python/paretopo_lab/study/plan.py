@@ -112,7 +112,6 @@ class TaskSection:
         " answers once, at the end; evaluations during training use the held-out questions.",
     )
     methods: tuple[str, ...] | None = key(None, "Methods, instead of the study's.")
-    without: tuple[str, ...] | None = key(None, "Methods of the study that make no sense here.")
     seeds: int | None = key(None, "Seeds, instead of the study's.", low=1)
     steps: int | None = key(
         None, "Steps, instead of the study's, or of the training configuration's.", low=1
@@ -270,9 +269,7 @@ class Plan:
     def methods_of(self, task: str) -> tuple[str, ...]:
         """Methods that are tried on a task."""
         section, study = self.tasks[task], self.study
-        methods = tuple(
-            name for name in section.methods or study.methods if name not in (section.without or ())
-        )
+        methods = section.methods or study.methods
         if task in (study.ablation_tasks or ()):
             methods += tuple(name for name in study.ablations or () if name not in methods)
         if self.quick and section.config:
@@ -474,7 +471,6 @@ def _check_methods(plan: Plan) -> None:
     named = {"study.methods": plan.study.methods, "study.ablations": plan.study.ablations or ()}
     for name, section in plan.tasks.items():
         named[f"tasks.{name}.methods"] = section.methods or ()
-        named[f"tasks.{name}.without"] = section.without or ()
     for where, methods in named.items():
         for method in methods:
             plan.overrides_of(method)

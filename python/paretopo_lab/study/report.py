@@ -159,12 +159,13 @@ def _origin(results: Results) -> str:
 
 
 def _losses(results: Results) -> list[Part]:
-    lost, worse = results.find_losses(), results.find_unsure_losses()
-    unsure = [
-        f"{task}: {', '.join(f'`{one.other}` ({100 * one.mean:+.2f})' for one in found)}"
-        for task, found in worse.items()
-    ]
+    lost, margin = results.find_losses(), results.plan.study.margin
     tested = [results.compare(task) for task in results.tasks]
+    unsure = []
+    for task, compared in zip(results.tasks, tested, strict=True):
+        worse = [one for one in compared if one.mean < -margin and one.p >= SIGNIFICANT]
+        names = ", ".join(f"`{one.other}` ({100 * one.mean:+.2f})" for one in worse)
+        unsure += [f"{task}: {names}"] * bool(worse)
     counts = sorted({len(compared) for compared in tested})
     parts: list[Part] = [
         Heading("Where ours loses"),

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[3]
 from_table = partial(plans.from_table, tables=TABLES)
 TABLE = {
     "study": {"methods": ["recommended", "grpo"], "seeds": 3, "steps": 10},
-    "tasks": {"free": {}, "concave": {"without": ["grpo"]}},
+    "tasks": {"free": {}, "concave": {"methods": ["recommended"]}},
 }
 GATED = {"gated": {"paretopo": {"gate": "success"}}}
 PRICED = [
