@@ -395,14 +395,6 @@ def test_broken_records_are_named(begin):
         list(folder.read_answers())
 
 
-def test_one_process_at_a_time(begin):
-    *_, folder = begin(1)
-    other = EvaluationFolder.open(folder.path)
-    with folder.claim():
-        with pytest.raises(ConfigError, match="another process works in"), other.claim():
-            pass
-
-
 # ---- the model that is named ---------------------------------------------------------------------
 
 

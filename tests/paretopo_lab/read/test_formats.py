@@ -280,21 +280,6 @@ def test_verifiers_traces(tmp_path, capsys):
     assert "1 of 3 rows lack a value of an objective" in " ".join(found["notes"])
 
 
-def test_trajectories_of_paretopo(tmp_path):
-    group = {
-        "step": 0, "id": "q1", "kind": "sums", "prompt": "1+1?", "held_out": True,
-        "rollouts": [
-            {"solved": True, "tokens": 9, "reward_components": {"calls": 1}, "segments": []},
-            {"solved": False, "tokens": 4, "reward_components": {"calls": 0}, "segments": []},
-        ],
-    }  # fmt: skip
-    log = read(write_lines(tmp_path / "runA" / "trajectories.jsonl", [group]))
-    assert [(row["model"], row["question"], row["tokens"]) for row in log.rows] == [
-        ("runA", "q1", 9),
-        ("runA", "q1", 4),
-    ]
-
-
 def test_a_row_of_another_format_is_named(tmp_path):
     file = lm_eval_file(tmp_path, "m", [lm_eval_row(0, 1.0), {"other": 1}])
     with pytest.raises(DataError, match=r"line 2 must be a row of lm-eval, as the first one is"):

@@ -9,7 +9,7 @@ from paretopo.config import ConfigError, RunConfig, load
 from paretopo.preference import Preferences
 from paretopo.records.folder import RunFolder
 from paretopo_lab.study import cells, plan
-from paretopo_lab.study.cells import add_scores, fingerprint, run_cell
+from paretopo_lab.study.cells import fingerprint, run_cell
 
 FRONT = {
     "study": {
@@ -59,23 +59,6 @@ def train_at_once(kind, path):
 
 
 trained: list[RunConfig] = []
-
-
-def test_training_is_recorded_in_shares_and_scored_on_reading(tmp_path, monkeypatch):
-    (tmp_path / "mine.toml").write_text(MINE)
-    monkeypatch.setattr(cells, "_run_command", train_at_once)
-    table = {"study": {"methods": ["worth"], "seeds": 1}, "tasks": FRONT["tasks"]}
-    table["tasks"] = {"mine": {**table["tasks"]["mine"], "best": [[0.9, 2.0]]}}
-    study = plan.from_table(table, base=tmp_path)
-    record = run_cell(study, study.cells()[0], tmp_path / "runs")
-    assert not {"hypervolume", "preference"} & record["evaluations"].keys()
-    scored = add_scores(study, record)["evaluations"]
-    last = {name: values[-1] for name, values in scored.items()}
-    assert last["economy"] == last["economy_of_solved"] == 1.0 - last["cost"] / 4.0
-    volume = last["accuracy"] * last["economy"]
-    assert last["hypervolume"] == pytest.approx(volume / (0.9 * 0.5))
-    value = last["accuracy"] * (0.6 + 0.4 * last["economy"])
-    assert last["preference"] == pytest.approx(value / (0.9 * 0.8))
 
 
 def test_both_fronts_share_steps_and_scores(tmp_path, monkeypatch):

@@ -240,11 +240,6 @@ def test_a_training_is_worth_its_share_of_the_best():
     assert section.score(0.5, 0.25, 0.75)["preference"] == pytest.approx(0.5)
 
 
-def test_each_measure_has_a_best_policy_of_its_own():
-    parts = plans.TaskSection(config="x", best=((0.75, 0.02), (1.0, 0.04)), most=0.08)
-    assert parts.score(1.0, 0.5, 0.5) == pytest.approx({"hypervolume": 8 / 9, "preference": 1.0})
-
-
 def test_mixtures_do_not_beat_the_best_policy():
     section = plans.TaskSection(config="x", best=((0.2, 0.0), (0.5, 0.3), (0.9, 0.8)), most=1.0)
     shares = np.linspace(0.0, 1.0, 2001)[:, None]

@@ -6,10 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.objective_stories import measure_at, names_of, tell_objectives
-from support.pages import check_self_contained, choose, read, read_data, texts
-from support.run_stories import tell
+from support.pages import check_self_contained, choose, read_data, texts
 from support.sessions import group, score
-from support.trajectory_groups import HOSTILE
 
 from paretopo.config import loads
 from paretopo.records.folder import RunFolder
@@ -38,14 +36,6 @@ def test_table_links_to_the_page(tmp_path):
     path = write_report([tell_objectives(tmp_path, names_of(3))])
     assert "[The same as a page](report.html)" in path.read_text(encoding="utf-8")
     check_self_contained(path.with_name("report.html").read_text(encoding="utf-8"))
-
-
-def test_the_same_elements_whatever_the_names_are(tmp_path):
-    calm, wild = (tell_objectives(tmp_path, names_of(3)) for _ in range(2))
-    wild.update_manifest(method=HOSTILE[0])
-    elements = [[tag for tag, _ in read(render(run)).elements] for run in (calm, wild)]
-    assert elements[0] == elements[1]
-    check_self_contained(render(wild))
 
 
 def test_every_evaluation_is_in_the_data(tmp_path):
@@ -305,22 +295,6 @@ def test_runs_and_methods_share_a_table(shown, tmp_path, width):
     ]
     assert count(page, "#parts > div:nth-of-type(1) td.better") == 15
     assert page.value("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.browser
-def test_runs_on_the_same_questions_have_a_table_of_tests(shown, tmp_path):
-    runs = [tell(tmp_path, recipe=one) for one in ("recommended", "paper")]
-    for run, calls in zip(runs, (1.0, 2.0), strict=True):
-        row = run.evaluations()[-1]
-        errors = {"correct": 0.05, "calls": 0.1}
-        run.append_evaluation(row | {"step": 9, "rollouts": 7, "error": errors})
-        run.write_questions(9, {str(at): {"correct": 1.0, "calls": calls} for at in range(7)})
-    page = shown(*runs)
-    assert texts(page, "#parts h2")[0] == "Question by question"
-    summary = page.value("document.querySelector('#parts').innerText")
-    assert "-1.00 [-1.00, -1.00]" in summary
-    assert "90.0 → 90.0 ± 5.0" not in summary
-    assert "90.0 ± 5.0" in summary
 
 
 @pytest.mark.browser
