@@ -22,16 +22,9 @@ from numpy.typing import NDArray
 
 from paretopo.config import Objective, OptimiserConfig, RunConfig, from_table
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.economy import (
-    arora_zanette_economy,
-    gr3_economy,
-    kimi_economy,
-    laser_economy,
-    pass_rate_economy,
-    saving,
-)
+from paretopo.rewards.economy import laser_economy, saving
 from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
-from paretopo.rewards.scoring import make_economy, make_targets
+from paretopo.rewards.scoring import GROUP_ECONOMIES, make_economy, make_targets
 from paretopo_lab.study.plan import with_economy
 from research.tables import TabularTask, Unit
 
@@ -227,14 +220,9 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
         return _pay_share
     if calls.economy == "saving":
         return _Saving(len(task.success) if task.named else 1)
-    if calls.economy == "arora_zanette":
-        return lambda answers: arora_zanette_economy(answers.costs, answers.right)
-    if calls.economy == "kimi":
-        return lambda answers: kimi_economy(answers.costs, answers.right)
-    if calls.economy == "gr3":
-        return lambda answers: gr3_economy(answers.costs)
-    if calls.economy == "pass_rate":
-        return lambda answers: pass_rate_economy(answers.costs, answers.right)
+    if calls.economy in GROUP_ECONOMIES:
+        economy = GROUP_ECONOMIES[calls.economy]
+        return lambda answers: economy(answers.costs, answers.right)
     targets = make_targets(calls)
     if targets is not None:
         return _ToTarget(targets)

@@ -235,7 +235,7 @@ class Scores:
             target = self._targets[objective.name].target(right)
             paid[known] = laser_economy(costs, right, target)
         else:
-            paid[known] = _GROUP_ECONOMIES[objective.economy](costs, right)
+            paid[known] = GROUP_ECONOMIES[objective.economy](costs, right)
         rewards: list[float] = paid.tolist()
         return rewards
 
@@ -327,9 +327,8 @@ def _scale_to_unit(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDA
     return share
 
 
-_GROUP_ECONOMIES: Mapping[
-    str, Callable[[NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
-] = {
+# Functions of (points,) costs and of which answers are right.
+GROUP_ECONOMIES: Mapping[str, Callable[..., NDArray[np.float64]]] = {
     "share of the group": _scale_to_unit,
     "arora_zanette": arora_zanette_economy,
     "kimi": kimi_economy,

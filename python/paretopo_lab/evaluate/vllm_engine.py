@@ -61,18 +61,18 @@ class VllmEngine:
     def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> list[Piece]:
         """Generate one piece for each rollout; vLLM batches them itself."""
         prompts = [{"prompt_token_ids": one.prompt + one.tokens} for one in rollouts]
-        params = [self._sampling_params(one, stop) for one in rollouts]
+        params = [
+            SamplingParams(
+                temperature=self._settings.temperature,
+                max_tokens=one.room,
+                stop=list(stop) or None,
+                include_stop_str_in_output=True,
+                seed=one.piece_seed,
+            )
+            for one in rollouts
+        ]
         outputs = self._model.generate(prompts, params, use_tqdm=False)
         return [_make_piece(output.outputs[0], stop) for output in outputs]
-
-    def _sampling_params(self, rollout: RolloutState, stop: tuple[str, ...]) -> Any:
-        return SamplingParams(
-            temperature=self._settings.temperature,
-            max_tokens=rollout.room,
-            stop=list(stop) or None,
-            include_stop_str_in_output=True,
-            seed=rollout.piece_seed,
-        )
 
     def close(self) -> None:
         """Stop vLLM's processes."""

@@ -72,21 +72,10 @@ def outline_band(drawn: Floats, senses: Floats, worst: ArrayLike) -> Floats:
         senses: (2,) for each objective 1 if larger is better, -1 if smaller is.
         worst: (2,), where both surfaces end.
     """
-    outer, inner = attain_surfaces(drawn, [sense > 0 for sense in senses], _BAND)
-    there, back = (trace_stairs(one, senses, worst) for one in (inner, outer))
+    surfaces = attain_surfaces(drawn, [sense > 0 for sense in senses], _BAND)
+    both = (np.concatenate([one, [worst]]).T for one in surfaces)
+    back, there = (np.stack(trace_front(*one, (senses[0], senses[1])), axis=-1) for one in both)
     return np.concatenate([there, back[::-1]])
-
-
-def trace_stairs(points: Floats, senses: Floats, worst: ArrayLike) -> Floats:
-    """Return the edge of the region between points and a worst one, (corners, 2).
-
-    Args:
-        points: (points, 2).
-        senses: (2,) for each objective 1 if larger is better, -1 if smaller is.
-        worst: (2,), where the edge ends on both sides.
-    """
-    x, y = np.concatenate([points, [worst]]).T
-    return np.stack(trace_front(x, y, (senses[0], senses[1])), axis=-1)
 
 
 def trace_front(x: Floats, y: Floats, senses: tuple[float, float]) -> tuple[Floats, Floats]:
