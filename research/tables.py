@@ -258,7 +258,7 @@ def make_calling_task(
 
     units = (unit,) if isinstance(unit, Unit) else (Unit(),) if unit is None else tuple(unit)
     changed = None if later is None else succeed(later)
-    own = {"units": units, "counted": unit is None, "later": changed}
+    own: dict[str, Any] = {"units": units, "counted": unit is None, "later": changed}
     return make_task(name, about, succeed(needed), calls[:, None], **own, **more)
 
 

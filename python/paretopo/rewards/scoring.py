@@ -327,7 +327,7 @@ def _scale_to_unit(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDA
     return share
 
 
-# Functions of (points,) costs and of which answers are right.
+# Functions of (points,) costs and of the correctness of each answer.
 GROUP_ECONOMIES: Mapping[str, Callable[..., NDArray[np.float64]]] = {
     "share of the group": _scale_to_unit,
     "arora_zanette": arora_zanette_economy,

@@ -219,7 +219,7 @@ def _keep_last_evaluation(log: Log) -> Log:
         )
     last = max(log.rows[at].get("step", 0) for at in asked)
     kept = [at for at in asked if log.rows[at].get("step", 0) == last]
-    rows, places = (tuple(values[at] for at in kept) for values in (log.rows, log.places))
+    rows, places = tuple(log.rows[at] for at in kept), tuple(log.places[at] for at in kept)
     return replace(log, rows=rows, places=places)
 
 

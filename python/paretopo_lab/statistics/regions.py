@@ -73,8 +73,9 @@ def outline_band(drawn: Floats, senses: Floats, worst: ArrayLike) -> Floats:
         worst: (2,), where both surfaces end.
     """
     surfaces = attain_surfaces(drawn, [sense > 0 for sense in senses], _BAND)
-    both = (np.concatenate([one, [worst]]).T for one in surfaces)
-    back, there = (np.stack(trace_front(*one, (senses[0], senses[1])), axis=-1) for one in both)
+    columns = (np.concatenate([one, [worst]]).T for one in surfaces)
+    edges = (trace_front(x, y, (senses[0], senses[1])) for x, y in columns)
+    back, there = (np.stack(one, axis=-1) for one in edges)
     return np.concatenate([there, back[::-1]])
 
 
