@@ -13,9 +13,9 @@ from paretopo.config import ConfigError
 from paretopo_lab.document.files import label_folders
 from paretopo_lab.document.report import Heading, Marked, Part, Report, Table
 from paretopo_lab.evaluate import published
-from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
+from paretopo_lab.evaluate.folder import EvaluationFolder
 from paretopo_lab.evaluate.published import Method
-from paretopo_lab.evaluate.results import Result, group_by_datasource, summarise
+from paretopo_lab.evaluate.results import Result, summarise_folder
 from paretopo_lab.evaluate.tables import (
     format_p_value,
     list_datasources,
@@ -27,20 +27,6 @@ from paretopo_lab.statistics.questions import correct_tests
 
 SIZES = ("1.5B", "3B", "7B")
 PaperRows = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """One evaluation that has been read."""
-
-    folder: EvaluationFolder
-    answered: tuple[AnsweredQuestion, ...]
-    results: dict[str, Result]
-
-    @property
-    def has_tool(self) -> bool:
-        """Return whether tools were called."""
-        return bool(self.folder.settings["tool"] != "none")
 
 
 def write_report(
@@ -59,18 +45,21 @@ def write_report(
         The path of `report.md`, and the report.
 
     Raises:
-        ConfigError: There is no evaluation, one occurs twice, or one has no answers or broken
-            records.
+        ConfigError: An evaluation occurs twice, or has no answers or broken records.
     """
-    evaluations = _read_evaluations(folders)
+    named = _name_evaluations(folders)
+    measured = {name: summarise_folder(folder) for name, folder in named.items()}
+    for name, folder in named.items():
+        if not measured[name]:
+            raise ConfigError(f"{folder.path} has no answers yet: there is nothing to report")
     if out is None:
         first = folders[0].path.resolve()
         out = first / "report" if len(folders) == 1 else first.parent / "comparison"
-    sizes = _choose_sizes(list(evaluations), paper)
-    measured = {name: one.results for name, one in evaluations.items()}
-    rows = {name: (one.has_tool, one.results) for name, one in evaluations.items()}
-    shown = _select_tables(measured, sizes)
-    parts: list[Part] = [*_describe_evaluations(evaluations)]
+    rows = {
+        name: (folder.settings["tool"] != "none", measured[name]) for name, folder in named.items()
+    }
+    shown = _select_tables(measured, _choose_sizes(list(named), paper))
+    parts: list[Part] = [*_describe_evaluations(named, measured)]
     for table, blocks in shown:
         parts += [paper_table(table, blocks, rows), *_describe_gaps(table, measured)]
     parts += [results_table(measured), *_compare_with_paper(measured, shown, paper)]
@@ -81,24 +70,15 @@ def write_report(
     return path, report
 
 
-def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
+def _name_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, EvaluationFolder]:
     """Return the evaluations by a short, unique name."""
-    if not folders:
-        raise ConfigError("a report needs at least one evaluation")
     paths = [folder.path.resolve() for folder in folders]
     names = [
         (folder.name, named, f"{named} ({path.name})")
         for folder, path in zip(folders, paths, strict=True)
         for named in [f"{folder.name}, {folder.settings['tool']}"]
     ]
-    evaluations = {}
-    for folder, name in zip(folders, label_folders("evaluations", paths, names), strict=True):
-        answered = tuple(folder.read_answers())
-        if not answered:
-            raise ConfigError(f"{folder.path} has no answers yet: there is nothing to report")
-        results = {key: summarise(key, own) for key, own in group_by_datasource(answered).items()}
-        evaluations[name] = Evaluation(folder, answered, results)
-    return evaluations
+    return dict(zip(label_folders("evaluations", paths, names), folders, strict=True))
 
 
 def _choose_sizes(names: Sequence[str], paper: PaperRows) -> Sequence[str]:
@@ -122,17 +102,20 @@ def _select_tables(
     ]
 
 
-def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
+def _describe_evaluations(
+    named: Mapping[str, EvaluationFolder], measured: Mapping[str, Mapping[str, Result]]
+) -> list[str]:
     lines = []
-    for name, one in evaluations.items():
-        settings, manifest = one.folder.settings, one.folder.manifest
+    for name, folder in named.items():
+        settings, manifest = folder.settings, folder.manifest
         sampled = f"temperature {settings['temperature']:g}, {settings['samples']} samples"
         sampled = "greedy" if settings["temperature"] == 0 else sampled
-        done = f"{len(one.answered)} of {manifest.get('questions')} questions"
+        answered = sum(one.questions for one in measured[name].values())
+        done = f"{answered} of {manifest.get('questions')} questions"
         lines.append(
             f"* **{name}**: {settings['model']}, tool {settings['tool']}, at most "
             f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
-            f"{settings['engine']}; {done}, {manifest.get('status')}; {one.folder.path.name}"
+            f"{settings['engine']}; {done}, {manifest.get('status')}; {folder.path.name}"
         )
     return [f"Rows as printed: {published.source()}. Rows measured here:", "\n".join(lines)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,18 +91,10 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
 
 def summarise_folder(folder: EvaluationFolder) -> dict[str, Result]:
     """Return the numbers of each data set so far, in the order of their first questions."""
-    return {
-        name: summarise(name, own)
-        for name, own in group_by_datasource(folder.read_answers()).items()
-    }
-
-
-def group_by_datasource(answered: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
-    """Group the questions by data set."""
     split: dict[str, list[AnsweredQuestion]] = {}
-    for one in answered:
+    for one in folder.read_answers():
         split.setdefault(one.datasource, []).append(one)
-    return split
+    return {name: summarise(name, own) for name, own in split.items()}
 
 
 def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:

@@ -9,12 +9,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
+from paretopo.config import Objective
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder, find_start
 from paretopo.records.measures import (
@@ -29,18 +29,6 @@ from paretopo.records.measures import (
 from paretopo.records.sweeps import average_sweep, split_sweeps
 
 _Z95 = 1.96  # standard errors of a 95 % interval
-
-
-class ShownLimit(NamedTuple):
-    """A limit on an objective, as reports show it.
-
-    Attributes:
-        bound: Its value in the unit of the records, not in the shown unit.
-        share: Share of rollouts that must stay within it, in percent; None for a limit on the mean.
-    """
-
-    bound: float
-    share: float | None
 
 
 @dataclass(frozen=True)
@@ -109,13 +97,9 @@ class History:
         return float(later[0]) - 0.5
 
     @property
-    def limits(self) -> dict[str, ShownLimit]:
-        """Return the limits by the names of their objectives."""
-        return {
-            one.name: ShownLimit(one.limit, None if one.share is None else 100.0 * one.share)
-            for one in self.run.config.objectives
-            if one.limit is not None
-        }
+    def limited(self) -> dict[str, Objective]:
+        """Return the objectives with a limit by their names."""
+        return {one.name: one for one in self.run.config.objectives if one.limit is not None}
 
     @property
     def volume(self) -> str:

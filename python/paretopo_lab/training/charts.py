@@ -102,7 +102,7 @@ def make_curves(histories: Mapping[str, History]) -> Curves:
         )
         for one in measures
     ]
-    for name in dict.fromkeys(name for run in every for name in run.limits):
+    for name in dict.fromkeys(name for run in every for name in run.limited):
         lines = [_curves_of_limit(run, name) for run in every]
         if any(share is not None for share, _ in lines):
             title = f"answers within the limit on {name} (%)"
@@ -134,24 +134,24 @@ def make_curves(histories: Mapping[str, History]) -> Curves:
             for label, run in histories.items()
         ],
         [one for one in curves if any(map(_is_known, one.lines))],
-        _CURVES + (" · dotted: a limit" if any(run.limits for run in every) else ""),
+        _CURVES + (" · dotted: a limit" if any(run.limited for run in every) else ""),
     )
 
 
 def _bound(history: History, measure: Measure) -> float | None:
-    limit = history.limits.get(measure.key)
-    return None if limit is None else limit.bound * measure.scale
+    limit = history.limited[measure.key].limit if measure.key in history.limited else None
+    return None if limit is None else limit * measure.scale
 
 
 def _curves_of_limit(history: History, name: str) -> tuple[Line | None, Line | None]:
     """Return the share of answers that keep a limit, if it has a share; and its multiplier."""
-    if name not in history.limits:
+    if name not in history.limited:
         return None, None
-    share = history.limits[name].share
+    share = history.limited[name].share
     trained = read_limit(history.steps, name, "share")
     evaluated = read_limit(history.evaluations, name, "share")
     multiplier = Line(read_limit(history.steps, name, "multiplier"))
-    return None if share is None else Line(trained, evaluated, share), multiplier
+    return None if share is None else Line(trained, evaluated, 100.0 * share), multiplier
 
 
 def _read_multiplier(history: History) -> Series:
