@@ -27,9 +27,10 @@ from paretopo.records.files import write_text
 from paretopo.records.folder import Folder, now
 from paretopo.records.provenance import git_commit, machine, versions
 from paretopo.records.schema import DataError, Example, read_rows
-from paretopo.records.trajectories import Group, append_group
+from paretopo.records.trajectories import Group, append_group, read_groups
 from paretopo.rewards.correctness import last_answer
 from paretopo.rewards.mathematics import last_box
+from paretopo.rollout import Rollout
 from paretopo_lab.evaluate.settings import EvaluationSettings
 from paretopo_lab.read.data_files import sha256_of
 
@@ -142,25 +143,18 @@ class EvaluationFolder(Folder):
         """Yield the questions answered so far, in that order.
 
         Raises:
-            ConfigError: A line is broken; names file and line.
+            ConfigError: A line is broken; names file, line and field.
         """
-        for number, row in enumerate(files.read_rows(self.path / TRAJECTORIES), start=1):
-            try:
-                rollouts = row["rollouts"]
-                yield AnsweredQuestion(
-                    str(row["id"]),
-                    str(row["kind"]),
-                    tuple(_read_grade(one) for one in rollouts),
-                    tuple(int(one["reward_components"]["calls"]) for one in rollouts),
-                    tuple(int(one["tokens"]) for one in rollouts),
-                    tuple(bool(one["truncated"]) for one in rollouts),
-                    tuple(_has_answer(row["prompt"], one["segments"]) for one in rollouts),
-                )
-            except (KeyError, TypeError, ValueError) as error:
-                raise ConfigError(
-                    f"{self.path / TRAJECTORIES} line {number} is not an answered "
-                    f"question: {error!r}"
-                ) from None
+        for group in read_groups(self.path / TRAJECTORIES):
+            yield AnsweredQuestion(
+                group.id,
+                group.kind,
+                tuple(map(_read_grade, group.rollouts)),
+                tuple(int(one.reward_components["calls"] or 0) for one in group.rollouts),
+                tuple(one.tokens for one in group.rollouts),
+                tuple(one.truncated for one in group.rollouts),
+                tuple(map(_has_answer, group.rollouts)),
+            )
 
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Write the fields of results to `results.json`, completely or not at all."""
@@ -168,15 +162,14 @@ class EvaluationFolder(Folder):
         write_text(self.path / "results.json", json.dumps(fields, indent=2) + "\n")
 
 
-def _read_grade(rollout: Mapping[str, Any]) -> bool | None:
-    measured = rollout["reward_components"]
-    is_undecided = "correct" in measured and measured["correct"] is None
-    return None if is_undecided else bool(rollout["solved"])
+def _read_grade(rollout: Rollout) -> bool | None:
+    is_undecided = rollout.reward_components["correct"] is None
+    return None if is_undecided else bool(rollout.solved)
 
 
-def _has_answer(prompt: str, segments: Sequence[Mapping[str, str]]) -> bool:
-    written = "".join(one["text"] for one in segments if one["kind"] != "tool")
-    find_answer = last_box if "\\boxed{" in prompt else last_answer
+def _has_answer(rollout: Rollout) -> bool:
+    written = "".join(one.text for one in rollout.segments if one.kind != "tool")
+    find_answer = last_box if "\\boxed{" in rollout.prompt else last_answer
     return find_answer(written) is not None
 
 

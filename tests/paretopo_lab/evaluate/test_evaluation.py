@@ -391,7 +391,7 @@ def test_broken_records_are_named(begin):
     row = json.loads(path.read_text())
     del row["rollouts"][0]["tokens"]
     path.write_text(json.dumps(row) + "\n")
-    with pytest.raises(ConfigError, match="line 1 is not an answered question: KeyError"):
+    with pytest.raises(ConfigError, match="line 1 is not a group of rollouts: tokens is missing"):
         list(folder.read_answers())
 
 
