@@ -274,8 +274,8 @@ def _read_zstandard(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo)
 # ---- TensorBoard ---------------------------------------------------------------------------------
 
 
-def read_events(path: Path) -> dict[str, Row]:
-    """Return the last value of each scalar of a TensorBoard event file; the run is its folder.
+def read_events(path: Path) -> Row:
+    """Return the last value of each scalar of a TensorBoard event file.
 
     Raises:
         DataError: tensorboard is missing, or the file has no scalar.
@@ -297,4 +297,4 @@ def read_events(path: Path) -> dict[str, Row]:
                 found[value.tag] = cell.item()
     if not found:
         raise DataError(f"{path} must be an event file of TensorBoard with scalars, but has none")
-    return {str(path.parent): found}
+    return found

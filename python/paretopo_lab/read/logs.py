@@ -54,7 +54,7 @@ def read_logs(paths: Sequence[Path]) -> list[Log]:
     """Read files; recognise the format of each by its content.
 
     Every row gets the column ``file``, unless it has one: the file's name, or its path if several
-    files have that name. Event files become one log, with a row for each run.
+    files have that name. Event files become one log, with a row for each run, that is, folder.
 
     Raises:
         DataError: a file is missing, empty or broken.
@@ -67,8 +67,8 @@ def read_logs(paths: Sequence[Path]) -> list[Log]:
         found = _open(path)
         if isinstance(found, dict):
             curves.append(str(path))
-            for run, metrics in found.items():
-                runs.setdefault(run, {"run": run}).update(metrics)
+            run = str(path.parent)
+            runs.setdefault(run, {"run": run}).update(found)
             continue
         if not found.rows:
             raise DataError(f"{path} has no rows: there is nothing to compare")
@@ -83,7 +83,7 @@ def read_logs(paths: Sequence[Path]) -> list[Log]:
     return logs
 
 
-def _open(path: Path) -> Log | dict[str, Row]:
+def _open(path: Path) -> Log | Row:
     if path.is_dir():
         raise DataError(f"{path} is a folder; name files in it, such as {path}/*.jsonl")
     try:
@@ -96,7 +96,7 @@ def _open(path: Path) -> Log | dict[str, Row]:
         ) from None
 
 
-def _read_any(path: Path) -> Log | dict[str, Row]:
+def _read_any(path: Path) -> Log | Row:
     suffix = path.suffix.lower()
     if ".tfevents." in path.name:
         return read_events(path)

@@ -102,7 +102,6 @@ class Results:
 
     def __init__(self, plan: Plan, records: Mapping[Cell, Row]) -> None:
         self.plan = plan
-        self._compared: dict[tuple[str, str], list[Comparison]] = {}
         # Pairs are of the same seed: one counts when every method of its task has ended, an
         # ablation when it has ended on all of these.
         self._seeds = {
@@ -228,15 +227,12 @@ class Results:
 
     # ---- comparisons -------------------------------------------------------------------------
 
+    @functools.cache  # noqa: B019 - a command reads one study
     def compare(self, task: str, measure: str | None = None) -> list[Comparison]:
         """Our method against each other one on a task."""
         measure = measure or self.plan.study.measure
-        if (task, measure) not in self._compared:
-            ours = self.read(task, self.plan.ours, measure)
-            self._compared[task, measure] = self._test(
-                {m: ours - self.read(task, m, measure) for m in self._others(task)}
-            )
-        return self._compared[task, measure]
+        ours = self.read(task, self.plan.ours, measure)
+        return self._test({m: ours - self.read(task, m, measure) for m in self._others(task)})
 
     def compare_early(self, step: int) -> list[Comparison]:
         """Our method after so many steps against each other one at the end, on all tasks at once.

@@ -37,7 +37,8 @@ def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
     Raises:
         ConfigError: a line, or the packed file, is broken; or see `check_starts`.
     """
-    found = _read_rows(out)
+    rows = [*_read_packed(out / PACKED), *files.read_rows(out / RECORDS)]
+    found = {Cell(row["task"], row["method"], row["seed"]): row for row in rows}
     known = {
         cell: add_scores(plan, found[cell])
         for cell in plan.cells()
@@ -96,11 +97,6 @@ def claim_records(out: Path) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
-
-
-def _read_rows(out: Path) -> dict[Cell, Row]:
-    rows = [*_read_packed(out / PACKED), *files.read_rows(out / RECORDS)]
-    return {Cell(row["task"], row["method"], row["seed"]): row for row in rows}
 
 
 def _read_packed(path: Path) -> list[Row]:
