@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config import Objective, OptimiserConfig, RunConfig, from_table
+from paretopo.config import Objective, RunConfig, from_table
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.economy import laser_economy, saving
 from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
@@ -56,15 +56,12 @@ def train_tabular(
         A row per evaluation: step, accuracy, economy, cost, hypervolume, preference (see
         `TabularTask`), and fewest if the economy is relative to the fewest calls.
     """
-    rng = np.random.default_rng([seed, *task.name.encode()])
     own: dict[str, Any] = {"optimiser.max_tool_calls": int(task.cost[..., 0].max())}
     if overrides.get("recipe") == "paper" or any("paretopo.stage" in one for one in overrides):
         # Every method but the recommended recipe has the paper's weights, unless it sets others.
         own |= {"objectives.correct.weight": 0.6, "objectives.calls.weight": 0.4}
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
-    config = from_table({}, own | method)
-    rewards = TabularRewards(task, config, seed)
-    run = TabularRun(task, make_controller(task, config, steps), rewards, config.optimiser, rng)
+    run = TabularRun(task, from_table({}, own | method), seed, steps)
     optimiser = Adam(run.logits.shape)
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
@@ -83,21 +80,22 @@ def softmax(logits: Floats) -> Floats:
 
 
 class TabularRun:
-    """A softmax policy over ways, its controller and its rewards."""
+    """A softmax policy over ways, its controller and its rewards.
 
-    def __init__(
-        self,
-        task: TabularTask,
-        controller: ParetoPO,
-        rewards: TabularRewards,
-        settings: OptimiserConfig,
-        rng: np.random.Generator,
-    ) -> None:
-        self.task, self.controller, self.rewards = task, controller, rewards
-        self.settings, self._rng = settings, rng
+    Args:
+        task: The questions.
+        config: Of the training.
+        seed: Of everything random.
+        steps: Of the run.
+    """
+
+    def __init__(self, task: TabularTask, config: RunConfig, seed: int, steps: int) -> None:
+        self.task, self.controller = task, make_controller(task, config, steps)
+        self.rewards, self._loss = TabularRewards(task, config, seed), config.optimiser.loss
+        self._rng = np.random.default_rng([seed, *task.name.encode()])
         self._rows = task.policy_rows
         # Like a model after its warm-up: it calls, needlessly too, and sometimes guesses.
-        self.logits = 0.3 * rng.standard_normal((self._rows.max() + 1, task.ways))
+        self.logits = 0.3 * self._rng.standard_normal((self._rows.max() + 1, task.ways))
         if task.start is not None:
             self.logits += task.start
 
@@ -134,7 +132,7 @@ class TabularRun:
             vectors.reshape(kinds * QUESTIONS, group, -1),
             weights=None if weights is None else weights.reshape(kinds * QUESTIONS, -1),
         ).advantages.reshape(chosen.shape)
-        advantages = advantages * _per_token(self._lengths(chosen), self.settings.loss)
+        advantages = advantages * _per_token(self._lengths(chosen), self._loss)
         moves: Floats = advantages[..., None] * (np.eye(ways)[chosen] - policy[:, :, None])
         return moves
 

@@ -23,14 +23,7 @@ from paretopo.config import RunConfig, from_table
 from paretopo.preference import Preference, Preferences
 from paretopo_lab.study.fronts import preference_grid, score_front
 from paretopo_lab.study.plan import with_economy
-from research.agent import (
-    QUESTIONS,
-    Adam,
-    TabularRewards,
-    TabularRun,
-    make_controller,
-    softmax,
-)
+from research.agent import QUESTIONS, Adam, TabularRun, softmax
 from research.diversity import measure_diversity
 from research.tables import TabularTask
 
@@ -75,9 +68,7 @@ def train_tabular_front(
         config = from_table({}, {**method, **given})
         if config.paretopo.stage2_estimator != D3PO:
             diversity = (0.0, 0.0)
-        runs: list[TabularRun] = [
-            _SteerableRun(task, config, Preferences(config), seed, steps, diversity)
-        ]
+        runs: list[TabularRun] = [_SteerableRun(task, config, seed, steps, diversity)]
     else:
         runs = [_fixed_run(task, method, one, seed, steps // preferences) for one in grid]
     optimisers = [Adam(run.logits.shape) for run in runs]
@@ -150,10 +141,7 @@ def _fixed_run(
 ) -> TabularRun:
     right, saved = given.weights
     weights = {"objectives.correct.weight": right, "objectives.calls.weight": saved}
-    config = from_table({}, {**method, **weights})
-    rng = np.random.default_rng([seed, *task.name.encode()])
-    controller = make_controller(task, config, max(steps, 1))
-    return TabularRun(task, controller, TabularRewards(task, config, seed), config.optimiser, rng)
+    return TabularRun(task, from_table({}, {**method, **weights}), seed, max(steps, 1))
 
 
 class _SteerableRun(TabularRun):
@@ -161,8 +149,7 @@ class _SteerableRun(TabularRun):
 
     Args:
         task: The questions.
-        config: With preferences.
-        preferences: Drawn from, for each question of each step.
+        config: With preferences; one is drawn for each question of each step.
         seed: Of everything random.
         steps: Of the run.
         diversity: Factor and scale of D3PO's regulariser; a factor of 0 leaves it out.
@@ -172,16 +159,13 @@ class _SteerableRun(TabularRun):
         self,
         task: TabularTask,
         config: RunConfig,
-        preferences: Preferences,
         seed: int,
         steps: int,
         diversity: tuple[float, float],
     ) -> None:
-        rng = np.random.default_rng([seed, *task.name.encode()])
-        rewards = TabularRewards(task, config, seed)
-        super().__init__(task, make_controller(task, config, steps), rewards, config.optimiser, rng)
+        super().__init__(task, config, seed, steps)
         self.logits = np.repeat(self.logits[..., None], 2, axis=-1)  # as fixed weights begin
-        self._preferences = preferences
+        self._preferences = Preferences(config)
         self._drawn = steps * len(self._rows) * QUESTIONS  # in a run; later draws are the others
         self._diversity = diversity
 

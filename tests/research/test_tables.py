@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paretopo.config import METHODS, from_table
-from research.agent import TabularRewards, TabularRun, make_controller, train_tabular
+from research.agent import TabularRun, train_tabular
 from research.tables import CHANGE, Unit
 from research.tasks import TASKS
 
@@ -16,11 +16,7 @@ MEASURES = ("hypervolume", "preference")
 
 
 def new_run(task, method, *, seed=0, steps=1):
-    config = from_table({}, METHODS[method])
-    rewards = TabularRewards(task, config, seed)
-    controller = make_controller(task, config, steps)
-    rng = np.random.default_rng(seed)
-    return TabularRun(task, controller, rewards, config.optimiser, rng)
+    return TabularRun(task, from_table({}, METHODS[method]), seed, steps)
 
 
 def policies(task, count):
