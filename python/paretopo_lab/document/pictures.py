@@ -146,13 +146,8 @@ def draw_front(front: Front, path: Path) -> None:
     Args:
         front: With two objectives or more.
         path: The PNG to write.
-
-    Raises:
-        ValueError: The front has fewer than two objectives.
     """
     axes = front.spaces[0].axes
-    if len(axes) < 2:
-        raise ValueError(f"a front needs two objectives, got {len(axes)}")
     pairs = [_Pair(0, *pair) for pair in itertools.combinations(range(len(axes)), 2)]
     if len(axes) == 2:
         pairs = [_Pair(space, 0, 1) for space in range(len(front.spaces))]
