@@ -92,9 +92,8 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     if any(history.sweeps for history in histories.values()):
         draw_preferences(histories, out / "preferences.png")
     path = ReportPath(write_files(report, out, "report", f"{', '.join(histories)} · report"))
-    several = len(histories) > 1
-    rows = _rows_of_runs(histories) if several else _rows_of_ends(*histories.values())
-    path.rows = tuple(map(tuple, rows))
+    table = next(part for part in report.parts if isinstance(part, Table))
+    path.rows = tuple(map(tuple, (table.header, *table.rows)))
     return path
 
 
@@ -146,22 +145,18 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
 
 def _tabulate_ends(history: History) -> list[Part]:
     """Tabulate every measure before and after training, with direction and unit."""
-    title, *rows = _rows_of_ends(history)
-    note = _ERRORS if "change" in title else _ERRORS.partition(" report.html")[0]
-    return [Table(title, rows, 3), note if _COUNT in title else ""]
-
-
-def _rows_of_ends(history: History) -> list[list[str]]:
     moments, compared = history.moments, compare_ends(history)
     counted = [_COUNT] if any(one.count for one in compared) else []
     changed = ["change"] if len(moments) > 1 else []
-    rows = [["objective", "better", "unit", *counted, *moments, *changed]]
+    rows = []
     for one in compared:
         measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
         head = [f"{kind}{measure.name}", measure.better or "", measure.unit]
         ends = [*one.ends, Styled(one.change, one.verdict)] if changed else one.ends[:1]
         rows.append([*head, *([one.count] if counted else []), *ends])
-    return rows
+    note = _ERRORS if changed else _ERRORS.partition(" report.html")[0]
+    heads = ["objective", "better", "unit", *counted, *moments, *changed]
+    return [Table(heads, rows, 3), note if counted else ""]
 
 
 _COUNT = "answers"
@@ -173,24 +168,19 @@ _ERRORS = (
 
 def _tabulate_runs(histories: Mapping[str, History]) -> list[Part]:
     """Tabulate the measures of each run and each method."""
-    title, *rows = _rows_of_runs(histories)
-    ends = "" if all(one.is_evaluation for one in histories.values()) else "Before → after (change)"
-    return [
-        Table(title, rows),
-        f"{ends or 'Results'}, of a run ± the standard error over its questions; bold: the mean "
-        "of a method's runs ± their standard deviation, if there are several.",
-    ]
-
-
-def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
     measures, found = summarise_runs(histories)
-    rows = [["run", "seeds", *(measure.label for measure in measures)]]
+    rows = []
     for row in found:
         verdicts = [row.means[one.key].verdict if one.key in row.means else "" for one in measures]
         name = Styled(row.name, "strong") if row.of_method else row.name
         cells = map(Styled, map(row.describe, measures), verdicts)
         rows.append([name, str(len(row.seeds)) if row.of_method else "", *cells])
-    return rows
+    ends = "" if all(one.is_evaluation for one in histories.values()) else "Before → after (change)"
+    return [
+        Table(["run", "seeds", *(measure.label for measure in measures)], rows),
+        f"{ends or 'Results'}, of a run ± the standard error over its questions; bold: the mean "
+        "of a method's runs ± their standard deviation, if there are several.",
+    ]
 
 
 def _describe_run(history: History) -> str:
