@@ -171,7 +171,7 @@ def _find_negative_weights(dump: Dump, match: Match) -> Iterator[Fault]:
             label,
             f"{dump.names[at]!r} has the fitted weight {match.weights[at]:.4g}: of two rollouts, "
             "the one with less of it gets more.",
-            "The policy unlearns what the reward pays for. If it is a cost, pass --weights.",
+            "The policy learns to earn less of this reward. If it is a cost, pass --weights.",
             count,
         )
 

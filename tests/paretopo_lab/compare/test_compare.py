@@ -280,7 +280,7 @@ def test_nested_columns_names_and_lengths_in_json_lines(tmp_path, capsys):
     assert model["mean"] == {"right": 0.5, "usage.dollars": 0.75, "length": 1.5}
 
 
-def test_variants_of_a_model_on_a_leaderboard_are_told_apart(tmp_path, capsys):
+def test_a_leaderboard_names_models_with_several_rows(tmp_path, capsys):
     rows = [["o9", "high", 85.2, "$12.50"], ["o9", "low", 78.1, "$2.10"], ["z", "", 81.0, "$3.50"]]
     path = write_csv(tmp_path / "board.csv", rows, ["Model", "Effort", "GPQA", "Price"])
     objectives = ("--objective", "GPQA:max", "--objective", "Price:min")
