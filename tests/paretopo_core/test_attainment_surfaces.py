@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.strategies import few_values, finite, senses, volume_batches
+from support.strategies import finite, senses
 
 import paretopo_core as pp
 from paretopo_core import definitions
@@ -81,21 +81,6 @@ def test_tensors():
 
 
 # ---- Weighted hypervolumes ----
-
-
-@given(points=volume_batches(max_points=12, max_objectives=3, min_points=1), data=st.data())
-def test_weighted_hypervolumes_by_definition(points, data):
-    objectives = points.shape[-1]
-    maximise = data.draw(senses(objectives))
-    corners = data.draw(arrays(np.float64, (2, 3, objectives), elements=few_values))
-    boxes = corners.min(axis=0), corners.max(axis=0) + 1
-    weights = data.draw(arrays(np.float64, 3, elements=few_values))
-    ref = np.where(np.broadcast_to(maximise, objectives), -1.5, 1.5)
-    ours = pp.weighted_hypervolume(points, ref, boxes=boxes, weights=weights, maximise=maximise)
-    defined = definitions.weighted_hypervolume(
-        points, ref, boxes=boxes, weights=weights, maximise=maximise
-    )
-    np.testing.assert_allclose(ours, defined, rtol=1e-9, atol=1e-9)
 
 
 def test_weighted_hypervolumes_have_slopes():

@@ -11,18 +11,6 @@ import paretopo_core as pp
 from paretopo_core import definitions
 
 
-@given(batch=masked_batches(max_points=14, max_objectives=3), data=st.data())
-def test_it_equals_its_definition(backend, batch, data):
-    points, mask = batch
-    mask = data.draw(st.sampled_from([None, mask]))
-    maximise = data.draw(senses(points.shape[-1]))
-    keep = None if mask is None else backend.send(mask)
-    distances = pp.crowding_distance(backend.send(points), maximise=maximise, mask=keep)
-    turned = np.where(maximise, points, -points)
-    expected = definitions.crowding_distance(turned, mask=mask)
-    np.testing.assert_allclose(backend.fetch(distances), expected, rtol=1e-13)
-
-
 @pytest.mark.parametrize("points", [3, 64, 65, 500])
 @pytest.mark.parametrize("maximise", [True, False, [True, False], [False, True]])
 def test_lines_equal_the_definition(points, maximise):

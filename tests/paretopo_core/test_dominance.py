@@ -2,74 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from support.strategies import LARGE_KINDS, anything64, large_set, masked_batches, senses
+from support.strategies import LARGE_KINDS, large_set
 
 import paretopo_core as pp
 from paretopo_core import _dominance, definitions
-
-violations = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan, np.inf]), anything64)
-
-
-def violations_of(draw, shape):
-    """Draw one number for each point, or one for each of up to three constraints, or none."""
-    columns = draw(st.none() | st.integers(0, 3))
-    shape = shape[:-1] if columns is None else (*shape[:-1], columns)
-    return draw(st.none() | arrays(np.float64, shape, elements=violations))
-
-
-def sizes(points, *numbers):
-    """Sides or tolerances: one for all objectives, or one for each."""
-    one, width = st.sampled_from(numbers), points.shape[-1]
-    return one | st.lists(one, min_size=width, max_size=width)
-
-
-def check_kind(answer, points, dtype):
-    assert type(answer) is type(points)
-    assert str(answer.dtype).removeprefix("torch.") == dtype
-
-
-@given(batch=masked_batches(), data=st.data())
-def test_constrained_ranks_equal_their_definition(send, batch, data):
-    """optuna#6242, optuna#3746."""
-    points, mask = batch
-    keywords = {
-        "maximise": data.draw(senses(points.shape[-1])),
-        "dominance": data.draw(st.sampled_from(("weak", "strict"))),
-        "n_below": data.draw(st.one_of(st.none(), st.integers(1, 8))),
-    }
-    violation = violations_of(data.draw, points.shape)
-    mask = data.draw(st.sampled_from([mask, None]))
-    sent = send(points)
-    ranks = pp.pareto_rank(sent, mask=send(mask), violation=send(violation), **keywords)
-    expected = definitions.pareto_rank(points, mask=mask, violation=violation, **keywords)
-    np.testing.assert_array_equal(np.asarray(ranks), expected)
-    check_kind(ranks, sent, "int32")
-
-
-@given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first", "none")), data=st.data())
-@settings(max_examples=150)
-def test_constrained_filters_equal_their_definition(send, batch, duplicates, data):
-    """PonyGE2#114, DEAP#135: with boxes, with near duplicates, or with neither."""
-    points, mask = batch
-    keywords = {"maximise": data.draw(senses(points.shape[-1])), "duplicates": duplicates}
-    keywords["dominance"] = data.draw(st.sampled_from(("weak", "strict")))
-    kinds = {"none": st.none()}
-    if duplicates != "none":
-        kinds["duplicate_tolerance"] = sizes(points, 0.0, 0.5, 1.0, 2.5, 1e-300, 1e300)
-        if keywords["dominance"] == "weak":
-            kinds["epsilon"] = sizes(points, 0.4, 1.0, 3.0, 1e-300, 5e-324, 1e300)
-    kind = data.draw(st.sampled_from(sorted(kinds)))
-    keywords |= {kind: data.draw(kinds[kind])} if kind != "none" else {}
-    violation = violations_of(data.draw, points.shape)
-    mask = data.draw(st.sampled_from([mask, None]))
-    sent = send(points)
-    chosen = pp.is_nondominated(sent, mask=send(mask), violation=send(violation), **keywords)
-    expected = definitions.is_nondominated(points, mask=mask, violation=violation, **keywords)
-    np.testing.assert_array_equal(np.asarray(chosen), expected)
-    check_kind(chosen, sent, "bool")
 
 
 def test_boxes_narrower_than_floats_hold_one_value_each(send):

@@ -2,75 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from support.strategies import senses, volume_batches
 
 import paretopo_core as pp
-from paretopo_core import definitions
 
 CENTRES = ("exact", "none", "mean", "loo", "std")
-
-
-@st.composite
-def expected_cases(draw):
-    """Points with ties, duplicates and some below the reference; padding; any k."""
-    points = draw(volume_batches(max_objectives=3))
-    mask = draw(arrays(np.bool_, points.shape[:-1]))
-    corner = st.integers(-3, 2).map(float)
-    per_group = (points.shape[0], points.shape[2])
-    shape = draw(st.sampled_from([per_group, per_group[1:]]))
-    ref = draw(arrays(np.float64, shape, elements=corner))
-    k = draw(st.integers(1, max(points.shape[1], 1)))
-    return points, mask, ref, k, draw(senses(points.shape[-1]))
-
-
-def scale_of(points, ref):
-    """Return the volume of the bounding box, which scales the rounding errors."""
-    corners = np.broadcast_to(ref, (points.shape[0], points.shape[2]))[:, None]
-    spread = np.abs(points.astype(np.float64) - corners).reshape(-1, points.shape[-1])
-    return float(np.prod(spread.max(axis=0, initial=0.0)))
-
-
-def sent(backend, ref):
-    return backend.send(ref) if ref.ndim > 1 else ref
-
-
-@given(case=expected_cases())
-def test_expected_hypervolume_equals_its_definition(backend, case):
-    points, mask, ref, k, maximise = case
-    volumes = pp.expected_hypervolume(
-        backend.send(points), sent(backend, ref), k=k, maximise=maximise, mask=backend.send(mask)
-    )
-    own = pp.expected_hypervolume(points, ref, k=k, maximise=maximise, mask=mask)
-    np.testing.assert_array_equal(backend.fetch(volumes), own)  # every bit
-    expected = definitions.expected_hypervolume(points, ref, k=k, maximise=maximise, mask=mask)
-    tolerance = 1e-12 * scale_of(points, ref)
-    np.testing.assert_allclose(own, expected, rtol=1e-12, atol=tolerance)
-    assert backend.fetch(volumes).dtype == np.float64
-
-
-@given(case=expected_cases(), centre=st.sampled_from(CENTRES))
-def test_advantages_equal_their_definition(backend, case, centre):
-    points, mask, ref, k, _ = case
-    advantages = backend.fetch(
-        pp.hypervolume_advantage(
-            backend.send(points), sent(backend, ref), k=k, centre=centre, mask=backend.send(mask)
-        )
-    )
-    own = pp.hypervolume_advantage(points, ref, k=k, centre=centre, mask=mask)
-    np.testing.assert_array_equal(advantages, own)  # every bit
-    expected = definitions.hypervolume_advantage(
-        points.astype(np.float64), ref, k=k, centre=centre, mask=mask
-    )
-    digits = 1e-12 if points.dtype == np.float64 else 1e-6
-    tolerance = digits * scale_of(points, ref)
-    if centre == "std":  # gaps that are nothing but rounding errors are divided by the epsilon
-        tolerance = digits + 1e-12 * scale_of(points, ref) / 1e-6
-    np.testing.assert_allclose(advantages, expected, rtol=10 * digits, atol=tolerance)
-    assert advantages.dtype == points.dtype
-    assert (advantages[~mask] == 0).all()
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.strategies import few_values, large_set, masked_batches, senses
+from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import definitions
-
-DEVIATIONS = st.sampled_from([0.0, 0.01, 0.3, 1.0, 20.0])
 
 
 def example(objectives, candidates=7, points=12):
@@ -20,24 +15,6 @@ def example(objectives, candidates=7, points=12):
     boxes = pp.nondominated_boxes(large_set("sphere", points, objectives), -0.05)
     shape = (candidates, objectives)
     return boxes, rng.random(shape) * 1.2 - 0.1, 0.02 + rng.random(shape) * 0.5
-
-
-@settings(max_examples=30)
-@given(batch=masked_batches(elements=few_values, max_points=3, max_objectives=3), data=st.data())
-def test_it_equals_its_definition(batch, data):
-    means, mask = batch
-    objectives = means.shape[-1]
-    maximise = data.draw(senses(objectives))
-    row = st.lists(few_values, min_size=objectives, max_size=objectives)
-    front = np.array(data.draw(st.lists(row, max_size=4))).reshape(-1, objectives)
-    deviations = np.array(data.draw(st.lists(DEVIATIONS, min_size=objectives, max_size=objectives)))
-    boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
-    keywords = {"maximise": maximise, "mask": mask}
-    ours = pp.expected_hypervolume_improvement(means, deviations, boxes=boxes, **keywords)
-    defined = definitions.expected_hypervolume_improvement(
-        means, deviations, boxes=boxes, **keywords
-    )
-    np.testing.assert_allclose(ours, defined, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])

@@ -5,32 +5,9 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.strategies import LARGE_KINDS, large_set, masked_batches, senses
+from support.strategies import LARGE_KINDS, large_set
 
 import paretopo_core as pp
-from paretopo_core import definitions
-
-
-@given(batch=masked_batches(), data=st.data())
-def test_ranks_equal_their_definition(backend, batch, data):
-    points, mask = batch
-    maximise = data.draw(senses(points.shape[-1]))
-    ranks = pp.pareto_rank(backend.send(points), maximise=maximise, mask=backend.send(mask))
-    expected = definitions.pareto_rank(points, maximise=maximise, mask=mask)
-    np.testing.assert_array_equal(backend.fetch(ranks), expected)
-    assert backend.fetch(ranks).dtype == np.int32
-
-
-@given(batch=masked_batches(), duplicates=st.sampled_from(("all", "first")), data=st.data())
-def test_filter_equals_its_definition(backend, batch, duplicates, data):
-    points, mask = batch
-    keywords = {"maximise": data.draw(senses(points.shape[-1])), "duplicates": duplicates}
-    chosen = pp.is_nondominated(backend.send(points), mask=backend.send(mask), **keywords)
-    expected = definitions.is_nondominated(points, mask=mask, **keywords)
-    np.testing.assert_array_equal(backend.fetch(chosen), expected)
-    assert backend.fetch(chosen).dtype == np.bool_
 
 
 @pytest.mark.parametrize("kind", LARGE_KINDS)

@@ -2,29 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.strategies import few_values, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import definitions
 
 torch = pytest.importorskip("torch")
-
-
-@given(
-    batch=masked_batches(elements=few_values, max_points=6, max_objectives=4),
-    chosen=st.sampled_from([None, 1, 3]),
-    data=st.data(),
-)
-def test_it_equals_its_definition(backend, batch, chosen, data):
-    points, mask = batch
-    keywords = {"maximise": data.draw(senses(points.shape[-1]))}
-    keywords["wanted"] = None if chosen is None else np.arange(points.shape[-2]) % 3 == chosen % 3
-    sent = {"mask": backend.send(mask), **keywords}
-    slopes = backend.fetch(pp.hypervolume_gradient(backend.send(points), 0.0, **sent))
-    defined = definitions.hypervolume_gradient(points, 0.0, mask=mask, **keywords)
-    np.testing.assert_allclose(slopes, defined, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 65])

@@ -5,38 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from support.strategies import few_values, finite, large_set, point_batches, senses, volume_batches
+from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import definitions
-
-
-@st.composite
-def volume_cases(draw):
-    points = draw(volume_batches())
-    mask = draw(arrays(np.bool_, points.shape[:-1]))
-    ref = draw(arrays(np.float64, points.shape[-1], elements=st.integers(-3, 2).map(float)))
-    return points, mask, ref, draw(senses(points.shape[-1]))
-
-
-def scale_of(points, ref):
-    """Return the volume of the bounding box, which scales the rounding errors."""
-    spread = np.abs(points.astype(np.float64) - ref).reshape(-1, points.shape[-1])
-    return float(np.prod(spread.max(axis=0, initial=0.0)))
-
-
-@given(case=volume_cases())
-def test_hypervolume_equals_its_definition(backend, case):
-    """GPflowOpt PR 107."""
-    points, mask, ref, maximise = case
-    volumes = pp.hypervolume(backend.send(points), ref, maximise=maximise, mask=backend.send(mask))
-    expected = definitions.hypervolume(points, ref, maximise=maximise, mask=mask)
-    tolerance = 1e-12 * scale_of(points, ref)
-    np.testing.assert_allclose(backend.fetch(volumes), expected, rtol=1e-12, atol=tolerance)
-    assert backend.fetch(volumes).dtype == np.float64
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 6])
@@ -49,19 +20,6 @@ def test_empty_set_has_no_volume_as_the_first_of_a_thread(objectives):
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(pp.hypervolume_gradient, empty, ref).result()
     assert found.shape == (0, objectives)
-
-
-@given(case=volume_cases(), ignore_dominated=st.booleans())
-def test_contributions_equal_their_definition(backend, case, ignore_dominated):
-    points, mask, ref, maximise = case
-    keywords = {"maximise": maximise, "ignore_dominated": ignore_dominated}
-    parts = pp.hypervolume_contributions(
-        backend.send(points), ref, mask=backend.send(mask), **keywords
-    )
-    expected = definitions.hypervolume_contributions(points, ref, mask=mask, **keywords)
-    tolerance = 1e-12 * scale_of(points, ref)
-    np.testing.assert_allclose(backend.fetch(parts), expected, rtol=1e-12, atol=tolerance)
-    assert backend.fetch(parts).dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -110,18 +68,6 @@ def test_volumes_beyond_double_are_infinite_not_nan():
     assert pp.hypervolume(np.full((2, 2), 1.7e308), -1.7e308) == np.inf
     tiny = np.full((1, 4), 1e-200)
     assert pp.hypervolume(tiny, 0) == 0.0
-
-
-@given(points=point_batches(elements=st.one_of(few_values, finite), max_points=6), data=st.data())
-def test_each_set_may_have_a_reference_of_its_own(backend, points, data):
-    maximise = data.draw(senses(points.shape[-1]))
-    corners = data.draw(arrays(np.float64, (*points.shape[:-2], points.shape[-1]), elements=finite))
-    sent = backend.send(points)
-    for measure in (pp.hypervolume, pp.hypervolume_contributions, pp.hypervolume_gradient):
-        measured = backend.fetch(measure(sent, corners, maximise=maximise))
-        for g in np.ndindex(points.shape[:-2]):
-            own = backend.fetch(measure(backend.send(points[g]), corners[g], maximise=maximise))
-            np.testing.assert_allclose(measured[g], own, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 6])

@@ -2,51 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.strategies import few_values, large_set, masked_batches, senses
+from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import definitions
-
-
-@given(batch=masked_batches(elements=few_values, max_points=4, max_objectives=4), data=st.data())
-def test_it_equals_its_definition(batch, data):
-    candidates, mask = batch
-    objectives = candidates.shape[-1]
-    maximise = data.draw(senses(objectives))
-    front = np.array(
-        data.draw(
-            st.lists(st.lists(few_values, min_size=objectives, max_size=objectives), max_size=5)
-        )
-    ).reshape(-1, objectives)
-    boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
-    keywords = {"maximise": maximise, "mask": mask}
-    ours = pp.hypervolume_improvement(candidates, boxes=boxes, **keywords)
-    defined = definitions.hypervolume_improvement(candidates, boxes=boxes, **keywords)
-    np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
-    together = np.concatenate(
-        [np.broadcast_to(front, (len(candidates), *front.shape)), candidates], axis=-2
-    )
-    counts = np.concatenate([np.ones((len(candidates), len(front)), bool), mask], axis=-1)
-    more = pp.hypervolume(together, 0.0, maximise=maximise, mask=counts)
-    less = pp.hypervolume(front, 0.0, maximise=maximise)
-    np.testing.assert_allclose(ours, more - less, rtol=1e-12, atol=1e-12)
-
-
-@given(batch=masked_batches(elements=few_values, max_points=24, max_objectives=2), data=st.data())
-def test_many_candidates_in_any_boxes(batch, data):
-    candidates, mask = batch
-    objectives = candidates.shape[-1]
-    corners = data.draw(
-        st.lists(st.lists(few_values, min_size=2 * objectives, max_size=2 * objectives), max_size=6)
-    )
-    ends = np.array(corners).reshape(-1, 2, objectives)
-    boxes = ends.min(axis=1), ends.max(axis=1)
-    keywords = {"maximise": data.draw(senses(objectives)), "mask": mask}
-    ours = pp.hypervolume_improvement(candidates, boxes=boxes, **keywords)
-    defined = definitions.hypervolume_improvement(candidates, boxes=boxes, **keywords)
-    np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("q", [1, 2, 3, 8, 20])

@@ -4,10 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from support.strategies import few_values, finite, large_set, point_batches, senses
+from support.strategies import large_set
 
 import paretopo_core as pp
 from paretopo_core import definitions
@@ -23,42 +20,6 @@ MEANS = (
 )
 EPSILONS = ("epsilon_additive", "epsilon_multiplicative")
 ALL = (*MEANS, *EPSILONS)
-
-
-@st.composite
-def compared(draw, *, positive=False):
-    """Points, target sets that are broadcast with them, their masks, and senses."""
-    elements = st.integers(1, 4).map(float) if positive else st.one_of(few_values, finite)
-    points = draw(point_batches(elements=elements, max_objectives=4))
-    groups, _, objectives = points.shape
-    leading = draw(st.sampled_from([(), (1,), (groups,), (2, 1), (2, groups)]))
-    shape = (*leading, draw(st.integers(1, 6)), objectives)
-    dtype = draw(st.sampled_from([np.float32, np.float64]))
-    others = draw(arrays(dtype, shape, elements=elements))
-    mask = draw(st.one_of(st.none(), arrays(np.bool_, points.shape[:-1])))
-    kept = draw(st.one_of(st.none(), arrays(np.bool_, shape[:-1])))
-    if kept is not None:
-        kept[..., 0] = True
-    return points, others, mask, kept, draw(senses(objectives))
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_definition(name):
-    @given(
-        case=compared(positive=name == "epsilon_multiplicative"),
-        p=st.sampled_from([0.5, 1, 2, math.inf]),
-    )
-    def agree(case, p):
-        points, others, mask, kept, maximise = case
-        keywords = {"maximise": maximise, "mask": mask, "target_mask": kept}
-        if name in MEANS:
-            keywords["p"] = p
-        ours = getattr(pp, name)(points, others, **keywords)
-        defined = definitions.indicator(name, points, others, **keywords)
-        assert ours.shape == defined.shape
-        np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
-
-    agree()
 
 
 @pytest.mark.parametrize("name", MEANS)
@@ -149,23 +110,6 @@ def test_many_objectives():
 
 
 # ---- R2 ----
-
-
-@given(
-    points=point_batches(elements=st.one_of(few_values, finite), max_points=6, max_objectives=4),
-    data=st.data(),
-)
-def test_r2_by_definition(points, data):
-    objectives = points.shape[-1]
-    maximise = data.draw(senses(objectives))
-    keep = data.draw(st.one_of(st.none(), arrays(np.bool_, points.shape[:-1])))
-    weights = data.draw(arrays(np.float64, (3, objectives), elements=st.floats(0, 2)))
-    ideal = data.draw(st.sampled_from([0.0, np.arange(objectives) - 1.0]))
-    if data.draw(st.booleans()):
-        ideal = np.broadcast_to(ideal, (points.shape[0], objectives))
-    ours = pp.r2_indicator(points, ideal, weights=weights, maximise=maximise, mask=keep)
-    defined = definitions.r2_indicator(points, ideal, weights, maximise=maximise, mask=keep)
-    np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
 
 
 def test_a_lattice_of_weights():

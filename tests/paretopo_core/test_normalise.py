@@ -14,22 +14,6 @@ from paretopo_core import definitions
 NAMES = ("ideal_point", "nadir_point", "reference_point", "normalise", "knee_points")
 
 
-@pytest.mark.parametrize("name", NAMES)
-@given(batch=masked_batches(max_objectives=4), data=st.data())
-def test_each_equals_its_definition(send, name, batch, data):
-    points, mask = batch
-    maximise = data.draw(senses(points.shape[-1]))
-    mask = data.draw(st.sampled_from([mask, None]))
-    sent = send(points)
-    with np.errstate(all="ignore"):
-        answer = getattr(pp, name)(sent, maximise=maximise, mask=send(mask))
-        expected = getattr(definitions, name)(points, maximise=maximise, mask=mask)
-    np.testing.assert_array_equal(np.asarray(answer), expected)
-    assert type(answer) is type(sent)
-    dtype = points.dtype.name if name != "knee_points" else "bool"
-    assert str(answer.dtype).removeprefix("torch.") == dtype
-
-
 @given(batch=masked_batches(min_points=1, max_points=6), data=st.data())
 def test_corners_may_be_given_to_all_or_to_each(send, batch, data):
     points, _ = batch

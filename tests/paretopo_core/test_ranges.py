@@ -12,25 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.operations import CALLS, DISTANCES
+from support.strategies import mixed_scales
 
 import paretopo_core as pp
 from paretopo_core import definitions
 
 
 @st.composite
-def sets_of_mixed_scales(draw, max_points=7, max_objectives=4):
-    """One set whose values, rows or objectives have exponents from -300 to 300; and the senses."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    shape = int(rng.integers(1, max_points + 1)), int(rng.integers(1, max_objectives + 1))
-    exponents = {
-        "values": rng.integers(-300, 301, shape),
-        "objectives": rng.integers(-300, 301, (1, shape[1])),
-        "rows": rng.choice([0, 0, 250, -250], (shape[0], 1)),
-        "small": rng.integers(-3, 4, shape),
-    }[draw(st.sampled_from(["values", "objectives", "rows", "small"]))]
-    points = rng.integers(-4, 5, shape) * 0.37 * 10.0**exponents
-    maximise = [bool(sense) for sense in rng.integers(0, 2, shape[1])]
-    return points, maximise
+def sets_of_mixed_scales(draw, **sizes):
+    """One set, and the senses."""
+    points = draw(mixed_scales(dtypes=[np.float64], **sizes))[0][0]
+    size = points.shape[1]
+    return points, draw(st.lists(st.booleans(), min_size=size, max_size=size))
 
 
 def of_one_width(case, other):
@@ -110,52 +103,6 @@ def test_violations_of_tensors_have_double_precision():
     assert pp.pareto_rank(torch.zeros(2, 2), violation=violation).tolist() == [0, 1]
 
 
-# By their definitions, whose arithmetic stays in range here.
-COMPARED = {
-    "pareto_rank": {},
-    "pareto_rank, strict": {"dominance": "strict"},
-    "is_nondominated": {"duplicates": "first"},
-    "is_nondominated, boxes": {"epsilon": 1e-200},
-    "is_nondominated, wide boxes": {"epsilon": 1e250},
-    "is_nondominated, near": {"duplicate_tolerance": 1e-100},
-    "knee_points": {},
-    "ideal_point": {},
-    "nadir_point": {},
-    "reference_point": {},
-    "normalise": {},
-    "select": {"k": 2},
-    "select, removal": {"k": 2, "method": "crowding_removal"},
-}
-
-
-@pytest.mark.parametrize("name", COMPARED)
-@given(case=sets_of_mixed_scales())
-def test_mixed_scales_equal_the_definition(name, case):
-    points, maximise = case
-    function = name.split(",")[0]
-    options = dict(COMPARED[name])
-    if "k" in options:
-        options["k"] = min(options["k"], len(points))
-    found = getattr(pp, function)(points, maximise=maximise, **options)
-    with np.errstate(over="ignore"):
-        expected = getattr(definitions, function)(points, maximise=maximise, **options)
-    if function in ("normalise", "reference_point"):
-        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
-    else:
-        np.testing.assert_array_equal(found, expected)
-    torch = pytest.importorskip("torch")
-    of_tensors = getattr(pp, function)(torch.from_numpy(points), maximise=maximise, **options)
-    np.testing.assert_array_equal(np.asarray(of_tensors), found)
-
-
-@given(case=sets_of_mixed_scales())
-def test_crowding_of_mixed_scales_equals_the_definition(case):
-    points, maximise = case
-    found = pp.crowding_distance(points, maximise=maximise)
-    expected = definitions.crowding_distance(points * np.where(maximise, 1.0, -1.0))
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
-
-
 @given(case=sets_of_mixed_scales(), other=sets_of_mixed_scales(), maximise=st.booleans())
 def test_epsilons_of_mixed_scales_equal_the_definition(case, other, maximise):
     points, known = of_one_width(case, other)
@@ -222,19 +169,6 @@ def test_attainment_of_mixed_scales_equals_the_definition(case, seed):
     expected = set(definitions.attainment_surfaces(points, sets, maximise=maximise))
     assert set(zip(levels, map(tuple, found.points.tolist()), strict=True)) == expected
     assert len(levels) == len(expected)
-
-
-@pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@given(case=sets_of_mixed_scales(), other=sets_of_mixed_scales(max_points=1))
-def test_advantages_of_mixed_scales_equal_the_definition(centre, dtype, case, other):
-    with np.errstate(over="ignore"):
-        rewards = case[0].astype(dtype)  # float32 takes values to infinity or 0
-    weights = np.resize(other[0], rewards.shape[1])
-    expected = definitions.pareto_advantage(rewards, weights=weights, centre=centre)
-    np.testing.assert_array_equal(
-        pp.pareto_advantage(rewards, weights=weights, centre=centre), expected
-    )
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])

@@ -22,27 +22,6 @@ def volumes_of(points, chosen, ref, **keywords):
     return pp.hypervolume(kept, ref, mask=mask, **keywords)
 
 
-@pytest.mark.parametrize("method", ["greedy", "greedy_removal"])
-def test_they_are_their_definitions(method):
-    @given(
-        batch=masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
-        data=st.data(),
-    )
-    def check(batch, data):
-        points, mask = batch
-        maximise = data.draw(senses(points.shape[-1]))
-        k = data.draw(st.integers(1, points.shape[-2]))
-        ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)
-        keywords = {"method": method, "maximise": maximise, "mask": mask}
-        ours = pp.hypervolume_subset(points, ref, k=k, **keywords)
-        assert ours.dtype == np.int64
-        np.testing.assert_array_equal(
-            ours, definitions.hypervolume_subset(points, ref, k=k, **keywords)
-        )
-
-    check()
-
-
 @given(
     batch=masked_batches(elements=few_values, min_points=1, max_points=8, max_objectives=2),
     data=st.data(),

@@ -2,25 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.strategies import few_values, large_set, masked_batches, senses
+from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import definitions
-
-
-@given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=3), data=st.data())
-def test_they_are_their_definition(batch, data):
-    points, mask = batch
-    maximise = data.draw(senses(points.shape[-1]))
-    keywords = {"maximise": maximise, "mask": mask}
-    ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -1.0, 1.0)
-    np.testing.assert_allclose(
-        pp.uncrowded_contributions(points, ref, **keywords),
-        definitions.uncrowded_contributions(points, ref, **keywords),
-        rtol=1e-12,
-    )
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])

@@ -59,6 +59,9 @@ class DeviceArray:
     def shape(self) -> tuple[int, ...]:
         return self.host.shape
 
+    def reshape(self, *shape: int) -> DeviceArray:
+        return DeviceArray(self.host.reshape(*shape))
+
     def astype(self, dtype: str) -> DeviceArray:
         return DeviceArray(self.host.astype(dtype))
 

@@ -36,6 +36,24 @@ def masked_batches(draw, **keywords):
     return points, draw(arrays(np.bool_, points.shape[:-1], elements=counts))
 
 
+@st.composite
+def mixed_scales(draw, *, max_points=7, max_objectives=4, dtypes=(np.float32, np.float64)):
+    """A batch whose values, rows or objectives have exponents from -300 to 300, and its mask."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    shape = tuple(rng.integers(1, [4, max_points + 1, max_objectives + 1]))
+    exponents = {
+        "values": rng.integers(-300, 301, shape),
+        "objectives": rng.integers(-300, 301, (1, 1, shape[2])),
+        "rows": rng.choice([0, 0, 250, -250], (*shape[:2], 1)),
+        "small": rng.integers(-3, 4, shape),
+    }[draw(st.sampled_from(["values", "objectives", "rows", "small"]))]
+    with np.errstate(over="ignore"):  # float32 takes values to infinity or 0
+        points = (rng.integers(-4, 5, shape) * 0.37 * 10.0**exponents).astype(
+            draw(st.sampled_from(dtypes))
+        )
+    return points, rng.random(shape[:2]) < 0.8
+
+
 def volume_batches(**keywords):
     """Batches that have a hypervolume: numbers, no infinity."""
     keywords = {"max_points": 5, "max_objectives": 4, **keywords}
