@@ -18,24 +18,7 @@ _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, by the convention of shells
 _HELP = """\
 operations:
-  fronts                sort one large set into fronts
-  filter                find the non-dominated points of one set
-  hypervolume           one front with 2 to 10 objectives, in five shapes
-  contributions         exclusive hypervolume contributions of one front
-  gradient              gradient of the hypervolume of one front
-  boxes                 partitions of the (non-)dominated region, improvements in them
-  indicators            distances from reference sets, estimated volumes, attainment
-  subsets               subset selection from one front
-  dominance             ranks under constraints, first fronts, ties, boxes, scales, knees
-  crowding              crowding distances
-  bounds                groups just below and above the sizes where the algorithm switches
-  batches               many groups in one call: ranks, filter, ragged hypervolumes
-  advantage             reward vectors to advantages, up to a million groups
-  expected_hypervolume  reward vectors to the advantages of HV@4
-  archive               points added to an archive, each with its gain
-  overhead              one call on one tiny array
-  threads               one thread against two
-  headline              with --against: one case of each of five operations
+{operations}
 
 examples, from the root of a checkout:
   pip install ".[bench]"                    the package, and every peer
@@ -65,10 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the words after ``python -m bench``; by default those of the process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    parsed = _make_parser().parse_args(words)
     try:
         _require("numpy", "paretopo_core", "matplotlib", "moocore")
-        return _run(parsed)
+        return _run(_make_parser().parse_args(words))
     except (OSError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return _WRONG_INPUT
@@ -82,11 +64,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _make_parser() -> argparse.ArgumentParser:
+    from bench.cases import HEADLINE_OPERATIONS, OPERATIONS  # needs NumPy
+
+    listed = [
+        f"  {name:<20}  {str(make_cases.__doc__).splitlines()[0]}"
+        for name, make_cases in {**OPERATIONS, **HEADLINE_OPERATIONS}.items()
+    ]
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="Time every operation of paretopo_core against every installed peer, side by "
         "side, on one thread.",
-        epilog=_HELP,
+        epilog=_HELP.format(operations="\n".join(listed)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument

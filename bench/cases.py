@@ -564,7 +564,7 @@ def gpu(*, quick: bool = False) -> Sequence[Case]:
 
 
 def headline(*, quick: bool = False) -> Sequence[Case]:  # noqa: ARG001 (as all of them)
-    """Compare every change with the commit before it, on five cases of other operations."""
+    """Run one case of each of five operations; only with --against."""
     return [
         Case("fronts", "pareto_rank", "uniform", 10_000, 3),
         Case("filter", "is_nondominated", "concave", 10_000, 3),

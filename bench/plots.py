@@ -33,25 +33,6 @@ _THEME: dict[Any, Any] = {
 }
 _SEVERAL = 3  # sizes that make a line
 _WIDE = 4  # panels in a row
-_TITLES = {
-    "fronts": "Non-dominated sorting",
-    "filter": "Non-dominated points",
-    "hypervolume": "Hypervolume",
-    "contributions": "Hypervolume contributions",
-    "gradient": "Gradient of the hypervolume",
-    "boxes": "Box decompositions",
-    "indicators": "Quality indicators",
-    "subsets": "Subsets and selection",
-    "dominance": "Options of dominance",
-    "crowding": "Crowding distance",
-    "batches": "Batches of groups",
-    "advantage": "Rewards to advantages",
-    "expected_hypervolume": "Rewards to advantages of HV@4",
-    "archive": "50 points added to an archive",
-    "overhead": "One call on one small array",
-    "threads": "One thread and two",
-    "gpu": "On a GPU",
-}
 
 
 def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
@@ -62,24 +43,28 @@ def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
     """
     written = []
     for operation in dict.fromkeys(row.operation for row in rows):
-        if operation not in _TITLES:  # "bounds": so many lines say less than their promises
+        if operation == "bounds":  # so many lines say less than their promises
             continue
         timed = [row for row in rows if row.operation == operation and row.is_timed]
         lines = _find_lines(timed)
         first, *_ = [task for task, _ in lines] or [""]
         for (task, workload), panels in lines.items():
-            name, title = (operation, _TITLES[operation]) if task == first else (task, task)
+            name = operation if task == first else task
             path = folder / f"{name}-{workload}.png"
-            _draw_lines(f"{title}, {workload} points", panels, path)
+            _draw_lines(f"{_title(name)}, {workload} points", panels, path)
             written.append(path)
         rest = [
             row for row in timed if row.objectives not in lines.get((row.task, row.workload), {})
         ]
         if rest:
             path = folder / f"{operation}.png"
-            _draw_dots(_TITLES[operation], rest, path)
+            _draw_dots(_title(operation), rest, path)
             written.append(path)
     return written
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
 
 
 _Panels = dict[int, list[Measurement]]  # by objectives
