@@ -1,12 +1,9 @@
 """scripts/check_kernels.py reads the listings of cuobjdump."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "check_kernels.py"
+from scripts import check_kernels
+
 USAGE = """
 arch = sm_90
  Function _Z4rankPf:
@@ -23,18 +20,8 @@ SASS = """
 """
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("check_kernels", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclass looks itself up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
-
-def test_kernels_are_read_for_each_target(script):
-    new, old = script.kernels(USAGE)
+def test_kernels_are_read_for_each_target():
+    new, old = check_kernels.kernels(USAGE)
     assert (new.target, new.registers, new.stack, new.shared, new.local) == (
         "sm_90",
         78,
@@ -57,10 +44,10 @@ def test_kernels_are_read_for_each_target(script):
         (255, "sm_120", 8, 48),
     ],
 )
-def test_registers_leave_room_for_warps(script, registers, target, warps, most):
-    kernel = script.Kernel("rank", target, registers, 0, 0, 0)
+def test_registers_leave_room_for_warps(registers, target, warps, most):
+    kernel = check_kernels.Kernel("rank", target, registers, 0, 0, 0)
     assert kernel.occupancy == pytest.approx(warps / most)
 
 
-def test_accesses_of_memory_of_any_kind_are_found(script):
-    assert script.astray(SASS) == {("_Z4rankPf", "LD.E"): 1, ("_Z4rankPf", "LDS.U8"): 1}
+def test_accesses_of_memory_of_any_kind_are_found():
+    assert check_kernels.astray(SASS) == {("_Z4rankPf", "LD.E"): 1, ("_Z4rankPf", "LDS.U8"): 1}

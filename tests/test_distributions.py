@@ -1,38 +1,34 @@
 """The two distributions of a release, as scripts/make_distributions.py describes them."""
 
-import importlib.util
 import tomllib
 from pathlib import Path
 
-import pytest
+from scripts.make_distributions import (
+    _CORE_TESTS,
+    _NOT_CORE,
+    _NOT_TRAINING,
+    core_project,
+    training_project,
+)
 
 ROOT = Path(__file__).parent.parent
 TABLE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def script():
-    path = ROOT / "scripts" / "make_distributions.py"
-    spec = importlib.util.spec_from_file_location("make_distributions", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def packages(table):
     return set(table["tool"]["scikit-build"]["wheel"]["packages"])
 
 
-def test_core_requires_only_numpy(script):
-    core = script.core_project(TABLE)
+def test_core_requires_only_numpy():
+    core = core_project(TABLE)
     assert core["project"]["name"] == "paretopo-core"
     assert core["project"]["dependencies"] == ["numpy>=1.26"]
     assert core["project"].keys().isdisjoint({"optional-dependencies", "scripts", "entry-points"})
     assert packages(core) == {"paretopo_core"}
 
 
-def test_the_training_requires_the_core_of_its_version(script):
-    training = script.training_project(TABLE)
+def test_the_training_requires_the_core_of_its_version():
+    training = training_project(TABLE)
     project = training["project"]
     assert f"paretopo-core=={TABLE['project']['version']}" in project["dependencies"]
     assert project["optional-dependencies"] == TABLE["project"]["optional-dependencies"]
@@ -40,20 +36,23 @@ def test_the_training_requires_the_core_of_its_version(script):
     assert not training["tool"]["scikit-build"]["wheel"]["cmake"]
 
 
-def test_together_they_are_the_checkout(script):
-    core, training = script.core_project(TABLE), script.training_project(TABLE)
+def test_together_they_are_the_checkout():
+    core, training = (
+        core_project(TABLE),
+        training_project(TABLE),
+    )
     assert packages(core) | packages(training) == packages(TABLE)
     assert packages(core).isdisjoint(packages(training))
     assert core["project"]["version"] == training["project"]["version"]
 
 
-def test_the_core_is_tested_as_it_is_built(script):
-    core = script.core_project(TABLE)
+def test_the_core_is_tested_as_it_is_built():
+    core = core_project(TABLE)
     assert core["tool"]["cibuildwheel"] == TABLE["tool"]["cibuildwheel"]
     assert core["tool"]["pytest"] == TABLE["tool"]["pytest"]
     assert "tests/paretopo_core/" in core["tool"]["scikit-build"]["sdist"]["include"]
 
 
-def test_folders_that_a_distribution_names_are_there(script):
-    for one in script._NOT_CORE + script._CORE_TESTS + script._NOT_TRAINING:
+def test_folders_that_a_distribution_names_are_there():
+    for one in _NOT_CORE + _CORE_TESTS + _NOT_TRAINING:
         assert (ROOT / one).exists(), one

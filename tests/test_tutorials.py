@@ -16,16 +16,6 @@ def blocks(text):
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
-def test_pymoo_on_our_core_makes_the_same_run():
-    pytest.importorskip("pymoo")
-    text = (DOCS / "tutorial_optimisation.md").read_text(encoding="utf-8")
-    names = {}
-    for block in blocks(text):
-        if ">>>" not in block:
-            exec(compile(block, "docs/tutorial_optimisation.md", "exec"), names)
-    assert len(names["result"].F) > 10
-
-
 # Coming from a peer
 
 

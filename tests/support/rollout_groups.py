@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from paretopo.rewards.economy import tool_economy
-from paretopo.rewards.learnt_costs import CostMinimum
 from paretopo.rollout import Rollout
 
 rollout = st.tuples(st.booleans(), st.integers(0, 5))
@@ -29,13 +27,3 @@ def rollouts_of(answers, **about):
         Rollout("q", {"correct": float(yes), "calls": float(calls)}, solved=yes, **about)
         for calls, yes in answers
     ]
-
-
-def reward_vectors(rollouts) -> np.ndarray:
-    """The paper's reward vectors (1, points, 2) of one group, the tracker updated first."""
-    solved = [bool(success) for success, _ in rollouts]
-    calls = [count for _, count in rollouts]
-    tracker = CostMinimum()
-    tracker.update("q", calls, solved)
-    economy = tool_economy(calls, tracker.n_opt("q"))
-    return np.stack([np.array(solved, np.float64), economy], axis=-1)[None]

@@ -54,14 +54,6 @@ def mixed_scales(draw, *, max_points=7, max_objectives=4, dtypes=(np.float32, np
     return points, rng.random(shape[:2]) < 0.8
 
 
-def volume_batches(**keywords):
-    """Batches that have a hypervolume: numbers, no infinity."""
-    keywords = {"max_points": 5, "max_objectives": 4, **keywords}
-    return st.one_of(
-        point_batches(elements=few_values, **keywords), point_batches(elements=finite, **keywords)
-    )
-
-
 @st.composite
 def senses(draw, objectives):
     """Draw a value for `maximise`."""
