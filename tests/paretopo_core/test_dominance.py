@@ -32,8 +32,9 @@ def test_large_fronts_without_near_duplicates():
 
 
 @pytest.mark.parametrize("kind", LARGE_KINDS)
-@pytest.mark.parametrize("objectives", [2, 3, 4, 6])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("objectives", "dtype"), [(2, np.float32), (3, np.float64), (4, np.float32), (6, np.float64)]
+)
 def test_strict_filters_of_large_sets_equal_their_definition(kind, objectives, dtype):
     points = large_set(kind, 600, objectives).astype(dtype)
     points[::29, -1] = -np.inf

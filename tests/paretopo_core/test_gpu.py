@@ -15,8 +15,19 @@ import paretopo_core as pp
 from paretopo_core import _core, definitions
 
 WARP_POINTS = 64
+EMULATED = {
+    mapping: pytest.param(f"emulated_{mapping}", marks=pytest.mark.emulated)
+    for mapping in device_arrays.MAPPINGS
+}
+CUDA = pytest.param("torch_cuda", marks=pytest.mark.cuda)
+on_devices = pytest.mark.parametrize("backend", [*EMULATED.values(), CUDA], indirect=True)
+# Other mappings compute sets beyond the points of a block as "block" does.
+of_large_sets = pytest.mark.parametrize(
+    "backend", [EMULATED["block"], EMULATED["grid"], CUDA], indirect=True
+)
 
 
+@on_devices
 @pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
 @pytest.mark.parametrize("points", [1, 4, 7, 8, 15, 16, 17, 33, 64, 65, 130])
 def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
@@ -42,6 +53,7 @@ def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
                 np.testing.assert_array_equal(backend.fetch(without_ranks), expected[0])
 
 
+@of_large_sets
 @pytest.mark.parametrize("kind", LARGE_KINDS)
 @pytest.mark.parametrize("objectives", [2, 3, 5, 10])
 def test_large_sets_have_the_same_fronts(backend, kind, objectives):
@@ -61,6 +73,7 @@ def test_large_sets_have_the_same_fronts(backend, kind, objectives):
         np.testing.assert_array_equal(backend.fetch(found), run(given, mask=mask))
 
 
+@of_large_sets
 @pytest.mark.parametrize("objectives", [2, 3])
 @pytest.mark.parametrize("kind", ["sphere", "uniform", "grid", "chain", "antichain", "equal"])
 def test_large_sets_have_the_same_volumes(backend, kind, objectives):
@@ -79,6 +92,7 @@ def test_large_sets_have_the_same_volumes(backend, kind, objectives):
         np.testing.assert_allclose(backend.fetch(found), expected, rtol=1e-11, atol=1e-13)
 
 
+@on_devices
 @pytest.mark.parametrize("objectives", range(1, 9))
 @pytest.mark.parametrize("kind", ["sphere", "uniform", "grid", "equal"])
 def test_volumes_of_any_number_of_objectives(backend, kind, objectives):

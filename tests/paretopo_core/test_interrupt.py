@@ -109,7 +109,7 @@ def _interrupts() -> None:
     signal.signal(signal.SIGINT, before)
 
 
-def spent_after_ctrl_c(call: Callable[[], object], after: float = 0.4) -> float:
+def spent_after_ctrl_c(call: Callable[[], object], after: float = 0.2) -> float:
     """How long a call went on once the signal had come, both in seconds of processor time.
 
     It is made again and again until the signal comes, so that no machine is too fast for the test.

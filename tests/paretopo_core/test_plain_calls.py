@@ -4,7 +4,7 @@ import sysconfig
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.operations import CALLS
 from support.strategies import few_values, finite, point_batches, senses
@@ -54,6 +54,7 @@ def assert_same(ours, theirs):
 def test_both_ways_agree(name, checked_only):
     call = OPERATIONS[name]
 
+    @settings(max_examples=25)
     @given(
         points=point_batches(elements=st.one_of(few_values, finite), max_points=6),
         data=st.data(),

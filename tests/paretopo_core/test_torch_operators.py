@@ -1,5 +1,6 @@
 """torch.compile and torch.export see one node per operation and get the same answers."""
 
+import itertools
 import subprocess
 import sys
 from functools import partial
@@ -147,8 +148,7 @@ def test_compiled_calls_answer_alike_in_one_graph(name):
         return OPERATIONS[name](x * 2 - 0.5, mask=keep) * 1
 
     compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
-    for keep in (None, mask()):
-        torch.testing.assert_close(compiled(points(), keep), step(points(), keep), rtol=0, atol=0)
+    torch.testing.assert_close(compiled(points(), mask()), step(points(), mask()), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -236,19 +236,18 @@ def test_functions_that_must_read_values_are_named(name):
     for trace in (make_fx, torch.vmap, partial(torch.compile, backend="eager")):
         with pytest.raises(NotImplementedError, match=message):
             trace(UNTRACED[name])(x[None] if trace is torch.vmap else x)
-    for senses in SENSES.values():  # torch reports an error of a graph in its own
+    for senses in (SENSES["list"], SENSES["tensor"]):  # torch wraps the errors of a graph
         torch._dynamo.reset()
         compiled = torch.compile(UNTRACED[name], backend="eager", fullgraph=True)
         with pytest.raises(torch._dynamo.exc.Unsupported, match=message):
             compiled(x, maximise=senses)
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
-    "dtype",
+    ("dtype", "form"),
     [
-        *("bool", "uint8", "int8", "int16", "int32", "int64"),
-        *("float16", "bfloat16", "float32", "float64"),
+        *((dtype, "vmap") for dtype in ("uint8", "int8", "int16", "int32", "bfloat16", "float32")),
+        *itertools.product(("bool", "int64", "float16", "float64"), FORMS),
     ],
 )
 def test_composed_functions_compute_in_the_dtype_of_the_core(dtype, form):
@@ -337,7 +336,9 @@ def test_the_operators_keep_torchs_rules(dtype):
     import_module("paretopo_core._machinery.torch_operators")
     operators = {each.core.name: each.operator for each in OPERATIONS_OF_THE_CORE}
     assert cases.keys() == operators.keys()
-    tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
+    tests = ("test_faketensor",)
+    if x.is_floating_point():
+        tests = ("test_schema", *tests, "test_aot_dispatch_dynamic")
     for name, arguments in cases.items():
         # A candidate of an expected improvement has two rows: means and deviations.
         given = x.abs()[:, :2] if name.startswith("expected_hypervolume_improvement") else x
