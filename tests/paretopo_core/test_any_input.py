@@ -73,6 +73,7 @@ def test_attainment_surfaces_of_anything(batch, data):
         except REFUSALS as error:
             answers.append(type(error))
         else:
+            assert type(surfaces.points) is type(given_points)
             assert np.isfinite(np.asarray(surfaces.points)).all()
             assert surfaces.points.shape == (len(surfaces.percentiles), points.shape[-1])
             answers.append(np.column_stack([np.asarray(each) for each in surfaces]))

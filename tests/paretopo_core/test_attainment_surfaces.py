@@ -70,16 +70,6 @@ def test_names_may_be_pythons_strings_and_a_column_of_a_frame():
         pp.attainment_surfaces(points, np.array(["b", None, "a"], dtype=object))
 
 
-def test_tensors():
-    torch = pytest.importorskip("torch")
-    points, sets = torch.rand(20, 2), torch.arange(20) % 3
-    ours = pp.attainment_surfaces(points, sets)
-    assert isinstance(ours.points, torch.Tensor)
-    np.testing.assert_array_equal(
-        ours.points, pp.attainment_surfaces(points.numpy(), sets.numpy()).points
-    )
-
-
 # ---- Weighted hypervolumes ----
 
 

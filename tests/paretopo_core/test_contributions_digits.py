@@ -4,21 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.exact_volumes import exact_volume
 
 import paretopo_core as pp
-
-
-def exact_volume(rows):
-    """Slice by slice along the last objective, in fractions, from reference 0."""
-    if not rows:
-        return Fraction(0)
-    if len(rows[0]) == 1:
-        return max(row[0] for row in rows)
-    levels = sorted({row[-1] for row in rows}, reverse=True)
-    total = Fraction(0)
-    for level, below in zip(levels, [*levels[1:], Fraction(0)], strict=True):
-        total += (level - below) * exact_volume([row[:-1] for row in rows if row[-1] >= level])
-    return total
 
 
 def exact_contributions(points):

@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import few_values, finite, large_set, point_batches
 
 import paretopo_core as pp
+from paretopo_core import definitions
 
 torch = pytest.importorskip("torch")
 
@@ -49,3 +53,32 @@ def test_the_gradient_has_the_dtype_of_the_points(dtype):
     (volume * 2).backward()
     assert points.grad.dtype == points.dtype
     assert points.grad.tolist() == [[2, 2]] * 3
+
+
+@pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "chain", "antichain", "equal"])
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_sweeps_of_large_sets_find_the_facets_of_the_definition(kind, objectives, monkeypatch):
+    monkeypatch.setattr(definitions, "hypervolume", pp.hypervolume)  # its own takes minutes
+    points = large_set(kind, 150, objectives)
+    ref = points.min() - 0.5
+    scale = max(1.0, float(np.abs(points - ref).max())) ** (objectives - 1)
+    np.testing.assert_allclose(
+        pp.hypervolume_gradient(points, ref),
+        definitions.hypervolume_gradient(points, ref),
+        rtol=1e-9,
+        atol=1e-12 * scale,
+    )
+
+
+@given(
+    points=point_batches(elements=few_values | finite, min_points=1, max_points=40),
+    seed=st.integers(0, 9),
+)
+def test_chosen_points_have_the_same_slopes(points, seed):
+    points = points.astype(np.float64)
+    wanted = np.random.default_rng(seed).random(points.shape[:-1]) < 0.1
+    whole = pp.hypervolume_gradient(points, -1.5)
+    np.testing.assert_array_equal(
+        pp.hypervolume_gradient(points, -1.5, wanted=wanted),
+        np.where(wanted[..., None], whole, 0.0),
+    )

@@ -111,44 +111,9 @@ def test_contributions_are_unbiased_and_their_errors_are_the_spread(objectives):
     assert ratio.max() < 1.6
 
 
-def test_contributions_follow_senses_masks_references_and_libraries():
-    points = np.stack([large_set("sphere", 9, 4, seed=seed) for seed in (1, 2)])
-    ref = np.array([[-0.1] * 4, [-0.2] * 4])
-    mask = np.arange(9) < 7
-    expected = [
-        pp.hypervolume_contributions_approx(points[i, :7], ref[i], samples=64, rng=3)
-        for i in range(2)
-    ]
-    signs = np.array([1.0, -1.0, 1.0, -1.0])
-    found = pp.hypervolume_contributions_approx(
-        points * signs, ref * signs, samples=64, rng=3, maximise=(signs > 0).tolist(), mask=mask
-    )
-    for part in ("value", "error"):
-        together = np.stack([getattr(each, part) for each in expected])
-        np.testing.assert_array_equal(getattr(found, part)[:, :7], together)
-        assert (getattr(found, part)[:, 7:] == 0).all()
-    torch = pytest.importorskip("torch")
-    tensor = pp.hypervolume_contributions_approx(torch.from_numpy(points), ref, samples=64, rng=3)
-    assert tensor.error.shape == (2, 9)
-
-
 def test_points_without_a_contribution_have_an_exact_zero():
     points = [[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [0.0, 0.0], [-1.0, 5.0]]
     contributions, error = pp.hypervolume_contributions_approx(points, 0, rng=0)
     assert contributions.tolist() == [0, 0, 1, 0, 0]
     assert (error > 0).tolist() == [False, False, True, False, False]  # of rounding
     assert pp.hypervolume_contributions_approx(np.zeros((3, 0, 2)), 0, rng=0).error.shape == (3, 0)
-
-
-def test_contributions_have_no_derivative_and_a_rule_for_batches():
-    torch = pytest.importorskip("torch")
-    points = torch.rand(3, 5, 2)
-    estimate = pp.hypervolume_contributions_approx(points.clone().requires_grad_(), 0.0, rng=0)
-    with pytest.raises(
-        NotImplementedError, match="hypervolume_contributions_approx has no derivative"
-    ):
-        estimate.value.sum().backward()
-    together = torch.vmap(lambda one: pp.hypervolume_contributions_approx(one, 0.0, rng=0).value)(
-        points
-    )
-    assert together.equal(estimate.value)

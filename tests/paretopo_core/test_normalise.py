@@ -11,8 +11,6 @@ from support.strategies import masked_batches, senses
 import paretopo_core as pp
 from paretopo_core import definitions
 
-NAMES = ("ideal_point", "nadir_point", "reference_point", "normalise", "knee_points")
-
 
 @given(batch=masked_batches(min_points=1, max_points=6), data=st.data())
 def test_corners_may_be_given_to_all_or_to_each(send, batch, data):
@@ -117,13 +115,6 @@ def test_a_tensor_keeps_its_gradient():
     assert torch.autograd.gradcheck(pp.nadir_point, points)
     assert torch.autograd.gradcheck(pp.normalise, points)
     assert not pp.knee_points(points).requires_grad
-    for name in NAMES:
-        function = getattr(pp, name)
-        expected = function(points.detach())
-        compiled = torch.compile(function, fullgraph=True, backend="eager")
-        assert torch.equal(compiled(points.detach()), expected)
-        many = torch.stack([points.detach()] * 3)
-        assert torch.equal(torch.vmap(function)(many), torch.stack([expected] * 3))
 
 
 @pytest.mark.parametrize("maximise", [True, False, [True, False, True]])

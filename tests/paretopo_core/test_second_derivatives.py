@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.exact_volumes import exact_volume
 from support.strategies import masked_batches, senses
 
 import paretopo_core as pp
@@ -36,20 +37,6 @@ def dense(sparse, x):
     return result.reshape(*x.shape, *x.shape)
 
 
-def volume_of(sides):
-    """Exact volume of a union of boxes between 0 and these sides."""
-    if not sides:
-        return Fraction(0)
-    if len(sides[0]) == 1:
-        return max(side[0] for side in sides)
-    levels = sorted({side[-1] for side in sides})
-    slabs = zip(levels, [Fraction(0), *levels], strict=False)
-    return sum(
-        ((top - low) * volume_of([s[:-1] for s in sides if s[-1] >= top]) for top, low in slabs),
-        Fraction(0),
-    )
-
-
 def second_difference(sides, one, other):
     """The mixed derivative, exact because the volume is linear in each side between ties."""
     total = Fraction(0)
@@ -57,7 +44,7 @@ def second_difference(sides, one, other):
         moved = [list(side) for side in sides]
         moved[one[0]][one[1]] += first * STEP
         moved[other[0]][other[1]] += second * STEP
-        total += first * second * volume_of(moved)
+        total += first * second * exact_volume(moved)
     return float(total / (4 * STEP * STEP))
 
 

@@ -19,7 +19,6 @@ WAY_OUT = (
     "reference_point(points)"
 )
 OPERATIONS = {name: CALLS[name].run for name in named("hint")} | {
-    "hypervolume_contributions_approx": pp.hypervolume_contributions_approx,
     "hypervolume_hessian": pp.hypervolume_hessian,
     "weighted_hypervolume, boxes per set": lambda x, ref, **more: pp.weighted_hypervolume(
         x, ref, boxes=(np.zeros((1, 1, 3)), np.ones((1, 1, 3))), weights=[1.0], **more

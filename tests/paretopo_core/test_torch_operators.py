@@ -57,9 +57,6 @@ TABLE = {name: CALLS[name].run for name in CALLS if name != "crowding_distance, 
     "crowding_distance, ranks": lambda x, ref, maximise: pp.crowding_distance(
         x, ranks=torch.zeros(x.shape[:-1], dtype=torch.int64), maximise=maximise
     ),
-    "hypervolume_contributions_approx": lambda x,
-    ref,
-    maximise: pp.hypervolume_contributions_approx(x, ref, samples=32, maximise=maximise, rng=0),
     "is_nondominated, violation": lambda x, ref, maximise: pp.is_nondominated(
         x, violation=x[..., 0] - 0.5, maximise=maximise
     ),

@@ -40,25 +40,6 @@ def test_golden_values():
 
 
 class TestSlopes:
-    @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
-    @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
-    def test_gradcheck(self, objectives):
-        torch = pytest.importorskip("torch")
-        rng = np.random.default_rng(objectives)
-        maximise = [m != 1 for m in range(objectives)]
-        signs = np.where(maximise, 1.0, -1.0)
-        points = (large_set("uniform", 16, objectives).reshape(2, 8, objectives) + 0.05) * signs
-        points[0, 0] = -0.3 * signs  # beyond the reference, which then bounds the gap
-        ref = np.stack([np.zeros(objectives), np.full(objectives, 0.1)]) * signs
-        mask = torch.from_numpy(rng.random((2, 8)) < 0.9)
-        given = [torch.from_numpy(each).requires_grad_() for each in (points, ref)]
-
-        def values(x, corner):
-            return pp.uncrowded_contributions(x, corner, maximise=maximise, mask=mask)
-
-        assert (values(*given) < 0).sum() > 2
-        assert torch.autograd.gradcheck(values, given, check_forward_ad=True)
-
     def test_golden_slopes(self):
         torch = pytest.importorskip("torch")
         points = torch.tensor(

@@ -116,6 +116,13 @@ CALLS: dict[str, Call] = {
         "set",
         "ref volume hint",
     ),
+    "hypervolume_contributions_approx": Call(
+        lambda x, ref, **more: (
+            pp.hypervolume_contributions_approx(x, ref, samples=32, rng=0, **more).value
+        ),
+        "point",
+        "ref volume hint",
+    ),
     "weighted_hypervolume": Call(
         lambda x, ref, **more: pp.weighted_hypervolume(
             x, ref, boxes=_boxes_and_points(x), weights=[0.5, -2.0, 1.0], **more
