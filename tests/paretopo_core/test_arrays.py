@@ -1,8 +1,5 @@
 """Every operation's treatment of its input: dtypes, layout, errors, no mutation, threads."""
 
-import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -301,21 +298,6 @@ def test_too_many_points_are_refused_before_allocation():
     endless = np.broadcast_to(np.float32(1.0), (2**31, 0 + 1))
     with pytest.raises(ValueError, match="at most 2147483647 points"):
         pp.pareto_rank(np.lib.stride_tricks.as_strided(endless[:0], (0, 2**31, 1)))
-
-
-def test_environment_sets_the_threads():
-    def run(value):
-        code = "import paretopo_core as pp; print(pp.get_threads())"
-        return subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PARETOPO_NUM_THREADS": value},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    assert run("3").stdout.strip() == "3"
-    assert "PARETOPO_NUM_THREADS must be a number" in run("many").stderr
 
 
 def test_flushed_subnormals_do_not_change_ranks():

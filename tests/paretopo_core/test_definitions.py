@@ -159,10 +159,10 @@ def draw_weighted_boxes(draw: Any, points: np.ndarray, maximise: Any) -> dict[st
     corners = draw(arrays(np.float64, (2, 3, points.shape[-1]), elements=few_values))
     boxes = corners.min(axis=0), corners.max(axis=0) + 1
     weights = draw(arrays(np.float64, 3, elements=few_values))
-    return {"ref": better_than(maximise, points, 1.5), "boxes": boxes, "weights": weights}
+    return {"ref": place_beyond(maximise, points, 1.5), "boxes": boxes, "weights": weights}
 
 
-def better_than(maximise: Any, points: np.ndarray, distance: float) -> np.ndarray:
+def place_beyond(maximise: Any, points: np.ndarray, distance: float) -> np.ndarray:
     """Return a reference point at a distance from 0, on the worse side."""
     return np.where(np.broadcast_to(maximise, points.shape[-1]), -distance, distance)
 
@@ -254,7 +254,7 @@ ON_CPU = {
         close(1e-11, 1e-13),
     ),
     "uncrowded_contributions": Row(
-        "float64", SMALL, lambda _, x, up: {"ref": better_than(up, x, 1.0)}, close(1e-12)
+        "float64", SMALL, lambda _, x, up: {"ref": place_beyond(up, x, 1.0)}, close(1e-12)
     ),
     "weighted_hypervolume": Row("float64", SMALL, draw_weighted_boxes, close(1e-9, 1e-9)),
     "hypervolume_subset": Row(
@@ -263,7 +263,26 @@ ON_CPU = {
         lambda draw, x, up: {
             "k": draw(st.integers(1, x.shape[1])),
             "method": draw(st.sampled_from(("greedy", "greedy_removal"))),
-            "ref": better_than(up, x, 2.0),
+            "ref": place_beyond(up, x, 2.0),
+        },
+    ),
+    "select, directions": Row(
+        "int64",
+        masked_batches(elements=NUMBERS, min_points=1, max_points=9, max_objectives=4),
+        lambda draw, x, _: {
+            "k": draw(st.integers(1, x.shape[1])),
+            "method": "reference_directions",
+            "directions": pp.reference_directions(x.shape[2], 3),
+            "rng": 7,
+        },
+    ),
+    "select, hypervolume": Row(
+        "int64",
+        masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
+        lambda draw, x, up: {
+            "k": draw(st.integers(1, x.shape[1])),
+            "method": "hypervolume",
+            "ref": place_beyond(up, x, 2.0),
         },
     ),
     "select": Row(

@@ -1,5 +1,8 @@
 """Settings of the process: plain calls and `with` statements, whose users are counted."""
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -78,3 +81,25 @@ def test_the_limit_on_memory_can_be_raised():
             pp.dominated_boxes(points, 0)
     assert pp.dominated_boxes(points, 0).counts == 3
     assert len(pp.hypervolume_subset(points, 0, k=2, method="exact")) == 2
+
+
+@pytest.mark.parametrize(
+    ("variable", "read", "value", "wrong", "message"),
+    [
+        ("PARETOPO_NUM_THREADS", "get_threads", "3", "many", "must be a number"),
+        ("PARETOPO_ISA", "get_isa", "portable", "sse9", "must be one of portable"),
+    ],
+)
+def test_the_environment_has_the_first_setting(variable, read, value, wrong, message):
+    command = [sys.executable, "-c", f"import paretopo_core as pp; print(pp.{read}())"]
+    right, refused = (
+        subprocess.run(command, env={**os.environ, variable: given}, capture_output=True, text=True)
+        for given in (value, wrong)
+    )
+    assert right.stdout.strip() == value
+    assert f"{variable} {message}" in refused.stderr
+
+
+def test_unknown_instruction_sets_are_refused():
+    with pytest.raises(ValueError, match=r"the instruction set must be one of portable"):
+        pp.isa("neon")
