@@ -29,6 +29,7 @@ import paretopo_core as pp
 from paretopo_core import definitions
 
 Options = Callable[..., dict[str, Any]]  # of `draw`, the points and their senses
+NO_OPTIONS: Options = lambda draw, points, maximise: {}  # noqa: E731
 WEAK_OR_STRICT = st.sampled_from(("weak", "strict"))
 ANY = st.one_of(masked_batches(), mixed_scales())
 NUMBERS = st.one_of(few_values, finite)
@@ -37,6 +38,7 @@ SOLID = st.one_of(
     masked_batches(elements=few_values, **FEW), masked_batches(elements=finite, **FEW)
 )
 SMALL = masked_batches(elements=few_values, max_points=5, max_objectives=3)
+CHOSEN = masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3)
 CANDIDATES = SMALL | masked_batches(elements=few_values, max_points=24, max_objectives=2)
 
 
@@ -55,7 +57,7 @@ class Row:
 
     dtype: str
     batches: st.SearchStrategy[Any] = ANY
-    options: Options = lambda draw, points, maximise: {}
+    options: Options = NO_OPTIONS
     tolerance: Callable[..., tuple[float, float]] | None = None
     definition: Callable[..., Any] | None = None
     has_senses: bool = True
@@ -159,12 +161,20 @@ def draw_weighted_boxes(draw: Any, points: np.ndarray, maximise: Any) -> dict[st
     corners = draw(arrays(np.float64, (2, 3, points.shape[-1]), elements=few_values))
     boxes = corners.min(axis=0), corners.max(axis=0) + 1
     weights = draw(arrays(np.float64, 3, elements=few_values))
-    return {"ref": place_beyond(maximise, points, 1.5), "boxes": boxes, "weights": weights}
+    return {"boxes": boxes, "weights": weights, **draw_beyond(draw, points, maximise)}
 
 
-def place_beyond(maximise: Any, points: np.ndarray, distance: float) -> np.ndarray:
-    """Return a reference point at a distance from 0, on the worse side."""
-    return np.where(np.broadcast_to(maximise, points.shape[-1]), -distance, distance)
+def draw_beyond(_: Any, points: np.ndarray, maximise: Any) -> dict[str, Any]:
+    """Return a reference point on the worse side of 0."""
+    return {"ref": np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)}
+
+
+def choose(*methods: str, more: Options = NO_OPTIONS) -> Options:
+    return lambda draw, points, maximise: {
+        "k": draw(st.integers(1, points.shape[1])),
+        "method": draw(st.sampled_from(methods)),
+        **more(draw, points, maximise),
+    }
 
 
 def draw_target(
@@ -253,45 +263,27 @@ ON_CPU = {
         draw_deviations,
         close(1e-11, 1e-13),
     ),
-    "uncrowded_contributions": Row(
-        "float64", SMALL, lambda _, x, up: {"ref": place_beyond(up, x, 1.0)}, close(1e-12)
-    ),
+    "uncrowded_contributions": Row("float64", SMALL, draw_beyond, close(1e-12)),
     "weighted_hypervolume": Row("float64", SMALL, draw_weighted_boxes, close(1e-9, 1e-9)),
     "hypervolume_subset": Row(
-        "int64",
-        masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
-        lambda draw, x, up: {
-            "k": draw(st.integers(1, x.shape[1])),
-            "method": draw(st.sampled_from(("greedy", "greedy_removal"))),
-            "ref": place_beyond(up, x, 2.0),
-        },
+        "int64", CHOSEN, choose("greedy", "greedy_removal", more=draw_beyond)
     ),
+    "select, hypervolume": Row("int64", CHOSEN, choose("hypervolume", more=draw_beyond)),
     "select, directions": Row(
         "int64",
         masked_batches(elements=NUMBERS, min_points=1, max_points=9, max_objectives=4),
-        lambda draw, x, _: {
-            "k": draw(st.integers(1, x.shape[1])),
-            "method": "reference_directions",
-            "directions": pp.reference_directions(x.shape[2], 3),
-            "rng": 7,
-        },
-    ),
-    "select, hypervolume": Row(
-        "int64",
-        masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
-        lambda draw, x, up: {
-            "k": draw(st.integers(1, x.shape[1])),
-            "method": "hypervolume",
-            "ref": place_beyond(up, x, 2.0),
-        },
+        choose(
+            "reference_directions",
+            more=lambda draw, x, _: {
+                "directions": pp.reference_directions(x.shape[2], 3),
+                "rng": 7,
+            },
+        ),
     ),
     "select": Row(
         "int64",
         masked_batches(min_points=1) | mixed_scales(),
-        lambda draw, x, _: {
-            "k": draw(st.integers(1, x.shape[1])),
-            "method": draw(st.sampled_from(("crowding", "crowding_removal"))),
-        },
+        choose("crowding", "crowding_removal"),
     ),
     **{
         name: Row(
