@@ -8,6 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -197,6 +198,12 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     else:
         with device_arrays.emulate(kind):
             yield _device_array_backend(request.param)
+
+
+@pytest.fixture(scope="session")
+def cpu_backends() -> list[Backend]:
+    """NumPy's arrays and, if torch is installed, its tensors."""
+    return [_numpy_backend(), *([_torch_backend("cpu")] if find_spec("torch") else [])]
 
 
 @pytest.fixture(scope="session", params=["numpy", "torch"])

@@ -58,7 +58,7 @@ def draw_sequence(random, kind, count, objectives, maximise):
     return points * np.where(maximise, 1.0, -1.0)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 2**32 - 1),
     kind=st.sampled_from(_KINDS),

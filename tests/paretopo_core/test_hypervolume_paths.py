@@ -46,7 +46,7 @@ def by_inclusion_exclusion(sides):
 @pytest.mark.parametrize("objectives", range(1, 17))
 def test_few_points_in_any_number_of_objectives(each_isa, objectives, kind):
     """DEAP#677, libmoon#6, Ax#5034."""
-    for count in (1, 2, 3, 4, 5, 9):
+    for count in (1, 2, 3, 5, 8):
         points = points_of(kind, count, objectives, seed=count)
         volume = each_isa(lambda points=points: pp.hypervolume(points, 0))
         expected = by_inclusion_exclusion(points)

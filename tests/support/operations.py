@@ -198,12 +198,12 @@ def named(flag: str) -> list[str]:
 ON_GPU = named("gpu")
 
 
-def calls(names: Any = CALLS, *, ref: float = -0.1) -> dict[str, Callable[..., Any]]:
+def calls(names: Any = CALLS, *, ref: Any = -0.1) -> dict[str, Callable[..., Any]]:
     """Return the calls of these names with a reference point, so that they take only points."""
     return {name: partial(_run, CALLS[name].run, ref) for name in sorted(names)}
 
 
-def _run(run: Callable[..., Any], ref: float, points: Any, **more: Any) -> Any:
+def _run(run: Callable[..., Any], ref: Any, points: Any, **more: Any) -> Any:
     return run(points, ref, **more)
 
 
