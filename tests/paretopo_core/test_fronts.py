@@ -5,23 +5,9 @@ import time
 
 import numpy as np
 import pytest
-from support.strategies import LARGE_KINDS, large_set
+from support.strategies import large_set
 
 import paretopo_core as pp
-
-
-@pytest.mark.parametrize("kind", LARGE_KINDS)
-@pytest.mark.parametrize("objectives", [2, 3, 4])
-def test_a_large_set_and_its_filter_agree(kind, objectives):
-    points = large_set(kind, 5000, objectives)
-    ranks = pp.pareto_rank(points)
-    np.testing.assert_array_equal(pp.is_nondominated(points), ranks == 0)
-    first = pp.is_nondominated(points, duplicates="first")
-    comparable = points + 0.0  # one zero
-    comparable[np.isnan(points)] = -np.inf if kind != "wild" else -7.0  # NaN equals NaN
-    front = comparable[ranks == 0]
-    assert first.sum() == len(np.unique(front, axis=0))
-    assert not (first & (ranks > 0)).any()
 
 
 def test_ranks_equal_moocore_on_large_sets():

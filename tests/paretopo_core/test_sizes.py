@@ -271,11 +271,11 @@ def sets_to_filter(objectives):
         yield uniform[rng.integers(0, 5, points)]
         yield np.cumsum(uniform, axis=0)
         yield np.cumsum(uniform, axis=0)[::-1]
-        yield np.sort(uniform, axis=0) * ([1.0, -1.0, 1.0][:objectives])
+        yield np.sort(uniform, axis=0) * (-1.0) ** np.arange(objectives)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("objectives", [2, 3])
+@pytest.mark.parametrize("objectives", [2, 3, 4])
 def test_the_filter_of_large_sets_keeps_rank_0(isa, objectives, dtype):
     rng = np.random.default_rng(0)
     with np.errstate(over="ignore", invalid="ignore"):
