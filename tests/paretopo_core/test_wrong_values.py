@@ -151,10 +151,6 @@ WRONG = [
     ("crowding, .*, NSGA-II, .*, got 'nsga2'", lambda: pp.select(POINTS, k=2, method="nsga2")),
     (r"points\[1, 2, 0\] is .*; leave such points", lambda: direct(np.eye(3), SPOILT)),
     (r"points\[0, 0\] is -?inf", lambda: direct([[1, 1]], [[INF, 0.0]])),
-    (
-        r"points\[1, 2, 0\] is NaN",
-        lambda: pp.select(SPOILT, k=2, method="hypervolume", ref=0),
-    ),
     (r"shape \(directions, 3\), at least one, got shape \(2, 2\)", lambda: direct(np.eye(2))),
     (r"at least one, got shape \(0, 3\)", lambda: direct(np.zeros((0, 3)))),
     (r"directions .*got shape \(3,\)", lambda: direct(np.ones(3))),
