@@ -1,10 +1,10 @@
 """A configuration key: one dataclass field with its meaning and its allowed values.
 
 The sections of a configuration are made by :func:`settled`, and their fields by :func:`key`. One
-declaration gives the check of a value, its error and its row on the page of keys. A field
-from :func:`argument` belongs to values of another key. A file writes it in a table with the value's
-name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``, or with a number, ``limit = { value
-= 300, share = 0.9 }``.
+declaration gives the check of a value, its error and its row on the page of keys. A key with ``of``
+is an argument of values of another key. A file writes it in a table with the value's name,
+``stage2_estimator = { name = "gd2po", conflict = 1.0 }``, or with a number, ``limit = { value =
+300, share = 0.9 }``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,21 @@ class ConfigError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """A field's meaning and allowed values, in addition to its name, type and default."""
+    """A field's meaning and allowed values, in addition to its name, type and default.
+
+    Attributes:
+        doc: One sentence, with the unit; shown in the documentation.
+        low: Smallest allowed number, None for no bound; ``open_low`` excludes the bound itself.
+        high: Largest allowed number, None for no bound; ``open_high`` excludes the bound itself.
+        open_low: True excludes the lower bound.
+        open_high: True excludes the upper bound.
+        in_file: False for a field that TOML files do not set.
+        shown_default: The documentation's text if the default says too little.
+        of: For an argument of values of other keys: maps a key of the same section to the values
+            that take it. A value that ends in a colon covers all values with this prefix. A file
+            writes the argument with the first match; without such a value it has its default.
+        in_module: A text names a function, ``package.module:name``.
+    """
 
     doc: str
     low: float | None = None
@@ -70,48 +84,9 @@ class Key:
         )
 
 
-def key(
-    default: Any,
-    doc: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    open_low: bool = False,
-    open_high: bool = False,
-    in_file: bool = True,
-    shown_default: str | None = None,
-    in_module: bool = False,
-) -> Any:
-    """Declare a documented field.
-
-    Args:
-        default: The value if the key is absent.
-        doc: One sentence, with the unit; shown in the documentation.
-        low: Smallest allowed number, None for no bound; ``open_low`` excludes the bound itself.
-        high: Largest allowed number, None for no bound; ``open_high`` excludes the bound itself.
-        open_low: True excludes the lower bound.
-        open_high: True excludes the upper bound.
-        in_file: False for a field that TOML files do not set.
-        shown_default: The documentation's text if ``default`` says too little.
-        in_module: A text names a function, ``package.module:name``.
-    """
-    about = Key(doc, low, high, open_low, open_high, in_file, shown_default, in_module=in_module)
-    return dataclasses.field(default=default, metadata={"key": about})
-
-
-def argument(default: Any, doc: str, of: Mapping[str, tuple[str, ...]], **bounds: Any) -> Any:
-    """Declare an argument of some values of another key; without such a value it has its default.
-
-    Args:
-        default: The value if the argument is absent.
-        doc: As for :func:`key`.
-        of: Maps a key of the same section to the values that take the argument; a value that ends
-            in a colon covers all values with this prefix. The argument is written with the first
-            match.
-        **bounds: As for :func:`key`.
-    """
-    about = Key(doc, of=of, **bounds)
-    return dataclasses.field(default=default, metadata={"key": about})
+def key(default: Any, doc: str, **about: Any) -> Any:
+    """Declare a field with its default; the rest are the attributes of :class:`Key`."""
+    return dataclasses.field(default=default, metadata={"key": Key(doc, **about)})
 
 
 def arguments(section: Any) -> dict[str, list[str]]:

@@ -23,7 +23,6 @@ from typing import Any, Literal, TypeAlias
 from paretopo.config.keys import (
     A_NUMBER,
     ConfigError,
-    argument,
     key,
     keys,
     nearest,
@@ -114,7 +113,7 @@ class Objective:
         open_low=True,
         shown_default="none",
     )
-    share: float | None = argument(
+    share: float | None = key(
         None,
         "Smallest share of the rollouts that must stay within the limit; without it, the limit "
         "applies to the mean.",
@@ -147,7 +146,7 @@ class Objective:
         shown_default='"saving" for a cost, else "raw". With recipe = "paper": "paretopo" for '
         'calls, else "raw"',
     )
-    alpha: float = argument(
+    alpha: float = key(
         0.7,
         "Decay of the economy exp(-alpha * d), where d is the cost minus the lowest cost of a "
         "success.",

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from paretopo.config.keys import argument, key, settled
+from paretopo.config.keys import key, settled
 from paretopo.config.objectives import DEFAULT_WEIGHTS, Objective
 
 # ---- recipes ---------------------------------------------------------------------------------
@@ -225,14 +225,14 @@ class ParetoPOConfig:
         "fixed: one set of weights for all questions. given: each group has its own "
         "preference, which its question states; see [preference].",
     )
-    beta: float = argument(
+    beta: float = key(
         0.5,
         "Spread of the stage-2 advantages within one front.",
         low=0.0,
         high=1.0,
         of=_of("pareto"),
     )
-    gamma: float = argument(
+    gamma: float = key(
         0.5,
         "Smoothing of the hypervolume gain: smoothed = gamma * smoothed + (1 - gamma) * gain.",
         low=0.0,
@@ -279,7 +279,7 @@ class ParetoPOConfig:
         "mean of the other rollouts. none: 0. exact, for the estimator hypervolume: docs/hvk.md.",
         shown_default=BY_RECIPE,
     )
-    k: int | tuple[int, ...] | Literal["archive"] = argument(
+    k: int | tuple[int, ...] | Literal["archive"] = key(
         1,
         "Number of rollouts whose joint hypervolume counts: docs/hvk.md. A list splits the steps "
         "into equal parts, with one k each. archive: k falls from 4 to 1 as the smoothed gain "
@@ -287,7 +287,7 @@ class ParetoPOConfig:
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
-    conflict: float = argument(
+    conflict: float = key(
         0.8,
         "A rollout is kept if the agreement of its objectives is at least this number: "
         "docs/estimators.md.",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import Any, Literal
 
-from paretopo.config.keys import ConfigError, argument, is_named, key, settled
+from paretopo.config.keys import ConfigError, is_named, key, settled
 
 MADE_UP = "made up"  # questions
 FROM_TASK = "task"  # OpenRLHF's agent and prompts
@@ -63,9 +63,9 @@ class ModelConfig:
         "Recompute activations instead of storing them: less memory, more time.",
         shown_default="true for a loaded model",
     )
-    layers: int = argument(2, "Number of transformer layers.", low=1, of={"path": (TINY, SMALL)})
-    width: int = argument(128, "Hidden size.", low=8, of={"path": (TINY, SMALL)})
-    heads: int = argument(
+    layers: int = key(2, "Number of transformer layers.", low=1, of={"path": (TINY, SMALL)})
+    width: int = key(128, "Hidden size.", low=8, of={"path": (TINY, SMALL)})
+    heads: int = key(
         4,
         "Number of attention heads; must divide width.",
         low=1,
@@ -114,14 +114,14 @@ class TaskConfig:
         'For the task "questions": a Python file of functions, in TRL\'s format, that the policy '
         "may call.",
     )
-    prompts: int = argument(512, "Number of training questions.", low=1, of={"train": (MADE_UP,)})
-    facts: int = argument(
+    prompts: int = key(512, "Number of training questions.", low=1, of={"train": (MADE_UP,)})
+    facts: int = key(
         24,
         "Number of memorised facts, for questions that need no call.",
         low=1,
         of={"train": (MADE_UP,)},
     )
-    kinds: tuple[float, ...] = argument(
+    kinds: tuple[float, ...] = key(
         (0.34, 0.33, 0.33),
         "Shares of questions that need 0, 1 and 2 calls.",
         low=0.0,
