@@ -28,7 +28,6 @@ from paretopo.config import (
     expand_method,
     read_table,
 )
-from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.paretopo import may_be_share
 from paretopo.config.toml import flatten_names
@@ -352,7 +351,7 @@ class ScriptSession:
             known["evaluation.every"] = int(every if every >= 1 else math.ceil(every * steps))
         elif not self._is_given("evaluation.every"):
             known["evaluation.every"] = steps  # only before the first and after the last
-        chosen = flatten_names(by_dotted_name(table)) | given
+        chosen = flatten_names(table) | given
         estimator = chosen.get("paretopo.stage2_estimator")
         if estimator is None and chosen.get("recipe") == "paper":
             estimator = RECIPES["paper"]["paretopo"]["stage2_estimator"]
@@ -369,7 +368,7 @@ class ScriptSession:
         Raises:
             ConfigError: A setting has no effect on advantages that TRL computes.
         """
-        given = flatten_names(by_dotted_name(table)) | flatten_names(self._given)
+        given = flatten_names(table) | flatten_names(self._given)
         tables = self._named.tables
         idle = [
             *(f"objectives.{one.get('name')}.weight" for one in tables if "weight" in one),
@@ -443,7 +442,7 @@ class ScriptSession:
             )
 
     def _is_given(self, name: str) -> bool:
-        return name in by_dotted_name(self._table) | self._given
+        return name in flatten_names(self._table) | self._given
 
     def _is_skipped(self, name: str) -> bool:
         """Return whether a failing call leaves its rollouts without the objective."""

@@ -212,8 +212,12 @@ def _read_steps(overrides: Sequence[str]) -> int | None:
 def _parse_overrides(given: Sequence[str]) -> dict[str, Any]:
     """Return the values by dotted name; of two for one key the later one."""
     from paretopo.config import parse_override
+    from paretopo.config.toml import flatten_names
 
-    return dict(parse_override(text) for text in given)
+    values: dict[str, Any] = {}
+    for text in given:
+        values |= flatten_names(dict([parse_override(text)]))
+    return values
 
 
 def _list_methods() -> str:

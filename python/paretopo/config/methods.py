@@ -18,32 +18,17 @@ from typing import Any
 
 from paretopo.config.keys import ConfigError, nearest
 from paretopo.config.run import RunConfig
-from paretopo.config.toml import flatten_names, from_table, load, read_table
+from paretopo.config.toml import flatten_names, load, read_table
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("methods.toml").read_text(encoding="utf-8")
 )
 
 
-def by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a table of sections sets, by dotted name.
-
-    >>> by_dotted_name({"recipe": "paper", "paretopo": {"gate": "success", "k": 2}})
-    {'recipe': 'paper', 'paretopo.gate': 'success', 'paretopo.k': 2}
-    """
-    found: dict[str, Any] = {}
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            found |= {f"{name}.{key}": inner for key, inner in by_dotted_name(value).items()}
-        else:
-            found[name] = value
-    return found
-
-
 def _overrides_of(name: str) -> dict[str, Any]:
     table = {key: value for key, value in _TABLES[name].items() if key not in ("about", "like")}
     like = _TABLES[name].get("like")
-    return ({} if like is None else _overrides_of(like)) | flatten_names(by_dotted_name(table))
+    return ({} if like is None else _overrides_of(like)) | flatten_names(table)
 
 
 # Maps a name to a line about it. A table without one is not a method: other tables use it.
@@ -97,14 +82,7 @@ def with_method(
     Raises:
         ConfigError: As :func:`~paretopo.config.load`, or there is no such method.
     """
-    given = dict(overrides or {})
-    if isinstance(config, Mapping):
-        return from_table(config, apply_method(config, name, given))
-    try:
-        table = read_table(config)
-    except ConfigError:
-        table = {}  # `load` reports the file's error
-    return load(config, apply_method(table, name, given))
+    return load(config, apply_method(read_table(config), name, overrides or {}))
 
 
 def apply_method(

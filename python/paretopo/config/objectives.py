@@ -17,7 +17,6 @@ import dataclasses
 import math
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from paretopo.config.keys import (
@@ -396,33 +395,6 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     return tuple(sorted(arranged, key=lambda one: not one.gate))
 
 
-def make_objectives(
-    tables: Any = None,
-    overrides: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-    *,
-    recipe: Literal["recommended", "paper"] = "recommended",
-) -> tuple[Objective, ...]:
-    """Return the objectives of a file.
-
-    Args:
-        tables: The tables of its ``[[objectives]]``; None without any: correct and calls.
-        overrides: Maps objective and key to values that override the file.
-        recipe: Fills the open keys.
-
-    Raises:
-        ConfigError: As :func:`merge_objectives`, :class:`Objective` and :func:`arrange_objectives`.
-    """
-    merged = merge_objectives(tables, overrides, recipe=recipe)
-    return arrange_objectives([Objective(**_fill_by_recipe(table, recipe)) for table in merged])
-
-
-def _fill_by_recipe(table: Mapping[str, Any], recipe: str) -> dict[str, Any]:
-    """Return a table with the economy of the paper's recipe, if it has no other."""
-    if recipe != "paper" or table.get("economy") is not None or table.get("limit") is not None:
-        return dict(table)
-    return {**table, "economy": "paretopo" if table["name"] == "calls" else "raw"}
-
-
 def _is_one_of(value: Any, names: frozenset[str]) -> bool:
     return isinstance(value, str) and value in names
 
@@ -436,9 +408,9 @@ def merge_objectives(
     """Return the tables of the objectives with the overrides applied, and check their keys.
 
     Args:
-        tables: As for :func:`make_objectives`.
-        overrides: As for :func:`make_objectives`.
-        recipe: As for :func:`make_objectives`.
+        tables: The tables of a file's ``[[objectives]]``; None without any: correct and calls.
+        overrides: Maps objective and key to values that override the file.
+        recipe: Fills weights without tables; "paper" also fills economies.
 
     Raises:
         ConfigError: There are no tables, or a key or objective is unknown (with the nearest known).
@@ -471,6 +443,8 @@ def merge_objectives(
     for name, table in by_name.items():
         for given in table:
             check_key(name, given)
+        if recipe == "paper" and table.get("economy") is None and table.get("limit") is None:
+            table["economy"] = "paretopo" if name == "calls" else "raw"
     return list(by_name.values())
 
 

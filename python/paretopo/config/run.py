@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from paretopo.config.keys import check_rules, key, settle
+from paretopo.config.keys import check_rules, key
 from paretopo.config.notes import Note
-from paretopo.config.objectives import Objective, make_objectives
+from paretopo.config.objectives import Objective, arrange_objectives
 from paretopo.config.paretopo import Limit, ParetoPOConfig, fit_recipe
 from paretopo.config.sections import (
     EvaluationConfig,
@@ -116,32 +116,31 @@ BACKEND_SECTIONS = frozenset({"trl", "openrlhf"})
 def settle_run(
     top: Mapping[str, Any],
     sections: Mapping[str, Mapping[str, Any]],
-    tables: Sequence[Mapping[str, Any]] | None,
+    tables: Sequence[Mapping[str, Any]],
     *,
     any_unit: bool = False,
 ) -> RunConfig:
     """Return the configuration of a written table; nothing in it is left open.
 
     Args:
-        top: The keys above every section.
+        top: The settled keys above every section.
         sections: The keys of each section of :data:`SECTIONS`.
-        tables: The keys of each objective; None without any.
+        tables: The keys of each objective.
         any_unit: As for :func:`~paretopo.config.paretopo.fit_recipe`.
 
     Raises:
         ConfigError: A value is wrong, or values break one of the rules.
     """
-    values = settle(RunConfig, "", top)
-    recipe, given = values["recipe"], {name: dict(sections[name]) for name in SECTIONS}
+    recipe, given = top["recipe"], {name: dict(sections[name]) for name in SECTIONS}
     model = ModelConfig(**given.pop("model"), lora=LoraConfig(**given.pop("model.lora")))
     kind = "made" if model.is_made else "adapters" if model.lora.rank else "loaded"
     for name, rate in LEARNING_RATES[kind].items():
         given[name] = {"learning_rate": rate} | given[name]
-    objectives = make_objectives(tables, recipe=recipe)
+    objectives = arrange_objectives([Objective(**table) for table in tables])
     fitted = fit_recipe(recipe, objectives, any_unit=any_unit)
     given["paretopo"] = {"recipe": recipe} | fitted | given["paretopo"]
     made = {name: SECTIONS[name](**values) for name, values in given.items()}
-    config = RunConfig(**values, objectives=objectives, model=model, **made)
+    config = RunConfig(**top, objectives=objectives, model=model, **made)
     check_rules(config)
     return replace(config, paretopo=_pass_objectives(config))
 

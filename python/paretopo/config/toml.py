@@ -29,11 +29,13 @@ from paretopo.config.run import BACKEND_SECTIONS, SECTIONS, RunConfig, settle_ru
 _OF_OBJECTIVES = "objectives."  # prefix of an objective's keys
 
 
-def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
-    """Read a run's configuration from a TOML file.
+def load(
+    config: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | None = None
+) -> RunConfig:
+    """Read a run's configuration.
 
     Args:
-        path: The file.
+        config: A TOML file, or its table.
         overrides: Values that override the file, by dotted name, e.g. ``{"optimiser.steps": 20}``.
 
     Raises:
@@ -41,37 +43,18 @@ def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunCon
             or a value has the wrong type or is out of range. The message names the file if the file
             itself is wrong.
     """
-    path = Path(path)
+    table = read_table(config)
     try:
-        text = path.read_text(encoding="utf-8-sig")  # accepts the mark of Windows editors
-    except FileNotFoundError:
-        raise ConfigError(f"no configuration file at {path}{_suggest_file(path)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the configuration file {path}: {error}") from None
-    try:
-        return loads(text, overrides)
+        return from_table(table, overrides)
     except ConfigError as error:
-        if overrides and _is_valid(text):
+        if isinstance(config, Mapping) or (overrides and _is_valid(table)):
             raise
-        raise ConfigError(f"{path}: {error}") from None
-
-
-def _suggest_file(path: Path) -> str:
-    """Return a question for the configuration file with a similar name in this folder, or ""."""
-    names = {one.stem: one for one in path.parent.glob("*.toml")}
-    close = difflib.get_close_matches(path.stem, names, n=1)
-    return f"; did you mean {names[close[0]]}?" if close else ""
+        raise ConfigError(f"{config}: {error}") from None
 
 
 def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
     """Read a configuration as :func:`load` does, from the text of a TOML file."""
-    try:
-        table = tomllib.loads(text)
-    except RecursionError:
-        raise ConfigError("not valid TOML: nested too deeply") from None
-    except ValueError as error:  # also raised for numbers with thousands of digits
-        raise ConfigError(f"not valid TOML: {error}") from None
-    return from_table(table, overrides)
+    return from_table(_parse(text), overrides)
 
 
 def read_table(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
@@ -82,10 +65,30 @@ def read_table(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
     """
     if config is None or isinstance(config, Mapping):
         return dict(config or {})
+    path = Path(config)
     try:
-        return tomllib.loads(Path(config).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read the configuration file {config}: {error}") from None
+        text = path.read_text(encoding="utf-8-sig")  # accepts the mark of Windows editors
+        return _parse(text, f"{path}: ")
+    except FileNotFoundError:
+        raise ConfigError(f"no configuration file at {path}{_suggest_file(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration file {path}: {error}") from None
+
+
+def _parse(text: str, where: str = "") -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(f"{where}not valid TOML: nested too deeply") from None
+    except ValueError as error:  # also raised for numbers with thousands of digits
+        raise ConfigError(f"{where}not valid TOML: {error}") from None
+
+
+def _suggest_file(path: Path) -> str:
+    """Return a question for the configuration file with a similar name in this folder, or ""."""
+    names = {one.stem: one for one in path.parent.glob("*.toml")}
+    close = difflib.get_close_matches(path.stem, names, n=1)
+    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 def from_table(
@@ -98,57 +101,93 @@ def from_table(
 
     With ``any_unit``, the default estimator takes rewards that are no shares: ``fit_recipe``.
     """
-    merged = {
-        name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
-    }
-    for section in SECTIONS:
-        if isinstance(merged.get(section), Mapping):
-            merged[section] = _flatten(SECTIONS[section], section, merged[section])
-    if isinstance(merged.get("objectives"), list | tuple):
-        merged["objectives"] = [
-            _flatten(Objective, f"objectives.{one.get('name')}", one)
-            if isinstance(one, Mapping)
-            else one
-            for one in merged["objectives"]
-        ]
+    written = table.get("objectives")
+    if isinstance(written, list | tuple):
+        written = [_flatten_table(one) if isinstance(one, Mapping) else one for one in written]
+    given = flatten_names({name: table[name] for name in table if name != "objectives"})
     over = flatten_names(overrides or {})
-    for name, value in over.items():
+    sections: dict[str, dict[str, Any]] = {name: {} for name in ("", *SECTIONS)}
+    for name, value in (given | over).items():
+        if name in SECTIONS and value == {}:
+            continue  # an empty section
         check_name(name)
         section, _, last = name.rpartition(".")
-        if section.startswith(_OF_OBJECTIVES):
-            merged.setdefault(section, {})[last] = value
-            continue
-        target = merged.setdefault(section, {}) if section else merged
-        if isinstance(target, dict):  # else building reports it
-            target[last] = value
-    return _build(merged, frozenset(over), any_unit=any_unit)
+        sections.setdefault(section, {})[last] = value
+    top = settle(RunConfig, "", sections.pop(""))
+    of_objectives = {
+        name.removeprefix(_OF_OBJECTIVES): sections.pop(name) for name in sections.keys() - SECTIONS
+    }
+    tables = merge_objectives(written, of_objectives, recipe=top["recipe"])
+    config = settle_run(top, sections, tables, any_unit=any_unit)
+    for section, values in sections.items():
+        _check_arguments(section, values, attrgetter(section)(config), over.keys())
+    for one in tables:
+        made = config.objective(one["name"])
+        _check_arguments(f"objectives.{one['name']}", one, made, over.keys())
+    notes: list[Note] = []
+    if written is not None and sections["paretopo"].get("gate") != "none":
+        notes += note_gate(tables, config)
+    if written is not None or any("weight" in one for one in of_objectives.values()):
+        notes += note_weights(tables, config)
+    return dataclasses.replace(config, notes=tuple(notes))
+
+
+def _flatten_table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table of an objective, with arguments named as keys."""
+    head = f"{_OF_OBJECTIVES}{table.get('name')}"
+    flat = flatten_names({head: table})
+    return {name.removeprefix(f"{head}."): value for name, value in flat.items()}
 
 
 def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by dotted name, with arguments named as keys of their section.
 
-    Raises:
-        ConfigError: A table has a key that is not an argument.
+    Args:
+        values: By dotted name, in tables of sections, or both.
 
-    >>> flatten_names({"paretopo.stage2_estimator": {"name": "gd2po", "conflict": 1.0}})
+    Raises:
+        ConfigError: A table has a key that is not an argument, or a key has two values.
+
+    >>> flatten_names({"paretopo": {"stage2_estimator": {"name": "gd2po", "conflict": 1.0}}})
     {'paretopo.stage2_estimator': 'gd2po', 'paretopo.conflict': 1.0}
     >>> flatten_names({"paretopo.stage2_estimator.conflict": 1.0})
     {'paretopo.conflict': 1.0}
     """
     flat: dict[str, Any] = {}
-    for name, value in values.items():
-        section, _, last = name.rpartition(".")
-        outer, _, owner = section.rpartition(".")
-        kind = _class_of(outer)
-        if kind is not None and owner in arguments(kind):
-            section, last, value = outer, owner, {last: value}
-        kind = _class_of(section)
-        if kind is None:
-            flat[name] = value
-            continue
-        given = _flatten(kind, section, {last: value})
-        flat |= {f"{section}.{key}": inner for key, inner in given.items()}
+    for name, value in by_dotted_name(values).items():
+        table, _, last = name.rpartition(".")
+        section, _, owner = table.rpartition(".")
+        kind, full = _class_of(section), name
+        if kind is not None and owner in (owners := arguments(kind)):
+            if last == _name_value(kind, owner):
+                last = owner
+            elif last not in owners[owner]:
+                raise ConfigError(
+                    f"{table} has no argument {last!r}; {nearest(last, owners[owner])}"
+                )
+            full = f"{section}.{last}"
+        if full in flat and flat[full] != value:
+            raise ConfigError(
+                f"{name} is given twice, {flat[full]!r} and {value!r}: a key has one value, and an "
+                "argument has one for all keys that take it"
+            )
+        flat[full] = value
     return flat
+
+
+def by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that a table of sections sets, by dotted name.
+
+    >>> by_dotted_name({"recipe": "paper", "paretopo": {"gate": "success", "k": 2}})
+    {'recipe': 'paper', 'paretopo.gate': 'success', 'paretopo.k': 2}
+    """
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping) and value:
+            found |= {f"{name}.{key}": inner for key, inner in by_dotted_name(value).items()}
+        else:
+            found[name] = value
+    return found
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -203,7 +242,9 @@ def check_name(name: str) -> None:
 optimiser.steps?
     """
     if name in SECTIONS:
-        raise ConfigError(f"{name} is a section: set one of its keys, like {name}.{_keys(name)[0]}")
+        raise ConfigError(
+            f"{name} is a section, [{name}]: set one of its keys, like {name}.{_keys(name)[0]}"
+        )
     section, _, last = name.rpartition(".")
     if name == "objectives" or section == "objectives":
         raise ConfigError(
@@ -211,10 +252,23 @@ optimiser.steps?
         )
     if section.startswith(_OF_OBJECTIVES):
         check_key(section.removeprefix(_OF_OBJECTIVES), last)
-    elif section and section not in SECTIONS:
+        return
+    if section and section not in SECTIONS:
         raise ConfigError(f"unknown section {section} of {name}; {nearest(section, SECTIONS)}")
-    else:
-        _check_key(section, last)
+    known = _keys(section) if section else list(keys(RunConfig))
+    if last in known:
+        return
+    if last == "recipe":
+        raise ConfigError("recipe belongs at the top of the file, above every section")
+    if name == "method":
+        raise ConfigError(
+            "unknown key method: a method is applied to a file, paretopo train CONFIG --method NAME"
+        )
+    homes = [f"{home}.{last}" for home in SECTIONS if last in _keys(home)]
+    homes += [f"objectives.NAME.{last}"] * (last in keys(Objective))
+    near = nearest(last, known if section else [*known, *SECTIONS, "objectives"])
+    meant = f"did you mean {' or '.join(homes)}?" if homes else near
+    raise ConfigError(f"unknown key {name}; {meant}")
 
 
 def dumps(config: RunConfig) -> str:
@@ -269,59 +323,8 @@ def dumps(config: RunConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _build(
-    table: Mapping[str, Any], over: AbstractSet[str], *, any_unit: bool = False
-) -> RunConfig:
-    of_objectives = {
-        name.removeprefix(_OF_OBJECTIVES): table[name]
-        for name in table
-        if name.startswith(_OF_OBJECTIVES)
-    }
-    for name in table:
-        if name not in SECTIONS and name != "objectives" and not name.startswith(_OF_OBJECTIVES):
-            _check_key("", name)
-    top = {name: table[name] for name in keys(RunConfig) if name in table}
-    recipe = settle(RunConfig, "", top)["recipe"]
-    sections = {section: _read_section(table, section) for section in SECTIONS}
-    tables = merge_objectives(table.get("objectives"), of_objectives, recipe=recipe)
-    config = settle_run(top, sections, tables, any_unit=any_unit)
-    for section, given in sections.items():
-        _check_arguments(section, given, attrgetter(section)(config), over)
-    for one in tables:
-        _check_arguments(f"objectives.{one['name']}", one, config.objective(one["name"]), over)
-    notes: list[Note] = []
-    if "objectives" in table and sections["paretopo"].get("gate") != "none":
-        notes += note_gate(tables, config)
-    if "objectives" in table or any("weight" in one for one in of_objectives.values()):
-        notes += note_weights(tables, config)
-    return dataclasses.replace(config, notes=tuple(notes))
-
-
 def _class_of(section: str) -> type | None:
     return Objective if section.startswith(_OF_OBJECTIVES) else SECTIONS.get(section)
-
-
-def _flatten(kind: type, section: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section of a file, with arguments moved out of their owners' tables."""
-    owners, flat = arguments(kind), dict[str, Any]()
-    for name, value in given.items():
-        if not isinstance(value, Mapping) or name not in owners:
-            inside = {name: value}
-        else:
-            own = _name_value(kind, name)
-            inside = {name if inner == own else inner: one for inner, one in value.items()}
-            for inner in inside.keys() - {name, *owners[name]}:
-                raise ConfigError(
-                    f"{section}.{name} has no argument {inner!r}; {nearest(inner, owners[name])}"
-                )
-        for inner, one in inside.items():
-            if inner in flat and flat[inner] != one:
-                raise ConfigError(
-                    f"{section}.{name}.{inner} is given twice, {flat[inner]!r} and {one!r}: an "
-                    "argument has one value for all keys that take it"
-                )
-            flat[inner] = one
-    return flat
 
 
 def _name_value(kind: type, owner: str) -> str:
@@ -358,51 +361,6 @@ def _check_arguments(
         )
 
 
-def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """Return a section of a table: under its own name, and within the section around it."""
-    given = table.get(section, {})
-    outer, _, inner = section.rpartition(".")
-    if outer and isinstance(table.get(outer), Mapping):
-        own = table[outer].get(inner, {})
-        given = {**own, **given} if isinstance(own, Mapping) else own
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
-    own_keys = {
-        name: value for name, value in given.items() if name not in _list_subsections(section)
-    }
-    for name in own_keys:
-        _check_key(section, name)
-    return own_keys
-
-
-def _list_subsections(section: str) -> dict[str, str]:
-    """Return the sections inside one, by their last name.
-
-    >>> _list_subsections("model"), _list_subsections("task")
-    ({'lora': 'model.lora'}, {})
-    """
-    return {name.rpartition(".")[2]: name for name in SECTIONS if name.startswith(f"{section}.")}
-
-
-def _check_key(section: str, name: str) -> None:
-    """Refuse an unknown key of a section or, if ``section`` is empty, of the top of a file."""
-    known = list(keys(RunConfig)) if not section else _keys(section)
-    if name in known:
-        return
-    full = f"{section}.{name}".lstrip(".")
-    if name == "recipe":
-        raise ConfigError("recipe belongs at the top of the file, above every section")
-    if full == "method":
-        raise ConfigError(
-            "unknown key method: a method is applied to a file, paretopo train CONFIG --method NAME"
-        )
-    homes = [f"{home}.{name}" for home in SECTIONS if name in _keys(home)]
-    homes += [f"objectives.NAME.{name}"] * (name in keys(Objective))
-    near = nearest(name, known if section else [*known, *SECTIONS, "objectives"])
-    meant = f"did you mean {' or '.join(homes)}?" if homes else near
-    raise ConfigError(f"unknown key {full}; {meant}")
-
-
 def _keys(section: str) -> list[str]:
     """Return the keys of a section that a file may set."""
     return [name for name, about in keys(SECTIONS[section]).items() if about.in_file]
@@ -414,9 +372,9 @@ def _takes_only_text(name: str) -> bool:
     return typing.get_type_hints(kind).get(last) is str
 
 
-def _is_valid(text: str) -> bool:
+def _is_valid(table: Mapping[str, Any]) -> bool:
     try:
-        loads(text)
+        from_table(table)
     except ConfigError:
         return False
     return True

@@ -15,7 +15,6 @@ from typing import Any
 from paretopo.config import NONE, ConfigError, ParetoPOConfig, RunConfig, from_table
 from paretopo.config.backend import check_backend
 from paretopo.config.keys import keys
-from paretopo.config.methods import by_dotted_name
 from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.toml import flatten_names
 from paretopo.records.folder import RunFolder
@@ -59,7 +58,7 @@ class ForeignJob:
                 `paretopo train` takes.
         """
         config = from_table(table, known, any_unit=True)
-        given = flatten_names(by_dotted_name(table))
+        given = flatten_names(table)
         config = replace(config, effective=_EFFECTIVE | given.keys() | known.keys())
         check_backend(config)
         if config.run.tensorboard or config.run.wandb_project != NONE:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from paretopo.config import RECIPES, ConfigError, RunConfig, dumps, load
-from paretopo.config.methods import by_dotted_name
 from paretopo.config.python_files import hash_own_files, read_call
+from paretopo.config.toml import by_dotted_name
 from paretopo.preference import Preference, Preferences
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder

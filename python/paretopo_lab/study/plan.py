@@ -26,7 +26,6 @@ from paretopo import config
 from paretopo.config import METHODS, ConfigError, expand_method
 from paretopo.config.backend import check_backend
 from paretopo.config.keys import RULES, key, keys, nearest, settled
-from paretopo.config.methods import by_dotted_name
 from paretopo.config.toml import check_name, flatten_names
 from paretopo.records.files import Row
 
@@ -457,7 +456,7 @@ def _overrides(where: str, values: Any) -> dict[str, Any]:
         raise ConfigError(
             f'{where} must be a table of keys, as {{ paretopo.gate = "success" }}, got {values!r}'
         )
-    overrides = flatten_names(by_dotted_name(values))
+    overrides = flatten_names(values)
     for name in overrides:
         try:
             check_name(name)

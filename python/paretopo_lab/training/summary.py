@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paretopo.config import RunConfig, dumps
-from paretopo.config.methods import by_dotted_name
+from paretopo.config.toml import by_dotted_name
 from paretopo.records.measures import Measure
 from paretopo_lab.document.report import join_some
 from paretopo_lab.read.history import Change, History, compare_ends, merge_objectives

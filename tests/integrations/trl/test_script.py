@@ -463,7 +463,7 @@ REFUSED = [
     (TABLE | {"rewards": {"file": "rewards.py"}}, {}, "rewards.file is for paretopo train"),
     (TABLE | {"trl": {"generation": "--use_vllm true"}}, {}, "a script's own arguments choose"),
     (TABLE | {"run": {"tensorboard": True}}, {}, r"run\.tensorboard .* GRPOConfig.report_to"),
-    ("nowhere.toml", {}, "cannot read the configuration file nowhere.toml"),
+    ("nowhere.toml", {}, "no configuration file at nowhere.toml"),
     (TABLE | {"optimizer": {}}, {}, "unknown key optimizer; did you mean 'optimiser'"),
 ]
 

@@ -60,9 +60,8 @@ def test_the_defaults_are_the_papers_constants():
             "unknown key method: a method is applied to a file, .* --method NAME",
         ),
         ("sed = 1", r"unknown key sed; did you mean 'seed'\?"),
-        ("[optimizer]\nsteps = 3", r"unknown key optimizer; did you mean 'optimiser'\?"),
+        ("[optimizer]", r"unknown key optimizer; did you mean 'optimiser'\?"),
         ("steps = 3", r"unknown key steps; did you mean warmup.steps or optimiser.steps\?"),
-        ("'optimiser.steps' = 3", r"unknown key optimiser.steps; did you mean 'optimiser'\?"),
         ("[optimiser]\nstep = 3", r"unknown key optimiser.step; did you mean 'steps'\?"),
         ("[paretopo]\nrefrence = 'zero'", r"did you mean 'reference'\?"),
         (
@@ -75,7 +74,7 @@ def test_the_defaults_are_the_papers_constants():
         ("seed = -1", r"seed must be an integer from 0 to 4294967295, got -1"),
         ("seed = 1.0", r"seed must be an integer .*, got 1.0"),
         ("seed = true", r"seed must be an integer .*, got True"),
-        ("model = 3", r"model must be a section, \[model\], got 3"),
+        ("model = 3", r"model is a section, \[model\]: set one of its keys, like model.path"),
         ("[optimiser]\nsteps = 0", r"optimiser.steps must be an integer of at least 1, got 0"),
         ("[optimiser]\nsteps = '9'", r"optimiser.steps must be an integer of at least 1, got '9'"),
         ("[optimiser]\ngroup_size = 1", r"optimiser.group_size .* at least 2, got 1"),
@@ -128,7 +127,12 @@ def test_the_defaults_are_the_papers_constants():
         ("[optimiser]\nsteps = 1" + 30 * "0", r"steps must be an integer of at least 1, got 1000"),
         ("[optimiser]\nlearning_rate = 1" + 400 * "0", r"learning_rate must be a number greater"),
         ("recipe = ['paper']", r"recipe must be \"recommended\" or \"paper\", got \['paper'\]"),
-        ("[recipe]\nname = 'paper'", r'recipe must be "recommended" or "paper", got {'),
+        ("[recipe]\nname = 'paper'", "unknown section recipe of recipe.name"),
+        ("[task.name]", "task.name must be .*, got {}"),
+        (
+            "paretopo = { k = 2, stage2_estimator = { k = 3 } }",
+            "stage2_estimator.k is given twice, 2 and 3",
+        ),
         ("[run]\nout = 'a\\u0000'".replace("'", '"'), r"run.out must be a string, got 'a\\x00'"),
     ],
 )
@@ -167,7 +171,7 @@ def test_overrides_win_over_the_file_and_are_checked(tmp_path):
     with pytest.raises(ConfigError, match=r"run.out must be a string"):
         load(path, {"run.out": "\udcff"})  # invalid UTF-8 from a shell
     path.write_text("run = 3")
-    with pytest.raises(ConfigError, match=r"run must be a section, \[run\], got 3"):
+    with pytest.raises(ConfigError, match=r"run is a section, \[run\]"):
         load(path, {"run.out": "elsewhere"})
 
 
@@ -192,7 +196,7 @@ def test_file_is_named_only_for_its_own_errors(tmp_path):
         ("optimiser.step", r"unknown key optimiser.step; did you mean 'steps'\?"),
         ("optimizer.steps", r"unknown section optimizer of .*; did you mean 'optimiser'\?"),
         ("paretopo.k.k", r"unknown section paretopo.k of .*; did you mean 'paretopo'\?"),
-        ("paretopo", r"paretopo is a section: set one of its keys, like paretopo.weighting"),
+        ("paretopo", r"paretopo is a section, .*: set one of its keys, like paretopo.weighting"),
         ("paretopo.recipe", r"recipe belongs at the top of the file"),
         ("", r"unknown key ; known: backend, "),
         ("objectives.tokens.weight", "no objective 'tokens' to set, .*; known: calls, correct"),

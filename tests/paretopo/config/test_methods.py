@@ -207,6 +207,8 @@ def test_any_key_is_set_and_the_command_is_kept(train):
 def test_of_two_for_one_key_the_later_wins(train):
     assert train("--steps", "3", "--set", "optimiser.steps=4").config.optimiser.steps == 4
     assert train("--set", "optimiser.steps=4", "--steps", "3").config.optimiser.steps == 3
+    words = "paretopo.stage2_estimator=hypervolume", "paretopo.stage2_estimator.k=2", "paretopo.k=4"
+    assert train(*(part for one in words for part in ("--set", one))).config.paretopo.k == 4
 
 
 @pytest.mark.parametrize(
