@@ -101,8 +101,8 @@ class Session:
             recompute=self.config.recipe == "recommended",
         )
         self._outcomes = Outcomes(self.config)
-        self._recorder = Recorder(run, writes=writes)
-        self._prompts, self._warmed_up = prompts, warmed_up
+        self._recorder = Recorder(run, self.controller, warmed_up=warmed_up, writes=writes)
+        self._prompts = prompts
         self._updates, self._penalise = updates_per_step, penalise
         self._consumed = 0  # groups scored since the start, filtered ones included
         # The values of all groups scored since the last step, those that are dropped included.
@@ -174,17 +174,6 @@ class Session:
         controller.hold(np.array(means, np.float64), np.array(deviations, np.float64))
         self._limited = {at: [] for at in self._limited}
         controller.watch.see_prices(controller.steps_taken, prices)
-        row = rows.build_step_row(
-            names,
-            groups,
-            step,
-            differs=differs,
-            penalties=punished.tolist(),
-            weights=shares if changing else None,
-            limits=limits,
-            prices=prices,
-            preferences=self.preferences is not None,
-        )
         number = (controller.steps_taken - 1) * self._updates + 1
         ends = np.cumsum([len(group) for group in groups], dtype=np.int64)
         ranks, parts = np.split(step.ranks, ends)[:-1], np.split(advantages, ends)[:-1]
@@ -193,7 +182,16 @@ class Session:
             for group, rank, own in zip(groups, ranks, parts, strict=True)
             if group[0].has_text
         ]
-        self._recorder.begin_step(row, shown)
+        self._recorder.begin_step(
+            groups,
+            step,
+            differs=differs,
+            penalties=punished.tolist(),
+            weights=shares if changing else None,
+            limits=limits,
+            prices=prices,
+            shown=shown,
+        )
         return parts
 
     def penalties_of(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
@@ -236,14 +234,14 @@ class Session:
                 f"the trainer is at step {step}, ParetoPO at {taken}: advantages must be requested "
                 + ("once in each step" if self._updates == 1 else f"every {self._updates} steps")
             )
-        tracked = self._recorder.end_step(step, measured, other_measures, self.controller.archive)
+        tracked = self._recorder.end_step(step, measured, other_measures)
         if self.config.paretopo.stage1_steps == "epoch" and self._consumed >= self._prompts:
             self.controller.finish_stage1()  # filtered groups use up prompts
         return tracked
 
     def tracked(self) -> dict[str, float]:
         """Return the numbers of :meth:`record_step` for the step whose advantages came last."""
-        return self._recorder.tracked(self.controller.archive)
+        return self._recorder.tracked()
 
     def observe(
         self, step: int, rollouts: Sequence[Rollout], seconds: float | None = None
@@ -282,28 +280,17 @@ class Session:
         bounds = outcomes.find_bounds(vectors)
         signal = controller.observe(outcome, earlier=earlier, bounds=bounds)
         rewarded = annotate(ordered, rewards=outcomes.fill(vectors, controller.reference))
-        row = rows.build_evaluation_row(
-            self.config,
+        return self._recorder.add_evaluation(
+            step,
             rewarded,
+            outcome,
             signal,
-            step=step,
-            stage=controller.stage,
-            warmed_up=self._warmed_up,
             preference=None if self.preferences is None else self.preferences[preference],
-            outcome=outcome,
-            rescored=earlier is not None,
-            reference=controller.reference,
-            archive=controller.archive,
             seconds=seconds,
-        )
-        self._recorder.add_evaluation(
-            row,
-            group_held_out(rewarded, outcomes.gate, step, controller.stage, self.objectives),
-            rewarded,
+            shown=group_held_out(rewarded, outcomes.gate, step, controller.stage, self.objectives),
             answers=self._scores.latest_answers(),
             outcomes=None if earlier is None else self._scores.outcomes(),
         )
-        return row
 
     def steps_done(self) -> int:
         """Return the number of steps whose advantages were computed."""

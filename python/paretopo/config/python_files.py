@@ -130,22 +130,6 @@ def read_call(key: str, named: str) -> tuple[str, dict[str, Any]]:
     return name, {str(one): value for one, value in given.items()}
 
 
-def hash_own_files(config: RunConfig) -> dict[str, str]:
-    """Return the SHA-256 of each existing file of the user that a run reads, by its key."""
-    named = {
-        "task.train": config.task.train,
-        "task.held_out": config.task.held_out,
-        "task.tools": config.task.tools,
-        "warmup.file": config.warmup.file,
-        "rewards.file": config.rewards.file,
-    }
-    return {
-        key: hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        for key, name in named.items()
-        if Path(name).is_file()
-    }
-
-
 # Keys that may name a file or folder of the user.
 _FILES = {
     "task": ("train", "held_out", "tools"),
@@ -155,6 +139,7 @@ _FILES = {
     "model": ("path", "chat_template"),
     "openrlhf": ("agent", "prompts", "held_out"),
 }
+_OWN = {"task.train", "task.held_out", "task.tools", "warmup.file", "rewards.file"}
 _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
 # Keys whose value is a file, or one of `_NO_FILE`.
 _MUST_EXIST = ("task", "rewards", "warmup.file", "tool.corpus")
@@ -171,6 +156,11 @@ def list_missing_files(config: RunConfig) -> list[str]:
         and str(path) not in _NO_FILE
         and not path.exists()
     ]
+
+
+def hash_own_files(config: RunConfig) -> dict[str, str]:
+    """Return the SHA-256 of each existing file of the user that a run reads, by its key."""
+    return {key: _hash(path) for key, path in _list_files(config) if key in _OWN and path.is_file()}
 
 
 def hash_run_files(config: RunConfig) -> dict[str, str]:

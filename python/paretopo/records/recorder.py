@@ -9,12 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import paretopo_core
 from paretopo.config import SKIPPED
+from paretopo.controller.gain import Signal
+from paretopo.controller.two_stages import ParetoPO, Step
+from paretopo.preference import Preference
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder
 from paretopo.records.measures import describe_evaluation
-from paretopo.records.rows import count_points, count_skipped, tabulate_questions
+from paretopo.records.rows import (
+    average,
+    average_answers,
+    average_by_kind,
+    average_outcomes,
+    count_points,
+    count_skipped,
+    describe_shares,
+    share_mixed,
+    tabulate_questions,
+)
 from paretopo.records.start_checks import (
     MixedGroups,
     warn_of_absence,
@@ -40,6 +52,8 @@ class Recorder:
 
     Args:
         run: The run folder.
+        controller: Of the run.
+        warmed_up: True if the policy was warmed up before its first evaluation.
         writes: False in a process that only counts.
 
     Attributes:
@@ -49,8 +63,10 @@ class Recorder:
         latest: The means of the last evaluation, as text.
     """
 
-    def __init__(self, run: RunFolder, *, writes: bool) -> None:
-        self._writes = writes
+    def __init__(
+        self, run: RunFolder, controller: ParetoPO, *, warmed_up: bool, writes: bool
+    ) -> None:
+        self._controller, self._warmed_up, self._writes = controller, warmed_up, writes
         self.steps = self.evaluations = 0
         self.evaluated: int | None = None
         self.latest = "not evaluated yet"
@@ -58,26 +74,67 @@ class Recorder:
         self._mixed = MixedGroups()
         self._counts = Counter[str]()  # of groups since the last recorded step
         self._row: Row = {}  # of the current step, until its update
-        self._groups: Sequence[Group] = ()
+        self._shown: Sequence[Group] = ()
 
     def count_group(self, group: Sequence[Rollout], *, informative: bool) -> None:
         """Count a scored group for the row of the next step."""
         self._counts.update(scored=1, informative=int(informative), skipped=count_skipped(group))
 
-    def begin_step(self, row: Row, groups: Sequence[Group]) -> None:
-        """Keep the row and the texts of a step until :meth:`end_step`."""
-        self._row, self._groups = row, groups
+    def begin_step(
+        self,
+        groups: Sequence[Sequence[Rollout]],
+        step: Step,
+        *,
+        differs: Mapping[str, float],
+        penalties: Sequence[float],
+        weights: Sequence[float] | None,
+        limits: Row,
+        prices: Row,
+        shown: Sequence[Group],
+    ) -> None:
+        """Keep the row and the texts of a step until :meth:`end_step`.
 
-    def tracked(self, archive: paretopo_core.ParetoArchive | None) -> dict[str, float]:
+        Args:
+            groups: The scored groups of the step.
+            step: The controller's step.
+            differs: Share of groups whose rewards differ, by objective.
+            penalties: (rollouts,) subtracted from the advantages.
+            weights: (objectives,) weights of the step, if they change; None omits them.
+            limits: From :func:`~paretopo.records.rows.describe_limits`.
+            prices: By objective and kind of question.
+            shown: Groups with their text.
+        """
+        names, rollouts = self._controller.names, [one for group in groups for one in group]
+        row = {
+            "stage": step.stage,
+            **average_outcomes(names, rollouts),
+            "multiplier": step.multiplier,
+            "informative": average(step.informative.tolist()),
+            "differs": differs,
+            "response_tokens": average([one.tokens for one in rollouts]),
+            "truncated": average([one.truncated for one in rollouts]),
+            "overlong": average(penalties),
+            "rank_histogram": step.rank_histogram,
+        }
+        by_kind = bool({one.kind for one in rollouts} - {"all"})
+        given = self._config.paretopo.preference == "given"
+        further = {
+            "by_kind": average_by_kind(names, rollouts) if by_kind else None,
+            "weight": None if weights is None else dict(zip(names, weights, strict=True)),
+            "limits": limits or None,
+            "prices": prices or None,
+            "mixed": share_mixed(groups),
+            "preferences": [group[0].preference for group in groups] if given else None,
+        }
+        self._row = row | {name: value for name, value in further.items() if value is not None}
+        self._shown = shown
+
+    def tracked(self) -> dict[str, float]:
         """Return the numbers of the step that has begun, for the framework's own trackers."""
-        return _track_step(self._row | self._count_groups(), archive)
+        return self._track_step(self._row | self._count_groups())
 
     def end_step(
-        self,
-        step: int,
-        measured: Mapping[str, Any],
-        other_measures: Mapping[str, Any] | None,
-        archive: paretopo_core.ParetoArchive | None,
+        self, step: int, measured: Mapping[str, Any], other_measures: Mapping[str, Any] | None
     ) -> dict[str, float]:
         """Write the row of a step, which may have begun; return the numbers for trackers.
 
@@ -85,23 +142,22 @@ class Recorder:
             step: Its number.
             measured: The framework's numbers for the row.
             other_measures: The framework's numbers for the trackers of the run.
-            archive: The controller's.
         """
         row: Row = {"step": step}
         if self._row:
             row |= self._row | self._count_groups()
             self._counts.clear()
         row |= measured
-        tracked = _track_step(row, archive)
+        tracked = self._track_step(row)
         if self._writes:
             self._run.append_step(row)
             numbers = add_framework_numbers(tracked, measured, other_measures or {})
             self._trackers.log("train", step, numbers)
-            for group in self._groups:
+            for group in self._shown:
                 self._run.append_trajectories(group)
             if "preferences" in row:
                 self._mixed.check(step, row.get("mixed"))
-        self._row, self._groups, self.steps = {}, (), step
+        self._row, self._shown, self.steps = {}, (), step
         return tracked
 
     def warn(
@@ -124,36 +180,77 @@ class Recorder:
 
     def add_evaluation(
         self,
-        row: Row,
-        groups: Sequence[Group],
+        step: int,
         rollouts: Sequence[Rollout],
+        outcome: NDArray[np.float64],
+        signal: Signal,
+        *,
+        preference: Preference | None,
+        seconds: float | None,
+        shown: Sequence[Group],
         answers: Row | None,
         outcomes: Sequence[Sequence[float]] | None,
-    ) -> None:
+    ) -> Row:
         """Write the answers to all questions, under one preference if there are preferences.
 
         Args:
-            row: From :func:`~paretopo.records.rows.build_evaluation_row`.
-            groups: Rollouts with their text.
-            rollouts: All rollouts.
+            step: Of the evaluation.
+            rollouts: All rollouts, scored.
+            outcome: (objectives,) of the evaluation.
+            signal: The controller's.
+            preference: Of the rollouts; None if weights are fixed.
+            seconds: Time that the evaluation took; None if it is unknown.
+            shown: Rollouts with their text.
             answers: The answers that a later evaluation may score again; None for none.
             outcomes: All outcomes so far, if they were scored again.
+
+        Returns:
+            The row.
         """
-        if not self._writes:
-            return
-        names = [one.name for one in self._config.objectives]
-        self._run.append_evaluation(row)
-        if "preference" not in row:
-            measured = tabulate_questions(names, rollouts)
-            before = self._run.questions().get("last", {}).get("measured", measured)
-            warn_of_questions(before, measured)
-            self._run.write_questions(row["step"], measured)
-        if answers is not None:
-            self._run.append_answers({"step": row["step"]} | answers)
-        if outcomes is not None:
-            self._run.write_outcomes(names, outcomes)
-        for group in groups:
-            self._run.append_trajectories(group)
+        config, controller = self._config, self._controller
+        names = controller.names
+        phase = "final" if step >= config.optimiser.steps else "train"
+        if step == 0:
+            phase = "warmup" if self._warmed_up else "pretrained"
+        row: Row = {"step": step}
+        if preference is not None:
+            row |= {"preference": preference.text, "weights": list(preference.weights)}
+        row |= {
+            "phase": phase,
+            "stage": controller.stage,
+            **average_answers(names, rollouts),
+            **describe_shares(config, rollouts),
+            "outcome": dict(zip(names, outcome.tolist(), strict=True)),
+            "response_tokens": float(np.mean([one.tokens for one in rollouts])),
+            "truncated": float(np.mean([one.truncated for one in rollouts])),
+            "gain": signal.gain,
+            "smoothed_gain": signal.smoothed_gain,
+            "multiplier": signal.multiplier,
+            "archived": signal.archived,
+            "rescored": outcomes is not None,
+            "archive_size": count_points(controller.archive),
+            "hypervolume": signal.hypervolume,
+            "reference": dict(zip(names, controller.reference.tolist(), strict=True)),
+            "by_kind": average_by_kind(names, rollouts),
+        }
+        if config.rewards.failing == "skip":
+            row[SKIPPED] = count_skipped(rollouts)
+        if seconds is not None:
+            row["seconds"] = seconds
+        if self._writes:
+            self._run.append_evaluation(row)
+            if preference is None:
+                measured = tabulate_questions(names, rollouts)
+                before = self._run.questions().get("last", {}).get("measured", measured)
+                warn_of_questions(before, measured)
+                self._run.write_questions(step, measured)
+            if answers is not None:
+                self._run.append_answers({"step": step} | answers)
+            if outcomes is not None:
+                self._run.write_outcomes(names, outcomes)
+            for group in shown:
+                self._run.append_trajectories(group)
+        return row
 
     def end_evaluation(self, step: int, rows: Sequence[Row]) -> dict[str, float]:
         """Track the means over the rows of one evaluation; return them for trackers."""
@@ -183,7 +280,7 @@ class Recorder:
             self._run.truncate_after(done, self.evaluations)
             self._run.truncate_answers(answers)
             self._trackers.resume(done)
-            self._run.write_outcomes([one.name for one in self._config.objectives], outcomes)
+            self._run.write_outcomes(self._controller.names, outcomes)
             self._run.resumed(self.steps)
         for row in self._run.evaluations()[: self.evaluations][-1:]:
             self.latest = describe_evaluation(row, self._config.objectives)
@@ -210,7 +307,7 @@ class Recorder:
         skipped = {SKIPPED: self._counts["skipped"]} if skips else {}
         return {"generated_groups": scored, "kept": kept} | skipped
 
-
-def _track_step(row: Row, archive: paretopo_core.ParetoArchive | None) -> dict[str, float]:
-    volume = 0.0 if archive is None else float(archive.hypervolume)
-    return numbers_of_step(row | {"archive_size": count_points(archive), "hypervolume": volume})
+    def _track_step(self, row: Row) -> dict[str, float]:
+        archive = self._controller.archive
+        volume = 0.0 if archive is None else float(archive.hypervolume)
+        return numbers_of_step(row | {"archive_size": count_points(archive), "hypervolume": volume})

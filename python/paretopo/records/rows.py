@@ -10,14 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 import paretopo_core
 from paretopo.config import SKIPPED, RunConfig
-from paretopo.controller.gain import Signal
 from paretopo.controller.limits import judge_measures
-from paretopo.controller.two_stages import Step
-from paretopo.preference import Preference
 from paretopo.records.files import Row
 from paretopo.rollout import Rollout
 
@@ -164,123 +160,8 @@ def describe_limits(
     return row, means, deviations
 
 
-def build_step_row(
-    names: Sequence[str],
-    groups: Sequence[Sequence[Rollout]],
-    step: Step,
-    *,
-    differs: Mapping[str, float],
-    penalties: Sequence[float],
-    weights: Sequence[float] | None,
-    limits: Row,
-    prices: Row,
-    preferences: bool,
-) -> Row:
-    """Return the row of a training step, without its number and the framework's measures.
-
-    Args:
-        names: Of the objectives.
-        groups: The scored groups of the step.
-        step: The controller's step.
-        differs: Share of groups whose rewards differ, by objective.
-        penalties: (rollouts,) subtracted from the advantages.
-        weights: (objectives,) weights of the step, if they change; None omits them.
-        limits: From :func:`describe_limits`.
-        prices: By objective and kind of question.
-        preferences: True if groups are given preferences.
-    """
-    rollouts = [one for group in groups for one in group]
-    row = {
-        "stage": step.stage,
-        **average_outcomes(names, rollouts),
-        "multiplier": step.multiplier,
-        "informative": average(step.informative.tolist()),
-        "differs": differs,
-        "response_tokens": average([one.tokens for one in rollouts]),
-        "truncated": average([one.truncated for one in rollouts]),
-        "overlong": average(penalties),
-        "rank_histogram": step.rank_histogram,
-    }
-    by_kind = bool({one.kind for one in rollouts} - {"all"})
-    further = {
-        "by_kind": average_by_kind(names, rollouts) if by_kind else None,
-        "weight": None if weights is None else dict(zip(names, weights, strict=True)),
-        "limits": limits or None,
-        "prices": prices or None,
-        "mixed": share_mixed(groups),
-        "preferences": [group[0].preference for group in groups] if preferences else None,
-    }
-    return row | {name: value for name, value in further.items() if value is not None}
-
-
-def build_evaluation_row(
-    config: RunConfig,
-    rollouts: Sequence[Rollout],
-    signal: Signal,
-    *,
-    step: int,
-    stage: int,
-    warmed_up: bool,
-    preference: Preference | None,
-    outcome: NDArray[np.float64],
-    rescored: bool,
-    reference: NDArray[np.float64],
-    archive: paretopo_core.ParetoArchive | None,
-    seconds: float | None,
-) -> Row:
-    """Return the row of an evaluation, or of its part under one preference.
-
-    Args:
-        config: Of the run.
-        rollouts: Scored rollouts.
-        signal: The controller's.
-        step: Of the evaluation.
-        stage: Of the controller.
-        warmed_up: True if the policy was warmed up before its first evaluation.
-        preference: Of the rollouts; None if weights are fixed.
-        outcome: (objectives,) of the evaluation.
-        rescored: True if earlier evaluations were scored again.
-        reference: (objectives,) of the hypervolume.
-        archive: The controller's.
-        seconds: Time that the evaluation took; None if it is unknown.
-    """
-    names = [one.name for one in config.objectives]
-    phase = "final" if step >= config.optimiser.steps else "train"
-    if step == 0:
-        phase = "warmup" if warmed_up else "pretrained"
-    row: Row = {
-        "step": step,
-        **_describe_preference(preference),
-        "phase": phase,
-        "stage": stage,
-        **average_answers(names, rollouts),
-        **_describe_shares(config, rollouts),
-        "outcome": dict(zip(names, outcome.tolist(), strict=True)),
-        "response_tokens": float(np.mean([one.tokens for one in rollouts])),
-        "truncated": float(np.mean([one.truncated for one in rollouts])),
-        "gain": signal.gain,
-        "smoothed_gain": signal.smoothed_gain,
-        "multiplier": signal.multiplier,
-        "archived": signal.archived,
-        "rescored": rescored,
-        "archive_size": count_points(archive),
-        "hypervolume": signal.hypervolume,
-        "reference": dict(zip(names, reference.tolist(), strict=True)),
-        "by_kind": average_by_kind(names, rollouts),
-    }
-    if config.rewards.failing == "skip":
-        row[SKIPPED] = count_skipped(rollouts)
-    return row if seconds is None else row | {"seconds": seconds}
-
-
-def _describe_preference(preference: Preference | None) -> Row:
-    if preference is None:
-        return {}
-    return {"preference": preference.text, "weights": list(preference.weights)}
-
-
-def _describe_shares(config: RunConfig, rollouts: Sequence[Rollout]) -> Row:
-    """Return the share of an evaluation's rollouts within each limit on a share."""
+def describe_shares(config: RunConfig, rollouts: Sequence[Rollout]) -> Row:
+    """Return the entry ``limits`` of an evaluation: the share of rollouts within each limit."""
     limits: Row = {}
     for limit in config.paretopo.limits:
         name = config.objectives[limit.objective].name
