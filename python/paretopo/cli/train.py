@@ -238,7 +238,7 @@ def _complete_method(text: str) -> list[str]:
 
 
 def _complete_key(_: str) -> list[str]:
-    from paretopo.config import list_names
+    from paretopo.config.toml import list_names
 
     return [f"{name}=" for name in list_names()]
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
-from paretopo.config import HYPERVOLUME_ESTIMATORS, OF_SUCCESS, ParetoPOConfig
+from paretopo.config import ParetoPOConfig
+from paretopo.config.paretopo import HYPERVOLUME_ESTIMATORS, OF_SUCCESS
 from paretopo.controller.estimators import Estimator, find_estimators
 from paretopo.controller.estimators.groups import merge_ties_of_objectives
 from paretopo.controller.estimators.volume import choose_k

@@ -15,7 +15,8 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from paretopo.config import NONE, ConfigError, RunFolderConfig, dumps
+from paretopo.config import NONE, ConfigError, dumps
+from paretopo.config.sections import RunFolderConfig
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder
 

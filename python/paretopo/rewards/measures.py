@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paretopo.config import COUNTS, MEASURES, SKIPPED, Objective
+from paretopo.config import MEASURES, SKIPPED, Objective
 from paretopo.config.keys import nearest
-from paretopo.config.objectives import FROM_ZERO
+from paretopo.config.objectives import COUNTS, FROM_ZERO
 from paretopo.controller.rules import check_number
 from paretopo.rollout import BadRollout, Rollout
 

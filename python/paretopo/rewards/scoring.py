@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config import OF_THE_GROUP, Objective
+from paretopo.config import Objective
+from paretopo.config.objectives import OF_THE_GROUP
 from paretopo.rewards.economy import (
     arora_zanette_economy,
     gr3_economy,

@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from paretopo.config import NONE, ConfigError, RunConfig, ToolConfig
+from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.config.sections import ToolConfig
 from paretopo.protocols.episode import Episode, SingleTurn
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode

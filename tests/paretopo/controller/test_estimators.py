@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rollout_groups import vectors
 
-from paretopo.config import ConfigError, EstimatorName, ParetoPOConfig, dumps, loads
+from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
 from paretopo.config.keys import keys
+from paretopo.config.paretopo import EstimatorName
 from paretopo.config.python_files import list_code
 from paretopo.controller.estimators import ESTIMATORS, decoupled, ranked, scalarised, volume
 from paretopo.controller.two_stages import ParetoPO
