@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,11 +105,5 @@ def step_by_group(
     else:
         groups = Gated(padded, np.asarray(informative, np.bool_), mask, padded, [*numbers])
         step = controller.step_gated(groups, weights)
-    return Step(
-        advantages=step.advantages[group, place],
-        gated=step.gated[group, place],
-        ranks=step.ranks[group, place],
-        informative=step.informative,
-        stage=step.stage,
-        multiplier=step.multiplier,
-    )
+    own = {name: getattr(step, name)[group, place] for name in ("advantages", "gated", "ranks")}
+    return replace(step, **own)

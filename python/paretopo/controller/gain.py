@@ -83,20 +83,7 @@ class HypervolumeGain:
     ) -> Signal:
         """Record an outcome: gain before it enters, average, multiplier, archive.
 
-        The first outcome is that of the initial policy. It sets the coordinates of the reference
-        point that are "initial", enters the archive, and leaves the average at 0 and the multiplier
-        at 1.
-
-        Args:
-            outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
-            earlier: (observations so far, objectives), the earlier outcomes with their current
-                scores; the archive is rebuilt from them, with an "initial" reference. None keeps
-                their old scores.
-            bounds: (objectives,) the worst rewards of the evaluation, NaN for rewards with a bound
-                of their own. The first evaluation lowers the reference point to them.
-
-        Raises:
-            ValueError: The length is wrong, or a value is NaN or infinite.
+        Arguments and errors: :meth:`~paretopo.controller.two_stages.ParetoPO.observe`.
         """
         point = self._check("outcome", outcome, (self._objectives,))
         if bounds is not None and self._observations == 0:

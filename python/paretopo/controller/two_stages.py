@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 import paretopo_core
 from paretopo.config import ParetoPOConfig
 from paretopo.config.paretopo import HYPERVOLUME_ESTIMATORS, OF_SUCCESS
-from paretopo.controller.estimators import Estimator, find_estimators
+from paretopo.controller.estimators import find_estimators
 from paretopo.controller.estimators.groups import merge_ties_of_objectives
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
@@ -276,7 +276,19 @@ class ParetoPO:
         """Gate and filter the groups of a step; pure. Arguments and errors: :meth:`step`."""
         # Objectives of weight 0 are only recorded and teach nothing.
         columns = self._weighted_columns(self._current_weights(weights), with_first=True)
-        vectors, present, prompts = self._check(rewards, mask, columns, prompts)
+        shape = np.shape(rewards)
+        if len(shape) != 3 or shape[-1] != self.objectives:
+            raise ValueError(
+                "rewards must have shape (groups, points, objectives) with "
+                f"{self.objectives} objectives, one per weight, got {shape}"
+            )
+        present = np.ones(shape[:2], np.bool_) if mask is None else np.asarray(mask)
+        if present.dtype != np.bool_ or present.shape != shape[:2]:
+            raise ValueError(
+                f"mask must be bool of shape {shape[:2]}, got {present.dtype} {present.shape}"
+            )
+        prompts = range(shape[0]) if prompts is None else prompts
+        vectors = read_vectors(rewards, present, self.config, columns, self.names, prompts)
         inside = None if mask is None else present
         gated = merge_ties_of_objectives(self._apply_gate(vectors, inside), present)
         seen = self.judge(gated)[..., columns]
@@ -449,48 +461,20 @@ class ParetoPO:
         rewards, weights = np.ascontiguousarray(rewards[..., seen]), weights[..., seen]
         if least and len(seen) > 2:
             rewards, weights = keep_least_economy(rewards, weights)
+        switches = {
+            switch: self.k if switch == "k" else getattr(self.config, switch)
+            for switch in estimator.switches
+        }
         try:
             with np.errstate(over="raise"):
-                values: NDArray[np.float64] = estimator(
-                    rewards,  # contiguous: sums depend on the order in memory
-                    weights,
-                    mask=inside,
-                    **self._switches(estimator),
-                )
+                # Contiguous: sums depend on the order in memory.
+                values: NDArray[np.float64] = estimator(rewards, weights, mask=inside, **switches)
         except FloatingPointError:
             raise ValueError(
                 f"rewards are too large for the estimator {name!r}: its sums overflow at rewards "
                 f"of {np.abs(gated).max():g}; give them in larger units"
             ) from None
         return values * scale if self.config.multiplier_on == "advantage" else values
-
-    def _switches(self, estimator: Estimator) -> dict[str, Any]:
-        switches = {name: getattr(self.config, name) for name in estimator.switches}
-        if "k" in switches:
-            switches["k"] = self.k
-        return switches
-
-    def _check(
-        self,
-        rewards: ArrayLike,
-        mask: ArrayLike | None,
-        columns: NDArray[np.intp],
-        prompts: Sequence[Hashable] | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Sequence[Hashable]]:
-        shape = np.shape(rewards)
-        if len(shape) != 3 or shape[-1] != self.objectives:
-            raise ValueError(
-                "rewards must have shape (groups, points, objectives) with "
-                f"{self.objectives} objectives, one per weight, got {shape}"
-            )
-        present = np.ones(shape[:2], np.bool_) if mask is None else np.asarray(mask)
-        if present.dtype != np.bool_ or present.shape != shape[:2]:
-            raise ValueError(
-                f"mask must be bool of shape {shape[:2]}, got {present.dtype} {present.shape}"
-            )
-        prompts = range(shape[0]) if prompts is None else prompts
-        vectors = read_vectors(rewards, present, self.config, columns, self.names, prompts)
-        return vectors, present, prompts
 
     @property
     def _teaching(self) -> list[str]:

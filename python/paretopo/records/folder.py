@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +159,13 @@ class Folder:
 class RunFolder(Folder):
     """The folder of one run; made by :meth:`create`, found again by :meth:`open`.
 
+    Attributes:
+        config: The configuration of the run.
+        checkpoints: Folder of the checkpoints that a resumed run continues from.
+        model: Folder of the trained policy.
+        data: Folder of questions and passages that were made for the run; it may be missing.
+        report: Folder of tables and pictures drawn from the records.
+
     >>> import tempfile
     >>> from paretopo.config import from_table
     >>> with tempfile.TemporaryDirectory() as out:
@@ -172,6 +179,8 @@ class RunFolder(Folder):
     def __init__(self, path: Path, config: RunConfig) -> None:
         super().__init__(path)
         self.config = config
+        self.checkpoints, self.model = path / "checkpoints", path / "model"
+        self.data, self.report = path / "data", path / "report"
 
     @classmethod
     def create(
@@ -345,26 +354,6 @@ class RunFolder(Folder):
         unnamed = self.manifest.get("script") and self.method == _name_method(self.config)
         return self.path.resolve().name if unnamed else self.method
 
-    @property
-    def checkpoints(self) -> Path:
-        """Checkpoints that a resumed run continues from."""
-        return self.path / "checkpoints"
-
-    @property
-    def model(self) -> Path:
-        """Where the trained policy is saved."""
-        return self.path / "model"
-
-    @property
-    def data(self) -> Path:
-        """Questions and passages that were made for the run; where there are none, no folder."""
-        return self.path / "data"
-
-    @property
-    def report(self) -> Path:
-        """Tables and pictures drawn from the records."""
-        return self.path / "report"
-
     # ---- rows --------------------------------------------------------------------------------
 
     def append_step(self, row: Mapping[str, Any]) -> None:
@@ -384,16 +373,17 @@ class RunFolder(Folder):
         every = int(self.manifest.get("trajectories_every", 1))
         if not self._is_kept(group.step, every):
             return
+
+        def is_kept(row: Row) -> bool:
+            return self._is_kept(row["step"], every)
+
         path = self.path / "trajectories.jsonl"
         append_group(path, shorten(group))
         steps = self.config.optimiser.steps
         while path.stat().st_size > MOST_TEXT and every <= steps:
             every *= 2
-            files.keep_rows(path, partial(self._is_kept_row, every=every))
+            files.keep_rows(path, is_kept)
             self.update_manifest(trajectories_every=every)
-
-    def _is_kept_row(self, row: Row, every: int) -> bool:
-        return self._is_kept(row["step"], every)
 
     def _is_kept(self, step: int, every: int) -> bool:
         return step % every == 0 or step >= self.config.optimiser.steps
@@ -448,11 +438,6 @@ class RunFolder(Folder):
         """Return the complete rows of ``answers.jsonl``; a broken row raises a ConfigError."""
         return list(files.read_rows(self.path / "answers.jsonl"))
 
-    def truncate_answers(self, count: int) -> None:
-        """Keep the first rows of ``answers.jsonl``; drop those after a checkpoint."""
-        left = iter(range(count))
-        files.keep_rows(self.path / "answers.jsonl", lambda _: next(left, None) is not None)
-
     def steps(self) -> list[Row]:
         """Return the complete rows of ``steps.jsonl``; a broken row raises a ConfigError."""
         return list(files.read_rows(self.path / "steps.jsonl"))
@@ -465,20 +450,20 @@ class RunFolder(Folder):
         """Yield the complete rows of ``trajectories.jsonl``; a broken row raises a ConfigError."""
         return read_groups(self.path / "trajectories.jsonl")
 
-    def truncate_after(self, step: int, evaluations: int | None = None) -> None:
+    def truncate_after(self, step: int, evaluations: int, answers: int) -> None:
         """Drop the records after ``step``: a resumed run repeats those steps.
 
         Args:
             step: The last step to keep.
             evaluations: Keep at most this many evaluations, the first ones: a checkpoint can be
                 older than the evaluation of its step.
+            answers: Keep this many of the evaluations' answers.
         """
         for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
             files.keep_rows(self.path / name, lambda row: row["step"] <= step)
-        if evaluations is None:
-            return
-        left = iter(range(evaluations))
-        files.keep_rows(self.path / "evaluations.jsonl", lambda _: next(left, None) is not None)
+        before, scored = count(), count()
+        files.keep_rows(self.path / "evaluations.jsonl", lambda _: next(before) < evaluations)
+        files.keep_rows(self.path / "answers.jsonl", lambda _: next(scored) < answers)
         last = max((row["step"] for row in self.evaluations()), default=-1)
         files.keep_rows(
             self.path / "trajectories.jsonl",

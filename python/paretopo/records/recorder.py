@@ -277,8 +277,7 @@ class Recorder:
         self.steps = max(done, 0)
         self.evaluations = 0 if state is None else int(state["evaluations"])
         if self._writes:
-            self._run.truncate_after(done, self.evaluations)
-            self._run.truncate_answers(answers)
+            self._run.truncate_after(done, self.evaluations, answers)
             self._trackers.resume(done)
             self._run.write_outcomes(self._controller.names, outcomes)
             self._run.resumed(self.steps)

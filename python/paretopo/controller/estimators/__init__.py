@@ -9,7 +9,8 @@ device. ``weights`` has one number per objective, or shape (groups, objectives) 
 for each group. ``mask`` (groups, points) is False for padding of ragged groups. The result is
 float64 (groups, points), 0 where masked. ``f.switches`` names the switches of an estimator; it
 ignores others. An estimator is a function in one of the modules here whose name is in
-:data:`~paretopo.config.paretopo.EstimatorName`, or one of any other module: :func:`find_estimators`.
+:data:`~paretopo.config.paretopo.EstimatorName`, or one of any other module:
+:func:`find_estimators`.
 ``docs/estimators.md`` has formulas, sources, claims and known faults.
 
 >>> import numpy as np
