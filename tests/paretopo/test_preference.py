@@ -21,10 +21,6 @@ def given(text: str = ""):
     return preferences_of(loads(GIVEN + text))
 
 
-def test_without_the_key_there_are_none():
-    assert preferences_of(loads("")) is None
-
-
 def test_sampled_weights_contain_the_grid():
     preferences = given("[preference]\nlevels = 10\ngrid = 2")
     assert len(preferences.all) == 11
@@ -82,10 +78,7 @@ def test_the_recipe_keeps_worth_for_given_preferences(text, estimator, economies
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "[preference]\nlevels = 10\ngrid = 3",
-            "must divide preference.levels, got grid = 3 and levels = 10",
-        ),
+        ("[preference]\nlevels = 10\ngrid = 3", "must divide .*, got grid = 3 and levels = 10"),
         ("stage1_steps = 5", "needs paretopo.stage1_steps = 0"),
         ('stage2_estimator = "mo_grpo"', "an estimator with weights"),
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),

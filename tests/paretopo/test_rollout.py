@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.rollout import Segment, format_prompt, split_messages, split_tokens
+from paretopo.rollout import Segment, split_messages, split_tokens
 
 
 def pieces_of(*runs, end_of_turn=None):
@@ -81,10 +81,3 @@ def test_messages_become_pieces():
         Segment("tool", '[{"type": "text", "text": "x"}]'),
         Segment("model", "a river"),
     )
-
-
-def test_prompts_become_text():
-    assert format_prompt("as it is") == "as it is"
-    assert format_prompt([{"role": "user", "content": "why?"}]) == "why?"
-    several = [{"role": "system", "content": "kind"}, {"role": "user", "content": "why?"}]
-    assert format_prompt(several) == "system: kind\nuser: why?"

@@ -143,6 +143,7 @@ def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
         ("train", "train needs either a CONFIG.toml or --resume RUN"),
         ("train a.toml --resume b", "train needs either a CONFIG.toml or --resume"),
         ("train --resume b --seed 3", "a resumed run keeps its own configuration"),
+        ("train --resume b --method grpo", "a resumed run keeps its own configuration"),
         ("train missing.toml", "no configuration file at missing.toml"),
         ("train --resume missing", "there is no folder missing"),
         ("train FILE --out FILE", "File exists"),

@@ -8,7 +8,6 @@ from paretopo.config import (
     RECIPES,
     SECTIONS,
     ConfigError,
-    OptimiserConfig,
     ParetoPOConfig,
     RunConfig,
     dumps,
@@ -55,21 +54,14 @@ def test_the_defaults_are_the_papers_constants():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "method = 'gdpo'",
-            "unknown key method: a method is applied to a file, .* --method NAME",
-        ),
+        ("method = 'gdpo'", "unknown key method: a method is applied to a file, .* --method"),
         ("sed = 1", r"unknown key sed; did you mean 'seed'\?"),
         ("[optimizer]", r"unknown key optimizer; did you mean 'optimiser'\?"),
         ("steps = 3", r"unknown key steps; did you mean warmup.steps or optimiser.steps\?"),
         ("[optimiser]\nstep = 3", r"unknown key optimiser.step; did you mean 'steps'\?"),
         ("[paretopo]\nrefrence = 'zero'", r"did you mean 'reference'\?"),
-        (
-            "[rewards]\nzzz = 1",
-            r"unknown key rewards.zzz; known: failing, file, retries, timeout",
-        ),
+        ("[rewards]\nzzz = 1", r"unknown key rewards.zzz; known: failing, file, retries, timeout"),
         ("[paretopo]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
-        ("[rewards]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
         ("recipe = 'papper'", r'^recipe must be "recommended" or "paper", got \'papper\''),
         ("seed = -1", r"seed must be an integer from 0 to 4294967295, got -1"),
         ("seed = 1.0", r"seed must be an integer .*, got 1.0"),
@@ -77,47 +69,20 @@ def test_the_defaults_are_the_papers_constants():
         ("model = 3", r"model is a section, \[model\]: set one of its keys, like model.path"),
         ("[optimiser]\nsteps = 0", r"optimiser.steps must be an integer of at least 1, got 0"),
         ("[optimiser]\nsteps = '9'", r"optimiser.steps must be an integer of at least 1, got '9'"),
-        ("[optimiser]\ngroup_size = 1", r"optimiser.group_size .* at least 2, got 1"),
         ("[optimiser]\nlearning_rate = 0", r"learning_rate must be a number greater than 0, got 0"),
         ("[optimiser]\nlearning_rate = inf", r"learning_rate must be .*, got inf"),
         ("[paretopo]\nbeta = 1.5", r"paretopo.beta must be a number from 0 to 1, got 1.5"),
         ("[paretopo]\nbeta = nan", r"paretopo.beta must be a number from 0 to 1, got nan"),
-        (
-            "[paretopo]\ngamma = 1",
-            r"paretopo.gamma must be a number of at least 0 and less than 1, got 1",
-        ),
+        ("[paretopo]\ngamma = 1", "gamma must be a number of at least 0 and less than 1, got 1"),
         ("[paretopo]\nweight = 0.5", r"did you mean objectives.NAME.weight\?"),
         ("[rewards]\neconomy = 'otc'", r"did you mean objectives.NAME.economy\?"),
         ("[paretopo]\nreference = 'intial'", r'reference must be "initial" or "zero", got'),
-        ("[paretopo]\nreference = [0, 0]", r'reference must be "initial" or "zero", got \[0, 0'),
-        (
-            "[paretopo]\nstage1_steps = -1",
-            r'must be "epoch" or "all" or an integer of at least 0, got -1',
-        ),
-        (
-            "[paretopo]\nstage1_steps = 'epochs'",
-            r'"epoch" or "all" or an integer of at least 0, got',
-        ),
-        (
-            "[paretopo]\nstage2_estimator = 'gae'",
-            r'must be "pareto" or "hypervolume"',
-        ),
-        (
-            "[model]\nheads = 3",
-            r"model.heads must divide model.width, got heads = 3 and width = 128",
-        ),
-        (
-            "[model]\nwidth = 9\nheads = 3",
-            r"size of a head, must be even .* got width = 9 and heads = 3",
-        ),
-        (
-            "[optimiser]\nmicro_batch = 7",
-            r"micro_batch must divide the rollouts .* = 7 and rollouts = 128",
-        ),
-        (
-            "[paretopo]\nstage2_estimator = 'pareto'\ncentre = 'exact'",
-            r'centre = "exact" is for the estimator "hypervolume": .* got .*"pareto"',
-        ),
+        ("[paretopo]\nstage1_steps = -1", r'"epoch" or "all" or an integer of at least 0, got -1'),
+        ("[paretopo]\nstage1_steps = 'epochs'", r'"epoch" or "all" or an integer .*, got'),
+        ("[paretopo]\nstage2_estimator = 'gae'", r'must be "pareto" or "hypervolume"'),
+        ("[model]\nheads = 3", "model.heads must divide .*, got heads = 3 and width = 128"),
+        ("[model]\nwidth = 9\nheads = 3", "must be even .* got width = 9 and heads = 3"),
+        ("[optimiser]\nmicro_batch = 7", "micro_batch must divide .* = 7 and rollouts = 128"),
         ("[model]\npath = ''", r"model.path must be a string, got ''"),
         ("[task]\nkinds = [1.0]", r"task.kinds must be 3 shares summing to 1"),
         ("seed = ", r"not valid TOML"),
@@ -129,10 +94,7 @@ def test_the_defaults_are_the_papers_constants():
         ("recipe = ['paper']", r"recipe must be \"recommended\" or \"paper\", got \['paper'\]"),
         ("[recipe]\nname = 'paper'", "unknown section recipe of recipe.name"),
         ("[task.name]", "task.name must be .*, got {}"),
-        (
-            "paretopo = { k = 2, stage2_estimator = { k = 3 } }",
-            "stage2_estimator.k is given twice, 2 and 3",
-        ),
+        ("paretopo = { k = 2, stage2_estimator = { k = 3 } }", "k is given twice, 2 and 3"),
         ("[run]\nout = 'a\\u0000'".replace("'", '"'), r"run.out must be a string, got 'a\\x00'"),
     ],
 )
@@ -191,13 +153,9 @@ def test_file_is_named_only_for_its_own_errors(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("steps", r"unknown key steps; did you mean warmup.steps or optimiser.steps\?"),
-        ("sed", r"unknown key sed; did you mean 'seed'\?"),
-        ("optimiser.step", r"unknown key optimiser.step; did you mean 'steps'\?"),
         ("optimizer.steps", r"unknown section optimizer of .*; did you mean 'optimiser'\?"),
         ("paretopo.k.k", r"unknown section paretopo.k of .*; did you mean 'paretopo'\?"),
         ("paretopo", r"paretopo is a section, .*: set one of its keys, like paretopo.weighting"),
-        ("paretopo.recipe", r"recipe belongs at the top of the file"),
         ("", r"unknown key ; known: backend, "),
         ("objectives.tokens.weight", "no objective 'tokens' to set, .*; known: calls, correct"),
         ("objectives.call.weight", "no objective 'call' to set, .*; did you mean 'calls'"),
@@ -247,8 +205,6 @@ def test_exact_is_asked_of_the_stages_that_a_run_has():
 
 
 def test_checks_also_hold_where_sections_are_built_by_hand():
-    with pytest.raises(ConfigError, match=r"optimiser.steps"):
-        OptimiserConfig(steps=0)
     derived = {"floors": (0.0,), "references": ("initial", "initial")}
     assert loads('recipe = "paper"').paretopo == ParetoPOConfig(recipe="paper", **derived)
     for recipe in ("papper", ["paper"]):
@@ -291,15 +247,9 @@ def test_every_number_survives_writing_and_reading(beta, gamma, share):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        (
-            {"rewards": {"file": "rewards.py"}},
-            r"rewards\.file is for .* reward_funcs gives the rew",
-        ),
+        ({"rewards": {"file": "rewards.py"}}, "reward_funcs gives the rewards"),
         ({"run": {"tensorboard": True}}, "report_to names the trackers"),
-        (
-            {"paretopo": {"preference": "given", "stage1_steps": 0}},
-            "a script's prompts are its own",
-        ),
+        ({"paretopo": {"preference": "given", "stage1_steps": 0}}, "prompts are its own"),
     ],
 )
 def test_keys_that_only_paretopo_train_takes_are_refused_in_a_script(settings, complaint):
@@ -316,16 +266,8 @@ def test_the_file_of_a_script_has_the_given_keys_of_inner_sections():
 def test_every_field_is_documented_and_has_a_sound_default():
     for section in [RunConfig, *SECTIONS.values()]:
         documented = keys(section)
+        others = {*SECTIONS, "objectives", "notes", "effective", "lora", "limits"}
         for field in dataclasses.fields(section):
-            if field.name not in [
-                *SECTIONS,
-                "objectives",
-                "notes",
-                "effective",
-                "lora",
-                "weight_changes",
-                "limits",
-            ]:
-                assert documented[field.name].doc.endswith("."), field.name
+            assert field.name in others or documented[field.name].doc.endswith("."), field.name
         if section is not RunConfig:
             section()

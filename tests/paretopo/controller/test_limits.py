@@ -266,34 +266,19 @@ def test_preferences_share_the_weight_that_limits_leave(tmp_path):
     ("more", "message"),
     [
         ("weight = 1", "calls.weight and limit exclude each other"),
-        (
-            'economy = "saving"',
-            'calls.economy must be "raw" with a limit: remove it, got economy = "saving"',
-        ),
+        ('economy = "saving"', 'must be "raw" with a limit: .* got economy = "saving"'),
         ('failure = "worst"', "calls.failure has no effect on a limit"),
         ("high = 2", "must be above low and below high, .* and high = 2"),
         ("low = 3", "must be above low .* got limit = 2.0 and low = 3"),
-        (
-            '[paretopo]\nstage2_estimator = "gdpo"',
-            'use the estimator "rloo" or .*stage2_estimator = "gdpo"',
-        ),
+        ('[paretopo]\nstage2_estimator = "gdpo"', 'use the estimator "rloo" .*r = "gdpo"'),
         ("[paretopo]\nstage1_steps = 2", 'as it is: .* paretopo.stage1_estimator = "grpo"'),
-        (
-            '[paretopo]\neconomies = "least"',
-            'limit needs paretopo.economies = "each", got paretopo.economies = "least"',
-        ),
+        ('[paretopo]\neconomies = "least"', 'limit needs .* "each", got .* = "least"'),
         ('[paretopo]\ngroup_filter = "accuracy"', 'needs paretopo.group_filter = "vector"'),
         ('[optimiser]\nlearn_from = "answers"', 'limit needs optimiser.learn_from = "rewards"'),
-        (
-            '[[objectives]]\nname = "points"',
-            "limit is weighed against shares, .* objectives.points needs an upper bound",
-        ),
+        ('[[objectives]]\nname = "points"', "weighed against shares, .*points needs an upper"),
         ("share = 1", "calls.share must be a number greater than 0 and less than 1, got 1"),
         ("share = 0.0", "calls.share must be a number greater than 0 and less than 1, got 0"),
-        (
-            'share = "most"',
-            "calls.share must be a number greater than 0 and less than 1, got 'most'",
-        ),
+        ('share = "most"', "greater than 0 and less than 1, got 'most'"),
     ],
 )
 def test_a_limit_refuses_keys_that_contradict_it(more, message):

@@ -96,16 +96,6 @@ def test_an_objective_has_a_point_where_it_applies(tmp_path):
 
 
 @needs_tensorboard
-def test_fine_tuning_has_curves_of_its_steps(tmp_path):
-    session = new_session(
-        tmp_path, "[optimiser]\nlearn_from = 'answers'\nsteps = 1\n" + TENSORBOARD
-    )
-    session.record_step(1, {"loss": 0.5})
-    session.finish()
-    assert read_curves(session.run) == {"train/paretopo/loss": [(1, 0.5)]}
-
-
-@needs_tensorboard
 def test_one_of_several_processes_draws(tmp_path):
     session = new_session(tmp_path, TENSORBOARD)
     reader = Session(session.run, prompts=64, steps_per_epoch=8, writes=False)
@@ -202,9 +192,3 @@ def test_weights_and_biases_needs_a_key_unless_it_is_offline(monkeypatch):
         check_trackers(config.run)
     monkeypatch.setenv("WANDB_MODE", "offline")
     check_trackers(config.run)
-
-
-@pytest.mark.parametrize("key", ["tensorboard", "wandb_project"])
-def test_the_place_of_before_names_the_new_one(key):
-    with pytest.raises(ConfigError, match=rf"openrlhf\.{key}; did you mean run\.{key}\?"):
-        loads(f"[openrlhf]\n{key} = 'x'")
