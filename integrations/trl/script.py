@@ -354,7 +354,7 @@ class ScriptSession:
         chosen = flatten_names(table) | given
         estimator = chosen.get("paretopo.stage2_estimator")
         if estimator is None and chosen.get("recipe") == "paper":
-            estimator = RECIPES["paper"]["paretopo"]["stage2_estimator"]
+            estimator = RECIPES["paper"]["stage2_estimator"]
         scaling = None if self.keeps_advantages else find_scaling(args, estimator)
         if scaling is not None:
             known["paretopo.stage2_estimator"] = scaling[0]

@@ -82,23 +82,20 @@ class Preferences:
             raise ConfigError(f"no preference {text!r} is given here; {nearest(text, self._named)}")
         return self._named[text]
 
-    def of_group(self, group: Sequence[Rollout]) -> Preference:
-        """Return the preference that the rollouts of a group share.
+    def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64]:
+        """Return (groups, objectives) weights, of the preference that each group shares.
 
         Raises:
-            BadRollout: They have several.
+            BadRollout: The rollouts of a group have several preferences.
         """
-        texts = sorted({one.preference for one in group})
-        if len(texts) != 1:
-            raise BadRollout(
-                f"the rollouts of prompt {group[0].prompt_id!r} must share one preference, got "
-                f"{texts}"
-            )
-        return self[texts[0]]
-
-    def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64]:
-        """Return (groups, objectives) weights."""
-        return np.array([self.of_group(group).weights for group in groups])
+        shared = [sorted({one.preference for one in group}) for group in groups]
+        for group, texts in zip(groups, shared, strict=True):
+            if len(texts) != 1:
+                raise BadRollout(
+                    f"the rollouts of prompt {group[0].prompt_id!r} must share one preference, got "
+                    f"{texts}"
+                )
+        return np.array([self[text].weights for [text] in shared])
 
     def draw(self, group: int) -> Preference:
         """Draw the preference of a group; the same for the same number of the group."""

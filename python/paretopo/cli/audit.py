@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
@@ -78,8 +79,6 @@ def add_audit(subcommands: Subcommands) -> None:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    from pathlib import Path
-
     from paretopo_lab.audit.describe import describe, to_plain
     from paretopo_lab.audit.faults import find_faults
     from paretopo_lab.audit.match import find_match

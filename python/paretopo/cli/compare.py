@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
@@ -126,8 +127,6 @@ def add_compare(subcommands: Subcommands) -> None:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    from pathlib import Path
-
     from paretopo_lab.compare.analysis import analyse
     from paretopo_lab.compare.columns import parse_objective
     from paretopo_lab.compare.report import describe, to_plain

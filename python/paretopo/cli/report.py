@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from paretopo.cli.subcommands import Subcommands, announce, need, refuse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _EXAMPLES = """\
 examples:
@@ -52,8 +50,6 @@ def add_report(subcommands: Subcommands) -> None:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    from pathlib import Path
-
     from paretopo.config import ConfigError
     from paretopo_lab.evaluate.folder import is_evaluation
 
@@ -87,8 +83,6 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 def _leave_out_others(paths: Sequence[str]) -> list[str]:
     """Return the folders with a run or an evaluation: runs/* also holds reports."""
-    from pathlib import Path
-
     from paretopo_lab.evaluate.folder import is_evaluation
 
     if len(paths) == 1:
@@ -107,8 +101,6 @@ def _leave_out_others(paths: Sequence[str]) -> list[str]:
 
 
 def _report_study(files: Sequence[str], out: Path | None) -> int:
-    from pathlib import Path
-
     from paretopo_lab.study import plan, report
 
     if len(files) > 1:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from paretopo_lab.study.plan import Cell, Plan, Table
     from paretopo_lab.study.report import Section
 
@@ -84,8 +83,6 @@ def study(
         The exit status.
     """
     announce("loading packages")
-    from pathlib import Path
-
     from paretopo.config import ConfigError
     from paretopo_lab.study import plan
     from paretopo_lab.study.records import read_records

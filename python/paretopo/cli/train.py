@@ -329,13 +329,13 @@ def _check_backend(
     rehearse: bool = False,
     dry: bool = False,
 ) -> None:
-    from paretopo.config.backend import find_backend
+    from paretopo.config.backend import check_backend, find_backend
     from paretopo.config.python_files import list_missing_files
 
     backend = find_backend(config.backend)
     if options and backend.name == "trl":
         refuse(f'options after -- are for OpenRLHF, but the backend is "{backend.name}"')
-    backend.check(config)
+    check_backend(config)
     packages, install = backend.packages, f'pip install ".[{backend.extra}]"'
     if dry:  # reads the shape of the model
         packages, install = ("torch", "transformers"), 'pip install ".[train]"'

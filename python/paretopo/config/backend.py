@@ -49,19 +49,6 @@ class Backend:
     limits: tuple[Limit, ...] = ()
     rehearsal: str = ""
 
-    def check(self, config: RunConfig) -> None:
-        """Refuse a run that the back end cannot perform.
-
-        Raises:
-            ConfigError: The message names the key, its value and the reason.
-        """
-        for limit in self.limits:
-            value = attrgetter(limit.key)(config)
-            if value not in limit.takes and (limit.when is None or limit.when(config)):
-                raise ConfigError(
-                    f'{limit.key} = {value!r} is not for backend = "{self.name}": {limit.why}'
-                )
-
 
 def find_backend(name: str) -> Backend:
     """Return the back end of a name, as its adapter declares it; its packages may be missing."""
@@ -70,5 +57,14 @@ def find_backend(name: str) -> Backend:
 
 
 def check_backend(config: RunConfig) -> None:
-    """Refuse a run that its back end cannot perform: :meth:`Backend.check`."""
-    find_backend(config.backend).check(config)
+    """Refuse a run that its back end cannot perform.
+
+    Raises:
+        ConfigError: The message names the key, its value and the reason.
+    """
+    for limit in find_backend(config.backend).limits:
+        value = attrgetter(limit.key)(config)
+        if value not in limit.takes and (limit.when is None or limit.when(config)):
+            raise ConfigError(
+                f'{limit.key} = {value!r} is not for backend = "{config.backend}": {limit.why}'
+            )

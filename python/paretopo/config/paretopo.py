@@ -21,21 +21,12 @@ from paretopo.config.objectives import DEFAULT_WEIGHTS, Objective
 BY_RECIPE = "by recipe"
 
 
-def _freeze(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(
-        {
-            name: _freeze(value) if isinstance(value, dict) else value
-            for name, value in table.items()
-        }
-    )
-
-
-# Recipe, section, switch: every switch in which the two differ. "paper" is Algorithm 1 of arXiv
-# 2606.16111 to the letter; "recommended" follows the results in docs/study.md.
-RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
+# Recipe, switch of the section: every switch in which the two differ. "paper" is Algorithm 1 of
+# arXiv 2606.16111 to the letter; "recommended" follows the results in docs/study.md.
+RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "recommended": {
-            "paretopo": {
+        "recommended": MappingProxyType(
+            {
                 "stage1_steps": 0,
                 "stage2_estimator": "rloo",
                 "reference": "zero",
@@ -43,10 +34,10 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
                 "centre": "mean",
                 "gate": "success",
                 "group_filter": "vector",
-            },
-        },
-        "paper": {
-            "paretopo": {
+            }
+        ),
+        "paper": MappingProxyType(
+            {
                 "stage1_steps": "epoch",
                 "stage2_estimator": "pareto",
                 "reference": "initial",
@@ -54,8 +45,8 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
                 "centre": "none",
                 "gate": "none",
                 "group_filter": "accuracy",
-            },
-        },
+            }
+        ),
     }
 )
 
@@ -317,7 +308,7 @@ class ParetoPOConfig:
         own = recipe == "recommended" and estimator is None
         least = own or estimator == "worth"
         filled = {
-            **RECIPES[recipe]["paretopo"],
+            **RECIPES[recipe],
             "economies": "least" if least else "each",
             "weights": DEFAULT_WEIGHTS[recipe],
         }

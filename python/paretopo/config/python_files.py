@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -131,14 +132,11 @@ def read_call(key: str, named: str) -> tuple[str, dict[str, Any]]:
 
 
 # Keys that may name a file or folder of the user.
-_FILES = {
-    "task": ("train", "held_out", "tools"),
-    "warmup": ("file", "shared"),
-    "rewards": ("file",),
-    "tool": ("corpus",),
-    "model": ("path", "chat_template"),
-    "openrlhf": ("agent", "prompts", "held_out"),
-}
+_FILES = (
+    *("task.train", "task.held_out", "task.tools", "warmup.file", "warmup.shared", "rewards.file"),
+    *("tool.corpus", "model.path", "model.chat_template"),
+    *("openrlhf.agent", "openrlhf.prompts", "openrlhf.held_out"),
+)
 _OWN = {"task.train", "task.held_out", "task.tools", "warmup.file", "rewards.file"}
 _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
 # Keys whose value is a file, or one of `_NO_FILE`.
@@ -197,8 +195,7 @@ def list_code(config: RunConfig) -> list[str]:
     """
     found = []
     for key, harmless in _CODE.items():
-        section, _, name = key.partition(".")
-        value = getattr(getattr(config, section), name)
+        value = attrgetter(key)(config)
         found += [f"{key} = {value!r}"] if value != harmless else []
     for one in config.objectives:
         if one.function and ":" in one.function and not one.function.startswith(MODEL):
@@ -221,11 +218,7 @@ def anchor(config: RunConfig, folder: Path) -> RunConfig:
 
 
 def _list_files(config: RunConfig) -> list[tuple[str, Path]]:
-    return [
-        (f"{section}.{name}", Path(getattr(getattr(config, section), name)))
-        for section, names in _FILES.items()
-        for name in names
-    ]
+    return [(key, Path(attrgetter(key)(config))) for key in _FILES]
 
 
 def _hash(path: Path) -> str:

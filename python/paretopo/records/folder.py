@@ -491,7 +491,7 @@ def _name_questions(config: RunConfig) -> str:
 
 def _name_method(config: RunConfig) -> str:
     own = config.paretopo.stage2_estimator
-    usual = RECIPES[config.recipe]["paretopo"]["stage2_estimator"]
+    usual = RECIPES[config.recipe]["stage2_estimator"]
     return config.recipe if own == usual else f"{config.recipe}+{own}"
 
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from paretopo.config import RECIPES, ConfigError, RunConfig, dumps, load
 from paretopo.config.python_files import hash_own_files, read_call
-from paretopo.config.toml import by_dotted_name
 from paretopo.preference import Preference, Preferences
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder
@@ -123,7 +122,8 @@ def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
     removed = {"rewards.evaluation_n_opt": _SCORED[recipe]}  # keys when records were made
     if overrides.get("objectives.calls.economy") == "otc":
         removed["rewards.n_opt_scope"] = "running"
-    settings = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | overrides
+    switches = {f"paretopo.{name}": value for name, value in RECIPES[recipe].items()}
+    settings = switches | {"recipe": recipe} | overrides
     removed |= _REMOVED_ARGUMENTS.get(settings.get("paretopo.stage2_estimator", ""), {})
     method = removed | settings
     about: dict[str, Any] = {"method": method, "seed": cell.seed}

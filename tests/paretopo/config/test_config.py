@@ -23,25 +23,20 @@ JOB = ForeignJob("output_dir", "resume", "report_to", "eval_dataset", "reward_fu
 
 
 def test_an_empty_file_is_the_recommended_recipe():
-    config = loads("")
-    for section, switches in RECIPES["recommended"].items():
-        for name, value in switches.items():
-            assert getattr(getattr(config, section), name) == value
+    switches, expected = loads("").paretopo, RECIPES["recommended"]
+    assert {name: getattr(switches, name) for name in expected} == expected
 
 
 def test_recipe_fills_only_missing_keys():
     config = loads('recipe = "paper"\n[paretopo]\ncentre = "loo"')
-    expected = dict(RECIPES["paper"]["paretopo"]) | {"centre": "loo"}
+    expected = dict(RECIPES["paper"]) | {"centre": "loo"}
     assert {name: getattr(config.paretopo, name) for name in expected} == expected
 
 
 def test_recipes_differ_in_the_same_switches():
     paper, recommended = RECIPES["paper"], RECIPES["recommended"]
     assert paper.keys() == recommended.keys()
-    for section in paper:
-        assert paper[section].keys() == recommended[section].keys()
-        for name in paper[section]:
-            assert paper[section][name] != recommended[section][name]
+    assert all(paper[name] != recommended[name] for name in paper)
 
 
 def test_the_defaults_are_the_papers_constants():
