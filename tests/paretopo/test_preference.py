@@ -79,11 +79,14 @@ def test_the_recipe_keeps_worth_for_given_preferences(text, estimator, economies
     ("text", "message"),
     [
         ("[preference]\nlevels = 10\ngrid = 3", "must divide .*, got grid = 3 and levels = 10"),
-        ("stage1_steps = 5", "needs paretopo.stage1_steps = 0"),
+        ("stage1_steps = 5", "paretopo.stage1_steps = 0: .* got .* = 5"),
         ('stage2_estimator = "mo_grpo"', "an estimator with weights"),
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
         ('weighting = "first alone"', "none with all the weight"),
-        ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
+        (
+            '[optimiser]\nlearn_from = "answers"',
+            'needs optimiser.learn_from = "rewards", .* got .*"answers"',
+        ),
     ],
 )
 def test_settings_that_ignore_preferences_are_refused(text, message):

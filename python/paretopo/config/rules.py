@@ -104,15 +104,9 @@ RULES[PreferenceConfig] = (
 )
 RULES[OptimiserConfig] = (
     (
-        'optimiser.kl must be 0 with optimiser.learn_from = "answers", which has no penalty',
-        "kl",
-        lambda c: c.learn_from == "answers" and c.kl > 0.0,
-    ),
-    (
-        'optimiser.decision_entropy must be 0 with optimiser.learn_from = "answers", which chooses '
-        "no tools",
-        "decision_entropy",
-        lambda c: c.learn_from == "answers" and c.decision_entropy > 0.0,
+        'optimiser.learn_from = "answers" needs kl = 0 and decision_entropy = 0',
+        "kl decision_entropy",
+        lambda c: c.learn_from == "answers" and (c.kl > 0.0 or c.decision_entropy > 0.0),
     ),
     (
         "optimiser.micro_batch must divide the rollouts of a step (prompts_per_step * group_size)",
@@ -203,15 +197,10 @@ RULES[Objective] = (
         lambda c: c.name == "correct" and (c.budget is not None or c.price != 1.0),
     ),
     (
-        'objectives.{name}.gate cannot be true: a cost (better = "fewer") cannot be the gate; '
-        "choose an objective that measures success",
-        "better",
-        lambda c: c.gate and c.better != "more",
-    ),
-    (
-        'objectives.{name}.gate is for economy = "raw"',
-        "economy",
-        lambda c: c.gate and c.economy != "raw",
+        'objectives.{name}.gate cannot be true for a cost (better = "fewer"), or with an economy '
+        'other than "raw": choose an objective that measures success',
+        "better economy",
+        lambda c: c.gate and (c.better != "more" or c.economy != "raw"),
     ),
     (
         "objectives.{name}.gate cannot be true if high is not above threshold: no rollout would "
@@ -220,9 +209,10 @@ RULES[Objective] = (
         lambda c: c.gate and c.bounds[1] <= c.threshold,
     ),
     (
-        "objectives.{name}.failure must not be given for the gate",
+        "objectives.{name}.failure must not be given for the gate, or with a limit, which counts "
+        "every rollout: remove it",
         "failure",
-        lambda c: c.gate and c.failure != KEEPS,
+        lambda c: (c.gate or c.limit is not None) and c.failure != KEEPS,
     ),
     (
         "objectives.{name}.failure could give a failed rollout more than a correct one: it must be "
@@ -241,11 +231,6 @@ RULES[Objective] = (
         'objectives.{name}.economy must be "raw" with a limit: remove it',
         "economy",
         lambda c: c.limit is not None and c.economy != "raw",
-    ),
-    (
-        "objectives.{name}.failure has no effect on a limit, which counts every rollout: remove it",
-        "failure",
-        lambda c: c.limit is not None and c.failure != KEEPS,
     ),
     (
         "objectives.{name}.limit must be above low and below high, or every value or none keeps it",
@@ -271,14 +256,14 @@ RULES[ParetoPOConfig] = (
         lambda c: c.centre == "exact" and "pareto" in c.estimators,
     ),
     (
-        "paretopo.limits must be finite numbers, not 0",
+        "paretopo.limits must be finite numbers, not 0, with shares between 0 and 1, without the "
+        "ends",
         "limits",
-        lambda c: any(not math.isfinite(one.bound) or one.aim == 0.0 for one in c.limits),
-    ),
-    (
-        "paretopo.limits must have shares between 0 and 1, without the ends",
-        "limits",
-        lambda c: any(one.share is not None and not 0.0 < one.share < 1.0 for one in c.limits),
+        lambda c: any(
+            not math.isfinite(one.bound)
+            or (one.bound == 0.0 if one.share is None else not 0.0 < one.share < 1.0)
+            for one in c.limits
+        ),
     ),
     (
         "an objective with a limit must have a weight of 0",
@@ -382,25 +367,23 @@ RULES[RunConfig] = (
         lambda c: _puts_on_one(c) and _find([_choose_one(c)], lambda one: not one.weight),
     ),
     (
-        'objectives.NAME.limit needs optimiser.learn_from = "rewards"',
-        "optimiser.learn_from",
-        lambda c: _is_limited(c) and c.optimiser.learn_from == "answers",
-    ),
-    (
         "objectives.NAME.limit needs the sum of the weighted rewards as it is: use the estimator "
         '"rloo" or "dr_grpo"',
         "paretopo.stage1_estimator paretopo.stage2_estimator",
         lambda c: _is_limited(c) and c.paretopo.estimators - LINEAR,
     ),
     (
-        'objectives.NAME.limit needs paretopo.economies = "each"',
-        "paretopo.economies",
-        lambda c: _is_limited(c) and c.paretopo.economies == "least",
-    ),
-    (
-        'objectives.NAME.limit needs paretopo.group_filter = "vector"',
-        "paretopo.group_filter",
-        lambda c: _is_limited(c) and c.paretopo.group_filter == "accuracy",
+        'objectives.NAME.limit needs paretopo.economies = "each", paretopo.group_filter = "vector" '
+        'or "off", and optimiser.learn_from = "rewards"',
+        "paretopo.economies paretopo.group_filter optimiser.learn_from",
+        lambda c: (
+            _is_limited(c)
+            and (
+                c.paretopo.economies == "least"
+                or c.paretopo.group_filter == "accuracy"
+                or c.optimiser.learn_from == "answers"
+            )
+        ),
     ),
     (
         "objectives.NAME.limit is weighed against shares, or other limits",
@@ -503,15 +486,13 @@ RULES[RunConfig] = (
         ),
     ),
     (
-        'paretopo.preference = "given" needs paretopo.stage1_steps = 0: the multiplier of stage 1 '
-        "follows one front over time",
-        "paretopo.stage1_steps",
-        lambda c: c.paretopo.preference == "given" and c.paretopo.stage1_steps != 0,
-    ),
-    (
-        'paretopo.preference = "given" is for optimiser.learn_from = "rewards"',
-        "optimiser.learn_from",
-        lambda c: c.paretopo.preference == "given" and c.optimiser.learn_from == "answers",
+        'paretopo.preference = "given" needs optimiser.learn_from = "rewards", and '
+        "paretopo.stage1_steps = 0: the multiplier of stage 1 follows one front over time",
+        "optimiser.learn_from paretopo.stage1_steps",
+        lambda c: (
+            c.paretopo.preference == "given"
+            and (c.paretopo.stage1_steps != 0 or c.optimiser.learn_from == "answers")
+        ),
     ),
     (
         'paretopo.preference = "given" needs several objectives, none with all the weight, and an '

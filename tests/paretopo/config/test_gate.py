@@ -238,8 +238,11 @@ def test_threshold_rescores_earlier_evaluations(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"name": "brief", "better": "fewer", "gate": True}, "brief.gate cannot be true: a cost"),
-        ({"name": "tokens", "gate": True}, "tokens.gate cannot be true: a cost"),
+        (
+            {"name": "brief", "better": "fewer", "gate": True},
+            "brief.gate cannot be true for a cost",
+        ),
+        ({"name": "tokens", "gate": True}, "tokens.gate cannot be true for a cost"),
         ({"name": "brief", "high": 0, "gate": True}, "got high = 0.0 and threshold = 0"),
         ({"name": "a", "high": 1, "gate": True, "threshold": 1}, "no rollout would ever solve"),
         ({"name": "brief", "threshold": 0.5}, r"brief.threshold is for the gate: set gate = true"),

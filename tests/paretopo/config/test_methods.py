@@ -64,7 +64,7 @@ def test_every_method_fits_every_example(example, name):
             with_method(example, name)
         return
     if given and name not in STEERABLE:
-        reasons = r'preference = "given"|no objective .calls.|decision_entropy must be 0'
+        reasons = r'preference = "given"|no objective .calls.|decision_entropy = 0'
         with pytest.raises(ConfigError, match=reasons):
             with_method(example, name)
         return

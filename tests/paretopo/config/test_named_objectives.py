@@ -56,7 +56,7 @@ def test_one_key_of_one_objective_is_set():
         ('[[objectives]]\nname = "a"\nweight = 0', "need a weight above 0"),
         (TOKENS + "weight = 1", r"all objectives a weight, .* none for \['correct'\]"),
         (ONE + "gate = true\n" + ONE.replace('"a"', '"b"') + "gate = true", "only one"),
-        (TOKENS + "gate = true", "tokens.gate cannot be true: a cost"),
+        (TOKENS + "gate = true", "tokens.gate cannot be true for a cost"),
         (RAW + "failure = 0", "objectives.tokens.failure could give .* and high = None"),
         (RAW + "failure = 10\nhigh = 50", "better than .* got failure = 10.0 .* high = 50"),
         (TOKENS + 'economy = "paretopo"\nfailure = 0.5', "must be at most 0 .* got failure = 0.5"),

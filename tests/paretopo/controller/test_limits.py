@@ -267,14 +267,14 @@ def test_preferences_share_the_weight_that_limits_leave(tmp_path):
     [
         ("weight = 1", "calls.weight and limit exclude each other"),
         ('economy = "saving"', 'must be "raw" with a limit: .* got economy = "saving"'),
-        ('failure = "worst"', "calls.failure has no effect on a limit"),
+        ('failure = "worst"', "calls.failure must not be given .* with a limit"),
         ("high = 2", "must be above low and below high, .* and high = 2"),
         ("low = 3", "must be above low .* got limit = 2.0 and low = 3"),
         ('[paretopo]\nstage2_estimator = "gdpo"', 'use the estimator "rloo" .*r = "gdpo"'),
         ("[paretopo]\nstage1_steps = 2", 'as it is: .* paretopo.stage1_estimator = "grpo"'),
-        ('[paretopo]\neconomies = "least"', 'limit needs .* "each", got .* = "least"'),
-        ('[paretopo]\ngroup_filter = "accuracy"', 'needs paretopo.group_filter = "vector"'),
-        ('[optimiser]\nlearn_from = "answers"', 'limit needs optimiser.learn_from = "rewards"'),
+        ('[paretopo]\neconomies = "least"', 'limit needs .* "each", .* got .* = "least"'),
+        ('[paretopo]\ngroup_filter = "accuracy"', 'needs .* got .*group_filter = "accuracy"'),
+        ('[optimiser]\nlearn_from = "answers"', 'limit needs .* got .*learn_from = "answers"'),
         ('[[objectives]]\nname = "points"', "weighed against shares, .*points needs an upper"),
         ("share = 1", "calls.share must be a number greater than 0 and less than 1, got 1"),
         ("share = 0.0", "calls.share must be a number greater than 0 and less than 1, got 0"),
@@ -311,7 +311,7 @@ def test_a_share_can_be_set_without_a_table():
 
 
 def test_the_controller_refuses_a_share_of_nothing():
-    with pytest.raises(ConfigError, match="must have shares between 0 and 1"):
+    with pytest.raises(ConfigError, match="with shares between 0 and 1"):
         ParetoPOConfig(weights=(1.0, 0.0), limits=(Limit(1, -2.0, 1.0),))
 
 
