@@ -105,6 +105,7 @@ class ParetoPO:
 
     Attributes:
         names: Of the rewards.
+        steps_taken: Number of steps whose advantages were computed.
         watch: Warns of steps that teach nothing.
 
     Raises:
@@ -154,7 +155,7 @@ class ParetoPO:
             self.stage1_steps = int(steps_per_epoch)
         else:
             self.stage1_steps = int(config.stage1_steps)
-        self._steps_taken = 0
+        self.steps_taken = 0
         self._gain = HypervolumeGain(config)
         self._limited = [one.objective for one in config.limits]
         self._limits = Multipliers(
@@ -222,7 +223,7 @@ class ParetoPO:
             unpriced: The objectives whose rewards wait for the price of a right answer.
         """
         shares = share_differing(self.names, map(self.judge, groups))
-        self.watch.see_rewards(self._steps_taken, shares, self._teaching, len(groups), unpriced)
+        self.watch.see_rewards(self.steps_taken, shares, self._teaching, len(groups), unpriced)
         return shares
 
     def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
@@ -231,16 +232,16 @@ class ParetoPO:
         if weights is not None:
             weights = check_weights(weights, self.names, groups.prompts)
         preferred = self._current_weights(weights)
-        stage = self._stage_of(self._steps_taken + 1)
+        stage = self._stage_of(self.steps_taken + 1)
         multiplier = self._gain.multiplier
         scale = multiplier if stage == 1 else 1.0
         values = self._estimate(gated, preferred, inside, stage, scale)
         kept = keep[:, None] if inside is None else keep[:, None] & inside
         ranks = np.asarray(paretopo_core.pareto_rank(gated, mask=inside), np.int32)
-        self._steps_taken += 1
+        self.steps_taken += 1
         advantages = np.where(kept, values, 0.0)
         self.watch.see_advantages(
-            self._steps_taken, idle=not advantages.any(), explain=lambda: self._explain(groups)
+            self.steps_taken, idle=not advantages.any(), explain=lambda: self._explain(groups)
         )
         return Step(advantages, gated, ranks, keep, stage, multiplier)
 
@@ -335,20 +336,15 @@ class ParetoPO:
         signal = self._gain.observe(outcome, earlier=earlier, bounds=bounds)
         pairs = zip(self.names, np.asarray(outcome), self._gain.reference, strict=True)
         below = {name: (got, ref) for name, got, ref in pairs if got < ref}
-        self.watch.see_evaluation(self._steps_taken, self._teaching, below)
+        self.watch.see_evaluation(self.steps_taken, self._teaching, below)
         return signal
 
     # ---- where it stands ---------------------------------------------------------------------
 
     @property
-    def steps_taken(self) -> int:
-        """Return the number of steps whose advantages were computed."""
-        return self._steps_taken
-
-    @property
     def stage(self) -> int:
         """Return the stage of the latest step, 1 or 2; before the first step, the first stage."""
-        return self._stage_of(max(self._steps_taken, 1))
+        return self._stage_of(max(self.steps_taken, 1))
 
     @property
     def multiplier(self) -> float:
@@ -378,7 +374,7 @@ class ParetoPO:
         end = self._steps or 1
         if config.stage2_estimator not in HYPERVOLUME_ESTIMATORS:
             end = min(end, self.stage1_steps)
-        done = (self._steps_taken - begin) / max(end - begin, 1)
+        done = (self.steps_taken - begin) / max(end - begin, 1)
         gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
         return choose_k(config.k, done=max(done, 0.0), **gains)
 
@@ -400,7 +396,7 @@ class ParetoPO:
 
     def finish_stage1(self) -> None:
         """End stage 1 early: every prompt was seen in fewer steps than planned."""
-        self.stage1_steps = min(self.stage1_steps, self._steps_taken)
+        self.stage1_steps = min(self.stage1_steps, self.steps_taken)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state that changes during a run, JSON-able."""
@@ -408,7 +404,7 @@ class ParetoPO:
             "format": _STATE_FORMAT,
             "objectives": self.objectives,
             "stage1_steps": self.stage1_steps,
-            "step": self._steps_taken,
+            "step": self.steps_taken,
             "gain": self._gain.state_dict(),
             "watch": self.watch.state_dict(),
         } | ({"limits": self._limits.state_dict()} if self._limited else {})
@@ -433,7 +429,7 @@ class ParetoPO:
                     "resume with the configuration of the run"
                 )
         self._limits.load_state_dict(state.get("limits", {}))
-        self._steps_taken = int(state["step"])
+        self.steps_taken = int(state["step"])
         self._gain.load_state_dict(state["gain"])
         self.watch.load_state_dict(state.get("watch", {}))
 

@@ -13,7 +13,7 @@ import os
 import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from paretopo.config import NONE, ConfigError, dumps
 from paretopo.config.sections import RunFolderConfig
@@ -29,12 +29,6 @@ _OF_EVALUATIONS = (
     *("archive_size", "hypervolume"),
 )
 _BY_OBJECTIVE = ("measured", "rewards", "differs", "weight")
-
-
-class _Tracker(Protocol):
-    def log(self, step: int, numbers: Mapping[str, float]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def check_trackers(config: RunFolderConfig) -> None:
@@ -74,7 +68,7 @@ class Trackers:
         check_trackers(run.config.run)
         self._run = run
         self._after: int | None = None
-        self._open: list[_Tracker] | None = None
+        self._open: list[_TensorBoard | _WeightsAndBiases] | None = None
 
     def resume(self, step: int) -> None:
         """Continue earlier curves; steps after ``step`` are repeated."""
@@ -83,7 +77,9 @@ class Trackers:
     def log(self, part: Literal["train", "eval"], step: int, numbers: Mapping[str, float]) -> None:
         """Add a point to the curve of each number."""
         if self._open is None:
-            self._open = self._open_all()
+            asked = self._run.config.run
+            self._open = [_TensorBoard(self._run, self._after)] if asked.tensorboard else []
+            self._open += [_WeightsAndBiases(self._run)] if asked.wandb_project != NONE else []
         tagged = {f"{part}/{name}": value for name, value in numbers.items()}
         for tracker in self._open:
             tracker.log(step, tagged)
@@ -93,15 +89,6 @@ class Trackers:
         for tracker in self._open or ():
             tracker.close()
         self._open = None
-
-    def _open_all(self) -> list[_Tracker]:
-        config = self._run.config.run
-        opened: list[_Tracker] = []
-        if config.tensorboard:
-            opened.append(_TensorBoard(self._run, self._after))
-        if config.wandb_project != NONE:
-            opened.append(_WeightsAndBiases(self._run))
-        return opened
 
 
 def _is_installed(package: str) -> bool:
