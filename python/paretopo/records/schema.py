@@ -11,8 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from paretopo.parsing import parse_json
 
@@ -190,23 +189,16 @@ def _parse_line(line: bytes, path: Path, number: int, *, halves: bool) -> Any:
 
 
 class RowWriter:
-    """Writes a complete JSONL file or none; the same rows give the same bytes.
-
-    Use it as a context: the file gets its name at the end, if no error was raised.
+    """Writes the rows of a file from :func:`open_rows`.
 
     Attributes:
+        path: The file.
         rows: Rows written so far.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.rows = 0
-        self._part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
-
-    def __enter__(self) -> RowWriter:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._part.open("wb")
-        return self
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path, self.rows = path, 0
+        self._file = file
 
     def write(self, row: Example) -> None:
         """Append a row."""
@@ -214,19 +206,21 @@ class RowWriter:
         self._file.write(json.dumps(row.fields()).encode() + b"\n")
         self.rows += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            self._file.close()
-            if kind is None:
-                self._part.replace(self.path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                self._part.unlink()
+
+@contextlib.contextmanager
+def open_rows(path: Path) -> Iterator[RowWriter]:
+    """Open a JSONL file that is written completely or not at all; equal rows give equal bytes.
+
+    It gets its name at the end of the context, if no error was raised.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield RowWriter(path, file)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write_rows(path: str | Path, rows: Iterable[Example]) -> int:
@@ -237,7 +231,7 @@ def write_rows(path: str | Path, rows: Iterable[Example]) -> int:
         OSError: The file cannot be written.
     """
     ids: set[str] = set()
-    with RowWriter(path) as writer:
+    with open_rows(Path(path)) as writer:
         for row in rows:
             Example.from_fields(row.fields())
             if row.id in ids:

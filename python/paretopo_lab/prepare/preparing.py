@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from paretopo.records.schema import DataError, RowWriter
+from paretopo.records.schema import DataError, open_rows
 from paretopo_lab.prepare import recognition
 from paretopo_lab.prepare.rows import ELSEWHERE, Tally, read_usable_rows
 from paretopo_lab.prepare.sources import SOURCES, Source
@@ -90,7 +90,7 @@ def prepare(
     training = TrainingSet(options, excluded, tally) if source.training else None
     with ExitStack() as stack:
         train_or_test, *held_out = (
-            stack.enter_context(RowWriter(out / source.name / name))
+            stack.enter_context(open_rows(out / source.name / name))
             for name in ((TRAIN, HELD_OUT) if training else (TEST,))
         )
         for row in read_usable_rows(source, file, tally):
