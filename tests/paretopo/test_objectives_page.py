@@ -33,35 +33,22 @@ COMMANDS = [
     if line.strip()
 ]
 # The commands as they stand, at a size for tests.
+EVERYWHERE = {
+    "model.layers": 1,
+    "model.width": 32,
+    "model.heads": 2,
+    "optimiser.steps": 2,
+    "optimiser.prompts_per_step": 4,
+    "optimiser.group_size": 4,
+    "evaluation.every": 2,
+    "run.checkpoint_every": 2,
+}
 SMALL = {
-    "examples/three_objectives.toml": {
-        "model.layers": 1,
-        "model.width": 32,
-        "model.heads": 2,
-        "warmup.steps": 20,
-        "task.prompts": 16,
-        "task.facts": 8,
-        "optimiser.steps": 2,
-        "optimiser.prompts_per_step": 4,
-        "optimiser.group_size": 4,
-        "evaluation.prompts": 12,
-        "evaluation.every": 2,
-        "run.checkpoint_every": 2,
-    },
-    "examples/own_rewards/train.toml": {
-        "model.layers": 1,
-        "model.width": 32,
-        "model.heads": 2,
-        "warmup.steps": 60,
-        "warmup.learning_rate": 5e-3,
-        "optimiser.steps": 2,
-        "optimiser.prompts_per_step": 4,
-        "optimiser.group_size": 4,
-        "optimiser.max_completion_tokens": 24,
-        "evaluation.prompts": 8,
-        "evaluation.every": 2,
-        "run.checkpoint_every": 2,
-    },
+    "examples/three_objectives.toml": EVERYWHERE
+    | {"warmup.steps": 20, "task.prompts": 16, "task.facts": 8, "evaluation.prompts": 12},
+    "examples/own_rewards/train.toml": EVERYWHERE
+    | {"warmup.steps": 60, "warmup.learning_rate": 5e-3, "evaluation.prompts": 8}
+    | {"optimiser.max_completion_tokens": 24},
 }
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from paretopo.cli.subcommands import (
@@ -147,6 +147,14 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 run.check_trust([] if options else run.manifest.get("options", ()))
             # The options of the run's beginning, unless others are given.
             options = options or run.manifest.get("options", ())
+            _check_backend(run.config, options)
+            check_trackers(run.config.run)
+            check_functions(run.config)
+            if arguments.accept_changes:
+                run.accept_files()
+            run.check_files()
+            if longer is not None:
+                run.extend(longer)
         else:
             overrides = _parse_overrides(arguments.overrides)
             if arguments.method is None:
@@ -171,24 +179,13 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 run.update_manifest(options=list(options))
             if arguments.rehearse:
                 run.update_manifest(rehearsal=left)
-        if arguments.resume is not None:
-            _check_backend(run.config, options)
-            check_trackers(run.config.run)
-            check_functions(run.config)
-            if arguments.accept_changes:
-                run.accept_files()
-            run.check_files()
-            if longer is not None:
-                run.extend(longer)
     except (ConfigError, OSError) as error:
         refuse(str(error))
 
     try:
-        with ExitStack() as kept:
-            if arguments.resume is None:
-                kept.enter_context(run.removed_if_refused())
-            kept.enter_context(run.claim())
-            _train(run, resume=arguments.resume is not None, options=options)
+        resumes = arguments.resume is not None
+        with nullcontext() if resumes else run.removed_if_refused(), run.claim():
+            _train(run, resume=resumes, options=options)
     except ConfigError as error:
         refuse(str(error))
     return 0

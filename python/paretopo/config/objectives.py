@@ -353,24 +353,22 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     ``gate = True``.
 
     Raises:
-        ConfigError: There are no objectives, two of one name or two gates, or only some weights.
+        ConfigError: There are no objectives, two gates, or only some weights.
     """
-    names = [one.name for one in objectives]
-    if not names or len(set(names)) != len(names):
-        raise ConfigError(
-            f"objectives must be at least one, each with a different name, got {names}"
-        )
+    if not objectives:
+        raise ConfigError("objectives must be at least one, got none")
     gates = find_gates(objectives)
     if len(gates) > 1 and any(one.gate for one in objectives):
         raise ConfigError(f"only one objective can be the gate: gate is true for {gates}")
     first = gates[0] if len(gates) == 1 else None
     for one in objectives:
         if one.name != first and one.threshold != 0.0:
-            raise ConfigError(f"objectives.{one.name}.threshold {_THRESHOLD_ONLY}")
+            raise ConfigError(f"objectives.{one.name}.threshold is for the gate: set gate = true")
     weighed = [one for one in objectives if one.limit is None]
     if not weighed:
         raise ConfigError(
-            f"one objective needs no limit, the one to improve; all of {names} have one"
+            "one objective needs no limit, the one to improve; all of "
+            f"{[one.name for one in objectives]} have one"
         )
     given = [one.weight for one in weighed]
     if None in given and any(weight is not None for weight in given):
@@ -453,9 +451,6 @@ def check_key(objective: str, name: str) -> None:
     known = [known for known, about in keys(Objective).items() if about.in_file]
     if name not in known:
         raise ConfigError(f"unknown key objectives.{objective}.{name}; {nearest(name, known)}")
-
-
-_THRESHOLD_ONLY = "is for the gate: set gate = true"
 
 
 def _may_be_gate(one: Objective) -> bool:

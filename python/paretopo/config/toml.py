@@ -293,33 +293,33 @@ def dumps(config: RunConfig) -> str:
         or attrgetter(name)(config) != SECTIONS[name]()
     ]
     for head, values in [*tables, *sections]:
+        known = {
+            name: about
+            for name, about in keys(values).items()
+            if about.in_file and getattr(values, name) is not None
+        }
         written = [
             name
-            for name in keys(values)
+            for name in known
             if head.startswith("[[")
             or config.effective is None
             or f"{head.strip('[]')}.{name}" in config.effective
         ]
         lines += ["", head] if written else []
         for name in written:
-            about = keys(values)[name]
-            if about.in_file and getattr(values, name) is not None:
-                if about.of and about.find_owner(values) in (None, *written):
-                    continue
-                own = {
-                    inner: declared
-                    for inner, declared in keys(values).items()
-                    if declared.find_owner(values) == name and getattr(values, inner) is not None
-                }
-                lines += [] if about.doc in explained else [f"# {about.doc}"]
-                explained.add(about.doc)
-                lines += [f"#   {inner}: {declared.doc}" for inner, declared in own.items()]
-                value = _toml(getattr(values, name))
-                if own:
-                    parts = [f"{inner} = {_toml(getattr(values, inner))}" for inner in own]
-                    first = f"{_name_value(type(values), name)} = {value}"
-                    value = "{ " + ", ".join([first, *parts]) + " }"
-                lines.append(f"{name} = {value}")
+            about = known[name]
+            if about.of and about.find_owner(values) in (None, *written):
+                continue
+            own = [inner for inner in known if known[inner].find_owner(values) == name]
+            lines += [] if about.doc in explained else [f"# {about.doc}"]
+            explained.add(about.doc)
+            lines += [f"#   {inner}: {known[inner].doc}" for inner in own]
+            value = _toml(getattr(values, name))
+            if own:
+                parts = [f"{inner} = {_toml(getattr(values, inner))}" for inner in own]
+                first = f"{_name_value(type(values), name)} = {value}"
+                value = "{ " + ", ".join([first, *parts]) + " }"
+            lines.append(f"{name} = {value}")
     return "\n".join(lines) + "\n"
 
 
