@@ -245,27 +245,6 @@ class ParetoPO:
         )
         return Step(advantages, gated, ranks, keep, stage, multiplier)
 
-    def gate(self, rewards: ArrayLike) -> NDArray[np.float64]:
-        """Return the rewards with floors for failed rollouts after the first objective; pure.
-
-        Args:
-            rewards: (..., objectives); a rollout failed if objective 0 is not above the threshold.
-                With a floor "worst", the last axis but one is the group.
-
-        Returns:
-            A float64 copy; unchanged values with ``gate = "none"``.
-
-        Raises:
-            ValueError: The last axis does not have one entry per weight.
-        """
-        vectors = np.array(rewards, np.float64)
-        if vectors.ndim == 0 or vectors.shape[-1] != self.objectives:
-            raise ValueError(
-                f"rewards must have {self.objectives} objectives on the last axis, one per "
-                f"weight, got shape {vectors.shape}"
-            )
-        return self._apply_gate(vectors)
-
     def gate_groups(
         self,
         rewards: ArrayLike,
@@ -291,10 +270,12 @@ class ParetoPO:
         prompts = range(shape[0]) if prompts is None else prompts
         vectors = read_vectors(rewards, present, self.config, columns, self.names, prompts)
         inside = None if mask is None else present
-        gated = merge_ties_of_objectives(self._apply_gate(vectors, inside), present)
+        config, threshold = self.config, self.config.threshold
+        gated = merge_ties_of_objectives(
+            apply_gate(vectors, config.gate, config.gated_floors, inside, threshold), present
+        )
         seen = self.judge(gated)[..., columns]
-        switches = self.config
-        keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
+        keep = find_informative(seen, inside, config.group_filter, threshold)
         return Gated(gated, keep, inside, vectors, prompts)
 
     def judge(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -323,7 +304,8 @@ class ParetoPO:
         is "initial", enters the archive, and leaves the multiplier at 1.
 
         Args:
-            outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
+            outcome: (objectives,) mean of the gated reward vectors over the held-out prompts;
+                :meth:`gate_groups` gates them as one group.
             earlier: (evaluations so far, objectives), the earlier outcomes with their current
                 scores (:class:`~paretopo.rewards.held_out.HeldOut`), from which the archive is
                 rebuilt. None keeps their old scores, as the paper does.
@@ -490,14 +472,6 @@ class ParetoPO:
             self.config,
             estimator=first if self.stage == 1 else later,
             dropped=not groups.informative.any(),
-        )
-
-    def _apply_gate(
-        self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
-        switches = self.config
-        return apply_gate(
-            vectors, switches.gate, switches.gated_floors, inside, threshold=switches.threshold
         )
 
     def _current_weights(self, weights: ArrayLike | None) -> NDArray[np.float64]:

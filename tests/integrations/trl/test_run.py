@@ -176,7 +176,7 @@ def test_trajectories_hold_texts_and_rewards(uninterrupted):
     for group in trained:
         rewards = np.array([one.rewards for one in group.rollouts])
         gated = np.array([one.gated for one in group.rollouts])
-        np.testing.assert_array_equal(gated, controller.gate(rewards))
+        np.testing.assert_array_equal(gated, controller.gate_groups([rewards]).vectors[0])
         ranks = paretopo_core.pareto_rank(gated[None])[0]
         assert [one.rank for one in group.rollouts] == ranks.tolist()
         for one in group.rollouts:

@@ -197,7 +197,7 @@ def test_the_threshold_reaches_rollouts_and_controller(tmp_path):
     ]
     [scored] = session.score([rollouts])
     assert [one.solved for one in scored.rollouts] == [False, True, True]
-    assert session.controller.gate(scored.rewards)[:, 1].tolist() == [0.0, 0.5, 0.0]
+    assert [one.gated[1] for one in scored.rollouts] == [0.0, 0.5, 0.0]
 
 
 @pytest.mark.parametrize(

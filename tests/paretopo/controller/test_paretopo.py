@@ -194,11 +194,6 @@ def test_a_wrong_mask_is_named():
         controller().step(MIXED, mask=np.ones((1, 4), np.int64))
 
 
-def test_the_gate_names_a_wrong_last_axis():
-    with pytest.raises(ValueError, match=r"2 objectives on the last axis.*got shape \(3,\)"):
-        controller().gate([1.0, 2.0, 3.0])
-
-
 # ---- state ------------------------------------------------------------------------------------
 
 
