@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from paretopo.cli.subcommands import Subcommands, refuse
 
 if TYPE_CHECKING:
     from paretopo.records.trajectories import Group
-    from paretopo_lab.show.selection import Selection
 
 _EXAMPLES = """\
 examples:
@@ -77,6 +76,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.records.trajectories import read_groups
     from paretopo_lab.show.page import render_rollouts_page
     from paretopo_lab.show.selection import Selection
+    from paretopo_lab.show.terminal import render_lines
 
     if arguments.groups is not None and arguments.groups < 1:
         refuse(f"--groups must be at least 1, got {arguments.groups}")
@@ -102,8 +102,9 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     except (ConfigError, OSError) as error:
         refuse(str(error))
     if out is None:
-        for line in _render_text(groups, wanted, selection):
+        for line in render_lines(groups, selection, width=shutil.get_terminal_size().columns):
             print(line)
+        print(_count_shown(len(groups), wanted))
         return 0
     print(f"{out}: {_count_shown(len(groups), wanted)}")
     return 0
@@ -137,14 +138,6 @@ def _find_trajectories(path: Path) -> Path:
             "its first step on"
         )
     return source
-
-
-def _render_text(groups: Sequence[Group], wanted: int, selection: Selection) -> Iterable[str]:
-    from paretopo_lab.show.terminal import render_lines
-
-    width = shutil.get_terminal_size().columns
-    yield from render_lines(groups, selection, width=width)
-    yield _count_shown(len(groups), wanted)
 
 
 def _count_shown(shown: int, wanted: int) -> str:

@@ -279,25 +279,17 @@ class Objective:
         """Convert a measure back to an amount: the inverse of `to_measure`."""
         return (measure if self.budget is None else self.budget - measure) / self.price
 
-    def to_cost(self, value: float) -> float:
-        """Convert a value in its own unit to a cost; of a remaining budget, the shortfall.
+    def to_group_cost(self, value: float) -> float:
+        """Return a value's cost within its group; below 0 is allowed if a shift does not matter.
 
-        Raises:
-            ValueError: More is better, and ``high`` is not given.
+        If more is better, the cost is the shortfall from `high`.
         """
+        if self.economy not in OF_COSTS:
+            return 0.0 - self.to_reward(value)
         if self.better == "fewer":
             return value
-        if self.high is None:
-            raise ValueError(
-                f"objectives.{self.name} needs high: its cost is the shortfall from it"
-            )
+        assert self.high is not None  # by a rule of its own
         return self.high - value
-
-    def to_group_cost(self, value: float) -> float:
-        """Return a value's cost within its group; below 0 is allowed if a shift does not matter."""
-        if self.economy in OF_COSTS:
-            return self.to_cost(value)
-        return 0.0 - self.to_reward(value)
 
     def reference_reward(self, otherwise: Literal["initial", "zero"]) -> float | None:
         """Return its coordinate of the reference, as a reward; None for the first evaluation's.
@@ -387,8 +379,8 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
         values: dict[str, Any] = {}
         if one.name in weights:
             values["weight"] = weights[one.name] / total
-        if one.name == first:  # fill the gate's own failure value again
-            values["failure"] = _own_failure(one)
+        if one.name == first and one.failure == (0.0 if one.economy in BY_FEWEST else WORST):
+            values["failure"] = None  # filled again, with the gate's own
         arranged.append(dataclasses.replace(one, **values, gate=one.name == first))
     return tuple(sorted(arranged, key=lambda one: not one.gate))
 
@@ -459,8 +451,3 @@ def _may_be_gate(one: Objective) -> bool:
         return False
     rises = one.high is None or one.high > one.threshold
     return one.name == "correct" or (one.economy == "raw" and one.better == "more" and rises)
-
-
-def _own_failure(one: Objective) -> Any:
-    default = 0.0 if one.economy in BY_FEWEST else WORST
-    return None if one.failure in (default, KEEPS) else one.failure
