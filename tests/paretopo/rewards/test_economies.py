@@ -120,7 +120,7 @@ COSTS = {"name": "it", "better": "fewer"}
         ),
         (
             lambda: Objective("left", economy="saving", high=1.0, gate=True),
-            'gate is for economy = "raw", got economy = "sav',
+            'other than "raw": .* got .* economy = "saving"',
         ),
     ],
 )
