@@ -276,7 +276,7 @@ class Session:
             lambda vectors: outcomes.average(vectors, controller.reference),
         )
         if len(self._scores.outcomes()) == 1:
-            self._recorder.warn(ordered, outcome, controller.reference)
+            self._recorder.warn(ordered)
         bounds = outcomes.find_bounds(vectors)
         signal = controller.observe(outcome, earlier=earlier, bounds=bounds)
         rewarded = annotate(ordered, rewards=outcomes.fill(vectors, controller.reference))

@@ -240,9 +240,7 @@ def test_savings_without_a_right_answer_are_explained_before_training_and_in_the
     session.observe(0, group([1, 3], [0, 0]))
     session.advantages([score(session, group([1, 3], [0, 0]))])
     first, second = [one.message for one in caplog.records if "first" in one.message]
-    assert (
-        "the first evaluation is below the reference in calls -1 (reference 0): the hyper" in first
-    )
+    assert "first evaluation is below the reference in calls -1 (reference 0): the hyper" in first
     assert second.endswith("; before the first right answer, 'calls' saves nothing")
 
 

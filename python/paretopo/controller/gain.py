@@ -60,7 +60,7 @@ class HypervolumeGain:
     def __init__(self, config: ParetoPOConfig) -> None:
         self._config = config
         self._objectives = len(config.weights)
-        self._observations = 0
+        self.observations = 0
         self.smoothed = 0.0
         self.highest = 0.0  # maximum of `smoothed` so far
         self.multiplier = 1.0
@@ -86,21 +86,21 @@ class HypervolumeGain:
         Arguments and errors: :meth:`~paretopo.controller.two_stages.ParetoPO.observe`.
         """
         point = self._check("outcome", outcome, (self._objectives,))
-        if bounds is not None and self._observations == 0:
+        if bounds is not None and self.observations == 0:
             self._bounds = np.array(bounds, np.float64)
             self.archive = None
         if earlier is not None:
-            shape = (self._observations, self._objectives)
+            shape = (self.observations, self._objectives)
             self._rebuild(self._check("earlier", earlier, shape))
         archive = self._start_at(point) if self.archive is None else self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point))
-        if self._observations > 0:
+        if self.observations > 0:
             gamma = self._config.gamma
             self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
             self.highest = max(self.highest, self.smoothed)
             self.multiplier = compute_multiplier(self.smoothed)
-        self._observations += 1
+        self.observations += 1
         return Signal(
             gain=gain,
             smoothed_gain=self.smoothed,
@@ -112,7 +112,7 @@ class HypervolumeGain:
     def state_dict(self) -> dict[str, Any]:
         """Return the changing state, JSON-able."""
         return {
-            "observations": self._observations,
+            "observations": self.observations,
             "smoothed": self.smoothed,
             "highest": self.highest,
             "multiplier": self.multiplier,
@@ -123,7 +123,7 @@ class HypervolumeGain:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`, bit for bit."""
-        self._observations = int(state["observations"])
+        self.observations = int(state["observations"])
         self.smoothed = float(state["smoothed"])
         self.highest = float(state["highest"])
         self.multiplier = float(state["multiplier"])

@@ -318,7 +318,8 @@ class ParetoPO:
         signal = self._gain.observe(outcome, earlier=earlier, bounds=bounds)
         pairs = zip(self.names, np.asarray(outcome), self._gain.reference, strict=True)
         below = {name: (got, ref) for name, got, ref in pairs if got < ref}
-        self.watch.see_evaluation(self.steps_taken, self._teaching, below)
+        first = self._gain.observations == 1
+        self.watch.see_evaluation(self.steps_taken, self._teaching, below if first else {})
         return signal
 
     # ---- where it stands ---------------------------------------------------------------------

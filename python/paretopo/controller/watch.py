@@ -75,15 +75,16 @@ class Watch:
         Args:
             step: Its number; 0 before training.
             teach: The objectives to learn from.
-            below: objective → outcome and reference, where the outcome is worse.
+            below: objective → outcome and reference, if the first outcome is worse.
         """
-        if step == 0 and below:
+        if below:
             values = (
                 f"{name} {got:.3g} (reference {ref:.3g})" for name, (got, ref) in below.items()
             )
             self._warn(
                 f"the first evaluation is below the reference in {', '.join(values)}: the "
-                "hypervolume is 0 until an evaluation is above it everywhere"
+                "hypervolume is 0 until an evaluation is above it everywhere; if none can be, set "
+                "a worse reference"
             )
         stopped = [name for name in teach if self._equal.get(name, 0) >= EQUAL_STEPS]
         if new := [name for name in stopped if name not in self._named]:

@@ -10,9 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from paretopo.config import Objective, RunConfig
 from paretopo.config.notes import warn_caller
 from paretopo.records.rows import list_values
@@ -21,32 +18,6 @@ from paretopo.rollout import Rollout
 _LOGGER = logging.getLogger("paretopo")
 FEWEST_MIXED = 0.1  # share of a step's groups
 STEPS_UNMIXED = 10  # in a row, before a warning
-
-
-def warn_of_reference(
-    objectives: Sequence[Objective], outcome: NDArray[np.float64], reference: NDArray[np.float64]
-) -> None:
-    """Warn if a reward of the first evaluation gains no hypervolume, which nothing else would show.
-
-    Args:
-        objectives: Of the run.
-        outcome: (objectives,) of the first evaluation.
-        reference: (objectives,) of the hypervolume; NaN before it is known.
-    """
-    # This evaluation shows the price of a saving, and the bound of a reward without one.
-    learnt = [one.worst is None and one.reference is None for one in objectives]
-    behind = np.flatnonzero((outcome < reference) & ~np.array(learnt))
-    if not len(behind):
-        return
-    listed = ", ".join(
-        f"{objectives[at].name!r} ({outcome[at]:g} against {reference[at]:g}: set reference = "
-        f"{objectives[at].to_reference(outcome[at]):g})"
-        for at in behind
-    )
-    warn_caller(
-        "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
-        f"{listed}: nothing is gained until it does",
-    )
 
 
 def warn_of_questions(before: Collection[str], now: Collection[str]) -> None:
