@@ -91,7 +91,11 @@ class HypervolumeGain:
             self.archive = None
         if earlier is not None:
             shape = (self.observations, self._objectives)
-            self._rebuild(self._check("earlier", earlier, shape))
+            outcomes = self._check("earlier", earlier, shape)
+            if len(outcomes):
+                archive = self._start_at(outcomes[0])
+                for one in outcomes:
+                    archive.add(one)
         archive = self._start_at(point) if self.archive is None else self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point))
@@ -133,13 +137,6 @@ class HypervolumeGain:
             self._start_from(np.array(state["reference"], np.float64)).load_state_dict(
                 state["archive"]
             )
-
-    def _rebuild(self, outcomes: NDArray[np.float64]) -> None:
-        if not len(outcomes):
-            return
-        archive = self._start_at(outcomes[0])
-        for point in outcomes:
-            archive.add(point)
 
     def _start_at(self, first: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
         known = np.where(np.isnan(self._given), first, self._given)

@@ -235,13 +235,23 @@ class ParetoPO:
         stage = self._stage_of(self.steps_taken + 1)
         multiplier = self._gain.multiplier
         scale = multiplier if stage == 1 else 1.0
-        values = self._estimate(gated, preferred, inside, stage, scale)
+        name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
+        values = self._estimate(gated, preferred, inside, name, scale)
         kept = keep[:, None] if inside is None else keep[:, None] & inside
         ranks = np.asarray(paretopo_core.pareto_rank(gated, mask=inside), np.int32)
         self.steps_taken += 1
         advantages = np.where(kept, values, 0.0)
         self.watch.see_advantages(
-            self.steps_taken, idle=not advantages.any(), explain=lambda: self._explain(groups)
+            self.steps_taken,
+            idle=not advantages.any(),
+            explain=lambda: explain_idle(
+                groups.split(gated),
+                self.names,
+                self._teaching,
+                self.config,
+                estimator=name,
+                dropped=not keep.any(),
+            ),
         )
         return Step(advantages, gated, ranks, keep, stage, multiplier)
 
@@ -426,10 +436,9 @@ class ParetoPO:
         gated: NDArray[np.float64],
         weights: NDArray[np.float64],
         inside: NDArray[np.bool_] | None,
-        stage: int,
+        name: str,
         scale: float,
     ) -> NDArray[np.float64]:
-        name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
         estimator = self._estimators[name]
         rewards = self.judge(gated)
         if self.config.multiplier_on == "reward":
@@ -463,17 +472,6 @@ class ParetoPO:
             for at, name in enumerate(self.names)
             if self.config.weights[at] > 0.0 or at in self._limited
         ]
-
-    def _explain(self, groups: Gated) -> str:
-        first, later = self.config.stage1_estimator, self.config.stage2_estimator
-        return explain_idle(
-            groups.split(groups.vectors),
-            self.names,
-            self._teaching,
-            self.config,
-            estimator=first if self.stage == 1 else later,
-            dropped=not groups.informative.any(),
-        )
 
     def _current_weights(self, weights: ArrayLike | None) -> NDArray[np.float64]:
         given = self.config.weights if weights is None else weights

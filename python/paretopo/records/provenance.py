@@ -61,18 +61,14 @@ def check_release(package: str, release: str, install: str) -> None:
 
 def machine() -> dict[str, str | int]:
     """System, processor and cores this process may use; no host or user name."""
+    # A container can have fewer cores than its machine.
+    affine = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if affine else os.cpu_count() or 1
     return {
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
-        "cores": usable_cores(),
+        "cores": cores,
     }
-
-
-def usable_cores() -> int:
-    """Cores this process may run on, which a container can make fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def git_commit(folder: str | Path = ".") -> dict[str, str | bool] | None:

@@ -207,11 +207,6 @@ def test_fails_the_batch_gradient_can_descend_both_objectives(points, p):
     assert gradient < 0
 
 
-def test_golden_batch_gradient():
-    assert batch_gradient(8, 0.9) == pytest.approx(-2.8264, abs=1e-4)
-    assert per_trajectory_gradient(8, 0.9) == pytest.approx(0.5217, abs=1e-4)
-
-
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.45])
 def test_fails_for_the_smoothed_rank_too(p):
     """With Phi = -R_sigma and sigma to 0: W'(p) = -(K-1)(1-2p)/2, negative below one half."""
