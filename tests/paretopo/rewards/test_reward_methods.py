@@ -8,6 +8,7 @@ from support.rollout_groups import rollouts_of
 
 from paretopo.config import dumps, loads, with_method
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.rewards.outcomes import Outcomes
 from paretopo.rewards.scoring import Scores
 
 ANSWERS = [(1, True), (3, True), (2, False), (0, False), (3, True)]  # calls, right
@@ -89,7 +90,7 @@ def test_held_out_failures_do_not_set_the_minimum(name):
     scores = Scores(config.objectives)
     rollouts = rollouts_of([(3, True), (0, False)], held_out=True)
     scores.learn(rollouts)
-    gated = ParetoPO(config.paretopo).gate(scores.rewards_of(rollouts))
+    gated = Outcomes(config).gate(scores.rewards_of(rollouts))
     assert gated[1, 1] <= gated[0, 1]
 
 
