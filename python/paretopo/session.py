@@ -275,10 +275,10 @@ class Session:
             self._scores.rewards_of(ordered),
             lambda vectors: outcomes.average(vectors, controller.reference),
         )
-        if len(self._scores.outcomes()) == 1:
-            self._recorder.warn(ordered)
         bounds = outcomes.find_bounds(vectors)
         signal = controller.observe(outcome, earlier=earlier, bounds=bounds)
+        if len(self._scores.outcomes()) == 1:
+            self._recorder.warn(ordered, outcome, controller.reference)
         rewarded = annotate(ordered, rewards=outcomes.fill(vectors, controller.reference))
         return self._recorder.add_evaluation(
             step,

@@ -233,17 +233,18 @@ def test_savings_never_lift_a_failure_above_a_success(tmp_path, method):
     assert advantages[0] > advantages[2:].max()
 
 
-def test_unreachable_reference_warns(tmp_path, caplog):
+def test_unreachable_reference_warns(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
     text += 'economy = "raw"\nreference = 20\n'
     session = new_session(tmp_path, text, **OF_ANY_UNIT)
-    session.observe(0, [Rollout("h", {"correct": 1.0}, tokens=50)])
-    assert "below the reference in tokens -50 (reference -20)" in caplog.text
+    with pytest.warns(UserWarning, match=r"'tokens' \(-50 against -20: set reference = 50\)"):
+        session.observe(0, [Rollout("h", {"correct": 1.0}, tokens=50)])
     session.observe(1, [Rollout("h", {"correct": 1.0}, tokens=15)])
     assert session.run.evaluations()[1]["gain"] == pytest.approx(5.0)
 
 
-def test_first_evaluation_sets_its_price_without_a_warning(tmp_path, caplog):
+@pytest.mark.filterwarnings("error")
+def test_first_evaluation_sets_its_price_without_a_warning(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
     session = new_session(tmp_path, text)
     spent = [10] * 9 + [200]
@@ -252,7 +253,6 @@ def test_first_evaluation_sets_its_price_without_a_warning(tmp_path, caplog):
     )
     [row] = session.run.evaluations()
     assert row["outcome"]["tokens"] == pytest.approx(1.0 - np.mean(spent) / 200)
-    assert not caplog.records
 
 
 def test_right_is_kept_where_somebody_asked_for_it(tmp_path):

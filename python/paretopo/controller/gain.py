@@ -60,7 +60,7 @@ class HypervolumeGain:
     def __init__(self, config: ParetoPOConfig) -> None:
         self._config = config
         self._objectives = len(config.weights)
-        self.observations = 0
+        self._observations = 0
         self.smoothed = 0.0
         self.highest = 0.0  # maximum of `smoothed` so far
         self.multiplier = 1.0
@@ -86,11 +86,11 @@ class HypervolumeGain:
         Arguments and errors: :meth:`~paretopo.controller.two_stages.ParetoPO.observe`.
         """
         point = self._check("outcome", outcome, (self._objectives,))
-        if bounds is not None and self.observations == 0:
+        if bounds is not None and self._observations == 0:
             self._bounds = np.array(bounds, np.float64)
             self.archive = None
         if earlier is not None:
-            shape = (self.observations, self._objectives)
+            shape = (self._observations, self._objectives)
             outcomes = self._check("earlier", earlier, shape)
             if len(outcomes):
                 archive = self._start_at(outcomes[0])
@@ -99,12 +99,12 @@ class HypervolumeGain:
         archive = self._start_at(point) if self.archive is None else self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point))
-        if self.observations > 0:
+        if self._observations > 0:
             gamma = self._config.gamma
             self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
             self.highest = max(self.highest, self.smoothed)
             self.multiplier = compute_multiplier(self.smoothed)
-        self.observations += 1
+        self._observations += 1
         return Signal(
             gain=gain,
             smoothed_gain=self.smoothed,
@@ -116,7 +116,7 @@ class HypervolumeGain:
     def state_dict(self) -> dict[str, Any]:
         """Return the changing state, JSON-able."""
         return {
-            "observations": self.observations,
+            "observations": self._observations,
             "smoothed": self.smoothed,
             "highest": self.highest,
             "multiplier": self.multiplier,
@@ -127,7 +127,7 @@ class HypervolumeGain:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`, bit for bit."""
-        self.observations = int(state["observations"])
+        self._observations = int(state["observations"])
         self.smoothed = float(state["smoothed"])
         self.highest = float(state["highest"])
         self.multiplier = float(state["multiplier"])

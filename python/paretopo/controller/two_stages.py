@@ -325,12 +325,8 @@ class ParetoPO:
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.
         """
-        signal = self._gain.observe(outcome, earlier=earlier, bounds=bounds)
-        pairs = zip(self.names, np.asarray(outcome), self._gain.reference, strict=True)
-        below = {name: (got, ref) for name, got, ref in pairs if got < ref}
-        first = self._gain.observations == 1
-        self.watch.see_evaluation(self.steps_taken, self._teaching, below if first else {})
-        return signal
+        self.watch.see_evaluation(self.steps_taken, self._teaching)
+        return self._gain.observe(outcome, earlier=earlier, bounds=bounds)
 
     # ---- where it stands ---------------------------------------------------------------------
 

@@ -67,25 +67,8 @@ class Watch:
             )
             self._named |= {*equal}
 
-    def see_evaluation(
-        self, step: int, teach: Sequence[str], below: Mapping[str, tuple[float, float]]
-    ) -> None:
-        """Name the objectives that stopped to differ in the latest steps.
-
-        Args:
-            step: Its number; 0 before training.
-            teach: The objectives to learn from.
-            below: objective → outcome and reference, if the first outcome is worse.
-        """
-        if below:
-            values = (
-                f"{name} {got:.3g} (reference {ref:.3g})" for name, (got, ref) in below.items()
-            )
-            self._warn(
-                f"the first evaluation is below the reference in {', '.join(values)}: the "
-                "hypervolume is 0 until an evaluation is above it everywhere; if none can be, set "
-                "a worse reference"
-            )
+    def see_evaluation(self, step: int, teach: Sequence[str]) -> None:
+        """Name the objectives that stopped to differ in the latest steps."""
         stopped = [name for name in teach if self._equal.get(name, 0) >= EQUAL_STEPS]
         if new := [name for name in stopped if name not in self._named]:
             since = min(self._equal[name] for name in new)

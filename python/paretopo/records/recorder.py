@@ -32,6 +32,7 @@ from paretopo.records.start_checks import (
     warn_of_absence,
     warn_of_gate,
     warn_of_questions,
+    warn_of_reference,
 )
 from paretopo.records.sweeps import average_sweep
 from paretopo.records.trackers import (
@@ -159,8 +160,20 @@ class Recorder:
         self._row, self._shown, self.steps = {}, (), step
         return tracked
 
-    def warn(self, rollouts: Sequence[Rollout]) -> None:
-        """Warn if the rollouts of the first evaluation show that an objective cannot teach."""
+    def warn(
+        self,
+        rollouts: Sequence[Rollout],
+        outcome: NDArray[np.float64],
+        reference: NDArray[np.float64],
+    ) -> None:
+        """Warn if the first evaluation shows that an objective cannot teach.
+
+        Args:
+            rollouts: Of the evaluation.
+            outcome: (objectives,) of the evaluation.
+            reference: (objectives,) of the hypervolume.
+        """
+        warn_of_reference(self._config.objectives, outcome, reference)
         warn_of_gate(self._config, rollouts)
         if self._writes:
             warn_of_absence(self._config.objectives, rollouts)

@@ -10,6 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from paretopo.config import Objective, RunConfig
 from paretopo.config.notes import warn_caller
 from paretopo.records.rows import list_values
@@ -18,6 +21,32 @@ from paretopo.rollout import Rollout
 _LOGGER = logging.getLogger("paretopo")
 FEWEST_MIXED = 0.1  # share of a step's groups
 STEPS_UNMIXED = 10  # in a row, before a warning
+
+
+def warn_of_reference(
+    objectives: Sequence[Objective], outcome: NDArray[np.float64], reference: NDArray[np.float64]
+) -> None:
+    """Warn if a reward of the first evaluation gains no hypervolume, which nothing else would show.
+
+    Args:
+        objectives: Of the run.
+        outcome: (objectives,) of the first evaluation.
+        reference: (objectives,) of the hypervolume.
+    """
+    behind = {
+        at: f"{outcome[at]:g} against {reference[at]:g}"
+        for at in np.flatnonzero(outcome < reference)
+    }
+    # The reference of a saving is the price of a right answer, which nobody sets.
+    settable = {at for at in behind if {objectives[at].worst, objectives[at].reference} != {None}}
+    for at in settable:
+        behind[at] += f": set reference = {objectives[at].to_reference(outcome[at]):g}"
+    listed = ", ".join(f"{objectives[at].name!r} ({text})" for at, text in behind.items())
+    if behind:
+        (warn_caller if settable else _LOGGER.warning)(
+            "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
+            f"{listed}: the hypervolume is 0, and nothing is gained, until it does",
+        )
 
 
 def warn_of_questions(before: Collection[str], now: Collection[str]) -> None:
