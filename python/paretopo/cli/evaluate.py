@@ -154,8 +154,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         need("vllm", extra="openrlhf")
     from paretopo.config import ConfigError
     from paretopo.records.schema import DataError
-    from paretopo.tools.http_client import ServerError
     from paretopo.tools.python_interpreter import SandboxError
+    from paretopo.tools.search import ServerError
     from paretopo_lab.evaluate import folder as folders
     from paretopo_lab.evaluate.prompting import check_tool
 

@@ -25,13 +25,14 @@ import re
 import threading
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from importlib import resources
 from typing import Literal
 
 from paretopo.rewards.correctness import list_answers
 from paretopo.rewards.notation import normalise_answer, split_choice, to_latex, write_as_sets
 from paretopo.rewards.plain_numbers import PlainNumber, are_same_number, read_number
+from paretopo.tools.batches import Batches
 from paretopo.tools.python_interpreter import PythonInterpreter
 
 _LONGEST = 2000  # characters of an answer; longer ones are wrong
@@ -111,11 +112,8 @@ class MathGrader:
                 processes=1,
             )
         self.undecided = 0
-        self._workers = workers
-        self._busy = 0
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="math-grader")
+        self._comparisons = Batches(self._compare, workers, _TOGETHER, "math-grader")
         self._known: dict[Pair, Future[bool | None]] = {}
-        self._waiting: list[tuple[Pair, Future[bool | None]]] = []
         self._lock = threading.Lock()
         check = self._python.run(_PROGRAM.format(pairs='[["1", "1"]]'))
         if check.stdout != "True\n":
@@ -149,12 +147,8 @@ class MathGrader:
         verdicts = iter(self.compare_all(pairs))
         return [_grade_by_best([next(verdicts) for _ in right]) for right in known]
 
-    def are_equal(self, given: str, answer: str) -> bool | None:
-        """Return whether two answers are equal; None if undecided."""
-        return self.compare_all([(given, answer)])[0]
-
     def compare_all(self, pairs: Sequence[Pair]) -> list[bool | None]:
-        """Compare several pairs, (given, right answer)."""
+        """Return whether the answers of each pair, (given, right), are equal; None if undecided."""
         return self._settle(pairs, {pair: decide(*pair) for pair in dict.fromkeys(pairs)})
 
     def can_read(self, answers: Sequence[str]) -> list[bool | None]:
@@ -169,50 +163,24 @@ class MathGrader:
         self, pairs: Sequence[Pair], verdicts: dict[Pair, bool | None]
     ) -> list[bool | None]:
         """Return the verdicts on pairs; math-verify decides those that are None."""
+        asked = [pair for pair, verdict in verdicts.items() if verdict is None]
         with self._lock:
-            asked = {
-                pair: self._request_verdict(pair)
-                for pair, verdict in verdicts.items()
-                if verdict is None
-            }
-            for _ in range(min(self._workers, len(self._waiting))):
-                self._threads.submit(self._compare_waiting)
-        verdicts |= {pair: future.result() for pair, future in asked.items()}
+            new = [pair for pair in asked if pair not in self._known]
+            self._known |= zip(new, self._comparisons.submit(new), strict=True)
+            futures = {pair: self._known[pair] for pair in asked}
+            while len(self._known) > _REMEMBERED:
+                del self._known[next(iter(self._known))]
+        try:
+            verdicts |= {pair: future.result() for pair, future in futures.items()}
+        except Exception:
+            with self._lock:  # no failure is remembered
+                for pair in asked:
+                    self._known.pop(pair, None)
+            raise
         ordered = [verdicts[pair] for pair in pairs]
         with self._lock:
             self.undecided += ordered.count(None)
         return ordered
-
-    def _request_verdict(self, pair: Pair) -> Future[bool | None]:
-        """Return math-verify's verdict on a pair, from the cache or as a future."""
-        if pair not in self._known:
-            self._known[pair] = Future()
-            self._waiting.append((pair, self._known[pair]))
-            if len(self._known) > _REMEMBERED:
-                del self._known[next(iter(self._known))]
-        return self._known[pair]
-
-    def _compare_waiting(self) -> None:
-        """Compare as long as pairs wait; free workers share them evenly."""
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    return
-                size = min(_TOGETHER, -(-len(self._waiting) // (self._workers - self._busy)))
-                chunk, self._waiting = self._waiting[:size], self._waiting[size:]
-                self._busy += 1
-            try:
-                verdicts = self._compare([pair for pair, _ in chunk])
-                for (_, future), verdict in zip(chunk, verdicts, strict=True):
-                    future.set_result(verdict)
-            except Exception as error:
-                with self._lock:
-                    for pair, future in chunk:
-                        self._known.pop(pair, None)
-                        future.set_exception(error)
-            finally:
-                with self._lock:
-                    self._busy -= 1
 
     def _compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """Compare pairs in one process, until a limit is reached.
@@ -237,7 +205,7 @@ class MathGrader:
 
     def close(self) -> None:
         """Stop the workers."""
-        self._threads.shutdown()
+        self._comparisons.close()
         self._python.close()
 
     def __enter__(self) -> MathGrader:

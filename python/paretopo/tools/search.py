@@ -6,21 +6,27 @@
 from __future__ import annotations
 
 import asyncio
-import queue
-import threading
+import random
+import time
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from paretopo.tools.http_client import JsonClient, ServerError
+from paretopo.tools.batches import Batches
+
+if TYPE_CHECKING:
+    import httpx
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
 # Characters; a model can write endlessly, engines read no further, and servers refuse it.
 _LONGEST_QUERY = 4000
 
-_Waiting = tuple[str, "Future[list[Document]]"]
+_RETRIED = frozenset({429, 502, 503, 504})  # the server is there, or nearly, and asks for patience
+
+
+class ServerError(RuntimeError):
+    """The server is gone, refuses the request, or answers with something else than agreed."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,9 @@ class Document:
 class SearchClient:
     """Asks a search server; any number of threads and coroutines may ask at once.
 
-    Single queries that come while all connections are busy travel together: one request takes
-    along whatever waits, up to `batch`.
+    Single queries that come while all connections are busy travel together, up to `batch` in a
+    request. A server that does not answer, or answers 429, 502, 503 or 504, is asked again after a
+    pause that doubles each time, with a random part so that many clients do not come back together.
 
     Args:
         url: the server's address.
@@ -60,8 +67,8 @@ class SearchClient:
         timeout: seconds to wait for an answer.
         connections: requests at a time.
         batch: queries per request.
-        retries: further attempts where the server does not answer.
-        backoff: seconds before the first of them; the pauses double.
+        retries: further attempts after the first.
+        backoff: seconds before the first of them.
 
     Example:
         >>> with SearchClient("http://127.0.0.1:8000") as search:  # doctest: +SKIP
@@ -83,24 +90,18 @@ class SearchClient:
         for name, value in (("topk", topk), ("connections", connections), ("batch", batch)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
-        self._topk, self._batch = topk, batch
-        self._client = JsonClient(
-            "search server",
-            url,
-            timeout=timeout,
-            connections=connections,
-            retries=retries,
-            backoff=backoff,
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"url must begin with http:// or https://, got {url!r}")
+        import httpx  # a configuration loads without it
+
+        self._url, self._topk = f"{url.rstrip('/')}/retrieve", topk
+        self._retries, self._backoff = retries, backoff
+        self._client = httpx.Client(
+            timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
+            limits=httpx.Limits(max_connections=connections),
+            trust_env=False,  # servers next to the training use no proxy
         )
-        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._threads = [
-            threading.Thread(target=self._answer_queries, name=f"search-{i}", daemon=True)
-            for i in range(connections)
-        ]
-        self._lock = threading.Lock()
-        self._closed = False
-        for thread in self._threads:
-            thread.start()
+        self._queries = Batches(self._find_documents, connections, batch, "search")
 
     def search(self, query: str) -> list[Document]:
         """Return the passages that fit a query best, best first.
@@ -108,63 +109,25 @@ class SearchClient:
         Raises:
             ServerError: the server is gone, refuses, or does not speak the protocol.
         """
-        return self._submit(query).result()
+        return self.search_all([query])[0]
 
     def search_all(self, queries: Sequence[str]) -> list[list[Document]]:
         """Return the best passages for each of several queries, in their order."""
-        return [future.result() for future in [self._submit(query) for query in queries]]
+        asked = self._queries.submit([query[:_LONGEST_QUERY] for query in queries])
+        return [future.result() for future in asked]
 
     async def search_async(self, query: str) -> list[Document]:
         """Search like `search`, without blocking the event loop."""
-        return await asyncio.wrap_future(self._submit(query))
+        [future] = self._queries.submit([query[:_LONGEST_QUERY]])
+        return await asyncio.wrap_future(future)
 
     def close(self) -> None:
         """Answer the waiting queries, then close all connections."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            for _ in self._threads:
-                self._waiting.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._queries.close()
         self._client.close()
 
-    def _submit(self, query: str) -> Future[list[Document]]:
-        future: Future[list[Document]] = Future()
-        with self._lock:
-            if self._closed:
-                raise ServerError("the SearchClient is closed")
-            self._waiting.put((query[:_LONGEST_QUERY], future))
-        return future
-
-    def _answer_queries(self) -> None:
-        """Run one connection's thread: take waiting queries, ask the server, return the answers."""
-        last = False
-        while not last and (first := self._waiting.get()) is not None:
-            taken = [first]
-            while len(taken) < self._batch and not last:
-                try:
-                    further = self._waiting.get_nowait()
-                except queue.Empty:
-                    break
-                if further is None:
-                    last = True
-                else:
-                    taken.append(further)
-            asked = [one for one in taken if one[1].set_running_or_notify_cancel()]
-            try:
-                answers = self._post_queries([query for query, _ in asked]) if asked else []
-            except Exception as error:
-                for _, future in asked:
-                    future.set_exception(error)
-            else:
-                for (_, future), answer in zip(asked, answers, strict=True):
-                    future.set_result(answer)
-
-    def _post_queries(self, queries: list[str]) -> list[list[Document]]:
-        message = {"queries": queries, "topk": self._topk, "return_scores": True}
-        reply = self._client.post("/retrieve", message)
+    def _find_documents(self, queries: list[str]) -> list[list[Document]]:
+        reply = self._post({"queries": queries, "topk": self._topk, "return_scores": True})
         try:
             answers = [[_parse_document(found) for found in row] for row in reply["result"]]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -174,6 +137,36 @@ class SearchClient:
         if len(answers) != len(queries):
             raise ServerError(f"{len(answers)} answers came to {len(queries)} queries")
         return answers
+
+    def _post(self, message: dict[str, Any]) -> Any:
+        """Send a message; return the answer, after further attempts if there is none."""
+        from httpx import TransportError
+
+        server, started = f"the search server at {self._url}", time.monotonic()
+        for attempt in range(self._retries + 1):
+            if attempt > 0:
+                time.sleep(self._backoff * 2 ** (attempt - 1) * random.uniform(1.0, 1.5))
+            try:
+                answer = self._client.post(self._url, json=message)
+            except TransportError as error:
+                trouble = f"{type(error).__name__}: {error}"
+                continue
+            if answer.status_code in _RETRIED:
+                trouble = _describe_failure(answer)
+                continue
+            if answer.status_code != 200:
+                raise ServerError(f"{server} refuses: {_describe_failure(answer)}")
+            try:
+                return answer.json()
+            except ValueError:
+                raise ServerError(
+                    f"{server} answers with something else than JSON: {answer.text[:200]!r}"
+                ) from None
+        raise ServerError(
+            f"{server} does not answer, tried {self._retries + 1} times in "
+            f"{time.monotonic() - started:.0f} s: {trouble}; is it running, and is the address "
+            "right?"
+        )
 
     def __enter__(self) -> SearchClient:
         return self
@@ -188,3 +181,12 @@ def _parse_document(found: Any) -> Document:
         str(found["document"]["contents"]),
         float(found["score"]),
     )
+
+
+def _describe_failure(answer: httpx.Response) -> str:
+    try:
+        body = answer.json()
+    except ValueError:
+        body = answer.text
+    reason = body.get("error", body.get("detail", body)) if isinstance(body, dict) else body
+    return f"{answer.status_code} {str(reason)[:300]}"

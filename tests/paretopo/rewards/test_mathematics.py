@@ -359,11 +359,10 @@ def ended(stdout, limit=None):
     ],
 )
 def test_a_limit_costs_only_the_comparison_that_met_it(
-    grader, monkeypatch, request, results, verdicts
+    impatient_grader, monkeypatch, request, results, verdicts
 ):
-    python = Python(*results)
+    grader, python = impatient_grader, Python(*results)  # it has one worker
     monkeypatch.setattr(grader, "_python", python)
-    monkeypatch.setattr(grader, "_workers", 1)
     pairs = [(f"x+{number}", f"y+{request.node.name}") for number in range(3)]
     assert grader.compare_all(pairs) == verdicts
     assert not python.results
@@ -408,15 +407,15 @@ def test_callers_that_wait_share_a_process(impatient_grader, monkeypatch):
     pairs = [(f"x+{at}z", "right" if at % 2 else f"y+{at}z") for at in range(65)]
     monkeypatch.setattr(mathematics, "decide", lambda *_: None)
     with ThreadPoolExecutor(130) as threads:
-        first = threads.submit(grader.are_equal, "x+x", "first")
+        first = threads.submit(grader.compare_all, [("x+x", "first")])
         while not python.sizes:
             time.sleep(0.001)
-        others = [threads.submit(grader.are_equal, *pair) for pair in pairs * 2]
-        while len(grader._waiting) < 65:
+        others = [threads.submit(grader.compare_all, [pair]) for pair in pairs * 2]
+        while len(grader._comparisons._waiting) < 65:
             time.sleep(0.001)
         python.go_on.set()
-        assert first.result() is False
-        assert [one.result() for one in others] == [at % 2 == 1 for at in range(65)] * 2
+        assert first.result() == [False]
+        assert [one.result() for one in others] == [[at % 2 == 1] for at in range(65)] * 2
     assert python.sizes == [1, 64, 1]
 
 

@@ -28,9 +28,8 @@ from paretopo.tasks.made_up import KINDS
 from paretopo.tasks.made_up_math import MadeUpMath
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
 from paretopo.tasks.task import TextTrace
-from paretopo.tools.http_client import ServerError
 from paretopo.tools.python_interpreter import PythonInterpreter
-from paretopo.tools.search import SearchClient
+from paretopo.tools.search import SearchClient, ServerError
 
 SIZES = {"prompts": 300, "held_out": 90, "seed": 1}
 CALCULATOR, MATH, MULTIHOP = (

@@ -14,8 +14,7 @@ import pytest
 from support.loopback import replying, serving
 
 from paretopo.cli import main
-from paretopo.tools.http_client import ServerError
-from paretopo.tools.search import Document, SearchClient
+from paretopo.tools.search import Document, SearchClient, ServerError
 from paretopo.tools.search_engine.server import Limits, make_application
 
 
@@ -270,7 +269,7 @@ def test_settings_are_checked():
     client = SearchClient()
     client.close()
     client.close()
-    with pytest.raises(ServerError, match="is closed"):
+    with pytest.raises(RuntimeError, match="after shutdown"):
         client.search("x")
 
 
