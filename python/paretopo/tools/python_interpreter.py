@@ -15,7 +15,6 @@ import json
 import math
 import os
 import select
-import struct
 import sys
 import threading
 import time
@@ -39,6 +38,7 @@ __all__ = ["ProgramResult", "PythonInterpreter", "SandboxError"]
 
 _START_SECONDS = 300.0  # covers the loading of modules on a busy machine
 _GRACE_SECONDS = 15.0  # beyond its time-out, before a worker that does not answer is given up
+_CHUNK = 65536  # bytes
 _PRELOADED = ("numpy", "sympy")
 
 Limit = Literal["time", "memory", "processes", "output", "sandbox"]
@@ -229,26 +229,15 @@ class _Worker:
     def run(self, code: str, timeout: float) -> ProgramResult:
         """Run a program; afterwards `alive` says whether the worker can run another."""
         started = time.monotonic()
-        deadline = started + timeout + _GRACE_SECONDS
-        report = out = err = None
-        text = json.dumps({"code": code}).encode()
+        report = None
         with contextlib.suppress(OSError):
-            self._sandbox.requests.write(struct.pack(">I", len(text)) + text)
+            self._sandbox.requests.write(json.dumps({"code": code}).encode() + b"\n")
             self._sandbox.requests.flush()
-            report = self._receive(deadline)
-            if report is not None:
-                out = self._read(report["stdout"], deadline)
-                err = self._read(report["stderr"], deadline)
-        if report is None or out is None or err is None:
+            report = self._receive(started + timeout + _GRACE_SECONDS)
+        if report is None:
             why = f"the sandbox was lost: {self.close()}"
             return ProgramResult("", why, -9, time.monotonic() - started, "sandbox")
-        return ProgramResult(
-            out.decode(errors="replace"),
-            err.decode(errors="replace"),
-            report["returncode"],
-            report["seconds"],
-            report["limit"],
-        )
+        return ProgramResult(**report)
 
     def close(self) -> str:
         """End the worker and everything in it; returns the end of its standard error."""
@@ -256,29 +245,17 @@ class _Worker:
         return self._sandbox.kill()
 
     def _receive(self, deadline: float) -> dict[str, Any] | None:
-        head = self._read(4, deadline)
-        body = None if head is None else self._read(struct.unpack(">I", head)[0], deadline)
-        if body is None:
-            return None
-        message: dict[str, Any] = json.loads(body)
-        return message
-
-    def _read(self, count: int, deadline: float) -> bytes | None:
-        """That many bytes, None if the worker is gone or silent."""
-        pipe, data = self._sandbox.answers.fileno(), bytearray()
-        while len(data) < count:
+        """Return the next answer; None if the worker is gone or silent."""
+        pipe, line = self._sandbox.answers.fileno(), bytearray()
+        poll = select.poll()  # unlike select.select, for any number of open files
+        poll.register(pipe, select.POLLIN)
+        while not line.endswith(b"\n"):
             wait = deadline - time.monotonic()
-            if wait <= 0 or not _wait_readable(pipe, wait):
+            if wait <= 0 or not poll.poll(1000 * wait):
                 return None
-            chunk = os.read(pipe, count - len(data))
+            chunk = os.read(pipe, _CHUNK)
             if not chunk:
                 return None
-            data += chunk
-        return bytes(data)
-
-
-def _wait_readable(pipe: int, seconds: float) -> bool:
-    """Return whether there is output to read, or an end of it, within that time."""
-    poll = select.poll()  # unlike select.select, for any number of open files
-    poll.register(pipe, select.POLLIN)
-    return bool(poll.poll(1000 * seconds))
+            line += chunk
+        answer: dict[str, Any] = json.loads(line)
+        return answer

@@ -21,7 +21,7 @@ _TICK = 0.02  # seconds between looks at processes and memory
 _CHUNK = 65536
 
 
-def supervise(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
+def supervise(request: dict[str, Any]) -> dict[str, Any]:
     """Run one program to its end; call it in a process of its own.
 
     Args:
@@ -29,8 +29,7 @@ def supervise(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
             that stay visible.
 
     Returns:
-        ({"returncode", "limit", "seconds"}, output, errors); "limit" is the limit that ended it, or
-        None.
+        The fields of `python_interpreter.ProgramResult`.
     """
     # Python's own handler would let the program interrupt its supervisor.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -60,8 +59,14 @@ def supervise(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
     for pipe, seen in output.items():  # written before the end and not read yet
         while len(seen) < most and (chunk := os.read(pipe, _CHUNK)):
             seen += chunk
-    report = {"returncode": status, "limit": limit, "seconds": seconds}
-    return report, bytes(output[out_read][:most]), bytes(output[err_read][:most])
+    stdout, stderr = (bytes(seen[:most]).decode(errors="replace") for seen in output.values())
+    return {
+        "stdout": stdout,
+        "stderr": stderr,
+        "returncode": status,
+        "seconds": seconds,
+        "limit": limit,
+    }
 
 
 def _mount_private_folders(request: dict[str, Any]) -> None:

@@ -1,8 +1,7 @@
 """Loads modules once, then forks a supervisor for each program that comes in on standard input.
 
-A frame is a 4-byte length, big endian, and that many bytes of JSON. Requests hold "code" and the
-limits; answers hold "returncode", "limit", "seconds" and the lengths "stdout" and "stderr" of the
-raw bytes that follow.
+Requests and answers are lines of JSON. A request holds "code", an answer the fields of
+`python_interpreter.ProgramResult`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import gc
 import importlib
 import json
 import os
-import struct
 import sys
 import traceback
 import types
@@ -46,13 +44,11 @@ def main(settings: dict[str, Any]) -> None:
     gc.freeze()  # existing objects are never collected, so forks need not copy them
     gc.disable()
     _send(answers, {"ready": sys.version})
-    while (request := _receive(0)) is not None:
+    for request in sys.stdin.buffer:
         process = _fork(here)
         if process == 0:
             try:
-                report, out, err = supervisor.supervise({**settings, **request})
-                report |= {"stdout": len(out), "stderr": len(err)}
-                _send(answers, report, out + err)
+                _send(answers, supervisor.supervise({**settings, **json.loads(request)}))
                 os._exit(0)
             except BaseException:
                 traceback.print_exc()
@@ -82,29 +78,6 @@ def _fork(here: int) -> int:
             kernel.setns(here, kernel.CLONE_NEWPID)
 
 
-def _send(pipe: int, message: dict[str, Any], raw: bytes = b"") -> None:
-    text = json.dumps(message).encode()
-    left = memoryview(struct.pack(">I", len(text)) + text + raw)
-    while left:
-        left = left[os.write(pipe, left) :]
-
-
-def _receive(pipe: int) -> dict[str, Any] | None:
-    head = _read(pipe, 4)
-    if head is None:
-        return None
-    body = _read(pipe, struct.unpack(">I", head)[0])
-    if body is None:
-        return None
-    request: dict[str, Any] = json.loads(body)
-    return request
-
-
-def _read(pipe: int, count: int) -> bytes | None:
-    data = b""
-    while len(data) < count:
-        chunk = os.read(pipe, count - len(data))
-        if not chunk:
-            return None
-        data += chunk
-    return data
+def _send(pipe: int, message: dict[str, Any]) -> None:
+    with open(pipe, "wb", closefd=False) as file:
+        file.write(json.dumps(message).encode() + b"\n")
