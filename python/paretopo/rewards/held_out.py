@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from paretopo.rewards.learnt_costs import CostMinimum, shorten
+from paretopo.rewards.learnt_costs import shorten
 
-Economy: TypeAlias = Callable[[ArrayLike, float | None], NDArray[np.float64]]
+Floats: TypeAlias = NDArray[np.float64]
+Economy: TypeAlias = Callable[[ArrayLike, float | None], Floats]
 
 
 class HeldOut:
@@ -39,18 +40,17 @@ class HeldOut:
 
     def __init__(self, economies: Mapping[str, Economy]) -> None:
         self._economies = dict(economies)
-        self._minima = self._new_minima()
         self._prompts: list[str] = []
-        # For each evaluation, (questions,) of each cost, NaN if it does not apply, in the smallest
-        # type that holds them: only these arrays grow with a run.
-        self._costs: list[list[NDArray[Any]]] = []
+        self._fewest: Floats = np.empty((0, 0))  # (questions, costs) of right answers; NaN for none
+        # Of each evaluation: (questions, costs), NaN if one does not apply, and (questions,).
+        self._costs: list[Floats] = []
         self._solved: list[NDArray[np.bool_]] = []
 
     def add(self, prompt_ids: Sequence[str], costs: ArrayLike, solved: ArrayLike) -> bool:
         """Record an evaluation.
 
         Args:
-            prompt_ids: (questions,) the same in every evaluation, in any order, without duplicates.
+            prompt_ids: (questions,) the same in every evaluation, in the same order.
             costs: (questions, costs) of each answer, at least 0; NaN if one does not apply. Costs
                 that are not whole are rounded to six digits.
             solved: (questions,) was the answer right?
@@ -59,63 +59,36 @@ class HeldOut:
             True if it changes the score of an earlier evaluation.
 
         Raises:
-            ValueError: Other questions than before, a duplicate, lengths that differ, or costs that
-                are negative.
+            ValueError: Other questions than before.
         """
         prompts = list(prompt_ids)
-        values, right = _round(np.asarray(costs, np.float64)), np.asarray(solved, np.bool_)
-        shape = (len(prompts), len(self._economies))
-        if values.shape != shape or right.shape != shape[:1]:
-            raise ValueError(
-                f"costs must have shape {shape} and solved one entry per question, got "
-                f"{values.shape} and {right.shape}"
-            )
-        if len(set(prompts)) != len(prompts):
-            raise ValueError("held-out questions must differ, got one twice")
-        if self._prompts and set(prompts) != set(self._prompts):
+        if self._costs and prompts != self._prompts:
             strange = sorted(set(prompts) ^ set(self._prompts))[:3]
-            raise ValueError(f"every evaluation needs the same questions; these differ: {strange}")
-        place = {name: at for at, name in enumerate(prompts)}
-        order = [place[name] for name in self._prompts or prompts]
-        known, before = self._prompts or prompts, self._minima
-        after = self._new_minima()
-        for mine, theirs in zip(after, before, strict=True):
-            mine.load_state_dict(theirs.state_dict())
-        _learn(after, known, values[None, order], right[None, order])
-        changed = self._has_changed(known, before, after)
-        self._minima, self._prompts = after, known
-        self._costs.append(_compress_columns(values[order]))
-        self._solved.append(right[order])
-        return changed
+            raise ValueError(
+                "every evaluation needs the same questions in the same order; these differ: "
+                f"{strange}"
+            )
+        earlier, before, self._prompts = [*self._costs], self._fewest, prompts
+        self._append(_round(np.asarray(costs, np.float64)), np.asarray(solved, np.bool_))
+        if not earlier or np.array_equal(before, self._fewest, equal_nan=True):
+            return False
+        then, now = (self._score(earlier, fewest) for fewest in (before, self._fewest))
+        return not np.array_equal(then, now, equal_nan=True)
 
-    def economies(self, latest: int | None = None) -> NDArray[np.float64]:
+    def economies(self, latest: int | None = None) -> Floats:
         """Return (evaluations, questions, costs) economies of every answer, by current knowledge.
 
-        Questions keep the order of the first evaluation; NaN if a cost does not apply.
+        Questions keep their order; NaN if a cost does not apply.
 
         Args:
             latest: Only for this many evaluations, the last ones.
         """
         rows = self._costs if latest is None else self._costs[-latest:]
-        costs = self._stack(rows)
-        values = np.empty(costs.shape)
-        for kind, (economy, minimum) in enumerate(
-            zip(self._economies.values(), self._minima, strict=True)
-        ):
-            for at, name in enumerate(self._prompts):
-                values[:, at, kind] = _compute_economies(
-                    economy, costs[:, at, kind], minimum.n_opt(name)
-                )
-        return values
+        return self._score(rows, self._fewest)
 
     def solved(self) -> NDArray[np.bool_]:
         """Return (evaluations, questions) bool: which answers were right."""
         return np.array(self._solved, np.bool_).reshape(len(self._solved), len(self._prompts))
-
-    @property
-    def prompts(self) -> tuple[str, ...]:
-        """Return the questions, in the order of the first evaluation."""
-        return tuple(self._prompts)
 
     def __len__(self) -> int:
         """Number of evaluations."""
@@ -130,7 +103,7 @@ class HeldOut:
         return {
             "solved": "".join("01"[int(one)] for one in self._solved[-1]),
             "costs": {
-                name: [_to_json(one) for one in self._costs[-1][at].tolist()]
+                name: [_to_json(one) for one in self._costs[-1][:, at].tolist()]
                 for at, name in columns
             },
         }
@@ -162,67 +135,33 @@ class HeldOut:
                 "have saved answers: resume in the folder of the run, with its answers.jsonl"
             )
         self._prompts = list(state["prompts"])
-        self._minima, self._costs, self._solved = self._new_minima(), [], []
+        self._costs, self._solved = [], []
         for one in answers[:count]:
             solved = np.array([mark == "1" for mark in one["solved"]], np.bool_)
             rows = [one["costs"][name] for name in self._economies]
             values = np.array(rows, np.float64).reshape(len(rows), len(solved)).T  # None is NaN
-            self._costs.append(_compress_columns(_round(values)))
-            self._solved.append(solved)
-        if count:
-            _learn(self._minima, self._prompts, self._stack(self._costs), self.solved())
+            self._append(_round(values), solved)
 
-    def _stack(self, rows: Sequence[Sequence[NDArray[Any]]]) -> NDArray[np.float64]:
-        """Stack evaluations into an array of shape (evaluations, questions, costs)."""
-        costs = np.array([[column.astype(np.float64) for column in row] for row in rows])
-        shape = (len(rows), len(self._economies), len(self._prompts))
-        return costs.reshape(shape).swapaxes(1, 2)
+    def _append(self, costs: Floats, solved: NDArray[np.bool_]) -> None:
+        right = np.where(solved[:, None], costs, np.nan)
+        self._fewest = np.fmin(self._fewest, right) if self._costs else right
+        self._costs.append(costs)
+        self._solved.append(solved)
 
-    def _new_minima(self) -> list[CostMinimum]:
-        return [CostMinimum() for _ in self._economies]
-
-    def _has_changed(
-        self, prompts: Sequence[str], before: Sequence[CostMinimum], after: Sequence[CostMinimum]
-    ) -> bool:
+    def _score(self, rows: Sequence[Floats], fewest: Floats) -> Floats:
+        """Return (evaluations, questions, costs) economies for (questions, costs) fewest costs."""
+        costs = np.array(rows).reshape(len(rows), len(self._prompts), len(self._economies))
+        values = np.full(costs.shape, np.nan)
         for kind, economy in enumerate(self._economies.values()):
-            for at, name in enumerate(prompts):
-                old, new = before[kind].n_opt(name), after[kind].n_opt(name)
-                if old == new:
-                    continue
-                costs = np.array([row[kind][at] for row in self._costs], np.float64)
-                before_it, after_it = (
-                    _compute_economies(economy, costs, fewest) for fewest in (old, new)
+            for at, few in enumerate(fewest[:, kind].tolist() if rows else ()):
+                known = ~np.isnan(costs[:, at, kind])
+                values[known, at, kind] = economy(
+                    costs[known, at, kind], None if np.isnan(few) else few
                 )
-                if not np.array_equal(before_it, after_it, equal_nan=True):
-                    return True
-        return False
+        return values
 
 
-def _learn(
-    minima: Sequence[CostMinimum],
-    prompts: Sequence[str],
-    costs: NDArray[np.float64],
-    solved: NDArray[np.bool_],
-) -> None:
-    """Update the minima from (evaluations, questions, costs) and (evaluations, questions)."""
-    for kind, minimum in enumerate(minima):
-        for at, name in enumerate(prompts):
-            known = ~np.isnan(costs[:, at, kind])
-            if known.any():
-                minimum.update(name, costs[known, at, kind], solved[known, at])
-
-
-def _compute_economies(
-    economy: Economy, costs: NDArray[np.float64], fewest: float | None
-) -> NDArray[np.float64]:
-    """Return the economies of the costs, with NaN for missing costs."""
-    known = ~np.isnan(costs)
-    values = np.full(costs.shape, np.nan)
-    values[known] = economy(costs[known], fewest)
-    return values
-
-
-def _round(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _round(costs: Floats) -> Floats:
     """Round costs that are not whole to six digits, as float32 holds them: JSON restores them.
 
     More digits would exceed a clock's precision, in twice the space.
@@ -231,19 +170,6 @@ def _round(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     real = costs != np.floor(costs)  # NaN, too
     rounded[real] = [np.float32(f"{one:.6g}") for one in costs[real].tolist()]
     return rounded
-
-
-def _compress_columns(costs: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """Return each column of (questions, costs) in the smallest type that holds it."""
-    return [_narrow_dtype(column) for column in costs.T]
-
-
-def _narrow_dtype(column: NDArray[np.float64]) -> NDArray[Any]:
-    whole = np.isfinite(column).all() and (column == np.floor(column)).all()
-    if column.size and whole and column.max() < 2**32:
-        return column.astype(np.min_scalar_type(int(column.max())))
-    narrow = column.astype(np.float32)
-    return narrow if np.array_equal(narrow, column, equal_nan=True) else column.copy()
 
 
 def _to_json(cost: float) -> float | None:
