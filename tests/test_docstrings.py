@@ -9,6 +9,7 @@ import pytest
 import paretopo
 import paretopo_core
 import paretopo_lab
+from paretopo.integrations import agents, huggingface
 
 IN_SANDBOX = {
     "paretopo.protocols.torl",
@@ -18,7 +19,7 @@ IN_SANDBOX = {
 
 
 def modules(package):
-    """Names of a package's modules but those of the frameworks, which need them installed."""
+    """Names of a package's modules but those of integrations, which need frameworks."""
     yield package.__name__
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         if module.ispkg and not module.name.endswith(".integrations"):
@@ -33,10 +34,13 @@ def examples(package):
         yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize(
-    "name", [*examples(paretopo_core), *examples(paretopo), *examples(paretopo_lab)]
-)
+PACKAGES = [paretopo_core, paretopo, paretopo_lab, agents, huggingface]
+
+
+@pytest.mark.parametrize("name", [one for package in PACKAGES for one in examples(package)])
 def test_examples_run(name):
+    if name.startswith(huggingface.__name__):
+        pytest.importorskip("transformers")
     if name.startswith("paretopo_core._machinery.torch"):
         pytest.importorskip("torch")
     if name == "paretopo_lab.evaluate.vllm_engine":

@@ -4,7 +4,7 @@ A model writes a block of Python and opens a block of output; there it is stoppe
 run, and its output is filled in. After `max_calls` rounds it finishes on its own.
 
 Source: Li et al. (2025), "ToRL: Scaling tool-integrated RL", arXiv 2503.23383, and the published
-code, with its prompts `tir_base_0309` and `tir_base_0307`. We differ in two places. The fence of
+code, with its prompt `tir_base_0309`. We differ in two places. The fence of
 the output, which the model writes, stays in the text also where no program came before it (there
 ToRL cuts it out). And tokens are appended turn by turn, so the mask of the observations cannot
 slip, as theirs does from the second one on.
@@ -12,7 +12,7 @@ slip, as theirs does from the second one on.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 from paretopo.protocols.episode import StepResult
 from paretopo.tools.python_interpreter import ProgramResult
@@ -24,30 +24,20 @@ _LONGEST, _KEPT = 256, 128  # characters
 _NOTHING = "timeout_decorator.timeout_decorator.TimeoutError: 'Timed Out'"
 _BROKEN = "UnknownError"
 
-_REQUEST = (
-    "User: Please integrate natural language reasoning with programs to solve the problem above, "
-    "and put your final answer within \\boxed{}.\n"
+_PROMPT = (
+    "A conversation between User and Assistant. The user asks a question, and the Assistant solves "
+    "it.\nUser: Please integrate natural language reasoning with programs to solve the problem "
+    "above, and put your final answer within \\boxed{}.\n"
 )
-_OPENING = {
-    "0309": (
-        "A conversation between User and Assistant. The user asks a question, and the Assistant "
-        "solves it.\n"
-    ),
-    "0307": (
-        "A conversation between User and Assistant. The user asks a question, and the Assistant "
-        "solves it. The assistant first thinks about the reasoning process in the mind and then "
-        "provides the user with the answer. "
-    ),
-}
 
 
-def torl_prompt(problem: str, variant: Literal["0309", "0307"] = "0309") -> str:
+def torl_prompt(problem: str) -> str:
     r"""Return the text that a base model continues.
 
     >>> torl_prompt("What is 6*7?")[-60:]
     ' your final answer within \\boxed{}.\nWhat is 6*7?\nAssistant:\n'
     """
-    return f"{_OPENING[variant]}{_REQUEST}{problem}\nAssistant:\n"
+    return f"{_PROMPT}{problem}\nAssistant:\n"
 
 
 def boxed_answer(answer: str) -> str:

@@ -1,17 +1,10 @@
 """Tool calls in chat text."""
 
-import doctest
 from types import SimpleNamespace
 
 import pytest
 
-from paretopo.integrations.agents import chat_tools
 from paretopo.integrations.agents.chat_tools import find_calls, result_frame
-
-
-def test_the_example_runs():
-    found = doctest.testmod(chat_tools)
-    assert (found.failed, found.attempted > 0) == (0, True)
 
 
 def test_calls_are_found_and_broken_ones_are_not():

@@ -1,12 +1,10 @@
 """Agents in threads of their own."""
 
 import asyncio
-import doctest
 import threading
 
 import pytest
 
-from paretopo.integrations.agents import thread
 from paretopo.integrations.agents.thread import AgentThread, Overdue
 
 
@@ -21,11 +19,6 @@ def in_thread(*coroutines, timeout=600.0):
             thread.end()
 
     return asyncio.run(main())
-
-
-def test_the_example_runs():
-    found = doctest.testmod(thread)
-    assert (found.failed, found.attempted > 0) == (0, True)
 
 
 def test_coroutines_share_a_loop_that_is_not_the_callers():

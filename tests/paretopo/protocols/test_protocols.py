@@ -25,7 +25,6 @@ def test_prompts_take_any_text():
     assert prompt.startswith("A conversation between User and Assistant. The user asks a question,")
     assert prompt.endswith(f"within \\boxed{{}}.\n{problem}\nAssistant:\n")
     assert prompt.count("\n") == 4
-    assert torl_prompt("x", "0307").count("\n") == 3
     assert search_r1_prompt(" Who? ").endswith("<answer> Beijing </answer>. Question: Who?\n")
     assert search_r1_prompt("Who").endswith("Question: Who?\n")
     assert "as many times as your want." in search_r1_prompt("x")

@@ -1,6 +1,5 @@
 """Reward functions run in the main thread, have limits, and share one event loop that lasts."""
 
-import doctest
 import functools
 import logging
 import signal
@@ -10,7 +9,7 @@ import time
 import pytest
 
 from paretopo.config import ConfigError, from_table, loads
-from paretopo.rewards import calls, functions, values
+from paretopo.rewards import calls
 from paretopo.rewards.calls import Hung, call_with_limit
 from paretopo.rewards.functions import check_measured
 from paretopo.rewards.own import OwnRewards, load_own_rewards
@@ -33,11 +32,6 @@ def measure(rewards, completions=("a", "b"), prompts=None, **columns):
     count = len(completions)
     given = {"id": ["q"] * count, "answer": ["42"] * count, "kind": ["all"] * count, **columns}
     return rewards.measure(prompts or ["why?"] * count, completions, given)
-
-
-@pytest.mark.parametrize("module", [calls, functions, values])
-def test_examples(module):
-    assert doctest.testmod(module).failed == 0
 
 
 # ---- limits --------------------------------------------------------------------------------------
