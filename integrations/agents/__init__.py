@@ -1,5 +1,5 @@
 """Agents: the environments that take turns with the policy, for trainers that delegate rollouts.
 
 `agent.py` defines an agent, `episodes.py` an agent that plays a protocol, and `of_tasks.py` the
-agents of the bundled tasks. `thread.py` runs each agent in a thread of its own.
+agents of the bundled tasks.
 """

@@ -25,7 +25,6 @@ from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
 from paretopo.config import loads
 from paretopo.integrations.agents.agent import ToolAgent
-from paretopo.integrations.agents.thread import AgentThread, Overdue
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
     FINISHED,
@@ -33,6 +32,7 @@ from paretopo.integrations.openrlhf.rollouts import (
     label_fields,
     prompt_id,
 )
+from paretopo.rewards.calls import Hung, LoopThread
 from paretopo.rollout import BadRollout
 
 _NOTHING = torch.tensor(0.0)  # OpenRLHF's reward; the session replaces it later
@@ -51,7 +51,7 @@ class _Aside(AgentInstanceBase):
         timeout: Seconds for each call.
     """
 
-    def __init__(self, agent: ToolAgent, thread: AgentThread, timeout: float) -> None:
+    def __init__(self, agent: ToolAgent, thread: LoopThread, timeout: float) -> None:
         self._agent, self._thread, self._timeout = agent, thread, timeout
 
     async def reset(self, states: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
         budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
         began, timeout = time.perf_counter(), self.turn_timeout
-        thread = AgentThread()
+        thread = LoopThread("agent")  # a blocking agent stops neither engine nor other rollouts
         try:
             fields = label_fields(label)
             agent = await thread.run(self._make_agent(hf_tokenizer, fields), timeout)
@@ -147,7 +147,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
             )
         except _EngineFailed as failed:
             raise RuntimeError(f"the engine failed: {failed.__cause__}") from failed.__cause__
-        except Overdue as error:
+        except Hung as error:
             raise BadRollout(
                 f"the agent hung on prompt {prompt_id(prompt, label)!r}: a turn took more than "
                 f"turn_timeout = {timeout:g} seconds; set a shorter timeout for its own calls, or "

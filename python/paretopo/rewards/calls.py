@@ -82,6 +82,14 @@ class LoopThread:
         """Start a coroutine; several run concurrently."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
+    async def run(self, coroutine: Coroutine[Any, Any, Result], seconds: float) -> Result:
+        """Return the result of a coroutine to a coroutine of another event loop.
+
+        Raises:
+            Hung: It took longer than the limit, whether it waits or blocks its event loop.
+        """
+        return await await_with_limit(asyncio.wrap_future(self.submit(coroutine)), seconds)
+
     def end(self) -> None:
         """Let the thread end as soon as nothing runs in it."""
         self._loop.call_soon_threadsafe(self._loop.stop)

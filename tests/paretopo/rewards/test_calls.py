@@ -1,5 +1,6 @@
 """Reward functions run in the main thread, have limits, and share one event loop that lasts."""
 
+import asyncio
 import functools
 import logging
 import signal
@@ -10,7 +11,7 @@ import pytest
 
 from paretopo.config import ConfigError, from_table, loads
 from paretopo.rewards import calls
-from paretopo.rewards.calls import Hung, call_with_limit
+from paretopo.rewards.calls import Hung, LoopThread, call_with_limit
 from paretopo.rewards.functions import check_measured
 from paretopo.rewards.own import OwnRewards, load_own_rewards
 from paretopo.rollout import BadRollout
@@ -162,6 +163,52 @@ def test_a_coroutine_that_blocks_its_loop_hangs_only_its_own_batch(tmp_path, mon
     assert measure(rewards, ("hang", "a")) == [{"polite": None, "skipped_rewards": 1}] * 2
     assert "the reward 'polite' hung on prompt 'q': it took more than" in caplog.text
     assert measure(rewards, ("a", "a")) == [{"polite": 1.0}] * 2
+
+
+def in_thread(*coroutines, timeout=600.0):
+    """The results of coroutines, one after another in the same thread."""
+
+    async def main():
+        thread = LoopThread("a test")
+        try:
+            return [await thread.run(one, timeout) for one in coroutines]
+        finally:
+            thread.end()
+
+    return asyncio.run(main())
+
+
+def test_coroutines_of_a_thread_share_a_loop_that_is_not_the_callers():
+    async def here():
+        return asyncio.get_running_loop(), threading.current_thread()
+
+    async def main():
+        return await here(), await asyncio.to_thread(in_thread, here(), here())
+
+    outside, (first, second) = asyncio.run(main())
+    assert first == second
+    assert {*first}.isdisjoint(outside)
+
+
+async def hang():
+    await asyncio.Event().wait()
+
+
+async def block():
+    time.sleep(2)
+
+
+async def fail():
+    raise TimeoutError("of its own")
+
+
+@pytest.mark.parametrize(
+    ("coroutine", "seconds", "error"),
+    [(hang, 0.2, Hung), (block, 0.2, Hung), (fail, 60, TimeoutError)],
+)
+def test_a_caller_hears_that_a_coroutine_hangs_blocks_or_fails(coroutine, seconds, error):
+    with pytest.raises(error):
+        in_thread(coroutine(), timeout=seconds)
 
 
 # ---- failures ------------------------------------------------------------------------------------
