@@ -22,7 +22,6 @@ _SYMBOLS = {
     ">=": r"\ge ",
     "...": r"\ldots ",
     "\N{HORIZONTAL ELLIPSIS}": r"\ldots ",
-    "\N{NOT EQUAL TO}": r"\ne ",
     "\N{INFINITY}": r"\infty ",
     "\N{UNION}": r"\cup ",
     "\N{INTERSECTION}": r"\cap ",
@@ -30,7 +29,6 @@ _SYMBOLS = {
     "\N{ELEMENT OF}": r"\in ",
     "\N{DEGREE SIGN}": r"^{\circ}",
     "\N{GREEK SMALL LETTER PI}": r"\pi ",
-    "\N{NO-BREAK SPACE}": " ",
 }
 _SYNONYMS = {
     "leq": r"\le",
@@ -39,7 +37,6 @@ _SYNONYMS = {
     "geqslant": r"\ge",
     "lt": "<",
     "gt": ">",
-    "neq": r"\ne",
     "varnothing": r"\emptyset",
     "infin": r"\infty",
     "lbrace": r"\{",
