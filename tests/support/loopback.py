@@ -1,4 +1,4 @@
-"""Servers on 127.0.0.1 for the time of a test."""
+"""A server on 127.0.0.1 for the time of a test."""
 
 import contextlib
 import json
@@ -41,22 +41,3 @@ def replying(reply):
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-@contextlib.contextmanager
-def serving(application):
-    """Serve an ASGI application; yields its address."""
-    import uvicorn
-
-    config = uvicorn.Config(application, host="127.0.0.1", port=0, log_level="warning")
-    server = uvicorn.Server(config)
-    sock = config.bind_socket()
-    sock.listen()  # clients may come before the thread
-    thread = threading.Thread(target=server.run, args=([sock],))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        sock.close()

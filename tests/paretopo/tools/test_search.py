@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from support.loopback import replying, serving
+from support.loopback import replying
 
 from paretopo.cli import main
 from paretopo.tools.search import Document, SearchClient, ServerError
-from paretopo.tools.search_engine.server import Limits, make_application
+from paretopo.tools.search_engine.server import Limits, serve_in_thread
 
 
 class Library:
@@ -37,7 +37,7 @@ class Library:
 @pytest.fixture(scope="module")
 def address():
     limits = Limits(topk=2, most_topk=5, queries=4, characters=10, body_kb=1)
-    with serving(make_application(Library(), limits, threads=2)) as address:
+    with serve_in_thread(Library(), limits) as address:
         yield address
 
 
@@ -115,7 +115,7 @@ def test_a_body_without_end_is_cut_off(address):
 
 def test_half_a_body_is_refused_in_time():
     with (
-        serving(make_application(Library(), Limits(body_seconds=0.5))) as address,
+        serve_in_thread(Library(), Limits(body_seconds=0.5)) as address,
         socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as client,
     ):
         client.sendall(HALF_A_REQUEST)
@@ -162,7 +162,7 @@ def test_ctrl_c_ends_the_server_whatever_its_clients_do(sent):
 
 def test_too_many_at_once_are_asked_to_come_back():
     limits = Limits(waiting=2)
-    with serving(make_application(Library(0.2), limits, threads=1)) as address:
+    with serve_in_thread(Library(0.2), limits) as address:
         with ThreadPoolExecutor(8) as callers:
             answers = list(callers.map(lambda _: retrieve(address, {"queries": ["1"]}), range(8)))
         assert {answer.status_code for answer in answers} == {200, 503}
@@ -185,7 +185,7 @@ def test_documents_have_title_and_text(address):
 
 def test_waiting_queries_are_batched():
     library = Library(0.1)
-    with serving(make_application(library, threads=4)) as address:
+    with serve_in_thread(library) as address:
         with SearchClient(address, topk=1, connections=1, batch=16) as client:
 
             async def all_at_once():

@@ -13,7 +13,6 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("bm25s")
 
-from support.loopback import serving
 from support.memorised import save_memorised
 
 from paretopo.cli import main
@@ -22,7 +21,7 @@ from paretopo.protocols.torl import torl_prompt
 from paretopo.records.schema import Example, write_rows
 from paretopo.tools.search import SearchClient
 from paretopo.tools.search_engine import bm25
-from paretopo.tools.search_engine.server import make_application
+from paretopo.tools.search_engine.server import serve_in_thread
 from paretopo_lab.evaluate.folder import EvaluationFolder
 from paretopo_lab.evaluate.prompting import Tools, make_requests
 from paretopo_lab.evaluate.settings import EvaluationSettings
@@ -43,7 +42,7 @@ def search_url(tmp_path_factory):
         for i, (title, text) in enumerate(PASSAGES)
     ]
     corpus.write_text("\n".join(lines))
-    with serving(make_application(bm25.open_or_build(corpus))) as url:
+    with serve_in_thread(bm25.open_or_build(corpus)) as url:
         yield url
 
 

@@ -70,19 +70,6 @@ class Limits:
             raise ValueError(f"topk must be from 1 to {self.most_topk}, got {self.topk}")
 
 
-def make_application(
-    engine: SearchEngine, limits: Limits | None = None, threads: int | None = None
-) -> Starlette:
-    """Make the server as an ASGI application.
-
-    Args:
-        engine: finds passages.
-        limits: limits of a request.
-        threads: searches at a time; the number of usable cores by default.
-    """
-    return _Server(engine, limits or Limits(), threads or len(os.sched_getaffinity(0))).application
-
-
 def serve(engine: SearchEngine, host: str, port: int, limits: Limits | None = None) -> None:
     """Serve until Ctrl-C; prints the address once the port is open.
 
@@ -112,29 +99,29 @@ def serve_in_thread(engine: SearchEngine, limits: Limits | None = None) -> Itera
 
 
 def _make_server(engine: SearchEngine, limits: Limits | None) -> uvicorn.Server:
-    application = make_application(engine, limits)
+    replies = _Replies(engine, limits or Limits())
+    application = Starlette(
+        routes=[
+            Route("/retrieve", replies.retrieve, methods=["POST"]),
+            Route("/health", replies.health, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: _error_response},
+    )
     return uvicorn.Server(
         uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=_PATIENCE)
     )
 
 
-class _Server:
-    def __init__(self, engine: SearchEngine, limits: Limits, threads: int) -> None:
+class _Replies:
+    def __init__(self, engine: SearchEngine, limits: Limits) -> None:
         self._engine, self._limits = engine, limits
-        self._free = asyncio.Semaphore(threads)
+        self._free = asyncio.Semaphore(len(os.sched_getaffinity(0)))  # a search takes a core
         self._waiting = 0
-        self.application = Starlette(
-            routes=[
-                Route("/retrieve", self._retrieve, methods=["POST"]),
-                Route("/health", self._health, methods=["GET"]),
-            ],
-            exception_handlers={HTTPException: _error_response},
-        )
 
-    async def _health(self, _: Request) -> JSONResponse:
+    async def health(self, _: Request) -> JSONResponse:
         return JSONResponse({"engine": self._engine.name, "passages": len(self._engine.corpus)})
 
-    async def _retrieve(self, request: Request) -> JSONResponse:
+    async def retrieve(self, request: Request) -> JSONResponse:
         queries, topk, with_scores = self._parse_request(await self._read_body(request))
         if self._waiting >= self._limits.waiting:
             raise HTTPException(503, f"{self._waiting} requests wait already", {"Retry-After": "1"})
