@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from paretopo.config import ConfigError
 from paretopo.records.schema import DataError, read_rows
 from paretopo.rewards.correctness import add_percentages
-from paretopo.tasks.task import Question, Task, TextTrace, Trace
+from paretopo.tasks.task import Question, Task, TextTrace, Trace, hold_out
 
 
 class FileTask(Task):
@@ -41,18 +40,7 @@ class FileTask(Task):
         self._response = response
         self.training = _read_questions("train", train)
         whole = _read_questions("held_out", held_out)
-        drawn = sorted(
-            random.Random(f"held out {seed}").sample(
-                range(len(whole)), min(most_held_out, len(whole))
-            )
-        )
-        self.held_out = [whole[i] for i in drawn]
-        shared = {one.text for one in self.training} & {one.text for one in whole}
-        if shared:
-            raise ConfigError(
-                f"task.held_out: {len(shared)} of its questions are trained on in {train}, the "
-                f"first ends in {min(shared)[-80:]!r}"
-            )
+        self.held_out = hold_out(whole, most_held_out, seed, self.training)
 
     def traces(self, *_: Any, **__: Any) -> Sequence[Trace]:
         """Return none: such a task has no rollouts to imitate."""

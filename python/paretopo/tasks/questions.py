@@ -36,7 +36,7 @@ from paretopo.preference import Preference
 from paretopo.records.schema import DataError, read_lines
 from paretopo.rewards.correctness import last_answer, number_or_words_match
 from paretopo.rollout import digest_prompt
-from paretopo.tasks.task import Message, Prompt, Question, Task, Trace
+from paretopo.tasks.task import Message, Prompt, Question, Task, Trace, hold_out
 
 _KNOWN = ("id", "kind", "prompt", "answer")
 
@@ -77,16 +77,7 @@ class OwnQuestions(Task):
         self.training, whole = _fill_columns(
             _read_questions("train", train), _read_questions("held_out", held_out)
         )
-        drawn = random.Random(f"held out {seed}").sample(
-            range(len(whole)), min(most_held_out, len(whole))
-        )
-        self.held_out = [whole[at] for at in sorted(drawn)]
-        shared = {one.text for one in self.training} & {one.text for one in whole}
-        if shared:
-            raise ConfigError(
-                f"task.held_out: {len(shared)} of its prompts are trained on in {train}, the first "
-                f"ends in {min(shared)[-80:]!r}"
-            )
+        self.held_out = hold_out(whole, most_held_out, seed, self.training)
 
     def prompt(self, question: Question) -> Prompt:
         """Return a user's message, or the messages of the file."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from paretopo.config import ConfigError
 from paretopo.preference import Preference, Preferences
 from paretopo.protocols.episode import Episode, StepResult
 
@@ -192,6 +193,26 @@ def _with_preference(trace: Trace, given: Preference) -> Trace:
     asked = with_preference(trace, given.line)
     assert isinstance(asked, list)
     return asked
+
+
+def hold_out(
+    questions: Sequence[Question], most: int, seed: int, training: Sequence[Question]
+) -> list[Question]:
+    """Draw so many of the questions of a file at random, in its order.
+
+    Raises:
+        ConfigError: A question of the file is trained on.
+    """
+    shared = {one.text for one in training} & {one.text for one in questions}
+    if shared:
+        raise ConfigError(
+            f"task.held_out: {len(shared)} of its questions are trained on in task.train, the "
+            f"first ends in {min(shared)[-80:]!r}"
+        )
+    drawn = random.Random(f"held out {seed}").sample(
+        range(len(questions)), min(most, len(questions))
+    )
+    return [questions[at] for at in sorted(drawn)]
 
 
 def make_text_trace(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> TextTrace:

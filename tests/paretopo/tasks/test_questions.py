@@ -97,7 +97,7 @@ def test_a_file_without_demonstrate_is_refused(tmp_path):
         ('{"question": "a"}', "must be an object with a prompt"),
         ('{"prompt": [1]}', "prompt must be a text or chat messages"),
         ('{"prompt": "a", "answer": {"x": 1}}', "answer must be a text or a list of texts"),
-        ('{"prompt": "other?"}', "1 of its prompts are trained on"),
+        ('{"prompt": "other?"}', "1 of its questions are trained on"),
     ],
 )
 def test_wrong_questions_are_refused_with_their_place(tmp_path, train, message):
