@@ -51,10 +51,6 @@ class CostMinimum:
         """Return the fewest of a success; None before the first success."""
         return self._fewest.get(prompt_id)
 
-    def __len__(self) -> int:
-        """Number of prompts with a known optimum."""
-        return len(self._fewest)
-
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, JSON-able."""
         return {"fewest": {prompt: [shorten(few)] for prompt, few in self._fewest.items()}}
@@ -89,12 +85,7 @@ class SuccessPrice:
     """
 
     def __init__(self, quantile: float = 0.25, groups: int = 128) -> None:
-        if not 0.0 <= quantile <= 1.0:
-            raise ValueError(f"quantile must be a number from 0 to 1, got {quantile!r}")
-        if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
-            raise ValueError(f"groups must be an integer of at least 1, got {groups!r}")
-        self.quantile = quantile
-        self.groups = groups
+        self.quantile, self.groups = quantile, groups
         self._dearest: list[float] = []  # of the latest groups, in the order in which they came
         self._value: float | None = None
         self._rises = False  # there were enough groups: from now on it does not fall
@@ -158,8 +149,6 @@ class SuccessPrice:
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, JSON-able."""
         return {
-            "quantile": self.quantile,
-            "groups": self.groups,
             "dearest": [shorten(cost) for cost in self._dearest],
             "value": self._value,
             "rises": self._rises,
@@ -167,17 +156,7 @@ class SuccessPrice:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`, bit for bit.
-
-        Raises:
-            ValueError: the state is of another quantile or number of groups.
-        """
-        for name in ("quantile", "groups"):
-            if state[name] != getattr(self, name):
-                raise ValueError(
-                    f"the saved price has {name} = {state[name]!r}, this one "
-                    f"{getattr(self, name)!r}: resume with the configuration of the run"
-                )
+        """Continue from :meth:`state_dict`, bit for bit."""
         self._dearest = [float(cost) for cost in state["dearest"]]
         self._value = None if state["value"] is None else float(state["value"])
         self._rises, self._stays = bool(state["rises"]), bool(state["stays"])
@@ -228,8 +207,6 @@ class CostTargets:
     """
 
     def __init__(self, groups: int = 256) -> None:
-        if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
-            raise ValueError(f"groups must be an integer of at least 1, got {groups!r}")
         self.groups = groups
         # The current block: costs by difficulty, number of groups, rollouts of the largest group.
         self._costs: list[list[float]] = [[], [], []]
@@ -271,7 +248,6 @@ class CostTargets:
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, JSON-able."""
         return {
-            "groups": self.groups,
             "costs": [[shorten(cost) for cost in costs] for costs in self._costs],
             "seen": self._seen,
             "size": self._size,
@@ -279,24 +255,10 @@ class CostTargets:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`, bit for bit.
-
-        Raises:
-            ValueError: the state is of another size of block.
-        """
-        if state["groups"] != self.groups:
-            raise ValueError(
-                f"the saved targets have groups = {state['groups']}, these {self.groups}: resume "
-                "with the configuration of the run"
-            )
+        """Continue from :meth:`state_dict`, bit for bit."""
         self._costs = [[float(cost) for cost in costs] for costs in state["costs"]]
         self._seen, self._size = int(state["seen"]), int(state["size"])
-        targets = state["targets"]
-        self._targets = (
-            None
-            if targets is None
-            else [None if target is None else float(target) for target in targets]
-        )
+        self._targets = state["targets"]
 
     def _compute_targets(self) -> list[float | None]:
         """Return the targets of hard, medium and easy groups."""
