@@ -9,6 +9,7 @@ model can read and learn from.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,14 @@ from fractions import Fraction
 
 _TOKEN = re.compile(r"\s*(?:([0-9]+(?:\.[0-9]+)?)|(\*\*|//|[-+*/%()]))", re.ASCII)
 _LOOSENESS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2}
+_OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction | int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
 
 
 class CalculationError(ValueError):
@@ -153,9 +162,9 @@ class _Parser:
         """Left-associative operators that bind at least as tightly as `loosest`."""
         left = self._signed(depth)
         while _LOOSENESS.get(self._peek(), 0) >= loosest:
-            operator = self._take()
-            right = self._sum_or_product(_LOOSENESS[operator] + 1, depth + 1)
-            left = self._apply(operator, left, right)
+            sign = self._take()
+            right = self._sum_or_product(_LOOSENESS[sign] + 1, depth + 1)
+            left = self._apply(sign, left, right)
         return left
 
     def _signed(self, depth: int) -> Fraction:
@@ -186,28 +195,16 @@ class _Parser:
             raise CalculationError(f"unexpected {token!r}")
         return self._check_digits(Fraction(token))
 
-    def _apply(self, operator: str, left: Fraction, right: Fraction) -> Fraction:
+    def _apply(self, sign: str, left: Fraction, right: Fraction) -> Fraction:
         self._operations += 1
         if self._operations > self._limits.operations:
             plural = "" if self._limits.operations == 1 else "s"
             raise CalculationError(f"at most {self._limits.operations} operation{plural} per call")
-        if operator == "**":
+        if sign == "**":
             return self._raise_to(left, right)
-        if operator in ("/", "//", "%") and right == 0:
+        if sign in ("/", "//", "%") and right == 0:
             raise CalculationError("division by zero")
-        if operator == "+":
-            result = left + right
-        elif operator == "-":
-            result = left - right
-        elif operator == "*":
-            result = left * right
-        elif operator == "/":
-            result = left / right
-        elif operator == "//":
-            result = Fraction(left // right)
-        else:
-            result = left % right
-        return self._check_digits(result)
+        return self._check_digits(Fraction(_OPERATIONS[sign](left, right)))
 
     def _raise_to(self, base: Fraction, exponent: Fraction) -> Fraction:
         if exponent.denominator != 1 or abs(exponent) > self._limits.exponent:

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.tools.calculator import (
-    CalculationError,
-    Limits,
-    evaluate,
-    format_number,
-    make_calculator,
-)
+from paretopo.tools.calculator import CalculationError, Limits, evaluate, make_calculator
 
 calculator = make_calculator()
 
@@ -144,16 +138,12 @@ def test_other_types_are_answered_too():
 @pytest.mark.parametrize(
     ("expression", "answer"),
     [
-        ("47*38", "1786"),
         (" 2 + 3 * 4 ", "14"),
-        ("-2**2", "-4"),
         ("2**-2", "0.25"),
         ("2**3**2", "512"),
-        ("7//2", "3"),
-        ("-7//2", "-4"),
         ("0.1+0.2", "0.3"),
         ("1/3", "0.333333333333"),
-        ("10**40", "1" + "0" * 40),
+        ("-(10**40)", "-1" + "0" * 40),
         ("8/4", "2"),
     ],
 )
@@ -161,18 +151,7 @@ def test_values(expression, answer):
     assert calculator(expression) == answer
 
 
-def test_a_pocket_calculator_takes_one_operation():
-    pocket = make_calculator(Limits(operations=1))
-    assert pocket("12*34") == "408"
-    assert pocket("-7") == "-7"
-    assert pocket("1+2+3") == "error: at most 1 operation per call"
-
-
 def test_the_tool_describes_itself():
     assert calculator.__name__ == "calculator"
     assert "expression" in (calculator.__doc__ or "")
     assert calculator.__annotations__ == {"expression": "str", "return": "str"}
-
-
-def test_integers_are_written_in_full():
-    assert format_number(Fraction(-(10**30))) == "-" + "1" + "0" * 30
