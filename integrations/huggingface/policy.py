@@ -54,9 +54,9 @@ def open_policy(
         device: Device of the model.
         positions: Longest sequence of a created model, in tokens.
 
-        Returns:
-            (model, tokenizer). Trained weights are float32; weights that adapters leave frozen have
-            the dtype of computation.
+    Returns:
+        (model, tokenizer). Trained weights are float32; weights that adapters leave frozen have the
+        dtype of computation.
 
     Raises:
         ConfigError: There is no such model, or it does not suit the configuration.

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from paretopo.protocols.episode import Episode, StepResult
 
@@ -81,13 +81,8 @@ class Piece:
     finish: Finish
 
 
-class Generate(Protocol):
-    """Generates the next pieces of rollouts."""
-
-    def __call__(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> Sequence[Piece]:
-        """Generate one piece for each rollout, up to a stop string, end of text or
-        `rollout.room`."""
-        ...
+# Generates one piece for each rollout, up to a stop string, end of text or `rollout.room`.
+Generate = Callable[[Sequence[RolloutState], tuple[str, ...]], Sequence[Piece]]
 
 
 def run_rollouts(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: Any) -> None:

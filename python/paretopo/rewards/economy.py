@@ -36,7 +36,7 @@ def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> N
     """
     if not (math.isfinite(alpha) and alpha > 0):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}")
-    counts = check_costs(calls, None)
+    counts = check_costs(calls)
     if n_opt is None:
         return np.zeros(counts.shape)
     return _compute_by_count(np.abs(counts - n_opt), lambda distance: math.exp(-alpha * distance))
@@ -65,7 +65,7 @@ def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArra
     >>> otc_economy([0, 1, 2, 3], n_opt=1, max_calls=3).round(4)
     array([0.    , 1.    , 0.866 , 0.7071])
     """
-    counts = check_costs(calls, None)
+    counts = check_costs(calls)
     if n_opt is None:
         return np.zeros(counts.shape)
     if n_opt == 0:
@@ -97,7 +97,7 @@ def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
     >>> saving([0, 2, 4, 8], 4).tolist()
     [1.0, 0.5, 0.0, -0.5]
     """
-    paid = check_costs(costs, None)
+    paid = check_costs(costs)
     prices = np.asarray(0.0 if price is None else price, np.float64)
     if not (np.isfinite(prices) & (prices >= 0.0)).all():
         raise ValueError(
@@ -195,7 +195,7 @@ def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
     >>> gr3_economy([1, 2, 3]).tolist()
     [-0.5, -1.0, -1.5]
     """
-    paid = check_costs(costs, None)
+    paid = check_costs(costs)
     highest = np.max(paid, axis=-1, keepdims=True, initial=0.0)
     # Scale to 0..1 first: a sum of very large costs would overflow.
     unit = paid / np.where(highest > 0.0, highest, 1.0)
@@ -228,8 +228,8 @@ def pass_rate_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.floa
     >>> pass_rate_economy([1, 2, 4, 2], [True, True, False, False]).tolist()
     [-0.125, -0.25, -0.5, -0.25]
     """
-    paid = check_costs(costs, None)
-    solved = check_successes(successes, paid.shape, None)
+    paid = check_costs(costs)
+    solved = check_successes(successes, paid.shape)
     most = np.max(paid, axis=-1, keepdims=True, initial=0.0)
     rate = solved.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
     penalty: NDArray[np.float64] = 0.0 - rate * (paid / np.where(most > 0.0, most, 1.0))
@@ -259,8 +259,8 @@ def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> 
     >>> laser_economy([1, 2, 3, 1], [True, True, True, False], 2).tolist()
     [1.0, 1.0, 0.0, 0.0]
     """
-    paid = check_costs(costs, None)
-    solved = check_successes(successes, paid.shape, None)
+    paid = check_costs(costs)
+    solved = check_successes(successes, paid.shape)
     limits = np.asarray(target, np.float64)
     if not (limits >= 0.0).all():
         raise ValueError(
@@ -283,38 +283,34 @@ def _compute_by_count(
     return values.reshape(counts.shape)
 
 
-def check_costs(costs: ArrayLike, prompt_id: str | None) -> NDArray[np.float64]:
+def check_costs(costs: ArrayLike) -> NDArray[np.float64]:
     """Return the costs as float64.
 
     Raises:
-        ValueError: they are not finite numbers of at least 0; names the prompt, if there is one.
+        ValueError: they are not finite numbers of at least 0.
     """
     given = np.asarray(costs)
-    of = "" if prompt_id is None else f"prompt {prompt_id!r}: "
     if given.size == 0:
         return np.zeros(given.shape)
     exact = given.astype(np.float64) if given.dtype.kind in "iuf" else None
     if exact is None or not np.isfinite(exact).all() or (exact < 0).any():
         seen: Sequence[object] = given.ravel().tolist()[:8]
         advice = FROM_ZERO if exact is not None and (exact < 0).any() else ""
-        raise ValueError(f"{of}costs must be finite numbers of at least 0, got {seen}{advice}")
+        raise ValueError(f"costs must be finite numbers of at least 0, got {seen}{advice}")
     return exact
 
 
-def check_successes(
-    successes: ArrayLike, shape: tuple[int, ...], prompt_id: str | None
-) -> NDArray[np.bool_]:
+def check_successes(successes: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Return the successes as bools.
 
     Raises:
-        ValueError: another shape, or NaN; names the prompt, if there is one.
+        ValueError: another shape, or NaN.
     """
     solved = np.asarray(successes)
-    of = "" if prompt_id is None else f"prompt {prompt_id!r}: "
     if solved.shape != shape:
-        raise ValueError(f"{of}successes must have the shape of costs, {shape}, got {solved.shape}")
+        raise ValueError(f"successes must have the shape of costs, {shape}, got {solved.shape}")
     if solved.dtype.kind == "f" and np.isnan(solved).any():
-        raise ValueError(f"{of}successes must be yes or no, got nan")
+        raise ValueError("successes must be yes or no, got nan")
     return solved.astype(np.bool_)
 
 
@@ -328,7 +324,7 @@ def _check_group(
             "costs must be finite numbers of shape (..., points), got "
             f"{np.asarray(costs).ravel().tolist()[:8]}"
         )
-    return paid, check_successes(successes, paid.shape, None)
+    return paid, check_successes(successes, paid.shape)
 
 
 def _find_extremes(

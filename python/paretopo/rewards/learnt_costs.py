@@ -39,10 +39,10 @@ class CostMinimum:
 
         Raises:
             ValueError: shapes differ, costs are not finite numbers of at least 0, or a success is
-                NaN; names the prompt.
+                NaN.
         """
-        counts = check_costs(costs, prompt_id)
-        solved = check_successes(successes, counts.shape, prompt_id)
+        counts = check_costs(costs)
+        solved = check_successes(successes, counts.shape)
         if solved.any():
             known = self._fewest.get(prompt_id, math.inf)
             self._fewest[prompt_id] = min(known, float(counts[solved].min()))
@@ -172,8 +172,8 @@ def _quantile(values: Sequence[float], quantile: float) -> float:
 
 def _dearest_right(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
     """Return the cost of the dearest right answer of each group, (...); 0 without any."""
-    paid = check_costs(costs, None)
-    solved = check_successes(successes, paid.shape, None)
+    paid = check_costs(costs)
+    solved = check_successes(successes, paid.shape)
     dearest: NDArray[np.float64] = np.max(paid, axis=-1, where=solved, initial=0.0)
     return dearest
 
@@ -224,8 +224,8 @@ class CostTargets:
         Raises:
             ValueError: shapes differ, or a cost is no finite number of at least 0.
         """
-        paid = check_costs(costs, None)
-        solved = check_successes(successes, paid.shape, None)
+        paid = check_costs(costs)
+        solved = check_successes(successes, paid.shape)
         if not len(paid):
             return
         self._costs[_rate_difficulty(solved)] += paid.tolist()

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from paretopo.tasks.made_up import MadeUpTask, another_number
+from paretopo.tasks.made_up import MadeUpTask
 from paretopo.tasks.task import Message, Question
 from paretopo.tools.calculator import Limits, make_calculator
 
@@ -114,12 +114,6 @@ class CalculatorTask(MadeUpTask):
         return Question(
             first + tail, kind, f"What is {first}{tail}?", calculator(last), (first, last)
         )
-
-    def _needless_call(self, fact: Question) -> str:
-        return f"{fact.answer}*1"
-
-    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
-        return another_number(str(question.answer), rng)
 
     def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> list[Message]:
         """Chat messages, with `tool_calls` and `tool` messages."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
-from paretopo.config.sections import ToolConfig
 from paretopo.protocols.episode import Episode, SingleTurn
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
@@ -75,7 +74,10 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
-                python = _make_interpreter(config.tool)
+                tool = config.tool
+                python = PythonInterpreter(
+                    timeout=tool.timeout, workers=tool.workers, isolation=tool.isolation
+                )
             except SandboxError as error:
                 raise ConfigError(f"tool.isolation: {error}") from error
             opened.callback(python.close)
@@ -129,15 +131,3 @@ def _tell_undecided(grader: MathGrader) -> None:
             "neither right nor wrong",
             file=sys.stderr,
         )
-
-
-_MEMORY_MB = 512  # MiB of a program
-
-
-def _make_interpreter(tool: ToolConfig) -> PythonInterpreter:
-    return PythonInterpreter(
-        timeout=tool.timeout,
-        memory_mb=_MEMORY_MB,
-        workers=tool.workers,
-        isolation=tool.isolation,
-    )

@@ -79,16 +79,19 @@ class MadeUpTask(Task):
         """A random question of kind "one" or "two"."""
 
     @abstractmethod
-    def _needless_call(self, fact: Question) -> str:
-        """The argument of a needless call for a fact."""
-
-    @abstractmethod
-    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
-        """A guess that is not the answer."""
-
-    @abstractmethod
     def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> Trace:
         """The rollout that asks the tool that, then answers so."""
+
+    def _needless_call(self, fact: Question) -> str:
+        """The argument of a needless call for a fact, here a number."""
+        return f"{fact.answer}*1"
+
+    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
+        """A guess that is not the answer: here a number of the same length."""
+        answer = str(question.answer)
+        low, high = 10 ** (len(answer) - 1), 10 ** len(answer) - 1
+        guess = rng.randint(low, high)
+        return str(guess if str(guess) != answer else (guess + 1 if guess < high else guess - 1))
 
     def traces(self, step: int, count: int, redundant_calls: int, guess_rate: float) -> list[Trace]:
         """Rollouts for one supervised step, each right in the end or a guess.
@@ -143,10 +146,3 @@ class MadeUpTask(Task):
         """Draw facts in random order, all equally often, give or take one."""
         order = rng.sample(self._facts, len(self._facts))
         return [order[i % len(order)] for i in range(count)]
-
-
-def another_number(answer: str, rng: random.Random) -> str:
-    """Draw a number of the same length that is not the answer."""
-    low, high = 10 ** (len(answer) - 1), 10 ** len(answer) - 1
-    guess = rng.randint(low, high)
-    return str(guess if str(guess) != answer else (guess + 1 if guess < high else guess - 1))

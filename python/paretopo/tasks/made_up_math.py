@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from paretopo.protocols.torl import TorlEpisode, torl_prompt
-from paretopo.tasks.made_up import MadeUpTask, another_number
+from paretopo.tasks.made_up import MadeUpTask
 from paretopo.tasks.task import Question, TextTrace, make_text_trace
 from paretopo.tools.calculator import Limits, make_calculator
 from paretopo.tools.python_interpreter import ProgramResult
@@ -73,12 +73,6 @@ class MadeUpMath(MadeUpTask):
         text = f"What is {times} times the coins in drawer {drawer}?"
         name = f"{times} of {drawer}"
         return Question(name, kind, torl_prompt(text), _value(last), (drawer, last))
-
-    def _needless_call(self, fact: Question) -> str:
-        return f"{fact.answer}*1"
-
-    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
-        return another_number(str(question.answer), rng)
 
     def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> TextTrace:
         programs = [f"{_OPEN}{expression}{_CLOSE}" for expression in asked]

@@ -23,19 +23,6 @@ def test_minimum_is_the_fewest_calls_of_a_success_of_the_prompt(history):
         assert {one: tracker.n_opt(one) for one in "abc"} == fewest
 
 
-@pytest.mark.parametrize(
-    ("calls", "successes", "message"),
-    [
-        ([-1], [True], r"costs must be finite numbers of at least 0, got \[-1\]"),
-        ([1, 2], [True], r"successes must have the shape of costs, \(2,\), got \(1,"),
-        ([1, 2], [1.0, math.nan], "successes must be yes or no, got nan"),
-    ],
-)
-def test_bad_groups_name_the_prompt(calls, successes, message):
-    with pytest.raises(ValueError, match=f"prompt 'q7': {message}"):
-        CostMinimum().update("q7", calls, successes)
-
-
 # ---- the price -----------------------------------------------------------------------------------
 
 OF_FEW = {"groups": 4}
@@ -127,6 +114,7 @@ def test_targets_change_only_with_a_complete_block():
     [
         (lambda: SuccessPrice().update([1.0, -1.0], [True, True]), "so that the cheapest possible"),
         (lambda: SuccessPrice().update([1.0, 1.0], [True]), r"the shape of costs, \(2,\)"),
+        (lambda: CostMinimum().update("q", [-1], [True]), "finite numbers of at least 0, got"),
         (lambda: CostTargets().update([-1.0], [True]), "finite numbers of at least 0"),
     ],
 )
