@@ -12,9 +12,9 @@ import pytest
 
 from paretopo.rewards import mathematics
 from paretopo.rewards.correctness import exact_answer, number_or_words_match
-from paretopo.rewards.mathematics import MathGrader, decide, last_box
-from paretopo.rewards.notation import normalise_answer, to_latex, write_as_sets
-from paretopo.rewards.plain_numbers import are_same_number, read_number
+from paretopo.rewards.mathematics import MathGrader, last_box
+from paretopo.rewards.notation import normalise_answer
+from paretopo.rewards.plain_numbers import read_number
 from paretopo.tools.python_interpreter import ProgramResult, SandboxError
 
 pytestmark = pytest.mark.sandbox
@@ -205,6 +205,10 @@ x \ne 3 == x≠3 == x \neq 3 != x = 3
 \frac{1}{2^{1009}} != \frac{1}{2^{1008}}
 .0000672 != .0000673
 1000000 != 1000001
+1/3 == 0.333333 != 0.3333
+2/3000 != 0.000667
+12345679 != 12345678.9
+x<3 != y>3
 1.6\times10^{-19}i != 1.7\times 10^{-19}i
 0.\overline{63} != 0.\overline{36}
 \frac{1}{7} != 0.1\overline{6}
@@ -241,6 +245,7 @@ SIGNS = [
     ("3\N{MULTIPLICATION SIGN}10⁵", "300000"),
     *((f"0.3{mark}", r"\frac13") for mark in "\N{COMBINING OVERLINE}\N{COMBINING DOT ABOVE}"),
     ("0.333\N{HORIZONTAL ELLIPSIS}", r"\frac13"),
+    ("$x$\n+ y", "x + y"),
 ]
 BROKEN = [("", "42"), (" ", "42"), ("42", ""), ("", ""), ("\x00", "2"), ("\ud800", "2")]
 BROKEN += [("1" * 3000, "1"), (r"\sqrt{", "2"), ("}{", "2")]
@@ -455,25 +460,3 @@ def test_plain_numbers(case):
     text, _, value = case.rpartition("=")
     number = read_number(text.strip())
     assert str(number and number.value) == value.strip()
-
-
-def test_numbers_agree_exactly_or_where_rounded():
-    def same(one, other):
-        return are_same_number(read_number(one), read_number(other))
-
-    assert same("7.0", "7")
-    assert same("0.333333", "1/3")
-    assert not same("0.3333", "1/3")
-    assert not same("0.000667", "2/3000")
-    assert not same("12345678.9", "12345679")
-    assert same("5%", "0.05")
-    assert not same("5%", "50%")
-
-
-def test_rules_that_decide_and_those_that_leave_it():
-    assert decide("2+2", "4") is None
-    assert decide("4", "4.0") is True
-    assert decide("5", "4") is False
-    assert write_as_sets("x<3", "y>3") == ("x<3", "y>3")
-    assert write_as_sets("(1,3)", "1<x<3") == ("(1,3)", "(1,3)")
-    assert to_latex("$x$\n+ y") == "x + y"

@@ -346,14 +346,6 @@ def test_the_solver_takes_a_whole_question_at_once():
 # ---- the search server ---------------------------------------------------------------------------
 
 
-def test_the_real_server_finds_each_article_by_its_name(served):
-    with SearchClient(served.tool.search_url, topk=3) as search:
-        found = [documents[0] for documents in search.search_all([*ARTICLES])]
-    assert [(one.title, one.text) for one in found] == [
-        (f'"{title}"', text) for title, text in ARTICLES.items()
-    ]
-
-
 def test_the_server_stops_with_its_context_and_other_tasks_need_none(tmp_path):
     with ensure_search_server(loads('task.name = "multihop"'), tmp_path / "data") as config:
         url = config.tool.search_url
