@@ -27,32 +27,6 @@ def bundled_templates() -> list[str]:
     return sorted(file.stem for file in _BUNDLED.glob("*.jinja"))
 
 
-def read_chat_template(name: str) -> tuple[str, dict[str, Any] | None]:
-    """Return the template, and its response template if the file comes with one.
-
-    Args:
-        name: A bundled template, or a .jinja file.
-
-    Raises:
-        ConfigError: The file is missing, or its response template is not a JSON object.
-    """
-    file = _BUNDLED / f"{name}.jinja" if name in bundled_templates() else Path(name)
-    if file.suffix != ".jinja" or not file.is_file():
-        known = ", ".join(f'"{one}"' for one in (OWN, *bundled_templates()))
-        raise ConfigError(f"model.chat_template must be {known} or a .jinja file, got {name!r}")
-    text = file.read_text(encoding="utf-8")
-    back = file.with_suffix(".json")
-    if not back.is_file():
-        return text, None
-    try:
-        response = json.loads(back.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"model.chat_template: {back} is not JSON: {error}") from None
-    if not isinstance(response, dict):
-        raise ConfigError(f"model.chat_template: {back} must be an object, a response_template")
-    return text, response
-
-
 def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | None:
     """Set another chat template on a tokenizer; return its response template from the file.
 
@@ -62,9 +36,10 @@ def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | 
         path: The model's path, for errors.
 
     Raises:
-        ConfigError: As for `read_chat_template`, or the tokenizer lacks the template's tokens.
+        ConfigError: There is no such template, its response template is not a JSON object, or the
+            tokenizer lacks the template's tokens.
     """
-    template, response = read_chat_template(name)
+    template, response = _read_template(name)
     if name == "chatml-tools":
         missing = [one for one in _CHATML if one not in tokenizer.get_vocab()]
         if missing:
@@ -86,3 +61,22 @@ def fill_response(value: Any, end: str) -> Any:
     if isinstance(value, dict):
         return {name: fill_response(one, end) for name, one in value.items()}
     return value.replace("{eos}", re.escape(end)) if isinstance(value, str) else value
+
+
+def _read_template(name: str) -> tuple[str, dict[str, Any] | None]:
+    """Return the template, and its response template if the file comes with one."""
+    file = _BUNDLED / f"{name}.jinja" if name in bundled_templates() else Path(name)
+    if file.suffix != ".jinja" or not file.is_file():
+        known = ", ".join(f'"{one}"' for one in (OWN, *bundled_templates()))
+        raise ConfigError(f"model.chat_template must be {known} or a .jinja file, got {name!r}")
+    text = file.read_text(encoding="utf-8")
+    back = file.with_suffix(".json")
+    if not back.is_file():
+        return text, None
+    try:
+        response = json.loads(back.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"model.chat_template: {back} is not JSON: {error}") from None
+    if not isinstance(response, dict):
+        raise ConfigError(f"model.chat_template: {back} must be an object, a response_template")
+    return text, response

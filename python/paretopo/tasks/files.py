@@ -51,14 +51,6 @@ class FileTask(Task):
         answer = question.answer if isinstance(question.answer, str) else question.answer[0]
         return TextTrace(self.prompt(question), ((self._response(answer), True),))
 
-    def words(self) -> list[str]:
-        """Return none: only made-up questions are for the tiny model."""
-        return []
-
-    def phrases(self) -> list[str]:
-        """Return none: only made-up questions are for the tiny model."""
-        return []
-
 
 def _read_questions(key: str, path: str) -> list[Question]:
     try:

@@ -159,13 +159,13 @@ class Task(ABC):
     def solution(self, question: Question) -> Trace:
         """Return the rollout that gives the right answer immediately, without a tool."""
 
-    @abstractmethod
     def words(self) -> list[str]:
-        """Texts with every word that the tiny model has to know."""
+        """Texts with every word that the tiny model has to know; none if it is not for it."""
+        return []
 
-    @abstractmethod
     def phrases(self) -> list[str]:
         """Texts that are one token each for the tiny model, so that a call is a handful of them."""
+        return []
 
 
 PREFERENCE_ROLE = "system"
