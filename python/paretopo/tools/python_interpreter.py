@@ -15,7 +15,6 @@ import json
 import math
 import os
 import select
-import sys
 import threading
 import time
 import warnings
@@ -25,14 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from paretopo.tools.sandbox.launch import (
-    Isolation,
-    Sandbox,
-    SandboxError,
-    Settings,
-    outermost,
-    python_folders,
-)
+from paretopo.tools.sandbox.launch import Isolation, Sandbox, SandboxError, Settings
 
 __all__ = ["ProgramResult", "PythonInterpreter", "SandboxError"]
 
@@ -95,7 +87,6 @@ class PythonInterpreter:
         output_kb: KiB it may print, and as much on its standard error.
         file_mb: MiB of a file it writes.
         disk_mb: MiB of all its files together; they are in memory, in addition to `memory_mb`.
-        executable: the Python that runs programs; by default the running one.
         preload: modules to load beforehand, which programs then import for free; those that are not
             installed are left out.
         warm_up: text of a module that is run once, before any program and outside of the limits,
@@ -104,7 +95,7 @@ class PythonInterpreter:
             root, they must be readable for all.
 
     Raises:
-        SandboxError: bubblewrap is missing or refused, or the executable is no Python.
+        SandboxError: bubblewrap is missing or refused.
         ValueError: a limit is not a positive number, or the isolation is unknown.
     """
 
@@ -119,7 +110,6 @@ class PythonInterpreter:
         output_kb: int = 1024,
         file_mb: int = 32,
         disk_mb: int = 64,
-        executable: str | None = None,
         preload: Sequence[str] = _PRELOADED,
         warm_up: str = "",
         readable: Sequence[str | Path] = (),
@@ -148,12 +138,10 @@ class PythonInterpreter:
                 "read and change whatever this process can",
                 stacklevel=2,
             )
-        executable = executable or sys.executable
-        folders = outermost([*python_folders(executable), *map(str, readable)])
         self.timeout = timeout
         self.isolation = isolation
         settings: Settings = {**limits, "preload": list(preload), "warm_up": warm_up}
-        self._start = functools.partial(_Worker, isolation, executable, folders, settings)
+        self._start = functools.partial(_Worker, isolation, [*map(str, readable)], settings)
         self._idle: list[_Worker] = []
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(workers)
@@ -210,10 +198,8 @@ class PythonInterpreter:
 class _Worker:
     """One sandbox with its zygote; runs one program at a time."""
 
-    def __init__(
-        self, isolation: Isolation, executable: str, folders: list[str], settings: Settings
-    ) -> None:
-        self._sandbox = Sandbox(isolation, executable, folders, settings)
+    def __init__(self, isolation: Isolation, readable: list[str], settings: Settings) -> None:
+        self._sandbox = Sandbox(isolation, readable, settings)
         self.alive = True
         ready = self._receive(time.monotonic() + _START_SECONDS)
         # Run a whole program now, so that a broken sandbox fails here and not in a call.

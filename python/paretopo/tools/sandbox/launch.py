@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -49,27 +50,6 @@ class SandboxError(RuntimeError):
     """Programs cannot be run: bubblewrap is missing or refused, or a worker does not answer."""
 
 
-def python_folders(executable: str) -> list[str]:
-    """Return the folders outside the system's own that a Python needs to run, its own included.
-
-    Raises:
-        SandboxError: it is no Python.
-    """
-    ask = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
-    try:
-        found = subprocess.run(
-            [executable, "-I", "-c", ask], capture_output=True, check=True, timeout=60
-        )
-        prefixes = json.loads(found.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise SandboxError(f"executable must be a Python, got {executable!r}: {error}") from error
-    # Links on the way count: a virtual environment points to the Python it was made from.
-    folders = {str(Path(prefix)) for prefix in prefixes}
-    folders |= {str(Path(prefix).resolve()) for prefix in prefixes}
-    folders.add(str(Path(executable).absolute().parent))
-    return outermost(folders)
-
-
 def outermost(folders: Iterable[str]) -> list[str]:
     """Return the folders without those inside another one, or in every sandbox.
 
@@ -88,8 +68,7 @@ class Sandbox:
 
     Args:
         isolation: "bubblewrap" or "process".
-        executable: the Python that runs the programs.
-        readable: folders that programs may read, in addition to the system's.
+        readable: folders that programs may read, in addition to those of the system and of Python.
         settings: for `zygote.main`; "isolated", "user" and "kept" are filled in here.
 
     Attributes:
@@ -99,18 +78,20 @@ class Sandbox:
         SandboxError: bubblewrap is not installed, or the machine is of an unknown kind.
     """
 
-    def __init__(
-        self, isolation: Isolation, executable: str, readable: Sequence[str], settings: Settings
-    ) -> None:
-        python = [executable, "-I", "-X", "utf8", "-c", _START]
+    def __init__(self, isolation: Isolation, readable: Sequence[str], settings: Settings) -> None:
+        # Links on the way count: a virtual environment points to the Python it was made from.
+        prefixes = [Path(sys.prefix), Path(sys.base_prefix)]
+        own = [Path(sys.executable).parent, *prefixes, *(path.resolve() for path in prefixes)]
+        folders = outermost([*map(str, own), *readable])
+        python = [sys.executable, "-I", "-X", "utf8", "-c", _START]
         isolated, as_root = isolation == "bubblewrap", os.geteuid() == 0
         settings = {
             **settings,
             "isolated": isolated,
             "user": _PROGRAM_USER if isolated and as_root else None,
-            "kept": [path for path in readable if path.startswith("/tmp/")],
+            "kept": [path for path in folders if path.startswith("/tmp/")],
         }
-        wrap = [*_bubblewrap_command(readable, as_root=as_root), "--"] if isolated else []
+        wrap = [*_bubblewrap_command(folders, as_root=as_root), "--"] if isolated else []
         package = _INSIDE if isolated else str(_HERE.parent)
         command = [*wrap, *python, package, json.dumps(settings)]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- closed by `kill`
