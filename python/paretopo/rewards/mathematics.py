@@ -1,16 +1,7 @@
-r"""Is a mathematical answer right? The last box of a response against the known answer.
+"""Is a mathematical answer right? The last box of a response against the known answer.
 
-The rules, in order; the first that knows decides:
-
-1. Equal as text, or in normal form (`notation.py`): right.
-2. Both are plain numbers (`plain_numbers.py`): right if they are the same number, else wrong.
-3. The known answer is in a base, `2516_8`: right if digits and base are the same, else wrong.
-4. Both are choices, one without its text: right if the letters are the same, else wrong. The known
-   answer is words: wrong, since rule 1 did not find them.
-5. Both are sets, tuples or intervals of plain numbers with the same brackets: right if the numbers
-   are the same, those of a set in any order, else wrong.
-6. Equal as mathematics, by math-verify (`latex_reader.py`), which must read both as a whole; two
-   constants must also agree to six significant digits.
+docs/grading.md numbers the rules; the first that applies decides. Rule 1 is `notation.py`, rule 2
+`plain_numbers.py`, and rule 6 `latex_reader.py`.
 
 The last rule reads LaTeX that a model wrote, which can take forever or use all memory
 (`9^{9^{9^9}}`). A `PythonInterpreter` runs it under its limits. A comparison that reaches a limit

@@ -1,19 +1,6 @@
 """Rewards of the user's own: functions as TRL takes them.
 
-::
-
-    def polite(prompts, completions, **columns):
-        return [float("please" in text) for text in completions]
-
-    async def grounded(completions, source, **columns):
-        return [None if not one else score(text, one) for text, one in zip(completions, source)]
-
-A function's name is its objective's. It gets lists with a value for each rollout: ``prompts`` as
-they stand in the file, ``completions``, ``completion_ids``, ``answer``, ``id`` and ``kind``, and
-the file's further columns by name. It also gets ``trainer_state``, ``log_metric`` and
-``log_extra``. It returns a number for each rollout, in the objective's own unit, or None where the
-objective does not apply. ``completions`` are texts where the prompt is a text, and messages where
-it is messages, as on TRL.
+docs/rewards.md lists their arguments and results. Measurements are in the objective's own unit.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from paretopo.config import Objective
 from paretopo.config.objectives import OF_THE_GROUP
@@ -102,9 +102,12 @@ class Scores:
         for (held_out, name), group in by_prompt.items():
             if not held_out:
                 self._learn_prices(group)
-                self._learn_targets(group)
-            for objective, minimum in self._minima[held_out].items():
-                costs = [(one.reward_components.get(objective), bool(one.solved)) for one in group]
+                for objective in self._objectives:
+                    if objective.name in self._targets:
+                        _, paid, right = _costs_of(objective, group)
+                        self._targets[objective.name].update(paid, right)
+            for measure, minimum in self._minima[held_out].items():
+                costs = [(one.reward_components.get(measure), bool(one.solved)) for one in group]
                 known = [(cost, solved) for cost, solved in costs if cost is not None]
                 minimum.update(name, [cost for cost, _ in known], [solved for _, solved in known])
 
@@ -209,7 +212,7 @@ class Scores:
         self._held_out.load_state_dict(state["evaluations"], answers)
         self._outcomes = [list(one) for one in state["outcomes"]]
 
-    def _column(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
+    def _column(self, objective: Objective, rollouts: Sequence[Rollout]) -> ArrayLike:
         values = [one.reward_components.get(objective.name) for one in rollouts]
         if objective.name in self._economies:
             economy, held_out = self._economies[objective.name], (False, True)
@@ -228,7 +231,7 @@ class Scores:
 
     def _compute_group_economies(
         self, objective: Objective, rollouts: Sequence[Rollout]
-    ) -> list[float]:
+    ) -> NDArray[np.float64]:
         """Return economies relative to the group; NaN if the objective does not apply."""
         known, costs, right = _costs_of(objective, rollouts)
         paid = np.full(known.shape, np.nan)
@@ -237,18 +240,18 @@ class Scores:
             paid[known] = laser_economy(costs, right, target)
         else:
             paid[known] = GROUP_ECONOMIES[objective.economy](costs, right)
-        rewards: list[float] = paid.tolist()
-        return rewards
+        return paid
 
-    def _compute_savings(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
+    def _compute_savings(
+        self, objective: Objective, rollouts: Sequence[Rollout]
+    ) -> NDArray[np.float64]:
         """Return the saved shares of the price; NaN if the objective does not apply."""
         shares = np.full(len(rollouts), np.nan)
         for price, places in self._price_kinds(objective, rollouts):
             known, costs, right = _costs_of(objective, [rollouts[at] for at in places])
             value = price.value if rollouts[0].held_out else price.of_groups(costs, right)
             shares[places[known]] = saving(costs, value)
-        saved: list[float] = shares.tolist()
-        return saved
+        return shares
 
     def _learn_prices(self, rollouts: Sequence[Rollout]) -> None:
         """Learn prices from a group, or from an evaluation, in which each rollout is a group."""
@@ -282,12 +285,6 @@ class Scores:
         # hardly ever cost more.
         made = SuccessPrice(1.0, sys.maxsize) if held_out else SuccessPrice()
         return self._prices[held_out][objective].setdefault(kind, made)
-
-    def _learn_targets(self, group: Sequence[Rollout]) -> None:
-        for objective in self._objectives:
-            if objective.name in self._targets:
-                _, costs, right = _costs_of(objective, group)
-                self._targets[objective.name].update(costs, right)
 
     def _score_again(self, score: Callable[[NDArray[np.float64]], Outcome]) -> None:
         """Score earlier evaluations again; only costs relative to the minimum can have changed."""
