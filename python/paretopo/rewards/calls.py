@@ -200,18 +200,6 @@ async def await_again(
         return await await_with_limit(call(), limits.timeout)
 
 
-def wait_for(pending: Future[Result], limits: Limits) -> Result:
-    """Return the result of a coroutine that ends within its limits, unless it blocks its loop.
-
-    Raises:
-        Hung: It blocks its event loop.
-    """
-    try:
-        return pending.result(limits.longest())
-    except TimeoutError:
-        raise Hung from None
-
-
 @contextmanager
 def blame(name: str, prompts: Sequence[str], limits: Limits) -> Iterator[None]:
     """Add reward function and prompts to an error.

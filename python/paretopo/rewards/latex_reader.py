@@ -6,6 +6,7 @@ the typical answers below before the fork, so a comparison need not build the pa
 
 from __future__ import annotations
 
+import re
 import resource
 from collections.abc import Sequence
 from typing import Any
@@ -18,46 +19,15 @@ _AGREEMENT = 1e-6  # relative; math-verify rounds at six places, even small numb
 _MOST_GROWTH_KB = 100 << 10  # of memory, after which the next comparison begins a new process
 _WHOLE = [LatexExtractionConfig()]
 
-_TYPICAL = (
-    r"\frac{1}{2}",
-    r"-\frac{3}{4}",
-    "3.5",
-    "-7",
-    r"2\sqrt{3}",
-    r"\frac{\sqrt{3}}{2}",
-    r"\frac{1+\sqrt{5}}{2}",
-    r"\pi",
-    r"\frac{\pi}{6}",
-    "x^2+2x+1",
-    "(x-1)(x+2)",
-    "ax+b",
-    "y=2x+3",
-    "x=5",
-    "3x-4y+7=0",
-    "(1,2)",
-    r"\left(3,\frac{\pi}{2}\right)",
-    "1,2,3",
-    r"\{1,2\}",
-    "[0,1)",
-    r"(-\infty,3]\cup(5,\infty)",
-    r"x \le 3",
-    "1 < x < 2",
-    r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}",
-    "2^{10}",
-    r"10^{-3}",
-    r"3 \cdot 10^5",
-    r"\binom{5}{2}",
-    "6!",
-    "3+4i",
-    r"\sin x + \cos 2x",
-    r"\log_2 3",
-    r"\ln 2",
-    "e^{-x}",
-    r"\text{Monday}",
-    r"50\%",
-    "|x-1|",
-    r"\pm 3",
-)
+_TYPICAL = r"""
+\frac{1}{2}  -\frac{3}{4}  3.5  -7
+2\sqrt{3}  \frac{\sqrt{3}}{2}  \frac{1+\sqrt{5}}{2}  \pi  \frac{\pi}{6}
+x^2+2x+1  (x-1)(x+2)  ax+b  y=2x+3  x=5  3x-4y+7=0
+(1,2)  \left(3,\frac{\pi}{2}\right)  1,2,3  \{1,2\}
+[0,1)  (-\infty,3]\cup(5,\infty)  x \le 3  1 < x < 2  \begin{pmatrix} 1 \\ 2 \end{pmatrix}
+2^{10}  10^{-3}  3 \cdot 10^5  \binom{5}{2}  6!  3+4i
+\sin x + \cos 2x  \log_2 3  \ln 2  e^{-x}  \text{Monday}  50\%  |x-1|  \pm 3
+"""  # with two blanks between them
 
 
 def compare_all(pairs: Sequence[tuple[str, str]]) -> None:
@@ -115,6 +85,6 @@ def _agree_in_digits(known: Any, given: Any) -> bool:
 
 
 if __name__ == "warm_up":
-    for typical in _TYPICAL:
+    for typical in re.split(r"  |\n", _TYPICAL.strip()):
         compare(typical, f"{typical}+1")
     compare(r"\frac{\sqrt{3}}{2}", r"\frac{3}{2\sqrt{3}}")

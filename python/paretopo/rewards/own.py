@@ -14,15 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from paretopo.config import SKIPPED, RunConfig
-from paretopo.rewards.calls import (
-    Hung,
-    Limits,
-    LoopThread,
-    await_again,
-    call_again,
-    describe_hang,
-    wait_for,
-)
+from paretopo.rewards.calls import Limits, LoopThread, await_again, call_again, describe_hang
 from paretopo.rewards.functions import Reward, find_rewards
 from paretopo.rewards.values import Measured, check_components
 from paretopo.rollout import BadRollout
@@ -132,8 +124,8 @@ class OwnRewards:
         }
         for reward in rewards:
             try:
-                values[reward.name] = wait_for(pending[reward.name], self._limits)
-            except Hung:  # it blocks the loop: the next batch gets another
+                values[reward.name] = pending[reward.name].result(self._limits.longest())
+            except TimeoutError:  # it blocks the loop: the next batch gets another
                 _LOOPS.drop()
                 error = BadRollout(describe_hang(reward.name, ids, self._limits))
                 values[reward.name] = self._fail(reward, error)
