@@ -42,7 +42,7 @@ class HeldOut:
         self._economies = dict(economies)
         self._prompts: list[str] = []
         self._fewest: Floats = np.empty((0, 0))  # (questions, costs) of right answers; NaN for none
-        # Of each evaluation: (questions, costs), NaN if one does not apply, and (questions,).
+        # An array for each evaluation: (questions, costs), NaN if one does not apply; (questions,).
         self._costs: list[Floats] = []
         self._solved: list[NDArray[np.bool_]] = []
 
