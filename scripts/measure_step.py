@@ -33,7 +33,6 @@ from paretopo.integrations.trl.arguments import make_rollout_arguments
 from paretopo.integrations.trl.datasets import make_question_dataset
 from paretopo.integrations.trl.policy import load_policy
 from paretopo.integrations.trl.rewards import SessionRewards
-from paretopo.integrations.trl.script_rewards import ScriptRewards
 from paretopo.integrations.trl.session import ScriptCallback
 from paretopo.integrations.trl.task_trainer import TaskTrainer
 from paretopo.integrations.trl.train import train
@@ -184,7 +183,7 @@ def watch(meter, trace):
     }
     callbacks = [one for one in TrainerCallback.__subclasses__() if _is_ours(one)]
     kinds = (*TaskTrainer.__mro__, *ParetoGRPOTrainer.__mro__, *callbacks, ScriptCallback)
-    for kind in dict.fromkeys((*kinds, SessionRewards, ScriptRewards)):
+    for kind in dict.fromkeys((*kinds, SessionRewards)):
         if _is_ours(kind) or kind.__module__.startswith(("trl.", "transformers.trainer")):
             for name, method in list(vars(kind).items()):
                 if inspect.isfunction(method) and not name.startswith("__"):

@@ -1,15 +1,13 @@
-"""Callbacks next to the session's own: learning rate, checkpoints, progress bar."""
+"""Callbacks next to the session's own: checkpoints and progress bars."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import torch
 from transformers import TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.random_state import read_random_state, set_random_state
-from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.interrupt import Interrupt
 from paretopo.progress import make_bar
 from paretopo.session import Session
@@ -17,71 +15,30 @@ from paretopo.session import Session
 _LOGS_KEPT = 100  # rows of the trainer's own log
 
 
-class LearningRateFactor(TrainerCallback):
-    """Multiplies the scheduled learning rate by the controller's factor, step by step.
-
-    The scheduler sets the rate again after every step, so factors do not accumulate.
-    """
-
-    def __init__(self, trainer: SessionTrainer) -> None:
-        self._trainer = trainer
-
-    def on_pre_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
-        """Scale every parameter group."""
-        factor = self._trainer.controller.learning_rate_factor
-        if factor != 1.0:
-            for group in kwargs["optimizer"].param_groups:
-                group["lr"] *= factor
-
-
 class WholeCheckpoints(TrainerCallback):
     """Completes each checkpoint of the trainer with the session's state, and stops after Ctrl-C.
 
-    Args:
-        checkpoints: The run's checkpoints.
-        session: The session whose state is saved.
-        interrupt: Checked after every step.
-    """
-
-    def __init__(self, checkpoints: Checkpoints, session: Session, interrupt: Interrupt) -> None:
-        self._checkpoints = checkpoints
-        self._session = session
-        self._interrupt = interrupt
-
-    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
-        """After Ctrl-C, save this step and stop, whatever the schedule of checkpoints says."""
-        # Each checkpoint would repeat the whole log; the session's records already have it.
-        del state.log_history[:-_LOGS_KEPT]
-        if self._interrupt.came:
-            control.should_save = True
-            control.should_training_stop = True
-
-    def on_save(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """Add our state to the trainer's files, then the marker."""
-        if torch.distributed.is_initialized():
-            torch.distributed.barrier()  # the other processes write their random states
-        if state.is_world_process_zero:
-            self._checkpoints.complete(state.global_step, self._session.state())
-
-
-class Interruptions(TrainerCallback):
-    """Saves the last whole step when Ctrl-C drops a generation.
-
-    If the evaluation of that step is missing, as after Ctrl-C in the middle of one, the resumed run
-    begins with it.
+    If Ctrl-C drops a generation, `keep` saves the last whole step. If the evaluation of that step
+    is missing, as after Ctrl-C in the middle of one, the resumed run begins with it.
 
     Args:
         trainer: The trainer to save.
         checkpoints: The run's checkpoints.
         session: The session whose state is saved.
+        interrupt: Checked after every step.
         owed: The checkpoint from which the run resumes, if its evaluation is missing.
     """
 
     def __init__(
-        self, trainer: Any, checkpoints: Checkpoints, session: Session, owed: int | None
+        self,
+        trainer: Any,
+        checkpoints: Checkpoints,
+        session: Session,
+        interrupt: Interrupt,
+        owed: int | None,
     ) -> None:
         self._trainer, self._checkpoints, self._session = trainer, checkpoints, session
-        self._owed = owed
+        self._interrupt, self._owed = interrupt, owed
         self._random: Any = None  # the random state of the last whole step
 
     def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
@@ -89,9 +46,14 @@ class Interruptions(TrainerCallback):
         if self._owed is not None:
             self._trainer._load_rng_state(str(self._checkpoints.path(self._owed)))
 
-    def on_step_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """Record the random state of a whole step; its evaluation may follow."""
-        self._random = read_random_state()
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Note the random state; after Ctrl-C, save this step and stop, whatever the schedule."""
+        self._random = read_random_state()  # the evaluation of this step may follow
+        # Each checkpoint would repeat the whole log; the session's records already have it.
+        del state.log_history[:-_LOGS_KEPT]
+        if self._interrupt.came:
+            control.should_save = True
+            control.should_training_stop = True
 
     def on_evaluate(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Add the missing evaluation to its checkpoint."""
@@ -100,6 +62,10 @@ class Interruptions(TrainerCallback):
             self._trainer._save_rng_state(str(self._checkpoints.path(self._owed)))
             self._checkpoints.complete(self._owed, self._session.state())
             self._owed = None
+
+    def on_save(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Add our state to the trainer's files, then the marker."""
+        self._checkpoints.complete(state.global_step, self._session.state())
 
     def keep(self) -> None:
         """Save a checkpoint of the last whole step, unless there is one."""
@@ -121,29 +87,26 @@ class Progress(TrainerCallback):
 
     def on_train_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Open the bar at the current step."""
-        if state.is_world_process_zero:
-            self._bar = make_bar(
-                total=state.max_steps, initial=state.global_step, desc="training", unit="step"
-            )
+        self._bar = make_bar(
+            total=state.max_steps, initial=state.global_step, desc="training", unit="step"
+        )
 
     def on_step_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Advance the bar by one step."""
-        if self._bar is not None:
-            self._bar.update()
-            self._show()
+        self._bar.update()
+        self._show()
 
     def on_evaluate(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Show the new evaluation."""
-        self._show()
+        if self._bar is not None:  # there is none outside of training
+            self._show()
 
     def on_train_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Close the bar."""
-        if self._bar is not None:
-            self._bar.close()
+        self._bar.close()
 
     def _show(self) -> None:
-        if self._bar is not None:
-            self._bar.set_postfix_str(self._session.progress()[1])
+        self._bar.set_postfix_str(self._session.progress()[1])
 
 
 class EvaluationProgress(TrainerCallback):

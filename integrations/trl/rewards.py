@@ -32,8 +32,8 @@ class SessionRewards:
     are gathered. The session scores them after TRL has reported the number of tokens that the
     policy wrote.
 
-    The data set needs the columns row, id, kind, answer and held_out. Completions are messages, or
-    texts if a plain-text protocol made them. With texts, `calls`, `failed_calls`,
+    The data set needs the columns id, kind, answer and held_out. Completions are messages, or texts
+    if a plain-text protocol made them. With texts, `calls`, `failed_calls`,
     `turns` and `seconds` give the numbers that a text does not show. `written`, if it is there, is
     the text to grade, without observations. `reward_components` is an environment's own
     measurements, a mapping for each rollout.
@@ -47,7 +47,6 @@ class SessionRewards:
 
     Attributes:
         rollouts: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
-        rows: The row of each rollout in the data set.
     """
 
     def __init__(
@@ -63,13 +62,11 @@ class SessionRewards:
         self._own = own
         self._prices = dict(prices or {})
         self.rollouts: list[Rollout] = []
-        self.rows: list[int] = []
 
     def measure(
         self,
         completions: Sequence[Completion],
         answer: Sequence[Any],
-        row: Sequence[int],
         id: Sequence[str],
         kind: Sequence[str],
         held_out: Sequence[bool],
@@ -104,7 +101,7 @@ class SessionRewards:
                     held_out=bool(held_out[at]),
                 )
             )
-        self.rollouts, self.rows = gather_object(local), gather_object(list(row))
+        self.rollouts = gather_object(local)
         return [one.reward_components.get("correct") or 0.0 for one in local]
 
     def _count_dollars(self, completion: Completion) -> dict[str, float]:

@@ -31,13 +31,12 @@ from paretopo.config import (
 from paretopo.config.notes import Note, say, warn_caller
 from paretopo.config.paretopo import may_be_share
 from paretopo.config.toml import flatten_names
-from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.named_rewards import NamedRewards
 from paretopo.integrations.trl.names import read_names
 from paretopo.integrations.trl.scaling import find_scaling
-from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards
+from paretopo.integrations.trl.script_rewards import check_rewards
 from paretopo.integrations.trl.session import FirstEvaluations, ScriptCallback
 from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.records.folder import RunFolder
@@ -148,7 +147,7 @@ class ScriptSession:
 
     # ---- for the trainer -----------------------------------------------------------------------
 
-    def attach(self, trainer: SessionTrainer) -> ScriptRewards:
+    def attach(self, trainer: SessionTrainer) -> None:
         """Check the session against the trainer, and install its hooks."""
         if self._trainer is not None:
             raise ValueError("a ScriptSession serves one trainer: make another for this one")
@@ -178,13 +177,10 @@ class ScriptSession:
         check_rewards(
             trainer, limits, [one for one in trainer.reward_func_names if self._is_skipped(one)]
         )
-        rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
-        trainer.add_callback(LearningRateFactor(trainer))
-        self._callback = ScriptCallback(trainer, rewards, self.open, self._updates)
+        self._callback = ScriptCallback(trainer, self.open, self._updates)
         trainer.add_callback(self._callback)
         # Before the script's own callbacks: early stopping reads these measurements.
         trainer.callback_handler.callbacks.insert(0, FirstEvaluations(self._callback))
-        return rewards
 
     @contextmanager
     def training(self, resume: str | bool | None) -> Iterator[str | None]:

@@ -10,10 +10,8 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from accelerate.utils import gather_object
-from numpy.typing import NDArray
 
 from paretopo.config import SKIPPED
 from paretopo.integrations.trl.advantages import ParetoAdvantages
@@ -28,74 +26,36 @@ from paretopo.rollout import BadRollout, Rollout
 _LOGGER = logging.getLogger("paretopo")
 
 
-class ScriptRewards:
-    """The rollouts of a script's trainer, with the values of its reward functions.
+def read_rollouts(trainer: SessionTrainer, objectives: Collection[str]) -> list[Rollout]:
+    """Return the rollouts of a script's latest batch, of all processes, in TRL's order, not scored.
 
     Args:
-        trainer: The trainer with the latest batch.
+        trainer: The script's trainer.
         objectives: Names of the rewards to train on; the others are only recorded.
-
-    Attributes:
-        rollouts: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
-        rows: The index of each rollout in the current evaluation.
     """
-
-    def __init__(self, trainer: SessionTrainer, objectives: Sequence[str]) -> None:
-        self._trainer = trainer
-        self._columns = {
-            name: at for at, name in enumerate(trainer.reward_func_names) if name in objectives
+    columns = {name: at for at, name in enumerate(trainer.reward_func_names) if name in objectives}
+    inputs, held_out = trainer.generated.inputs, not trainer.model.training
+    start = trainer.accelerator.process_index * len(inputs)
+    local = []
+    for at, (row, completion) in enumerate(zip(inputs, trainer.generated.completions, strict=True)):
+        given = trainer.rewards[start + at].tolist()
+        components: dict[str, float | None] = {
+            # A `rollout_func` hands over one number for each rollout.
+            **count_turns(
+                completion, {name: row[name] for name in HANDED_OVER if row.get(name) is not None}
+            ),
+            **{
+                name: None if math.isnan(given[column]) else given[column]
+                for name, column in columns.items()
+            },
         }
-        self.rollouts: list[Rollout] = []
-        self.rows: list[int] = []
-        self._arrived = 0
-
-    def take(self, rewards: NDArray[np.float64]) -> None:
-        """Record a batch.
-
-        Args:
-            rewards: (rollouts of all processes, reward functions), NaN if one does not apply.
-        """
-        trainer, inputs = self._trainer, self._trainer.generated.inputs
-        held_out = not trainer.model.training
-        start = trainer.accelerator.process_index * len(inputs)
-        local = []
-        for at, (row, completion) in enumerate(
-            zip(inputs, trainer.generated.completions, strict=True)
-        ):
-            given = rewards[start + at].tolist()
-            components: dict[str, float | None] = {
-                # A `rollout_func` hands over one number for each rollout.
-                **count_turns(
-                    completion,
-                    {name: row[name] for name in HANDED_OVER if row.get(name) is not None},
-                ),
-                **{
-                    name: None if math.isnan(given[column]) else given[column]
-                    for name, column in self._columns.items()
-                },
-            }
-            if trainer.failed:
-                components[SKIPPED] = len(trainer.failed)
-            suites = (row.get("kind"), row.get("environment"))
-            local.append(
-                Rollout(
-                    name_prompt(row),
-                    components,
-                    kind=next((one for one in suites if isinstance(one, str)), "all"),
-                    held_out=held_out,
-                )
-            )
-        self.rollouts = gather_object(local)
-        self.rows = list(range(self._arrived, self._arrived + len(self.rollouts)))
-        if held_out:
-            self._arrived += len(self.rollouts)
-            # Several processes fill the last batch with rollouts of the first rows.
-            most = len(trainer.eval_dataset) * trainer.num_generations_eval
-            self.rows = [row if row < most else row - most for row in self.rows]
-
-    def await_evaluation(self) -> None:
-        """Start an evaluation with the next held-out batch."""
-        self._arrived = 0
+        if trainer.failed:
+            components[SKIPPED] = len(trainer.failed)
+        suites = (row.get("kind"), row.get("environment"))
+        kind = next((one for one in suites if isinstance(one, str)), "all")
+        local.append(Rollout(name_prompt(row), components, kind, held_out=held_out))
+    rollouts: list[Rollout] = gather_object(local)
+    return rollouts
 
 
 def check_rewards(

@@ -11,7 +11,6 @@ from transformers import Trainer, TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.names import read_names
-from paretopo.integrations.trl.script_rewards import ScriptRewards
 from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import BadRollout, Rollout
@@ -50,6 +49,12 @@ class SessionCallback(TrainerCallback):
         self._record_left()
         self._step_started = time.perf_counter()
 
+    def on_pre_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
+        """Scale the learning rate, which the scheduler sets again after every step."""
+        if self.session.config.optimiser.learn_from == "rewards":
+            for group in kwargs["optimizer"].param_groups:
+                group["lr"] *= self.session.learning_rate_factor()
+
     def on_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
         """Record the learning rate in use, with the controller's factor."""
         self._learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
@@ -82,10 +87,9 @@ class SessionCallback(TrainerCallback):
         if self._with_text is None:
             count = self.session.config.run.trajectories
             self._with_text = choose_recorded(self._held_out, count)
-        rewards = self._trainer.session_rewards
-        names = [one.prompt_id for one in rewards.rollouts]
+        names = [one.prompt_id for one in self._trainer.measured]
         chosen = [number for number, name in enumerate(names) if name in self._with_text]
-        for row, rollout in zip(rewards.rows, self._trainer.rollouts(chosen), strict=True):
+        for row, rollout in zip(self._find_rows(), self._trainer.rollouts(chosen), strict=True):
             self._evaluated.setdefault(row, rollout)
 
     def on_evaluate(
@@ -108,6 +112,10 @@ class SessionCallback(TrainerCallback):
             )
         seconds = time.perf_counter() - self._evaluation_started
         self._tell(self.session.observe(state.global_step, rollouts, seconds), metrics)
+
+    def _find_rows(self) -> list[int]:
+        """Return the row of each rollout of a held-out batch in the data set."""
+        return [row["row"] for row in self._trainer.generated.inputs]
 
     def _choose_logged(self, logs: dict[str, float]) -> dict[str, float]:
         """Return TRL's numbers without its statistics of the reward: TRL only gets `correct`."""
@@ -138,7 +146,6 @@ class ScriptCallback(SessionCallback):
 
     Args:
         trainer: As for `SessionCallback`.
-        rewards: The rollouts of evaluations.
         open_session: Opens the trainer's session for this many steps.
         updates: Updates of the policy with the rollouts of one generation.
 
@@ -147,14 +154,9 @@ class ScriptCallback(SessionCallback):
     """
 
     def __init__(
-        self,
-        trainer: SessionTrainer,
-        rewards: ScriptRewards,
-        open_session: Callable[[int], None],
-        updates: int,
+        self, trainer: SessionTrainer, open_session: Callable[[int], None], updates: int
     ) -> None:
         names = () if trainer.eval_dataset is None else read_names(trainer.eval_dataset)
-        self._rewards = rewards
         super().__init__(trainer, names)
         self._open_session, self._updates = open_session, updates
         self.adds_evaluation = False
@@ -211,6 +213,13 @@ class ScriptCallback(SessionCallback):
         """Record the last step."""
         self._record_left()
 
+    def _find_rows(self) -> list[int]:
+        """Return the row of each rollout: they arrive in order."""
+        trainer, arrived = self._trainer, len(self._evaluated)
+        # Several processes fill the last batch with rollouts of the first rows.
+        most = len(trainer.eval_dataset) * trainer.num_generations_eval
+        return [(arrived + at) % most for at in range(len(trainer.measured))]
+
     def _choose_logged(self, logs: dict[str, float]) -> dict[str, float]:
         """Return all numbers: TRL gets the script's own rewards."""
         return logs
@@ -231,10 +240,6 @@ class ScriptCallback(SessionCallback):
         if metrics is not None:
             metrics.update(numbers)
         Trainer.log(self._trainer, dict(numbers))
-
-    def _await_evaluation(self) -> None:
-        super()._await_evaluation()
-        self._rewards.await_evaluation()
 
 
 class FirstEvaluations(TrainerCallback):

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,6 @@ from trl import GRPOTrainer
 from paretopo.integrations.trl.advantages import ParetoAdvantages
 from paretopo.rollout import Rollout
 from paretopo.session import Session
-
-
-class MeasuredBatch(Protocol):
-    """The rollouts of the latest batch.
-
-    Attributes:
-        rollouts: Of all processes, in TRL's order, not scored.
-        rows: The row of each in the data set.
-    """
-
-    rollouts: list[Rollout]
-    rows: list[int]
 
 
 class TiedWeights:
@@ -57,14 +45,14 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
 
     Attributes:
         session: The session of the run; a script's is None until training starts.
-        session_rewards: Rollouts of the latest batch.
+        measured: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
         keeps_advantages: True keeps the advantages that TRL computes.
     """
 
     generation_config: Any  # of GRPOTrainer; replaced during evaluations
     generation_kwargs: Any
     session: Session | None = None
-    session_rewards: MeasuredBatch
+    measured: list[Rollout]
     keeps_advantages = False
 
     def __init__(
@@ -80,7 +68,7 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
     def compute_advantages(self, points: int) -> NDArray[np.float64]:
         """Return the session's advantages for the measured rollouts."""
         assert self.session is not None
-        count = len(self.session_rewards.rollouts)
+        count = len(self.measured)
         shown = min(self.session.config.run.trajectories * points, count)
         rollouts = self.rollouts(with_text=range(shown))
         judged = np.array([self.is_judged(one) for one in rollouts])
@@ -116,9 +104,7 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             with_text: Indices of the rollouts to return with their text.
         """
         texts = self.texts(with_text)
-        measured = zip(
-            self.session_rewards.rollouts, self.response_tokens, self.truncated, strict=True
-        )
+        measured = zip(self.measured, self.response_tokens, self.truncated, strict=True)
         return [
             replace(
                 one,

@@ -38,7 +38,7 @@ class TaskTrainer(SessionTrainer):
         choices: Choices | None = None,
         **kwargs: Any,
     ) -> None:
-        self.session, self.controller, self.session_rewards = session, session.controller, rewards
+        self.session, self.controller, self._rewards = session, session.controller, rewards
         self._choices = choices
         super().__init__(*args, reward_funcs=[rewards.measure], **kwargs)
 
@@ -55,6 +55,11 @@ class TaskTrainer(SessionTrainer):
         if self.model.training:
             inputs = [give_preference(self.session, row) for row in inputs]
         return super()._generate_and_score_completions(inputs)
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
+        matrix = super()._calculate_rewards(*args, **kwargs)
+        self.measured = self._rewards.rollouts
+        return matrix
 
     def _compute_loss(self, model: Any, inputs: Any) -> Any:
         if self._choices is None:

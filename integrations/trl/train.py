@@ -7,7 +7,8 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -21,13 +22,7 @@ from paretopo.integrations.huggingface.policy import warm_up_policy
 from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
-from paretopo.integrations.trl.callbacks import (
-    EvaluationProgress,
-    Interruptions,
-    LearningRateFactor,
-    Progress,
-    WholeCheckpoints,
-)
+from paretopo.integrations.trl.callbacks import EvaluationProgress, Progress, WholeCheckpoints
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.choices import Choices
 from paretopo.integrations.trl.datasets import make_answer_dataset, make_question_dataset
@@ -44,7 +39,7 @@ from paretopo.rewards.own import load_own_rewards
 from paretopo.session import Session
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.environment import Environment, open_environment
-from paretopo.tasks.task import Question, Task
+from paretopo.tasks.task import Task
 
 
 def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
@@ -68,13 +63,8 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             "paretopo train runs in one process; for several, use ParetoGRPOTrainer in a script "
             "of your own and start that with accelerate launch"
         )
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    transformers_logging.disable_progress_bar()  # a bar for each saved file would hide ours
-    use_threads(config.run.threads, made=config.model.is_made)
-    with ensure_search_server(config, run.data) as served:
-        task = make_task(served)
-        with open_environment(served) as environment:
-            _train(served, task, environment, run, device, resume=resume)
+    with _open_task(config, run) as opened:
+        _train(*opened, run, resume=resume)
 
 
 def evaluate(config: RunConfig, run: RunFolder) -> list[Row]:
@@ -90,43 +80,46 @@ def evaluate(config: RunConfig, run: RunFolder) -> list[Row]:
     Raises:
         ConfigError: As for :func:`train`.
     """
+    with _open_task(config, run) as (_, task, environment, device):
+        model, tokenizer = load_policy(config, task, device)
+        session = _session(config, task, run)
+        _, sampler = _trainer(
+            session, task, environment, model, tokenizer, device, evaluate_first=False
+        )
+        questions = len(sampler.eval_dataset)
+        with make_bar(desc="evaluation", total=questions, unit=" questions") as bar:
+            batch = sampler.args.per_device_eval_batch_size
+            sampler.add_callback(EvaluationProgress(bar, batch))
+            sampler.evaluate()
+    return run.evaluations()
+
+
+@contextmanager
+def _open_task(
+    config: RunConfig, run: RunFolder
+) -> Iterator[tuple[RunConfig, Task, Environment, str]]:
+    """Open the task's tools; yield configuration, task, environment and device."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    transformers_logging.disable_progress_bar()
+    transformers_logging.disable_progress_bar()  # a bar for each saved file would hide ours
     use_threads(config.run.threads, made=config.model.is_made)
     with ensure_search_server(config, run.data) as served:
         task = make_task(served)
         with open_environment(served) as environment:
-            model, tokenizer = load_policy(config, task, device)
-            session = _session(config, task, run)
-            _, sampler = _trainer(
-                session,
-                task,
-                environment,
-                model,
-                tokenizer,
-                device,
-                evaluate_first=False,
-                held_out=task.sweep(),
-            )
-            questions = len(sampler.eval_dataset)
-            with make_bar(desc="evaluation", total=questions, unit=" questions") as bar:
-                batch = sampler.args.per_device_eval_batch_size
-                sampler.add_callback(EvaluationProgress(bar, batch))
-                sampler.evaluate()
-    return run.evaluations()
+            yield served, task, environment, device
 
 
 def _train(
     config: RunConfig,
     task: Task,
     environment: Environment,
-    run: RunFolder,
     device: str,
+    run: RunFolder,
     *,
     resume: bool,
 ) -> None:
     model, tokenizer = load_policy(config, task, device)
-    choices = _find_choices(config, task, tokenizer)
+    bonus = config.optimiser.decision_entropy > 0.0
+    choices = Choices(tokenizer, task.functions) if bonus else None
     if config.model.path == TINY:
         _check_vocabulary(run, tokenizer)
     checkpoints = Checkpoints(run.checkpoints)
@@ -154,14 +147,13 @@ def _train(
             choices=choices,
         )
         stop_generation(model, lambda: interrupt.came)
-        interruptions = Interruptions(trainer, checkpoints, session, owed)
+        whole = WholeCheckpoints(trainer, checkpoints, session, interrupt, owed)
         for one in {id(trainer): trainer, id(sampler): sampler}.values():
-            one.add_callback(interruptions)
-        trainer.add_callback(WholeCheckpoints(checkpoints, session, interrupt))
+            one.add_callback(whole)
         try:
             trainer.train(None if done is None else str(checkpoints.path(done)))
         except GenerationStopped:
-            interruptions.keep()
+            whole.keep()
             raise KeyboardInterrupt from None
         if interrupt.came and trainer.state.global_step < config.optimiser.steps:
             raise KeyboardInterrupt
@@ -208,12 +200,11 @@ def _trainer(
     device: str,
     *,
     evaluate_first: bool,
-    held_out: Sequence[Question] | None = None,
     choices: Choices | None = None,
 ) -> tuple[TaskTrainer | AnswerTrainer, TaskTrainer]:
     """Return trainer and sampler, possibly one object, without the callbacks of checkpoints."""
     config, run = session.config, session.run
-    questions = task.sweep() if held_out is None else held_out
+    questions, new_episode = task.sweep(), environment.new_episode
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
     with warnings.catch_warnings():
         # TRL warns that this interface may change; its release is pinned.
@@ -227,7 +218,7 @@ def _trainer(
             eval_dataset=make_question_dataset(task, questions, tokenizer, held_out=True),
             processing_class=tokenizer,
             tools=list(task.functions) or None,
-            rollout_func=_rollouts(environment),
+            rollout_func=None if new_episode is None else ProtocolRollouts(new_episode),
             session=session,
             rewards=SessionRewards(
                 environment.grade_all,
@@ -239,11 +230,11 @@ def _trainer(
             choices=choices,
         )
     sampler.remove_callback(PrinterCallback)
-    recorded = SessionCallback(sampler, [question.id for question in task.held_out])
-    progress = Progress(session)
+    held_out = [question.id for question in task.held_out]
+    callbacks = SessionCallback(sampler, held_out), Progress(session)
+    for callback in callbacks:
+        sampler.add_callback(callback)  # evaluations run here
     if config.optimiser.learn_from == "rewards":
-        for callback in (LearningRateFactor(sampler), recorded, progress):
-            sampler.add_callback(callback)
         return sampler, sampler
     trainer = AnswerTrainer(
         model=model,
@@ -253,22 +244,9 @@ def _trainer(
         sampler=sampler,
     )
     trainer.remove_callback(PrinterCallback)
-    for callback in (recorded, progress):
-        sampler.add_callback(callback)  # evaluations run here
-        trainer.add_callback(callback)  # and are requested here
+    for callback in callbacks:
+        trainer.add_callback(callback)  # evaluations are requested here
     return trainer, sampler
-
-
-def _find_choices(config: RunConfig, task: Task, tokenizer: Any) -> Choices | None:
-    """Return the choices between tools that get a bonus; None without a bonus."""
-    if config.optimiser.decision_entropy == 0.0:
-        return None
-    return Choices(tokenizer, task.functions)
-
-
-def _rollouts(environment: Environment) -> ProtocolRollouts | None:
-    """Return rollouts by the environment's episodes; None leaves rollouts to TRL."""
-    return None if environment.new_episode is None else ProtocolRollouts(environment.new_episode)
 
 
 def _keep_initial_policy(

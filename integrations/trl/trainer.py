@@ -17,7 +17,7 @@ from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.random_state import keep_random_state
 from paretopo.integrations.trl.scaling import find_scaling
 from paretopo.integrations.trl.script import ScriptSession
-from paretopo.integrations.trl.script_rewards import ScriptRewards, check_rewards
+from paretopo.integrations.trl.script_rewards import check_rewards, read_rollouts
 from paretopo.integrations.trl.session_trainer import SessionTrainer, TiedWeights
 
 
@@ -87,7 +87,7 @@ class ParetoGRPOTrainer(SessionTrainer):
         check_type("session", session, ScriptSession, 'a ScriptSession(gate="correct")')
         super().__init__(*args, **kwargs)
         self.script = session or ScriptSession()
-        self.session_rewards: ScriptRewards = self.script.attach(self)
+        self.script.attach(self)
         self.keeps_advantages = self.script.keeps_advantages
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
@@ -110,11 +110,9 @@ class ParetoGRPOTrainer(SessionTrainer):
             self._metrics["train"][name].append(value)
         return advantages
 
-    def _calculate_rewards(
-        self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        matrix = super()._calculate_rewards(inputs, prompts, completions, *args, **kwargs)
-        self.session_rewards.take(self.rewards)
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
+        matrix = super()._calculate_rewards(*args, **kwargs)
+        self.measured = read_rollouts(self, [one.name for one in self.script.run.config.objectives])
         return matrix
 
     def _evaluate(self, *args: Any, **kwargs: Any) -> Any:

@@ -148,7 +148,7 @@ class OnTRL:
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
         trainer = object.__new__(SessionTrainer)
         trainer.session = session
-        trainer.session_rewards = SessionRewards(grade_each(grade))
+        self.rewards = SessionRewards(grade_each(grade))
         trainer.processing_class = TOKENIZER
         trainer.max_completion_length = MOST
         trainer.accelerator = SimpleNamespace(process_index=0, gather=lambda values: values)
@@ -181,13 +181,14 @@ class OnTRL:
     def measure(self, story, columns):
         components = [one.components for one in story]
         handed_over = {name: [one.pop(name) for one in components] for name in HANDED_OVER}
-        self.trainer.session_rewards.measure(
+        self.rewards.measure(
             self.trainer.generated.completions,
             **columns,
             **handed_over,
             written=[one.written for one in story],
             reward_components=components,
         )
+        self.trainer.measured = self.rewards.rollouts
 
     def train(self, step, story):
         state = SimpleNamespace(global_step=step, max_steps=STEPS)

@@ -68,7 +68,7 @@ def on_trl(own):
     rewards = SessionRewards(lambda texts, _: [1.0] * len(texts), own)
     rewards.measure(
         [[{"role": role, "content": TOKENIZER.decode([token])} for role, token in TURNS]],
-        ["42"], [0], ["q"], ["all"], [False],
+        ["42"], ["q"], ["all"], [False],
         columns=[json.dumps(COLUMNS)], prompts=[CHAT], completion_ids=[TOKENS],
         trainer_state=None, log_metric=lambda *_: None, log_extra=lambda *_: None,
     )  # fmt: skip

@@ -4,7 +4,6 @@ import json
 import signal
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -24,7 +23,7 @@ from paretopo.integrations.huggingface.tiny_model import (
     make_tokenizer,
 )
 from paretopo.integrations.huggingface.warmup import collate
-from paretopo.integrations.trl.callbacks import LearningRateFactor, WholeCheckpoints
+from paretopo.integrations.trl.callbacks import WholeCheckpoints
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.datasets import make_question_dataset, read_question
 from paretopo.integrations.trl.rewards import SessionRewards
@@ -123,7 +122,6 @@ def measure(rewards, rollouts, *, held_out=False, name="q", **more):
     columns = {
         "completions": completions,
         "answer": ["6"] * n,
-        "row": list(range(n)),
         "id": [name] * n,
         "kind": ["one"] * n,
         "held_out": [held_out] * n,
@@ -141,7 +139,6 @@ def test_rollouts_are_measured_and_left_to_the_session():
         {"correct": 0.0, "calls": 0.0, "failed_calls": 0.0, "turns": 1.0},
     ]
     assert {(one.held_out, one.rewards) for one in rewards.rollouts} == {(True, ())}
-    assert rewards.rows == [0, 1, 2]
 
 
 def test_batch_is_graded_at_once_without_missing_answers():
@@ -207,7 +204,7 @@ def test_answers_may_be_texts_and_lists_in_one_file(tmp_path):
     assert [read_question(row)["answer"] for row in rows] == answers
 
 
-# ---- checkpoints, Ctrl-C, learning rate ------------------------------------------------------
+# ---- checkpoints, Ctrl-C ---------------------------------------------------------------------
 
 
 def test_only_marked_checkpoints_count_and_two_are_kept(tmp_path):
@@ -234,7 +231,7 @@ def test_only_marked_checkpoints_count_and_two_are_kept(tmp_path):
 def test_the_log_in_checkpoints_does_not_grow_with_the_run():
     state, control = TrainerState(), TrainerControl()
     state.log_history = [{"step": step} for step in range(1000)]
-    callback = WholeCheckpoints(None, None, SimpleNamespace(came=False))
+    callback = WholeCheckpoints(None, None, None, SimpleNamespace(came=False), None)
     callback.on_step_end(None, state, control)
     assert [row["step"] for row in state.log_history] == list(range(900, 1000))
     assert not control.should_save
@@ -248,20 +245,3 @@ def test_the_second_ctrl_c_stops_at_once():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_factors_on_the_learning_rate_do_not_pile_up():
-    class Trainer:
-        class controller:
-            learning_rate_factor = 0.5
-
-    weight = torch.nn.Parameter(torch.zeros(1))
-    optimiser = torch.optim.SGD([weight], lr=0.1)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda _: 1.0)
-    used = []
-    for _ in range(3):
-        LearningRateFactor(Trainer()).on_pre_optimizer_step(None, None, None, optimizer=optimiser)
-        used.append(optimiser.param_groups[0]["lr"])
-        optimiser.step()
-        schedule.step()
-    np.testing.assert_allclose(used, 0.05)

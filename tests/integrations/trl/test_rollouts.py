@@ -249,7 +249,7 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
 def test_calls_of_texts_must_be_handed_over(tmp_path):
     session = new_session(tmp_path)
     rewards = SessionRewards(grade_each(lambda text, answer: answer in text))
-    columns = {"answer": ["4"], "row": [0], "id": ["q"], "kind": ["k"], "held_out": [False]}
+    columns = {"answer": ["4"], "id": ["q"], "kind": ["k"], "held_out": [False]}
     rewards.measure(["it is 4"], **columns, calls=[3])
     assert rewards.rollouts[0].reward_components == {"correct": 1.0, "calls": 3}
     rewards.measure(["it is 4"], **columns)
