@@ -160,13 +160,8 @@ def _show_progress(steps: int, session: Any) -> Iterator[None]:
         thread.join(2 * _BAR_SECONDS)
 
 
-@contextmanager
-def _use_arguments(words: Sequence[str]) -> Iterator[None]:
-    before, sys.argv = sys.argv, [_COMMAND, *words]
-    try:
-        yield
-    finally:
-        sys.argv = before
+def _use_arguments(words: Sequence[str]) -> AbstractContextManager[None]:
+    return _replace(sys, "argv", [_COMMAND, *words])
 
 
 def _join_settings(settings: SimpleNamespace) -> AbstractContextManager[None]:

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,20 @@ ENGINE_MEMORY = 0.6  # share of a GPU's memory for an engine
 # Both mask tokens outside [0.5, 5] and weight the rest by the token's own ratio.
 CORRECTIONS = {"off": "off", "token": "token", "sequence": "seq"}
 _LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean"}
+# Our key, OpenRLHF's option.
+SAME = {
+    "optimiser.learning_rate": "actor.adam.lr",
+    "optimiser.prompts_per_step": "rollout.batch_size",
+    "optimiser.group_size": "rollout.n_samples_per_prompt",
+    "optimiser.temperature": "rollout.temperature",
+    "optimiser.kl": "algo.kl.init_coef",
+    "evaluation.temperature": "eval.temperature",
+    "openrlhf.nodes": "actor.num_nodes",
+    "openrlhf.gpus_per_node": "actor.num_gpus_per_node",
+    "openrlhf.engines": "vllm.num_engines",
+    "openrlhf.engine_gpus": "vllm.tensor_parallel_size",
+    "openrlhf.zero_stage": "ds.zero_stage",
+}
 
 # The configuration travels to the engines in this variable, so that they need no shared files.
 CONFIG_VARIABLE = "PARETOPO_CONFIG"
@@ -95,19 +110,70 @@ def openrlhf_options(config: RunConfig, run: RunFolder, files: Files, *, resume:
     Raises:
         ConfigError: OpenRLHF does not support a setting.
     """
-    words = [
-        *_model_options(config, run, files),
-        *_data_options(config, files),
-        *_cluster_options(config),
-        *_algorithm_options(config),
-    ]
-    every = config.run.checkpoint_every
-    words += ["--ckpt.path", str(run.checkpoints / "openrlhf"), "--ckpt.max_num", "2"]
-    words += ["--ckpt.save_steps", str(every or -1)]
-    words += ["--ckpt.load_enable"] if resume else []
-    if config.openrlhf.options != "none":
-        words += shlex.split(config.openrlhf.options)
-    return words
+    optimiser, cluster, model = config.optimiser, config.openrlhf, config.model
+    if optimiser.loss not in _LOSSES:
+        raise ConfigError(
+            f"optimiser.loss must be one of {', '.join(_LOSSES)} for OpenRLHF, got {optimiser.loss}"
+        )
+    passes = -(-optimiser.steps // optimiser.steps_per_epoch(files.prompt_count)) + 1
+    values: dict[str, Any] = {option: attrgetter(key)(config) for key, option in SAME.items()}
+    values |= {
+        "actor.model_name_or_path": files.model,
+        "actor.adam.weight_decay": WEIGHT_DECAY,
+        "actor.adam.betas": (0.9, 0.999),  # AdamW's own, as on one machine
+        "actor.max_norm": MAX_GRAD_NORM,
+        "actor.lr_scheduler": optimiser.learning_rate_schedule,
+        "actor.lr_warmup_ratio": 0.0,
+        "actor.eps_clip_low_high": (optimiser.clip_low, optimiser.clip_high),
+        "actor.loss_agg_mode": _LOSSES[optimiser.loss],
+        "ref.num_nodes": cluster.nodes,
+        "ref.num_gpus_per_node": cluster.gpus_per_node,
+        "train.agent_func_path": files.agent,
+        "train.seed": config.seed % 2**31,
+        # Dropped groups use up prompts: the passes suffice for 19 dropped of 20; beyond, the run
+        # fails.
+        "train.num_episodes": passes * (20 if cluster.dynamic_sampling else 1),
+        "train.batch_size": optimiser.prompts_per_step * optimiser.group_size,
+        "train.micro_batch_size": micro_batch(config),
+        "rollout.micro_batch_size": micro_batch(config),
+        "data.prompt_dataset": files.prompts,
+        "data.input_key": "prompt",
+        "data.label_key": "label",
+        "data.max_len": longest_sequence(config),
+        "eval.dataset": files.held_out,
+        "eval.n_samples_per_prompt": 1,
+        "vllm.gpu_memory_utilization": ENGINE_MEMORY,
+        "ds.attn_implementation": "flash_attention_2",
+        "ds.param_dtype": "bf16",
+        "algo.advantage.is_correction_level": CORRECTIONS[cluster.correction],
+        "ckpt.output_dir": run.model,
+        "ckpt.path": run.checkpoints / "openrlhf",
+        "ckpt.max_num": 2,
+        "ckpt.save_steps": config.run.checkpoint_every or -1,
+    }
+    if model.lora.rank:
+        values |= {f"ds.lora.{name}": getattr(model.lora, name) for name in ("rank", "alpha")}
+        values["ds.lora.dropout"] = 0.0
+    if optimiser.kl > 0:
+        values["algo.kl.estimator"] = "k3"
+    if cluster.asynchronous:
+        values["train.async_queue_size"] = 1
+    flags = {
+        "actor.gradient_checkpointing_enable": model.gradient_checkpointing,
+        "algo.dynamic_filtering_enable": cluster.dynamic_sampling,
+        "algo.kl.use_loss": optimiser.kl > 0,
+        "train.async_enable": cluster.asynchronous,
+        "train.colocate_actor_ref": not cluster.colocate,
+        "train.colocate_all": cluster.colocate,
+        "vllm.enable_prefix_caching": True,
+        "vllm.enable_sleep": cluster.colocate,
+        "ds.enable_sleep": cluster.colocate,
+        "ckpt.load_enable": resume,
+    }
+    words = [f"--{name}" for name, chosen in flags.items() if chosen]
+    for name, value in values.items():
+        words += [f"--{name}", *map(str, value if isinstance(value, tuple) else (value,))]
+    return words + ([] if cluster.options == NONE else shlex.split(cluster.options))
 
 
 def gpus_needed(words: Sequence[str]) -> int:
@@ -161,85 +227,6 @@ def refuse_options(options: Any) -> None:
             "later steps (OpenRLHF issue 1322); leave it out and set --train.async_queue_size, or "
             "set run.checkpoint_every = 0"
         )
-
-
-def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
-    optimiser, model = config.optimiser, config.model
-    words = ["--actor.model_name_or_path", files.model, "--ckpt.output_dir", str(run.model)]
-    words += ["--train.agent_func_path", str(files.agent)]
-    words += ["--actor.adam.lr", str(optimiser.learning_rate)]
-    words += ["--actor.adam.weight_decay", str(WEIGHT_DECAY)]
-    words += ["--actor.adam.betas", "0.9", "0.999"]  # AdamW's own, as on one machine
-    words += ["--actor.max_norm", str(MAX_GRAD_NORM)]
-    words += ["--actor.lr_scheduler", optimiser.learning_rate_schedule]
-    words += ["--actor.lr_warmup_ratio", "0.0"]
-    words += ["--train.seed", str(config.seed % 2**31)]
-    words += ["--ds.attn_implementation", "flash_attention_2"]
-    words += ["--actor.gradient_checkpointing_enable"] if model.gradient_checkpointing else []
-    if model.lora.rank:
-        words += ["--ds.lora.rank", str(model.lora.rank), "--ds.lora.alpha", str(model.lora.alpha)]
-        words += ["--ds.lora.dropout", "0.0"]
-    return words
-
-
-def _data_options(config: RunConfig, files: Files) -> list[str]:
-    optimiser, cluster = config.optimiser, config.openrlhf
-    rollouts, size = optimiser.prompts_per_step * optimiser.group_size, micro_batch(config)
-    passes = -(-optimiser.steps // optimiser.steps_per_epoch(files.prompt_count)) + 1
-    # Dropped groups use up prompts: the passes suffice for 19 dropped of 20; beyond, the run fails.
-    passes *= 20 if cluster.dynamic_sampling else 1
-    longest = longest_sequence(config)
-    words = ["--data.prompt_dataset", str(files.prompts), "--eval.dataset", str(files.held_out)]
-    words += ["--data.input_key", "prompt", "--data.label_key", "label"]
-    words += ["--data.max_len", str(longest), "--train.num_episodes", str(passes)]
-    words += ["--rollout.batch_size", str(optimiser.prompts_per_step)]
-    words += ["--rollout.n_samples_per_prompt", str(optimiser.group_size)]
-    words += ["--rollout.temperature", str(optimiser.temperature)]
-    words += ["--rollout.micro_batch_size", str(size), "--train.micro_batch_size", str(size)]
-    words += ["--train.batch_size", str(rollouts)]
-    words += [
-        "--eval.n_samples_per_prompt",
-        "1",
-        "--eval.temperature",
-        str(config.evaluation.temperature),
-    ]
-    return words
-
-
-def _cluster_options(config: RunConfig) -> list[str]:
-    cluster = config.openrlhf
-    words = []
-    for part in ("actor", "ref"):
-        words += [f"--{part}.num_nodes", str(cluster.nodes)]
-        words += [f"--{part}.num_gpus_per_node", str(cluster.gpus_per_node)]
-    words += ["--vllm.num_engines", str(cluster.engines)]
-    words += ["--vllm.tensor_parallel_size", str(cluster.engine_gpus)]
-    words += ["--vllm.gpu_memory_utilization", str(ENGINE_MEMORY)]
-    words += ["--vllm.enable_prefix_caching"]
-    if cluster.colocate:
-        words += ["--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"]
-    else:
-        words += ["--train.colocate_actor_ref"]
-    if cluster.asynchronous:
-        words += ["--train.async_enable", "--train.async_queue_size", "1"]
-    words += ["--ds.zero_stage", str(cluster.zero_stage), "--ds.param_dtype", "bf16"]
-    return words
-
-
-def _algorithm_options(config: RunConfig) -> list[str]:
-    optimiser, cluster = config.optimiser, config.openrlhf
-    if optimiser.loss not in _LOSSES:
-        raise ConfigError(
-            f"optimiser.loss must be one of {', '.join(_LOSSES)} for OpenRLHF, got {optimiser.loss}"
-        )
-    words = ["--actor.eps_clip_low_high", str(optimiser.clip_low), str(optimiser.clip_high)]
-    words += ["--algo.kl.init_coef", str(optimiser.kl)]
-    if optimiser.kl > 0:
-        words += ["--algo.kl.use_loss", "--algo.kl.estimator", "k3"]
-    if cluster.dynamic_sampling:
-        words += ["--algo.dynamic_filtering_enable"]
-    words += ["--actor.loss_agg_mode", _LOSSES[optimiser.loss]]
-    return [*words, "--algo.advantage.is_correction_level", CORRECTIONS[cluster.correction]]
 
 
 def worker_variables(config: RunConfig) -> dict[str, str]:

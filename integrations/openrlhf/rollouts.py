@@ -186,7 +186,7 @@ def measure_own(
     columns["answer"] = [label.get("answer", "") for label in labels]
     columns["id"] = [prompt_id(one.prompts[0], one.labels[0]) for one in experiences]
     columns["kind"] = [str(label.get("kind", "all")) for label in labels]
-    responses = [_response(one) for one in experiences]
+    responses = [_read_response(one) for one in experiences]
     columns["completion_ids"] = [tokens for tokens, _ in responses]
     completions = [
         write_completion(prompt, tokens, mine, tokenizer)
@@ -198,11 +198,11 @@ def measure_own(
         put_components(one, {**rollout.reward_components, **components}, objectives)
 
 
-def _response(experience: Any) -> tuple[list[int], list[bool]]:
-    """Return the tokens of the response, and for each whether the policy wrote it."""
-    own = experience.action_mask[0].bool().tolist()  # for every token except the first
-    tokens = experience.sequences[0].tolist()[1:]
-    there = int(experience.attention_mask[0].sum()) - 1  # padding is on the right
+def _read_response(experience: Any, row: int = 0) -> tuple[list[int], list[bool]]:
+    """Return the tokens of a response, and for each whether the policy wrote it."""
+    own = experience.action_mask[row].bool().tolist()  # for every token except the first
+    tokens = experience.sequences[row].tolist()[1:]
+    there = int(experience.attention_mask[row].sum()) - 1  # padding is on the right
     start = own.index(True) if any(own) else there
     return tokens[start:there], own[start:there]
 
@@ -244,16 +244,16 @@ def read_rollouts(experience: Any) -> list[Rollout]:
     paid, gated = (
         [info[f"{kind}{at}"].tolist() for at in range(count)] for kind in (_PAID, _GATED)
     )
-    informative = info[_INFORMATIVE].tolist() if _INFORMATIVE in info else None
-    solved = info[_SOLVED].tolist() if _SOLVED in info else None
-    rows: Sequence[Any] = list(
-        zip(
-            experience.prompts,
-            experience.labels,
-            experience.action_mask.sum(dim=-1).tolist(),
-            experience.truncated.tolist(),
-            strict=True,
-        )
+    solved, informative = (
+        info[name].tolist() if name in info else [0.0] * len(experience.prompts)  # not scored yet
+        for name in (_SOLVED, _INFORMATIVE)
+    )
+    rows = zip(
+        experience.prompts,
+        experience.labels,
+        experience.action_mask.sum(dim=-1).tolist(),
+        experience.truncated.tolist(),
+        strict=True,
     )
     return [
         Rollout(
@@ -267,35 +267,23 @@ def read_rollouts(experience: Any) -> list[Rollout]:
             preference=str(label_fields(label).get("preference", "")),
             tokens=int(tokens),
             truncated=bool(cut),
-            solved=_read_solved(solved, row),
+            solved=None if math.isnan(solved[row]) else bool(solved[row]),
             rewards=tuple(column[row] for column in paid),
             gated=tuple(column[row] for column in gated),
-            informative=bool(informative and informative[row]),
+            informative=bool(informative[row]),
         )
         for row, (prompt, label, tokens, cut) in enumerate(rows)
     ]
 
 
-def _read_solved(solved: Sequence[float] | None, row: int) -> bool | None:
-    """Return False for an unscored rollout, None if no objective measures success."""
-    if solved is None:
-        return False
-    return None if math.isnan(solved[row]) else bool(solved[row])
-
-
 def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Rollout:
     """Return the rollout of a row of an OpenRLHF `Experience`, with its text."""
-    own = experience.action_mask[row].bool().tolist()  # for every token except the first
-    tokens = experience.sequences[row].tolist()[1:]
-    there = int(experience.attention_mask[row].sum()) - 1  # padding is on the right
-    start = own.index(True) if any(own) else there
+    response = _read_response(experience, row)
     return replace(
         rollout,
         prompt=experience.prompts[row],
         answer=format_answer(label_fields(experience.labels[row]).get("answer", "")),
-        segments=split_tokens(
-            tokens[start:there], own[start:there], tokenizer.decode, tokenizer.eos_token
-        ),
+        segments=split_tokens(*response, tokenizer.decode, tokenizer.eos_token),
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from paretopo.config import ConfigError, RunConfig, apply_method, read_table
 from paretopo.config.notes import Note, say
-from paretopo.integrations.openrlhf.options import CORRECTIONS, check_openrlhf
+from paretopo.integrations.openrlhf.options import CORRECTIONS, SAME, check_openrlhf
 from paretopo.integrations.openrlhf.prepare import check_code
 from paretopo.integrations.openrlhf.rehearsal.plan import describe_gaps, plan_options
 from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
@@ -34,22 +34,11 @@ _JOB = ForeignJob(
     held_out="--eval.dataset",
     rewards="--train.agent_func_path or --reward.remote_url",
 )
-# Our key, OpenRLHF's option.
-_SAME = {
+# `paretopo train` sets these in other ways.
+_READ = {
     "seed": "train.seed",
     "model.path": "actor.model_name_or_path",
-    "optimiser.learning_rate": "actor.adam.lr",
-    "optimiser.prompts_per_step": "rollout.batch_size",
-    "optimiser.group_size": "rollout.n_samples_per_prompt",
-    "optimiser.temperature": "rollout.temperature",
-    "optimiser.kl": "algo.kl.init_coef",
-    "evaluation.temperature": "eval.temperature",
     "openrlhf.prompts": "data.prompt_dataset",
-    "openrlhf.nodes": "actor.num_nodes",
-    "openrlhf.gpus_per_node": "actor.num_gpus_per_node",
-    "openrlhf.engines": "vllm.num_engines",
-    "openrlhf.engine_gpus": "vllm.tensor_parallel_size",
-    "openrlhf.zero_stage": "ds.zero_stage",
     "openrlhf.asynchronous": "train.async_enable",
     "openrlhf.dynamic_sampling": "algo.dynamic_filtering_enable",
     "openrlhf.overlong_penalty": "reward.overlong_penalty_factor",
@@ -177,7 +166,7 @@ def make_config(
         )
     steps = prompts // rollout.batch_size * options.train.num_episodes
     corrections = {theirs: ours for ours, theirs in CORRECTIONS.items()}
-    known = {key: attrgetter(name)(options) for key, name in _SAME.items()}
+    known = {key: attrgetter(name)(options) for key, name in (SAME | _READ).items()}
     known |= {
         "backend": "openrlhf",
         "warmup.steps": 0,

@@ -6,6 +6,8 @@ that step. OpenRLHF's own asynchronous evaluation overlaps with the next update.
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import ray
@@ -59,22 +61,11 @@ class ParetoPPOTrainerAsync(unwrap_actor(ppo_trainer_async.PPOTrainerAsync)):  #
         # OpenRLHF looks the names up in this process.
         names = ("do_sample", "max_len", "max_new_tokens", "temperature", "top_p")
         generation = {name: kwargs[name] for name in names if name in kwargs}
-        training = ray.remote(TrainingActor)
+        start = partial(ray.remote(TrainingActor).remote, generation=generation)
         ppo_trainer_async.GenerateSamplesActor = ray.remote(GenerateSamplesActor)
-        ppo_trainer_async.TrainingActor = _With(training, generation=generation)
+        ppo_trainer_async.TrainingActor = SimpleNamespace(remote=start)
         super().__init__(pretrain, strategy, *args, **kwargs)
 
     def get_max_steps(self) -> int:
         """As :meth:`ParetoTraining.get_max_steps`."""
         return self._updates
-
-
-class _With:
-    """A remote class with some arguments already bound."""
-
-    def __init__(self, remote: Any, **given: Any) -> None:
-        self._remote, self._given = remote, given
-
-    def remote(self, *args: Any, **kwargs: Any) -> Any:
-        """Create the actor."""
-        return self._remote.remote(*args, **kwargs, **self._given)

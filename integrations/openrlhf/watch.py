@@ -7,8 +7,9 @@ it forever: for example, a policy that forms a group with an engine that died at
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import ray
@@ -62,19 +63,6 @@ class Watch:
                     return
 
 
-class _Noted:
-    """A remote class that reports the actors it creates."""
-
-    def __init__(self, remote: Any, note: Callable[[Any], None]) -> None:
-        self._remote, self._note = remote, note
-
-    def remote(self, *args: Any, **kwargs: Any) -> Any:
-        """Create the actor."""
-        actor = self._remote.remote(*args, **kwargs)
-        self._note(actor)
-        return actor
-
-
 @contextmanager
 def watch_openrlhf() -> Iterator[Watch]:
     """Watch the processes of OpenRLHF's command: engines, models, the trainer."""
@@ -87,9 +75,13 @@ def watch_openrlhf() -> Iterator[Watch]:
     watch = Watch()
     ended_at_once: list[Any] = []
 
-    def note(actor: Any) -> None:
+    def note(actor: Any) -> Any:
         ended_at_once.append(actor)
         watch.add([actor])
+        return actor
+
+    def start_noted(kind: Any) -> SimpleNamespace:
+        return SimpleNamespace(remote=lambda *given, **named: note(kind.remote(*given, **named)))
 
     def create(*args: Any, **kwargs: Any) -> Any:
         engines = create_engines(*args, **kwargs)
@@ -102,8 +94,8 @@ def watch_openrlhf() -> Iterator[Watch]:
             note(actor)
 
     starting.create_vllm_engines, RayActorGroup._initiate_actors = create, start
-    ppo_trainer.PPOTrainer = _Noted(trainer, note)
-    ppo_trainer_async.PPOTrainerAsync = _Noted(trainer_async, note)
+    ppo_trainer.PPOTrainer = start_noted(trainer)
+    ppo_trainer_async.PPOTrainerAsync = start_noted(trainer_async)
     try:
         with watch:
             yield watch
