@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import runpy
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import ray
 
-from paretopo.config import NONE, RunConfig, dumps
+from paretopo.config import RunConfig
 from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.options import penalise_overlong, refuse_options
 from paretopo.integrations.openrlhf.rehearsal.checks import RehearsedSession
@@ -100,7 +98,7 @@ def run_command(
     ppo_trainer.PPOTrainer = ray.remote(ParetoPPOTrainer)
     ppo_trainer_async.PPOTrainerAsync = ray.remote(ParetoPPOTrainerAsync)
     ppo_actor.PolicyModelActor = ray.remote(num_gpus=1)(policy)
-    own = load_own_rewards(config)  # raises before anything starts
+    load_own_rewards(config)  # raises before anything starts
     settings = SimpleNamespace(
         session=name_session(run),
         steps=config.optimiser.steps,
@@ -109,7 +107,6 @@ def run_command(
         trajectories=config.run.trajectories,
         objectives=[one.name for one in config.objectives],
         script=bool(run.manifest.get("script")),
-        rewards="" if own is None else dumps(_with_whole_path(config)),
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )
@@ -123,14 +120,6 @@ def run_command(
             runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
         except ray.exceptions.RayError as error:
             raise watch.death or error from None
-
-
-def _with_whole_path(config: RunConfig) -> RunConfig:
-    """Return the configuration with its reward functions' absolute path, for other processes."""
-    if config.rewards.file == NONE:
-        return config
-    file = str(Path(config.rewards.file).resolve())
-    return dataclasses.replace(config, rewards=dataclasses.replace(config.rewards, file=file))
 
 
 @contextmanager

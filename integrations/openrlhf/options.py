@@ -242,6 +242,12 @@ def worker_variables(config: RunConfig) -> dict[str, str]:
 
 def _with_absolute_paths(config: RunConfig) -> RunConfig:
     """Make paths absolute: workers run elsewhere, where a relative path is another file."""
-    if config.task.tools == NONE:
-        return config
-    return replace(config, task=replace(config.task, tools=str(Path(config.task.tools).resolve())))
+
+    def resolve(file: str) -> str:
+        return file if file == NONE else str(Path(file).resolve())
+
+    return replace(
+        config,
+        task=replace(config.task, tools=resolve(config.task.tools)),
+        rewards=replace(config.rewards, file=resolve(config.rewards.file)),
+    )

@@ -7,6 +7,7 @@ or drops it correctly. OpenRLHF's own refilling, which keeps the engines busy, s
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 from openrlhf.utils.logging_utils import init_logger
 
 from paretopo.config import loads
+from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
     REWARD_COMPONENTS,
     UnexpectedOpenRLHF,
@@ -27,7 +29,7 @@ from paretopo.integrations.openrlhf.rollouts import (
     put_rewards,
     read_rollouts,
 )
-from paretopo.rewards.own import OwnRewards
+from paretopo.rewards.own import load_own_rewards
 
 logger = init_logger(__name__)
 
@@ -42,7 +44,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
         self._batches: int | None = None
         self._group: list[Any] = []
         self._evaluating = False
-        self._own: OwnRewards | None = None
+        self._own = load_own_rewards(loads(os.environ[CONFIG_VARIABLE]))
 
     def generate_samples(self, **kwargs: Any) -> Any:
         """Return one full training batch, or nothing."""
@@ -95,10 +97,8 @@ class ParetoSamplesGenerator(SamplesGenerator):
     def _measure_own(self, experiences: list[Any]) -> None:
         """Add the values of the user's rewards to experiences of one rollout each."""
         settings = self.args.paretopo
-        if not settings.rewards:
-            return
         if self._own is None:
-            self._own = OwnRewards(loads(settings.rewards))
+            return
         further = {
             # The same arguments as on TRL; OpenRLHF has no table of completions.
             "trainer_state": SimpleNamespace(

@@ -211,11 +211,14 @@ def test_ray_workers_inherit_tracker_and_hub_variables(monkeypatch):
 
 def test_workers_that_run_elsewhere_find_every_file(tmp_path, monkeypatch):
     """Ray's workers run where Ray was started: a relative path would be another file there."""
-    (tmp_path / "tools.py").touch()
+    for name in ("tools.py", "rewards.py"):
+        (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
-    config = loads("[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = 'tools.py'")
+    task = "[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = 'tools.py'\n"
+    config = loads(f"{task}[rewards]\nfile = 'rewards.py'")
     received = loads(worker_variables(config)[CONFIG_VARIABLE])
     assert received.task.tools == str(tmp_path / "tools.py")
+    assert received.rewards.file == str(tmp_path / "rewards.py")
     seen = {}
     monkeypatch.setattr(train_module, "check_openrlhf", lambda: None)
     monkeypatch.setattr(train_module, "prepare", lambda *_: FILES)

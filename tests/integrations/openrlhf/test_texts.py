@@ -6,8 +6,9 @@ import pytest
 
 pytest.importorskip("openrlhf", exc_type=ImportError)
 
-from paretopo.config import dumps, loads
+from paretopo.config import loads
 from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards, read_rollouts
+from paretopo.rewards.own import load_own_rewards
 from paretopo.rollout import Rollout, Segment
 
 torch = pytest.importorskip("torch")
@@ -85,13 +86,10 @@ def test_the_vector_is_trained_and_logged_whatever_scalar_an_agent_returns(
     made.tokenizer = SimpleNamespace(decode=lambda tokens, **_: str(tokens))
     made.args = SimpleNamespace(
         algo=SimpleNamespace(dynamic_filtering_range=(0.0, 1.0)),
-        paretopo=SimpleNamespace(
-            rewards=dumps(loads("", {"rewards.file": str(tmp_path / "rewards.py")})),
-            objectives=["correct", "calls"],
-            steps=4,
-        ),
+        paretopo=SimpleNamespace(objectives=["correct", "calls"], steps=4),
     )
-    made._session, made._own, made._batches = remote, None, 2
+    made._session, made._batches = remote, 2
+    made._own = load_own_rewards(loads("", {"rewards.file": str(tmp_path / "rewards.py")}))
     group = [sample(0, scalar) for _ in range(4)]
     made._score(group)
     assert [read_rollouts(one)[0].rewards[0] for one in group] == [0.0, 1.0, 0.0, 1.0]
