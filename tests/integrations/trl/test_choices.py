@@ -10,7 +10,6 @@ pytest.importorskip("trl")
 from trl import GRPOTrainer
 
 from paretopo.config import ConfigError, loads
-from paretopo.config.backend import check_backend
 from paretopo.integrations.huggingface.tiny_model import make_tokenizer
 from paretopo.integrations.trl.choices import Choices, Place, compute_entropies
 from paretopo.integrations.trl.task_trainer import TaskTrainer
@@ -167,11 +166,3 @@ def test_a_bonus_without_a_choice_is_refused():
     tokenizer.chat_template = "{% for one in messages %}{{ one.content }}{% endfor %}"
     with pytest.raises(ConfigError, match="the calls of shop, look_up are equal"):
         Choices(tokenizer, [shop, look_up])
-
-
-def test_another_trainer_refuses_the_bonus():
-    config = loads("backend = 'openrlhf'\n[optimiser]\ndecision_entropy = 0.1\n")
-    with pytest.raises(ConfigError, match=r"decision_entropy = 0\.1 is not for.*all tokens"):
-        check_backend(config)
-    with pytest.raises(ConfigError, match=r'= "answers" needs .* decision_entropy = 0'):
-        loads("[optimiser]\nlearn_from = 'answers'\ndecision_entropy = 0.1\n")

@@ -137,7 +137,7 @@ def make_trainer(policy, out, environment, functions=(), session=None, **setting
         "num_generations_eval": 2,
         "max_completion_length": 48,
         "temperature": 0.01,
-        "max_steps": 2,
+        "max_steps": 1,
         "eval_strategy": "steps",
         "eval_steps": 1,
         "logging_steps": 1,
@@ -172,7 +172,7 @@ def test_components_train_as_plain_reward_functions_do(policy, tmp_path):
     expected = read_records(tmp_path / "plain")
     for name in ways:
         assert read_records(tmp_path / name) == expected, name
-    assert [row["measured"] for row in expected["steps"]] == [{"found": 1.0, "even": 0.5}] * 2
+    assert [row["measured"] for row in expected["steps"]] == [{"found": 1.0, "even": 0.5}]
     [group, *_] = [one for one in expected["trajectories"] if not one["held_out"]]
     assert group["objectives"] == ["found", "even"]
     advantages = [one["advantage"] for one in group["rollouts"]]
@@ -237,7 +237,7 @@ def test_a_vllm_engine_plays_with_tools_and_the_newest_weights(policy, tmp_path,
     monkeypatch.setattr(vllm_generation, "SamplingParams", SimpleNamespace, raising=False)
     for mode in ("plain", "server", "colocate"):
         engine = {} if mode == "plain" else {"use_vllm": True, "vllm_mode": mode}
-        make_trainer(policy, tmp_path / mode, Rewarding, max_steps=1, **engine).train()
+        make_trainer(policy, tmp_path / mode, Rewarding, **engine).train()
         read = read_records(tmp_path / mode)
         assert [row["measured"] for row in read["steps"]] == [{"found": 1.0, "even": 0.5}]
         assert [row["step"] for row in read["evaluations"]] == [0, 1]
@@ -289,7 +289,7 @@ def test_weights_of_components_make_costs_and_leave_out_values(policy, tmp_path)
         def get_reward(self):
             return {**self._measure(), "looks": self.looks}
 
-    trainer = make_trainer(policy, tmp_path, Weighted, max_steps=1)
+    trainer = make_trainer(policy, tmp_path, Weighted)
     trainer.train()
     chosen = RunFolder.open(tmp_path).config.objectives
     assert [(one.name, one.better) for one in chosen] == [("found", "more"), ("even", "fewer")]
@@ -308,7 +308,6 @@ def test_two_environments_each_measure_their_own(policy, tmp_path):
 
     trainer = make_trainer(
         policy, tmp_path, {"one": Rewarding, "two": Other}, session=ScriptSession(gate="none"),
-        max_steps=1,
     )  # fmt: skip
     rows = ask("Norway", "Peru").add_column("environment", ["one", "two"])
     trainer.train_dataset, trainer.eval_dataset = rows, rows.select([0])
@@ -363,7 +362,6 @@ TABLES += [{"name": "even", "weight": 1}]
 def test_suites_share_objectives_and_each_has_its_gate(policy, tmp_path, first, session, caplog):
     trainer = make_trainer(
         policy, tmp_path, {"one": first, "two": Exact}, session=ScriptSession(**session),
-        max_steps=1,
     )  # fmt: skip
     rows = ask("Norway", "Peru").add_column("environment", ["one", "two"])
     trainer.train_dataset = trainer.eval_dataset = rows
@@ -392,7 +390,7 @@ def test_kinds_of_questions_have_gates_of_their_own(policy, tmp_path):
         return [-1.0 for _ in environments]
 
     session = ScriptSession(gate={"easy": "looked", "hard": "waited"})
-    trainer = make_trainer(policy, tmp_path, Atlas, [looked, waited], session, max_steps=1)
+    trainer = make_trainer(policy, tmp_path, Atlas, [looked, waited], session)
     trainer.train_dataset = trainer.eval_dataset = ask("Norway", "Peru").add_column(
         "kind", ["easy", "hard"]
     )
@@ -433,7 +431,7 @@ def test_suites_that_disagree_are_refused(policy, tmp_path, environments, sessio
 
 def test_a_question_of_an_unknown_suite_is_named(policy, tmp_path):
     session = ScriptSession(gate={"easy": "found"})
-    trainer = make_trainer(policy, tmp_path, Atlas, [found], session, max_steps=1)
+    trainer = make_trainer(policy, tmp_path, Atlas, [found], session)
     with pytest.raises(BadRollout, match=r"no entry for the suite of prompt .*, got none: .* easy"):
         trainer.train()
 
@@ -444,7 +442,7 @@ def test_undeclared_components_need_a_declaration_or_a_table(policy, tmp_path):
             return self._measure()
 
     session = ScriptSession(gate="none")
-    trainer = make_trainer(policy, tmp_path, Undeclared, session=session, max_steps=1)
+    trainer = make_trainer(policy, tmp_path, Undeclared, session=session)
     with pytest.raises(BadRollout, match=r"Undeclared\.reward_components = \['found', 'even'\]"):
         trainer.train()
     tables = [

@@ -268,12 +268,11 @@ def test_a_finished_run_becomes_longer(uninterrupted, tmp_path):
     assert run.manifest["status"] == "finished"
 
 
-def test_twenty_steps_learn(tmp_path):
+def test_ten_steps_learn(tmp_path, warmups):
     """Facts that the warmed-up policy calls for needlessly: it stops calling and stays right."""
-    text = SMALL.replace("steps = 7", "steps = 20").replace("every = 2", "every = 20")
-    config = loads(text, {"evaluation.prompts": 64, "optimiser.prompts_per_step": 4})
-    run = RunFolder.create(tmp_path, config)
-    train(config, run)
+    sizes = {"optimiser.steps": 10, "optimiser.prompts_per_step": 4, "evaluation.every": 10}
+    run = RunFolder.create(tmp_path, loads(SMALL, {"warmup.shared": warmups, **sizes}))
+    train(run.config, run)
     before, after = run.evaluations()
     assert after["measured"]["calls"] < 0.5 * before["measured"]["calls"]
     assert after["solved"] >= before["solved"]

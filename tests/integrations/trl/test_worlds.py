@@ -21,6 +21,8 @@ from paretopo.integrations.huggingface.warmup import encode
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 from paretopo.records.schema import Example
+from paretopo.rewards.correctness import exact_answer
+from paretopo.rewards.mathematics import MathGrader
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo_lab.training.report import write_report
 
@@ -49,22 +51,38 @@ max_completion_tokens = 96
 WORLDS = [pytest.param("math", marks=pytest.mark.sandbox), "multihop"]
 
 
-@pytest.mark.parametrize("name", ["math", "multihop"])
-def test_the_tokenizer_knows_every_rollout(name, tmp_path):
-    config = loads(f'[task]\nname = "{name}"')
-    with ensure_search_server(config, tmp_path / "data") as served:
+@pytest.fixture(scope="module", params=["math", "multihop"])
+def world(request, tmp_path_factory):
+    """The name of a made-up world, its task and the tokenizer of its words."""
+    config = loads("", {"task.name": request.param})
+    with ensure_search_server(config, tmp_path_factory.mktemp("data")) as served:
         task = make_task(served)
-        tokenizer = make_task_tokenizer(task)
-        for trace in task.traces(step=3, count=60, redundant_calls=2, guess_rate=0.3):
-            prompt = prompt_text(tokenizer, trace.prompt)
-            tokens, written = encode(tokenizer, trace)
-            assert tokenizer.unk_token_id not in tokens
-            whole = prompt + "".join(text for text, _ in trace.pieces) + tokenizer.eos_token
-            assert tokenizer.decode(tokens) == whole
-            own = [token for token, mine in zip(tokens, written, strict=True) if mine]
-            said = "".join(text for text, is_own in trace.pieces if is_own)
-            assert tokenizer.decode(own) == said + tokenizer.eos_token
-            assert len(tokens) < 300
+        yield request.param, task, make_task_tokenizer(task)
+
+
+def test_the_tokenizer_knows_every_rollout(world):
+    _, task, tokenizer = world
+    for trace in task.traces(step=3, count=60, redundant_calls=2, guess_rate=0.3):
+        prompt = prompt_text(tokenizer, trace.prompt)
+        tokens, written = encode(tokenizer, trace)
+        assert tokenizer.unk_token_id not in tokens
+        whole = prompt + "".join(text for text, _ in trace.pieces) + tokenizer.eos_token
+        assert tokenizer.decode(tokens) == whole
+        own = [token for token, mine in zip(tokens, written, strict=True) if mine]
+        said = "".join(text for text, is_own in trace.pieces if is_own)
+        assert tokenizer.decode(own) == said + tokenizer.eos_token
+        assert len(tokens) < 300
+
+
+def test_made_up_answers_are_right_without_calls(world):
+    name, task, tokenizer = world
+    with MathGrader(isolation="process") as grader:
+        grade = grader.grade if name == "math" else exact_answer
+        for question in task.training:
+            ((response, own),) = task.solution(question).pieces
+            assert own
+            assert grade(response, question.answer) == 1.0
+            assert tokenizer.unk_token_id not in tokenizer(response)["input_ids"]
 
 
 @pytest.mark.parametrize("name", WORLDS)
