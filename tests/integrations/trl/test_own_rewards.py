@@ -12,7 +12,6 @@ from paretopo.config import load
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
-from paretopo_lab.training.report import write_report
 
 CONFIG = """
 objectives = [
@@ -24,7 +23,7 @@ paretopo = { stage2_estimator = "gd2po" }
 rewards = { file = "FOLDER/my_rewards.py", timeout = 600 }
 task = { name = "questions", train = "FOLDER/train.jsonl", held_out = "FOLDER/held_out.jsonl" }
 model = { layers = 1, width = 32, heads = 2 }
-warmup = { steps = 120, batch_size = 16, learning_rate = 1e-2 }
+warmup = { steps = 120, batch_size = 16, learning_rate = 1e-2, shared = "FOLDER/warmups" }
 optimiser = { steps = 3, prompts_per_step = 2, group_size = 4, max_completion_tokens = 12 }
 evaluation = { prompts = 4 }
 run = { trajectories = 4 }
@@ -72,9 +71,9 @@ def write_files(folder):
     return folder
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return write_files(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_files(tmp_path_factory.mktemp("colours"))
 
 
 def test_three_own_rewards_are_trained_on_and_recorded(folder):
@@ -91,7 +90,6 @@ def test_three_own_rewards_are_trained_on_and_recorded(folder):
     held_out = [one for group in run.trajectories() if group.held_out for one in group.rollouts]
     assert {one.reward_components["polite"] is None for one in held_out} == {True, False}
     assert any(row["solved"] > 0 for row in steps), "the warm-up taught nothing"
-    assert "# Training report" in write_report([run]).read_text(encoding="utf-8")
 
 
 def test_broken_reward_stops_the_run_without_losing_records(folder):
