@@ -14,6 +14,7 @@ from paretopo.config import ConfigError, loads
 from paretopo.integrations.trl.train import train
 from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
+from paretopo.tasks.environment import open_environment
 
 TOOLS = '''
 CAPITALS = {"Norway": "Oslo", "Ghana": "Accra", "Peru": "Lima"}
@@ -101,16 +102,14 @@ def test_own_tools_are_executed_and_counted(folder, tmp_path):
     assert RunFolder.open(out).evaluations()[0]["measured"] == last
 
 
-def test_a_tool_with_a_price_costs_it_each_call(folder, tmp_path):
+def test_a_negative_price_is_refused(folder, tmp_path):
+    """test_choices.py trains with prices."""
     tools = tmp_path / "tools.py"
-    tools.write_text(TOOLS + "look_up.dollars = 0.25\n", encoding="utf-8")
-    text = CONFIG.replace("FOLDER", str(folder)).replace('name = "calls"', 'name = "dollars"')
-    run = RunFolder.create(tmp_path, loads(text, {"task.tools": str(tools)}))
-    train(run.config, run)
-    assert run.steps()[0]["measured"] == {"correct": 1.0, "dollars": 0.25, "failed_calls": 0.0}
     tools.write_text(TOOLS + "look_up.dollars = -1\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"look_up.dollars must be at least 0, got -1"):
-        train(run.config, run)
+    config = loads(CONFIG.replace("FOLDER", str(folder)), {"task.tools": str(tools)})
+    refused = pytest.raises(ConfigError, match=r"look_up.dollars must be at least 0, got -1")
+    with refused, open_environment(config):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -149,11 +149,15 @@ def test_batch_is_graded_at_once_without_missing_answers():
         return [None if text == "?" else float(text == "6") for text in texts]
 
     rewards = SessionRewards(grade_all)
-    talks = [completion(0, text) for text in ("6", "7", "?")] + [completion(1, "6")[:-1]]
-    measure(rewards, [(0, "")] * 4, completions=talks)
+    # A response that ends in a call or its result has no answer.
+    pending = {"role": "assistant", "content": "6", "tool_calls": [{}]}
+    talks = [completion(0, text) for text in ("6", "7", "?")]
+    talks += [completion(1, "6")[:-1], [pending], []]
+    measure(rewards, [(0, "")] * 6, completions=talks)
     assert batches == [(["6", "7", "?"], ["6"] * 3)]
     right = [one.reward_components.get("correct") for one in rewards.rollouts]
-    assert right == [1.0, 0.0, None, 0.0]
+    assert right == [1.0, 0.0, None, 0.0, 0.0, 0.0]
+    assert [one.reward_components["calls"] for one in rewards.rollouts] == [0, 0, 0, 1, 0, 0]
 
 
 def test_measures_of_the_environment_take_precedence():
@@ -180,16 +184,6 @@ def test_calls_of_a_tool_with_a_price_cost_dollars():
     spent = [one.reward_components["dollars"] for one in rewards.rollouts]
     assert spent == [0.0, 0.0, 0.5]
     assert [one.reward_components["calls"] for one in rewards.rollouts] == [0.0, 1.0, 3.0]
-
-
-def test_a_response_that_ends_in_a_call_has_no_answer():
-    rewards = SessionRewards(grade_each(is_correct))
-    unfinished = completion(1, "")[:-1]
-    pending = [{"role": "assistant", "content": "6", "tool_calls": [{}]}]
-    measure(rewards, [(0, "")] * 3, completions=[unfinished, pending, []])
-    seen = [one.reward_components for one in rewards.rollouts]
-    assert [one["correct"] for one in seen] == [0.0] * 3
-    assert [one["calls"] for one in seen] == [1.0, 0.0, 0.0]
 
 
 def test_answers_may_be_texts_and_lists_in_one_file(tmp_path):
