@@ -92,14 +92,7 @@ class SessionCallback(TrainerCallback):
         for row, rollout in zip(self._find_rows(), self._trainer.rollouts(chosen), strict=True):
             self._evaluated.setdefault(row, rollout)
 
-    def on_evaluate(
-        self,
-        _args: Any,
-        state: Any,
-        _control: Any,
-        metrics: dict[str, float] | None = None,
-        **_: Any,
-    ) -> None:
+    def on_evaluate(self, _args: Any, state: Any, _control: Any, **kwargs: Any) -> None:
         """Pass the whole evaluation to the session, in the order of the data set."""
         self._record_left()
         evaluated = [self._evaluated[row] for row in sorted(self._evaluated)]
@@ -111,7 +104,7 @@ class SessionCallback(TrainerCallback):
                 "gate"
             )
         seconds = time.perf_counter() - self._evaluation_started
-        self._tell(self.session.observe(state.global_step, rollouts, seconds), metrics)
+        self._tell(self.session.observe(state.global_step, rollouts, seconds), kwargs.get("metrics"))
 
     def _find_rows(self) -> list[int]:
         """Return the row of each rollout of a held-out batch in the data set."""
@@ -194,10 +187,10 @@ class ScriptCallback(SessionCallback):
     def on_evaluate(self, *_: Any, **__: Any) -> None:
         """Do nothing: `FirstEvaluations` passes the evaluation on."""
 
-    def take_evaluation(self, state: Any, metrics: dict[str, float] | None) -> None:
+    def take_evaluation(self, state: Any, kwargs: dict[str, Any]) -> None:
         """Pass an evaluation to the session, once for each step."""
         if self._trainer.session is not None and self._observed != state.global_step:
-            super().on_evaluate(None, state, None, metrics)
+            super().on_evaluate(None, state, None, **kwargs)
             self._observed = state.global_step
         self._await_evaluation()
 
@@ -248,13 +241,6 @@ class FirstEvaluations(TrainerCallback):
     def __init__(self, recorded: ScriptCallback) -> None:
         self._recorded = recorded
 
-    def on_evaluate(
-        self,
-        _args: Any,
-        state: Any,
-        _control: Any,
-        metrics: dict[str, float] | None = None,
-        **_: Any,
-    ) -> None:
+    def on_evaluate(self, _args: Any, state: Any, _control: Any, **kwargs: Any) -> None:
         """Pass the evaluation on."""
-        self._recorded.take_evaluation(state, metrics)
+        self._recorded.take_evaluation(state, kwargs)

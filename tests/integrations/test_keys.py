@@ -242,7 +242,6 @@ RAW = GD2PO + objectives('name = "calls", economy = "raw"')
 POLITE = GD2PO + objectives('name = "polite", low = 0, high = 1, economy = "raw"')
 FEWEST = GD2PO + objectives('name = "calls", economy = "paretopo"')
 STAGE_1 = SHORT + 'paretopo = { stage1_steps = 3, stage1_estimator = "rloo" }\n'
-DOLLARS = GD2PO + objectives('name = "dollars", economy = "raw"')
 GIVEN = estimator("rloo", 'preference = "given"')
 SAVING = 'name = "calls", economy = "saving"'
 THREE = estimator("gd2po") + objectives(SAVING, 'name = "tokens", economy = "saving"')

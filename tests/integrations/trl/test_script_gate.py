@@ -48,21 +48,6 @@ def make_trainer(folder, functions, session, kind=ParetoGRPOTrainer, **settings)
     )
 
 
-def train(folder, functions, **session):
-    """Advantages of each step, the records, and the trained weights."""
-    trainer = make_trainer(folder, functions, ScriptSession(**session))
-    compute, advantages = trainer.compute_advantages, []
-
-    def keep(points):
-        advantages.append(compute(points))
-        return advantages[-1]
-
-    trainer.compute_advantages = keep
-    trainer.train()
-    weights = torch.cat([one.detach().flatten() for one in trainer.model.parameters()])
-    return np.array(advantages), RunFolder.open(folder), weights.numpy()
-
-
 pytestmark = pytest.mark.filterwarnings("ignore:there is no eval_dataset:UserWarning")
 
 
@@ -181,7 +166,9 @@ def test_method_trl_trains_as_trl_and_records_its_advantages(tmp_path, settings)
 
 
 def test_threshold_defines_solved(tmp_path):
-    _, run, _ = train(tmp_path, (brief, graded), gate="graded", threshold=0.3)
+    session = ScriptSession(gate="graded", threshold=0.3)
+    make_trainer(tmp_path, (brief, graded), session).train()
+    run = RunFolder.open(tmp_path)
     [first, _] = run.config.objectives
     assert (first.name, first.gate, first.threshold) == ("graded", True, 0.3)
     rollouts = [one for group in run.trajectories() for one in group.rollouts]
