@@ -18,6 +18,14 @@ def warmups(tmp_path_factory) -> str:
     return str(tmp_path_factory.mktemp("warmups"))
 
 
+@pytest.fixture(scope="module")
+def without_cuda() -> None:
+    """Let the real OpenRLHF run on a CPU."""
+    from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
+
+    prepare_process()
+
+
 @pytest.fixture(scope="session")
 def policy(tmp_path_factory) -> Path:
     """A warmed-up tiny policy, made once for all runs."""

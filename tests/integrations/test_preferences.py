@@ -90,12 +90,10 @@ def test_openrlhf_reads_preferences_from_its_files(task):
     assert rollout.preference == asked[0].preference.text
 
 
-def without_time(rows):
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
-
-
 def test_trl_trains_on_preferences_and_resumes_bit_for_bit(tmp_path):
     pytest.importorskip("trl")
+    from support.interrupts import without_time
+
     from paretopo.integrations.trl.checkpoints import Checkpoints
     from paretopo.integrations.trl.train import evaluate, train
 

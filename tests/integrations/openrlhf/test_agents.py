@@ -15,12 +15,7 @@ from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.rollout import BadRollout
 
-
-@pytest.fixture(scope="module", autouse=True)
-def without_cuda():
-    from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
-
-    prepare_process()
+pytestmark = pytest.mark.usefixtures("without_cuda")
 
 
 class Numbers:

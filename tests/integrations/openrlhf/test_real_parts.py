@@ -15,15 +15,12 @@ from openrlhf.utils import config as openrlhf_config
 from torchdata.stateful_dataloader import StatefulDataLoader
 
 from paretopo.config import ConfigError
-from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # DeepSpeed and others cause warnings
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # DeepSpeed and others cause warnings
+    pytest.mark.usefixtures("without_cuda"),
+]
 STEP = 2  # prompts
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_cuda():
-    prepare_process()
 
 
 def make_options(generated, save_steps=1):

@@ -80,11 +80,6 @@ def test_a_broken_agent_is_refused_before_anything_starts(tmp_path, text, compla
     ("prompts", "settings", "complaint"),
     [
         (64, "[optimiser]\nprompts_per_step = 80", r"number of training prompts, 64, got 80"),
-        (
-            64,
-            "[optimiser]\nprompts_per_step = 3\ngroup_size = 3",
-            r"9 rollouts .* multiple of the 8",
-        ),
         (0, "", "there is no file"),
     ],
 )

@@ -14,20 +14,13 @@ from paretopo.rollout import Rollout, Segment
 torch = pytest.importorskip("torch")
 
 # DeepSpeed and others cause warnings themselves when they are imported.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("without_cuda")]
 
 PAD = 0
 TOKENIZER = SimpleNamespace(
     eos_token="<end>",
     decode=lambda tokens: "".join("<end>" if token == 1 else chr(token) for token in tokens),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_cuda():
-    from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
-
-    prepare_process()
 
 
 def tokens_of(text):

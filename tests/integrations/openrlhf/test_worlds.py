@@ -14,13 +14,7 @@ from paretopo.records.folder import RunFolder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 WORLDS = [pytest.param("math", marks=pytest.mark.sandbox), "multihop"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_cuda():
-    from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
-
-    prepare_process()
+pytestmark = pytest.mark.usefixtures("without_cuda")
 
 
 @pytest.mark.timeout(2400)

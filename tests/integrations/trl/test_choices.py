@@ -50,7 +50,7 @@ def demonstrate(random, part, answer, **_):
 CONFIG = """
 objectives = [{ name = "correct", weight = 1.0 }, { name = "dollars", weight = 0.0 }]
 model = { layers = 1, width = 32, heads = 2 }
-evaluation = { every = 30, prompts = 64, temperature = 1.0 }
+evaluation = { every = 15, prompts = 64, temperature = 1.0 }
 run = { checkpoint_every = 0 }
 [task]
 name = "questions"
@@ -64,7 +64,7 @@ learning_rate = 1e-2
 file = "FOLDER/warmup.py"
 shared = "FOLDER/warmups"
 [optimiser]
-steps = 30
+steps = 15
 prompts_per_step = 4
 group_size = 4
 max_completion_tokens = 32
