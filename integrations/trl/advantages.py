@@ -41,9 +41,6 @@ class ParetoAdvantages:
         values: The values of the reward functions, by their index, for this process's rollouts of
             the latest batch: TRL rounds them to float32.
         failed: The indices of functions whose call failed and is skipped.
-        response_tokens: (rollouts of all processes,) tokens that the policy wrote, without tool
-            results.
-        truncated: (rollouts of all processes,) bool, did the response run out of room?
         advantages: (groups, points) float64 of the latest training batch.
         prompt_names: Column "id" of every rollout of the latest batch, or its prompt.
         generated: The rollouts of this process in the latest batch.
@@ -54,8 +51,6 @@ class ParetoAdvantages:
     rewards: NDArray[np.float64]
     values: dict[int, list[float | None]]
     failed: set[int]
-    response_tokens: NDArray[np.int64]
-    truncated: NDArray[np.bool_]
     advantages: NDArray[np.float64]
     prompt_names: list[str]
     generated: Generated
@@ -76,7 +71,7 @@ class ParetoAdvantages:
         if self._tokens is None or len(self._tokens[0]) != len(inputs):
             raise UnexpectedTRL(f"TRL scored {len(inputs)} rollouts without calling _generate")
         self.generated = Generated(*self._tokens, list(inputs), list(prompts), list(completions))
-        self._measure_tokens()
+        self.prompt_names = gather_object([*map(name_prompt, inputs)])
         self.rewards = self._check_rewards(matrix, len(inputs))
         return matrix
 
@@ -188,20 +183,6 @@ class ParetoAdvantages:
         start = self.accelerator.process_index * local_rows  # type: ignore[attr-defined]
         ours = self.advantages.reshape(-1)[start : start + local_rows]
         return torch.as_tensor(ours).to(theirs)
-
-    def _measure_tokens(self) -> None:
-        """Gather name, tokens and truncation of the rollouts of all processes at once."""
-        generated = self.generated
-        cuts = generated.find_truncated(
-            self.max_completion_length,  # type: ignore[attr-defined]
-            self.processing_class.eos_token_id,  # type: ignore[attr-defined]
-            reported=getattr(self, "rollout_func", None) is not None,
-        )
-        names = map(name_prompt, generated.inputs)
-        rows = gather_object([*zip(names, generated.count_written(), cuts, strict=True)])
-        self.prompt_names = [name for name, _, _ in rows]
-        self.response_tokens = np.array([count for _, count, _ in rows], np.int64)
-        self.truncated = np.array([cut for _, _, cut in rows], np.bool_)
 
     def _replace_logged(self) -> None:
         """Replace TRL's logged advantages of these rollouts by the trained ones."""

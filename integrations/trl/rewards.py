@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from accelerate.utils import gather_object
-
 from paretopo.rewards.own import OwnRewards
 from paretopo.rewards.values import shape_completion
 from paretopo.rollout import Rollout, format_prompt
@@ -28,9 +26,8 @@ HANDED_OVER = ("calls", "failed_calls", "turns", "seconds")
 class SessionRewards:
     """TRL's reward function of a session: it measures, and the session scores.
 
-    TRL calls it for each batch, in every process with that process's rollouts. Their measurements
-    are gathered. The session scores them after TRL has reported the number of tokens that the
-    policy wrote.
+    TRL calls it for each batch. The session scores the rollouts after TRL has reported the number
+    of tokens that the policy wrote.
 
     The data set needs the columns id, kind, answer and held_out. Completions are messages, or texts
     if a plain-text protocol made them. With texts, `calls`, `failed_calls`,
@@ -46,7 +43,7 @@ class SessionRewards:
         names_tools: True if the policy calls tools by name in chat messages.
 
     Attributes:
-        rollouts: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
+        rollouts: Rollouts of the latest batch, in TRL's order, not scored.
     """
 
     def __init__(
@@ -101,7 +98,7 @@ class SessionRewards:
                     held_out=bool(held_out[at]),
                 )
             )
-        self.rollouts = gather_object(local)
+        self.rollouts = local
         return [one.reward_components.get("correct") or 0.0 for one in local]
 
     def _count_dollars(self, completion: Completion) -> dict[str, float]:

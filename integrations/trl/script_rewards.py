@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
-from accelerate.utils import gather_object
 
 from paretopo.config import SKIPPED
 from paretopo.integrations.trl.advantages import ParetoAdvantages
@@ -27,7 +26,7 @@ _LOGGER = logging.getLogger("paretopo")
 
 
 def read_rollouts(trainer: SessionTrainer, objectives: Collection[str]) -> list[Rollout]:
-    """Return the rollouts of a script's latest batch, of all processes, in TRL's order, not scored.
+    """Return this process's rollouts of a script's latest batch, in TRL's order, not scored.
 
     Args:
         trainer: The script's trainer.
@@ -54,8 +53,7 @@ def read_rollouts(trainer: SessionTrainer, objectives: Collection[str]) -> list[
         suites = (row.get("kind"), row.get("environment"))
         kind = next((one for one in suites if isinstance(one, str)), "all")
         local.append(Rollout(name_prompt(row), components, kind, held_out=held_out))
-    rollouts: list[Rollout] = gather_object(local)
-    return rollouts
+    return local
 
 
 def check_rewards(

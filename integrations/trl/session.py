@@ -104,7 +104,8 @@ class SessionCallback(TrainerCallback):
                 "gate"
             )
         seconds = time.perf_counter() - self._evaluation_started
-        self._tell(self.session.observe(state.global_step, rollouts, seconds), kwargs.get("metrics"))
+        seen = self.session.observe(state.global_step, rollouts, seconds)
+        self._tell(seen, kwargs.get("metrics"))
 
     def _find_rows(self) -> list[int]:
         """Return the row of each rollout of a held-out batch in the data set."""

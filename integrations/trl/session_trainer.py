@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from trl import GRPOTrainer
 
@@ -45,7 +46,8 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
 
     Attributes:
         session: The session of the run; a script's is None until training starts.
-        measured: Rollouts of the latest batch, of all processes, in TRL's order, not scored.
+        measured: Rollouts of the latest batch, of all processes, in TRL's order, without their
+            texts, not scored.
         keeps_advantages: True keeps the advantages that TRL computes.
     """
 
@@ -104,18 +106,38 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
             with_text: Indices of the rollouts to return with their text.
         """
         texts = self.texts(with_text)
-        measured = zip(self.measured, self.response_tokens, self.truncated, strict=True)
-        return [
-            replace(
-                one,
-                # For rollouts that TRL generates itself, only the total time is known.
-                reward_components={"seconds": self.generation_seconds, **one.reward_components},
-                tokens=int(tokens),
-                truncated=bool(cut),
-                **texts.get(number, {}),
-            )
-            for number, (one, tokens, cut) in enumerate(measured)
-        ]
+        return [replace(one, **texts.get(number, {})) for number, one in enumerate(self.measured)]
+
+    def read_measured(self) -> list[Rollout]:
+        """Return this process's rollouts of the latest batch, as the rewards measure them."""
+        raise NotImplementedError
+
+    def gather_measured(self) -> list[Rollout]:
+        """Return the rollouts of all processes with their tokens; call it in every process."""
+        cuts = self.generated.find_truncated(
+            self.max_completion_length,
+            self.processing_class.eos_token_id,
+            reported=getattr(self, "rollout_func", None) is not None,
+        )
+        measured = zip(self.read_measured(), self.generated.count_written(), cuts, strict=True)
+        gathered: list[Rollout] = gather_object(
+            [
+                replace(
+                    one,
+                    # For rollouts that TRL generates itself, only the total time is known.
+                    reward_components={"seconds": self.generation_seconds, **one.reward_components},
+                    tokens=tokens,
+                    truncated=cut,
+                )
+                for one, tokens, cut in measured
+            ]
+        )
+        return gathered
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
+        matrix = super()._calculate_rewards(*args, **kwargs)
+        self.measured = self.gather_measured()
+        return matrix
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluate as `GRPOTrainer` does, at the evaluation temperature."""

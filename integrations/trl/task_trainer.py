@@ -12,6 +12,7 @@ from paretopo.integrations.trl.choices import Choices, compute_entropies, watch_
 from paretopo.integrations.trl.datasets import read_question
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.session_trainer import SessionTrainer
+from paretopo.rollout import Rollout
 from paretopo.session import Session
 from paretopo.tasks.task import with_preference
 
@@ -56,10 +57,9 @@ class TaskTrainer(SessionTrainer):
             inputs = [give_preference(self.session, row) for row in inputs]
         return super()._generate_and_score_completions(inputs)
 
-    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
-        matrix = super()._calculate_rewards(*args, **kwargs)
-        self.measured = self._rewards.rollouts
-        return matrix
+    def read_measured(self) -> list[Rollout]:
+        """Return the rollouts of the latest batch."""
+        return self._rewards.rollouts
 
     def _compute_loss(self, model: Any, inputs: Any) -> Any:
         if self._choices is None:

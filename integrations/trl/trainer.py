@@ -19,6 +19,7 @@ from paretopo.integrations.trl.scaling import find_scaling
 from paretopo.integrations.trl.script import ScriptSession
 from paretopo.integrations.trl.script_rewards import check_rewards, read_rollouts
 from paretopo.integrations.trl.session_trainer import SessionTrainer, TiedWeights
+from paretopo.rollout import Rollout
 
 
 class ControllerTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
@@ -110,10 +111,9 @@ class ParetoGRPOTrainer(SessionTrainer):
             self._metrics["train"][name].append(value)
         return advantages
 
-    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
-        matrix = super()._calculate_rewards(*args, **kwargs)
-        self.measured = read_rollouts(self, [one.name for one in self.script.run.config.objectives])
-        return matrix
+    def read_measured(self) -> list[Rollout]:
+        """Return this process's rollouts of the latest batch."""
+        return read_rollouts(self, [one.name for one in self.script.run.config.objectives])
 
     def _evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """Keep the random state in an evaluation that `GRPOConfig` does not schedule.

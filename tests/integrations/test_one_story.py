@@ -148,6 +148,7 @@ class OnTRL:
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
         trainer = object.__new__(SessionTrainer)
         trainer.session = session
+        trainer.read_measured = lambda: self.rewards.rollouts
         self.rewards = SessionRewards(grade_each(grade))
         trainer.processing_class = TOKENIZER
         trainer.max_completion_length = MOST
@@ -176,7 +177,7 @@ class OnTRL:
             completions,
         )
         self.measure(story, columns)
-        trainer._measure_tokens()
+        trainer.measured = trainer.gather_measured()
 
     def measure(self, story, columns):
         components = [one.components for one in story]
@@ -188,7 +189,6 @@ class OnTRL:
             written=[one.written for one in story],
             reward_components=components,
         )
-        self.trainer.measured = self.rewards.rollouts
 
     def train(self, step, story):
         state = SimpleNamespace(global_step=step, max_steps=STEPS)

@@ -139,4 +139,4 @@ def test_the_swap_changes_the_advantages_only(tmp_path, capfd, caplog, functions
     assert [row["step"] for row in records.evaluations()] == ([0, 2, 4] if asked else [0, 2])
     assert [row["step"] for row in records.steps()] == [*range(1, steps + 1)]
     assert names <= names_ours
-    assert lines_ours <= 2 * lines
+    assert lines_ours <= lines + 20  # in a training of any length

@@ -32,8 +32,6 @@ class StandIn:
         self.controller = ParetoPO(CONFIG)
         self.model = SimpleNamespace(training=training)
         self.num_generations = POINTS
-        self.max_completion_length = 5
-        self.processing_class = SimpleNamespace(eos_token_id=7)
         self.reward_func_names = ["correct", "economy"]
         self.accelerator = SimpleNamespace(
             num_processes=processes, process_index=process, gather=lambda tensor: tensor
@@ -91,17 +89,16 @@ def test_advantages_are_the_controllers_in_both_stages():
         logged = list(trainer._logs["advantages"])[-12:]
         assert logged == expected.reshape(-1).tolist()
     assert len(trainer._logs["advantages"]) == 24
-    assert trainer.response_tokens.tolist() == [3] * 12
-    assert trainer.truncated.tolist() == [True] * 12
+    assert trainer.generated.count_written() == [3] * 12
+    assert trainer.generated.find_truncated(5, 7, reported=False) == [True] * 12
 
 
 def test_rollouts_of_a_protocol_say_themselves_whether_they_were_cut():
     trainer = Trainer(some_rewards())
-    trainer.rollout_func = object()
     cuts = [number % 3 == 0 for number in range(12)]
     inputs = [{**row, "truncated": cut} for row, cut in zip(rows(), cuts, strict=True)]
     trainer._generate_and_score_completions(inputs)
-    assert trainer.truncated.tolist() == cuts
+    assert trainer.generated.find_truncated(5, 7, reported=True) == cuts
 
 
 def test_every_process_gets_its_slice():
@@ -113,7 +110,7 @@ def test_every_process_gets_its_slice():
         trainer_rows = rows()[6 * process : 6 * process + 6]
         module = sys.modules[ParetoAdvantages.__module__]
         with pytest.MonkeyPatch.context() as patch:
-            every = [(row["id"], 3, True) for row in rows()]
+            every = [row["id"] for row in rows()]
             patch.setattr(module, "gather_object", lambda _, every=every: every)
             out = trainer._generate_and_score_completions(trainer_rows)
         parts.append(out["advantages"].numpy())
@@ -218,8 +215,7 @@ def test_masked_rollouts_keep_their_tokens(tmp_path):
     always = {"mask_truncated_completions": True, "generation_kwargs": {"min_new_tokens": 8}}
     trainer = real_trainer(tmp_path, **always)
     trainer.train()
-    assert trainer.response_tokens.tolist() == [8] * 8
-    assert trainer.truncated.any()
+    assert trainer.generated.count_written() == [8] * 8
 
 
 def test_each_objective_needs_a_reward_function_before_the_start(tmp_path):
