@@ -457,7 +457,6 @@ def test_only_the_same_run_is_resumed(copy, tmp_path):
 REFUSED = [
     ({"objectives": [{"name": "digit"}, {"name": "even"}]}, {}, "did you mean 'digits'"),
     ({"objectives": [{"name": "digits"}]}, {}, "function 'even' is not an objective"),
-    (TABLE, {"functions": (digits, even, even)}, "different names, got .*'even', 'even'"),
     (TABLE, {"functions": (digits, lambda **_: [0.0])}, r"<lambda>.*: give each function one"),
     (TABLE, {"gradient_accumulation_steps": 4, "steps_per_generation": 2}, "got 2 .* 1 and 4"),
     (TABLE, {"method": "gdpoo"}, "did you mean 'gdpo'"),
