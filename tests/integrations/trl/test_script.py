@@ -652,7 +652,10 @@ def test_two_processes_record_once_and_each_question_once(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     run = RunFolder.open(tmp_path / "out")
     assert [row["step"] for row in run.steps()] == [1, 2, 3, 4]
-    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
+    assert [(row["step"], row["rollouts"]) for row in run.evaluations()] == [
+        (step, 10)
+        for step in (0, 2, 4)  # 16 in the batches of both processes
+    ]
     assert run.config.optimiser.prompts_per_step == 2
     assert run.config.optimiser.steps == 4
     assert np.isfinite([row["loss"] for row in run.steps()]).all()
