@@ -97,5 +97,5 @@ def test_files_answer_in_the_form_that_is_graded(name, response, tmp_path):
 
 @pytest.mark.parametrize("name", ["kl", "decision_entropy"])
 def test_settings_for_rewards_are_refused(name):
-    with pytest.raises(ConfigError, match=rf"optimiser.{name} must be 0 .* got {name} = 0.1"):
+    with pytest.raises(ConfigError, match=rf"= \"answers\" needs .* {name} = 0.1"):
         loads(f'[optimiser]\nlearn_from = "answers"\n{name} = 0.1')
