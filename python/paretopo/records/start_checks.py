@@ -37,7 +37,7 @@ def warn_of_reference(
         at: f"{outcome[at]:g} against {reference[at]:g}"
         for at in np.flatnonzero(outcome < reference)
     }
-    # The reference of a saving is the price of a right answer, which nobody sets.
+    # The reference of a saving is the price of a right answer: a file does not set it.
     settable = {at for at in behind if {objectives[at].worst, objectives[at].reference} != {None}}
     for at in settable:
         behind[at] += f": set reference = {objectives[at].to_reference(outcome[at]):g}"
