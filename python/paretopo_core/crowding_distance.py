@@ -30,9 +30,9 @@ def crowding_distance(
     The fronts are those of :func:`paretopo_core.pareto_rank`. Within a front and for each
     objective, a point gets the distance between its two neighbours, divided by the span of the
     front; the sum over objectives is its distance. The first and the last point of an objective get
-    infinity. Points with equal values are ordered by their indices. An objective in which all
-    points of a front are equal adds nothing and has no ends, so that the order of the points does
-    not matter. The only point of a front gets infinity.
+    infinity. The order is from the worst value to the best, and by index if values are equal. An
+    objective in which all points of a front are equal adds nothing and has no ends, so that the
+    order of the points does not matter. The only point of a front gets infinity.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a
