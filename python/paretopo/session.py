@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -270,10 +271,15 @@ class Session:
         in_order = sorted(rollouts, key=lambda one: one.prompt_id)
         ordered = self._complete([replace(one, held_out=True) for one in in_order])
         self._scores.learn(ordered)
+        is_first = not self._scores.outcomes()
+
+        def average(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+            bounds = outcomes.find_bounds(vectors) if is_first else None
+            known = controller.reference
+            return outcomes.average(vectors, known if bounds is None else np.fmin(known, bounds))
+
         vectors, outcome, earlier = self._scores.evaluate(
-            ordered,
-            self._scores.rewards_of(ordered),
-            lambda vectors: outcomes.average(vectors, controller.reference),
+            ordered, self._scores.rewards_of(ordered), average
         )
         bounds = outcomes.find_bounds(vectors)
         signal = controller.observe(outcome, earlier=earlier, bounds=bounds)
@@ -287,7 +293,13 @@ class Session:
             signal,
             preference=None if self.preferences is None else self.preferences[preference],
             seconds=seconds,
-            shown=group_held_out(rewarded, outcomes.gate, step, controller.stage, self.objectives),
+            shown=group_held_out(
+                rewarded,
+                partial(outcomes.gate, reference=controller.reference),
+                step,
+                controller.stage,
+                self.objectives,
+            ),
             answers=self._scores.latest_answers(),
             outcomes=None if earlier is None else self._scores.outcomes(),
         )

@@ -233,15 +233,24 @@ def test_an_objective_that_never_differs_is_named_at_the_first_step(tmp_path, ca
     assert "correct 0 %, polite 50 %" in record.message
 
 
-def test_savings_without_a_right_answer_are_explained_before_training_and_in_the_first_step(
-    tmp_path, caplog
-):
-    session = new_session(tmp_path, paretopo__reference="zero")
-    session.observe(0, group([1, 3], [0, 0]))
-    assert "in 'calls' (-1 against 0): the hypervolume is 0" in caplog.text
+def test_savings_without_a_right_answer_are_explained_in_the_first_step(tmp_path, caplog):
+    session = new_session(tmp_path)
     session.advantages([score(session, group([1, 3], [0, 0]))])
     [first] = [one.message for one in caplog.records if "in the first step" in one.message]
     assert first.endswith("; before the first right answer, 'calls' saves nothing")
+
+
+@pytest.mark.parametrize("calls", [0, 2])
+def test_a_cheap_wrong_held_out_answer_saves_nothing(tmp_path, calls):
+    session = new_session(tmp_path)
+    asked = [Rollout(f"q{at}", {"correct": 1.0, "calls": at}, solved=True) for at in (1, 4)]
+    session.observe(0, asked)
+    text = {"prompt": "?", "segments": (Segment("model", "7"),)}
+    wrong = Rollout("q4", {"correct": 0.0, "calls": calls}, solved=False, **text)
+    session.observe(1, [asked[0], wrong])
+    assert session.run.evaluations()[1]["outcome"] == {"correct": 0.5, "calls": 0.375}
+    [shown] = session.run.trajectories()
+    assert shown.rollouts[0].gated == (0.0, 0.0)
 
 
 def test_learnt_prices_are_recorded_and_named_when_they_move_tenfold(tmp_path, caplog):

@@ -179,7 +179,8 @@ class Objective:
     )
     failure: float | Literal["worst", "keeps"] = key(
         None,
-        "Reward of a failed rollout. worst: the worst of its group. keeps: its own reward.",
+        "Reward of a failed rollout. worst: the worst of its group, and of a held-out answer the "
+        "reference. keeps: its own reward.",
         shown_default='0 with an economy of "paretopo" or "otc", else "worst"',
     )
     low: float | None = key(None, "Smallest valid value.", shown_default="0 for built-in measures")

@@ -22,9 +22,9 @@ class Outcomes:
 
     >>> from paretopo.config import loads
     >>> outcomes = Outcomes(loads(""))
-    >>> vectors = np.array([[1.0, 0.5], [0.0, 1.0]])  # a wrong answer gets the worst saving
+    >>> vectors = np.array([[1.0, 0.5], [0.0, 1.0]])  # a wrong answer saves nothing
     >>> outcomes.average(vectors, np.zeros(2)).tolist()
-    [0.5, 0.5]
+    [0.5, 0.25]
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -32,7 +32,7 @@ class Outcomes:
 
     def average(self, vectors: Floats, reference: Floats) -> Floats:
         """Return (objectives,) means of (rollouts, objectives) rewards after the gate."""
-        means: Floats = self.gate(self.fill(vectors, reference)).mean(axis=0)
+        means: Floats = self.gate(self.fill(vectors, reference), reference).mean(axis=0)
         return means
 
     def fill(self, vectors: Floats, reference: Floats) -> Floats:
@@ -44,12 +44,21 @@ class Outcomes:
         best = np.array([one.best for one in self._config.objectives], np.float64)  # None is NaN
         return fill_missing(vectors, np.where(np.isnan(best), np.nan_to_num(reference), best))
 
-    def gate(self, vectors: ArrayLike) -> Floats:
-        """Return (rollouts, objectives) rewards after the gate; the floor "worst" is of all."""
+    def gate(self, vectors: ArrayLike, reference: Floats) -> Floats:
+        """Return (rollouts, objectives) rewards after the gate.
+
+        The floor "worst" is the reference: the worst answer of an evaluation depends on the policy,
+        so a policy that never pays would gain by its wrong answers. If the first outcome is the
+        reference, "worst" is that of all answers.
+        """
         switches = self._config.paretopo
         gate: Literal["success", "none"] = "success" if self._config.gates_outcomes else "none"
-        rewards, floors = np.array(vectors, np.float64), switches.gated_floors
-        return apply_gate(rewards, gate, floors, threshold=switches.threshold)
+        is_fixed = switches.reference != "initial"
+        floors = [
+            float(least) if floor == "worst" and is_fixed else floor
+            for floor, least in zip(switches.gated_floors, reference[1:], strict=True)
+        ]
+        return apply_gate(np.array(vectors, np.float64), gate, floors, threshold=switches.threshold)
 
     def find_bounds(self, vectors: Floats) -> Floats | None:
         """Return (objectives,) worst rewards of an evaluation, NaN for those with a bound.

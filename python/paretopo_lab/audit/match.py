@@ -325,7 +325,8 @@ def _search(dump: Dump, at: Layout, tried: list[Floats], weights: Sequence[float
 
 def _oddness(match: Match) -> int:
     weights = np.array(match.weights)
-    whole = np.abs(weights / max(np.abs(weights).sum(), 1e-300) * 100 % 1.0 - 0.5).min() > 0.499
+    shares = weights / max(np.abs(weights).sum(), 1e-300)
+    whole = any(np.abs(one * 100 % 1.0 - 0.5).min() > 0.499 for one in (weights, shares))
     sums = min(abs(weights.sum() - 1.0), abs(weights.sum() - len(weights))) < 1e-3
     return int(match.fitted) * (1 + (not sums) + (not whole))
 

@@ -90,7 +90,8 @@ def test_held_out_failures_do_not_set_the_minimum(name):
     scores = Scores(config.objectives)
     rollouts = rollouts_of([(3, True), (0, False)], held_out=True)
     scores.learn(rollouts)
-    gated = Outcomes(config).gate(scores.rewards_of(rollouts))
+    vectors, outcomes = scores.rewards_of(rollouts), Outcomes(config)
+    gated = outcomes.gate(vectors, np.fmin(np.zeros(2), outcomes.find_bounds(vectors)))
     assert gated[1, 1] <= gated[0, 1]
 
 

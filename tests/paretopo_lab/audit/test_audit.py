@@ -63,6 +63,16 @@ def test_advantages_of_the_vectors_are_recognised(case, tmp_path):
         np.testing.assert_allclose(shares, case["weights"], atol=1e-6)
 
 
+@pytest.mark.parametrize("weights", [(1.0, 0.5), (2.0, 1.0), (0.7, 0.2), (1.2, 0.35)])
+def test_the_estimator_with_round_weights_is_named(weights, tmp_path):
+    rewards = make_rewards()
+    dump = read_dump([plant(tmp_path, rewards, ESTIMATORS["rloo"](rewards, np.array(weights)))])
+    match = find_match(dump)
+    assert match.name == "rloo"
+    np.testing.assert_allclose(match.weights, weights)
+    assert "dr_grpo" in match.alike
+
+
 def test_a_group_that_a_filter_dropped_takes_no_part_in_the_whitening(tmp_path):
     rewards = make_rewards()
     kept = np.delete(rewards, 5, axis=0)
