@@ -12,6 +12,8 @@ from paretopo.config.objectives import COUNTS, FROM_ZERO
 from paretopo.controller.rules import check_number
 from paretopo.rollout import BadRollout, Rollout
 
+_OF_THE_GATE = "; the keys low and high of the objective set other bounds"
+
 
 def complete_rollouts(
     rollouts: Sequence[Rollout], objectives: Sequence[Objective]
@@ -78,13 +80,14 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective]) -> Rollout:
         if one.name in components:
             amount = components[one.name]
             measure = None if amount is None else one.to_measure(amount)
+            why = _OF_THE_GATE if one.gate and measure is not None else ""
             components[one.name] = check_number(
                 rollout.prompt_id,
                 one.name,
                 measure,
                 one.bounds,
                 gate=bool(one.gate),
-                why=FROM_ZERO if one.better == "fewer" and (measure or 0.0) < 0.0 else "",
+                why=FROM_ZERO if one.better == "fewer" and (measure or 0.0) < 0.0 else why,
             )
     if not objectives[0].gate:
         return replace(rollout, reward_components=components, solved=None)
