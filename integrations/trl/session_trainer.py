@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -108,9 +109,9 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         texts = self.texts(with_text)
         return [replace(one, **texts.get(number, {})) for number, one in enumerate(self.measured)]
 
+    @abstractmethod
     def read_measured(self) -> list[Rollout]:
         """Return this process's rollouts of the latest batch, as the rewards measure them."""
-        raise NotImplementedError
 
     def gather_measured(self) -> list[Rollout]:
         """Return the rollouts of all processes with their tokens; call it in every process."""

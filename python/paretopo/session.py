@@ -271,17 +271,13 @@ class Session:
         in_order = sorted(rollouts, key=lambda one: one.prompt_id)
         ordered = self._complete([replace(one, held_out=True) for one in in_order])
         self._scores.learn(ordered)
-        is_first = not self._scores.outcomes()
-
-        def average(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-            bounds = outcomes.find_bounds(vectors) if is_first else None
-            known = controller.reference
-            return outcomes.average(vectors, known if bounds is None else np.fmin(known, bounds))
-
+        rewards, reference = self._scores.rewards_of(ordered), controller.reference
+        bounds = outcomes.find_bounds(rewards)
+        if bounds is not None and not self._scores.outcomes():
+            reference = np.fmin(reference, bounds)  # as the controller will lower it
         vectors, outcome, earlier = self._scores.evaluate(
-            ordered, self._scores.rewards_of(ordered), average
+            ordered, rewards, lambda vectors: outcomes.average(vectors, reference)
         )
-        bounds = outcomes.find_bounds(vectors)
         signal = controller.observe(outcome, earlier=earlier, bounds=bounds)
         if len(self._scores.outcomes()) == 1:
             self._recorder.warn(ordered, outcome, controller.reference)
