@@ -17,7 +17,8 @@ pip install --no-deps -r scripts/openrlhf_cpu.txt
 # Source only; its build needs torch, and setuptools newer than the one that vLLM asks for.
 DS_BUILD_OPS=0 pip install --no-build-isolation --no-deps "deepspeed==0.19.6"
 echo "3/4 paretopo"
-PARETOPO_CUDA=OFF pip install --no-build-isolation --no-deps .
+# In a folder of its own: other builds may run at the same time.
+PARETOPO_CUDA=OFF pip install --no-build-isolation --no-deps -C build-dir=build/openrlhf .
 echo "4/4 DeepSpeed's two C++ operations"
 DS_ACCELERATOR=cpu TORCH_EXTENSIONS_DIR="$PWD/$venv/torch_extensions" "$venv/bin/python" - <<'PYTHON'
 from deepspeed.accelerator import get_accelerator

@@ -13,7 +13,8 @@ if [ "${1:-}" = "--short" ]; then
 fi
 venv=${1:-.venv-openrlhf}
 if [ -x "$venv/bin/paretopo" ]; then # install the current tree
-    PARETOPO_CUDA=OFF "$venv/bin/python" -m pip install --quiet --no-build-isolation --no-deps .
+    PARETOPO_CUDA=OFF "$venv/bin/python" -m pip install --quiet --no-build-isolation --no-deps \
+        -C build-dir=build/openrlhf .
 else
     bash scripts/install_openrlhf_cpu.sh "$venv"
 fi
