@@ -15,7 +15,7 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,8 +50,10 @@ def spheres(x: np.ndarray, objectives: int) -> np.ndarray:
     return values
 
 
-def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]:
-    """100 individuals on DTLZ2."""
+def pymoo_run(
+    name: str, objectives: int, generations: int, problem_name: str = "dtlz2"
+) -> Callable[[], Any]:
+    """100 individuals on a problem of DTLZ."""
 
     def make() -> Any:
         from pymoo.algorithms.moo import nsga2, sms
@@ -59,14 +61,14 @@ def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]
         from pymoo.problems import get_problem
 
         algorithm = {"NSGA-II": nsga2.NSGA2, "SMS-EMOA": sms.SMSEMOA}[name](pop_size=100)
-        problem = get_problem("dtlz2", n_var=objectives + 9, n_obj=objectives)
+        problem = get_problem(problem_name, n_var=objectives + 9, n_obj=objectives)
         return minimize(problem, algorithm, ("n_gen", generations), seed=1).F
 
     return make
 
 
-def pymoo_indicators(objectives: int, sets: int) -> Callable[[], Any]:
-    """Compute four distances of each population of a run from a front of 1,000 points."""
+def pymoo_indicators(names: Sequence[str], objectives: int, sets: int) -> Callable[[], Any]:
+    """Compute distances of each population of a run from a front of 1,000 points."""
 
     def make() -> Any:
         from pymoo.indicators import gd, gd_plus, igd, igd_plus
@@ -75,8 +77,8 @@ def pymoo_indicators(objectives: int, sets: int) -> Callable[[], Any]:
         front = np.abs(rng.normal(size=(1_000, objectives)))
         front /= np.linalg.norm(front, axis=1, keepdims=True)
         populations = 1 + rng.random((sets, 100, objectives))
-        kinds = (igd.IGD, igd_plus.IGDPlus, gd.GD, gd_plus.GDPlus)
-        indicators = [kind(front) for kind in kinds]
+        kinds = {"IGD": igd.IGD, "IGD+": igd_plus.IGDPlus, "GD": gd.GD, "GD+": gd_plus.GDPlus}
+        indicators = [kinds[name](front) for name in names]
         return np.array([[measure(each) for measure in indicators] for each in populations])
 
     return make
@@ -255,8 +257,25 @@ RUNS = [
     Run("pymoo", "SMS-EMOA, 3 objectives, 20 generations", pymoo_run("SMS-EMOA", 3, 20)),
     Run("pymoo", "SMS-EMOA, 4 objectives, 20 generations", pymoo_run("SMS-EMOA", 4, 20)),
     Run("pymoo", "SMS-EMOA, 5 objectives, 20 generations", pymoo_run("SMS-EMOA", 5, 20)),
+    *(
+        Run(
+            "pymoo",
+            f"SMS-EMOA on {name.upper()}, 4 objectives, 20 generations",
+            pymoo_run("SMS-EMOA", 4, 20, name),
+            np.inf,  # among equal contributions, another point may leave
+        )
+        for name in ("dtlz1", "dtlz7")
+    ),
     Run("pymoo", "NSGA-II, 4 objectives, 40 generations", pymoo_run("NSGA-II", 4, 40)),
-    Run("pymoo", "IGD, IGD+, GD and GD+ of 100 populations", pymoo_indicators(3, 100), 1e-12),
+    *(
+        Run(
+            "pymoo",
+            f"{' and '.join(names)} of 100 populations",
+            pymoo_indicators(names, 3, 100),
+            1e-12,
+        )
+        for names in (("IGD", "IGD+"), ("GD", "GD+"))
+    ),
     Run("optuna", "TPE, 3 objectives, 300 trials", optuna_run("TPE", 3, 300)),
     Run("optuna", "TPE, 4 objectives, 300 trials", optuna_run("TPE", 4, 300)),
     *(

@@ -46,8 +46,10 @@ def summarise(analysis: Analysis) -> list[str]:
         asked = "One row of each."
     else:
         many = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
-        how = "the same for all" if scores.paired and scores.shifts is None else "not all the same"
+        how = "not all the same" if scores.shifts is not None else "the same for all"
         asked = f"Questions compared: {many} of each, {how}."
+        if not scores.paired:
+            asked = f"Answers compared: {many} of each, not in pairs."
     drawn = f" Bootstrap replicates: {len(analysis.replicates):,}." * bool(len(analysis.replicates))
     return [f"Models: {len(scores.models)}. {asked}{drawn}", *analysis.notes]
 
@@ -200,15 +202,20 @@ def _count_missing(analysis: Analysis, at: int) -> int | None:
 
 
 def format_column(means: Floats, errors: Floats) -> list[str]:
-    """Format numbers with the same decimals: two digits of the smallest error, or four of a number.
+    """Format numbers with the same decimals: two digits of the smallest error.
+
+    Without errors, they are four digits of the largest number, and two of the smallest.
 
     >>> format_column(np.array([134.0, 257.94]), np.array([4.13, 8.31]))
     ['134.0 ± 4.1', '257.9 ± 8.3']
     >>> format_column(np.array([0.5, 0.8251]), np.array([np.nan, np.nan]))
     ['0.5000', '0.8251']
+    >>> format_column(np.array([600.0, 3.75, 0.4]), np.array([np.nan] * 3))
+    ['600.00', '3.75', '0.40']
     """
-    known = errors[errors > 0]
-    size = known.min() / 10 if len(known) else np.abs(means).max(initial=0.0) / 1000
+    known, sizes = errors[errors > 0], np.abs(means[means != 0])
+    smallest = min(sizes.max(initial=0.0) / 1000, sizes.min(initial=np.inf) / 10)
+    size = known.min() / 10 if len(known) else smallest
     decimals = max(0, -math.floor(math.log10(size))) if size > 0 else 0
     return [
         f"{mean:.{decimals}f}" + ("" if math.isnan(error) else f" ± {error:.{decimals}f}")

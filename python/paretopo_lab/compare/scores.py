@@ -310,11 +310,17 @@ def _describe_files(files: Mapping[str, set[str]]) -> list[str]:
 
 
 def _describe_variants(log: Log, by: Sequence[str], models: Sequence[str]) -> list[str]:
-    """Say which models of a leaderboard have several rows, and which column tells them apart."""
+    """Say how rows of one model are taken if no column names the question."""
     counts = Counter(models)
     several = [f"{model} ({count})" for model, count in counts.items() if count > 1]
-    if not several or len(several) == len(counts):  # answers without the names of questions
+    if not several:
         return []
+    if len(several) == len(counts):  # no leaderboard
+        columns = join_some([name for name in list_examples(log) if name not in by], 8)
+        return [
+            f"Rows of {log.name} are compared as independent ones: no column is known to name the "
+            f"question. --question names it, of {columns}."
+        ]
     most = counts.most_common(1)[0][0]
     rows = [row for row, model in zip(log.rows, models, strict=True) if model == most]
     texts = [name for name in rows[0] if all(isinstance(row.get(name), str) for row in rows)]

@@ -20,7 +20,10 @@ from paretopo_lab.read.formats import (
     read_events,
 )
 
-_QUESTIONS = ("question", "question_id", "id", "example_id", "doc_id", "problem_id", "sample_id")
+_QUESTIONS = (
+    "question", "question_id", "qid", "id", "example_id", "doc_id", "problem_id", "sample_id",
+    "prompt_id", "task_id", "prompt",
+)  # fmt: skip
 _MODELS = ("model", "model_name", "model name")
 _KNOWN = ("file", "model", "task", "question")  # columns that readers add
 _INSPECT = frozenset(_KNOWN)

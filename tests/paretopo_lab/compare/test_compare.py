@@ -210,9 +210,16 @@ def test_questions_until_settled_shrink_with_the_gap(tmp_path, capsys):
     assert needed[0] > needed[1] > 0
 
 
-def test_rows_without_questions_are_independent(compare):
-    rows = [row for row in make_rows({"a": (0.5, 100), "b": (0.5, 200)}) if row[1] != "q0"]
-    assert not compare(rows, "--question", "none")["paired"]
+@pytest.mark.parametrize(
+    ("name", "options", "paired"),
+    [("qid", (), True), ("part", (), False), ("question", ("--question", "none"), False)],
+)
+def test_rows_without_questions_are_independent(name, options, paired, compare):
+    rows = make_rows({"a": (0.5, 100), "b": (0.5, 200)})
+    found = compare(rows, *options, header=["model", name, *HEADER[2:]])
+    assert found["paired"] == paired
+    said = any("--question names it, of part, accuracy" in note for note in found["notes"])
+    assert said == (name == "part")
 
 
 def test_unshared_questions_that_were_guessed_are_noted(tmp_path, capsys):
