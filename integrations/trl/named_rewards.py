@@ -121,8 +121,8 @@ class NamedRewards:
         names = [one["name"] for one in objectives]
         if self._gate not in (*names, NONE):
             raise ConfigError(
-                f"gate = {self._gate!r} is not an objective; {nearest(self._gate, names)} "
-                'It is the name of a reward function, or "none"'
+                f"gate = {self._gate!r} is not an objective: it is the name of a reward function, "
+                f'or "none"; {nearest(self._gate, names)}'
             )
         marked = {"gate": True} | ({} if threshold is None else {"threshold": threshold})
         return [
@@ -141,16 +141,16 @@ class NamedRewards:
         for name in names:
             if name not in functions and name not in _UNASKED:
                 raise ConfigError(
-                    f"the objective {name!r} has no reward function; {nearest(name, functions)} "
-                    "An objective is a function of reward_funcs with that name, or one of "
-                    f"{', '.join(sorted(_UNASKED))}"
+                    f"the objective {name!r} has no reward function: an objective is a function "
+                    f"of reward_funcs with that name, or one of {', '.join(sorted(_UNASKED))}; "
+                    f"{nearest(name, functions)}"
                 )
         for name, weight in self.weights.items():
             if name not in names and weight != 0.0:
                 raise ConfigError(
                     f"the reward function {name!r} is not an objective, so nothing would be "
-                    f"learnt from it; {nearest(name, names)} Name it in objectives, or give "
-                    "it a weight of 0 in GRPOConfig.reward_weights to only record it"
+                    "learnt from it: name it in objectives, or give it a weight of 0 in "
+                    f"GRPOConfig.reward_weights to only record it; {nearest(name, names)}"
                 )
 
     # ---- parts ---------------------------------------------------------------------------------
@@ -221,12 +221,14 @@ class NamedRewards:
 
     def _join_gates(self, environments: set[str]) -> None:
         """Replace the gates of the suites by one reward function."""
-        names = tuple(dict.fromkeys(self._gates.values()))
+        names = tuple(name for name in dict.fromkeys(self._gates.values()) if name != NONE)
+        if not names:
+            raise ConfigError(f'gate = {self._gates} has no gate: write gate = "none"')
         functions = {one.name: one.function for one in self.rewards}
         for suite, name in self._gates.items():
-            if name not in functions or isinstance(functions[name], torch.nn.Module):
+            if name != NONE and isinstance(functions.get(name), torch.nn.Module | None):
                 raise ConfigError(
-                    f"gate[{suite!r}] = {name!r} is not a reward function; "
+                    f'gate[{suite!r}] = {name!r} is not a reward function or "none"; '
                     f"{nearest(name, functions)}"
                 )
         missing = environments - self._gates.keys()

@@ -73,7 +73,8 @@ class ScriptSession:
             rule for the method; the log names it when training starts.
         gate: The reward function that decides whether a rollout solved its prompt; its weight may
             be 0. "none" trains without a gate. A mapping names the gate of each environment or kind
-            of question; these gates become one objective, and need the same weight. The default is
+            of question, or "none"; these gates become one objective, and need the same weight. The
+            default is
             the objective with `gate = true`, or the one function with a telling name, such as
             `correct` or `accuracy_reward`, of each environment; the log names it. Without either,
             training has no gate, and a warning says so.

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from paretopo.config import SKIPPED
+from paretopo.config import NONE, SKIPPED
 from paretopo.integrations.trl.advantages import ParetoAdvantages
 from paretopo.integrations.trl.names import name_prompt
 from paretopo.integrations.trl.rewards import HANDED_OVER, count_turns
@@ -182,7 +182,8 @@ def join_gates(
 
     Args:
         functions: The reward function of each gate, by its name.
-        gates: The name of each suite's gate. A suite is an environment or a kind of question.
+        gates: The name of each suite's gate, or "none". A suite is an environment or a kind of
+            question.
     """
 
     def choose(given: Mapping[str, Any], columns: list[Any]) -> list[Any]:
@@ -198,9 +199,10 @@ def join_gates(
             if suite is None:
                 raise BadRollout(
                     f"gate has no entry for the suite of prompt {prompt!r}, got {row or 'none'}: "
-                    f"the columns environment and kind name it, and gate has {', '.join(gates)}"
+                    f"the columns environment and kind name it, and gate has {', '.join(gates)}; "
+                    'the gate "none" leaves a suite without a gate'
                 )
-            chosen.append(values[gates[suite]][at])
+            chosen.append(None if gates[suite] == NONE else values[gates[suite]][at])
         return chosen
 
     return _combine(list(functions.values()), choose)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +97,14 @@ class SessionCallback(TrainerCallback):
         """Pass the whole evaluation to the session, in the order of the data set."""
         self._record_left()
         evaluated = [self._evaluated[row] for row in sorted(self._evaluated)]
-        rollouts = [*filter(self._trainer.is_judged, evaluated)]
-        if evaluated and not rollouts:
+        gate = self.session.config.objectives[0]
+        given = [one.reward_components.get(gate.name, 0.0) for one in evaluated if gate.gate]
+        if given and all(one is None for one in given):
             raise BadRollout(
-                f"the gate {self.session.objectives[0]!r} is None for all {len(evaluated)} "
-                "held-out rollouts, so it judges none: return a number for some, or choose another "
-                "gate"
+                f"the gate {gate.name!r} is None for all {len(given)} held-out rollouts, so it "
+                "judges none: return a number for some, or choose another gate"
             )
+        rollouts = [*compress(evaluated, self._trainer.find_judged(evaluated))]
         seconds = time.perf_counter() - self._evaluation_started
         seen = self.session.observe(state.global_step, rollouts, seconds)
         self._tell(seen, kwargs.get("metrics"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -74,7 +74,7 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         count = len(self.measured)
         shown = min(self.session.config.run.trajectories * points, count)
         rollouts = self.rollouts(with_text=range(shown))
-        judged = np.array([self.is_judged(one) for one in rollouts])
+        judged = self.find_judged(rollouts)
         groups = [
             [rollouts[at] for at in range(first, first + points) if judged[at]]
             for first in range(0, count, points)
@@ -90,15 +90,20 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         advantages[judged] = np.concatenate([[], *taught])
         return advantages.reshape(-1, points)
 
-    def is_judged(self, rollout: Rollout) -> bool:
-        """Return whether the gate applies to a rollout.
+    def find_judged(self, rollouts: Sequence[Rollout]) -> NDArray[np.bool_]:
+        """Return (rollouts,) bool, False for those that the gate skips.
 
-        TRL's own reward functions return None to skip an example. Such a rollout has the advantage
-        0, and counts in no mean.
+        A gate of None for some rollouts of a prompt skips these: they have the advantage 0, and
+        count in no mean. If it is None for all, the prompt has no gate, as in another task.
         """
         assert self.session is not None
-        gate, measures = self.session.config.objectives[0], rollout.reward_components
-        return not gate.gate or gate.name not in measures or measures[gate.name] is not None
+        gate = self.session.config.objectives[0]
+        known = [
+            not gate.gate or one.reward_components.get(gate.name, 0.0) is not None
+            for one in rollouts
+        ]
+        judged = {one.prompt_id for one, is_known in zip(rollouts, known, strict=True) if is_known}
+        return np.array(known) | [one.prompt_id not in judged for one in rollouts]
 
     def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
         """Return the latest batch of all processes; call it in every process.

@@ -320,6 +320,13 @@ def test_every_door_gives_the_advantages_of_the_vectors(door, rule, tmp_path, mo
     check(take(*zip(*step["rewards"], strict=True)), step, tolerance=1e-6)
 
 
+@pytest.mark.parametrize("door", [one for one in DOORS if one != "NeMo-RL"])
+def test_a_prompt_to_which_the_gate_does_not_apply_counts_as_right(door, tmp_path, monkeypatch):
+    step = open_door(door, tmp_path, monkeypatch)
+    expected = (np.array(BRIEF) - np.mean(BRIEF)) * 0.5 * POINTS / (POINTS - 1)
+    np.testing.assert_allclose(step((None,) * POINTS, BRIEF), expected, atol=1e-6)
+
+
 def test_a_best_value_of_1_that_rounding_exceeds_counts_as_1(tmp_path, monkeypatch):
     for door in DOORS:
         found = open_door(door, tmp_path / door, monkeypatch)(RIGHT, (1.0 + 2.0**-52, *BRIEF[1:]))

@@ -119,7 +119,6 @@ def test_unmeasured_objective_has_no_effect(tmp_path):
 @pytest.mark.parametrize(
     ("components", "message"),
     [
-        ({"correct": None, "polite": 1.0}, "'q' has 'correct' = None .* applies to every rollout"),
         ({"polite": 1.0}, "'q' has no 'correct' among its measures"),
         ({"correct": float("nan"), "polite": 1.0}, "'q' has 'correct' = nan .* a finite number"),
         ({"correct": 1.5, "polite": 1.0}, "'q' has 'correct' = 1.5 .* at least 0 and at most 1"),
@@ -137,6 +136,18 @@ def test_bad_measure_names_prompt_objective_and_value(tmp_path, components, mess
         with pytest.raises(BadRollout, match=message):
             use(Rollout("q", components))
     assert len(session.run.evaluations()) == 1
+
+
+def test_a_question_without_a_gate_counts_as_right_and_in_no_share(tmp_path):
+    session = new_session(tmp_path, POLITE.replace("keeps", "worst"), **OF_ANY_UNIT)
+    measured = {"wrong": (0.0, 0.9), "right": (1.0, 0.2), "free": (None, 0.8)}
+    session.observe(
+        0, [Rollout(name, {"correct": a, "polite": b}) for name, (a, b) in measured.items()]
+    )
+    [row] = session.run.evaluations()
+    assert (row["solved"], row["applies"]) == (0.5, {"correct": 2, "polite": 3})
+    # A wrong answer gets the reference, 0.
+    assert row["outcome"] == {"correct": 0.5, "polite": pytest.approx((0.0 + 0.2 + 0.8) / 3)}
 
 
 def test_built_in_measures_are_derived(tmp_path):

@@ -70,7 +70,7 @@ def check_number(
         value: A number, or None.
         bounds: The smallest and the largest valid value.
         whole: True if only integers are valid.
-        gate: True for the gate, which applies to every rollout.
+        gate: True for the gate, which applies to every rollout of a prompt, or to none.
         why: The end of the message.
 
     Raises:
@@ -84,7 +84,7 @@ def check_number(
         if low - margin <= number <= high + margin:
             return min(max(number, low), high)
     if value is None:
-        expected = ": the gate applies to every rollout"
+        expected = ": the gate applies to every rollout of a prompt, or to none"
     else:
         ends = [f"at least {low:g}"] * (low > -math.inf) + [f"at most {high:g}"] * (high < math.inf)
         kind = ("an integer" if whole else "a finite number") + " of " * bool(ends)
@@ -112,6 +112,8 @@ def read_vectors(
 ) -> NDArray[np.float64]:
     """Return the rewards of a step as float64, with the mean of its group in place of a None.
 
+    A group whose gate is None for all rollouts has no gate: they count as right.
+
     Args:
         rewards: (groups, points, objectives), None if an objective does not apply.
         inside: (groups, points), False for padding, which becomes 0.
@@ -132,8 +134,10 @@ def read_vectors(
         vectors = np.frompyfunc(to_number, 1, 1)(numbers).astype(np.float64)
     (low, high), why = _bound(config, columns)
     gated = (np.arange(len(names)) == 0) & (config.gate == "success")
+    judged = np.any(~missing[..., 0] & inside, axis=1)
+    optional = missing & ~(gated & judged.reshape(-1, 1, 1))
     valid = np.isfinite(vectors) & (low <= vectors) & (vectors <= high)
-    for group, point, at in np.argwhere(~(valid | missing & ~gated) & inside[..., None]):
+    for group, point, at in np.argwhere(~(valid | optional) & inside[..., None]):
         given = numbers[group, point, at]
         vectors[group, point, at] = check_number(
             prompts[group],
@@ -144,7 +148,8 @@ def read_vectors(
             why=why if np.isfinite(vectors[group, point, at]) else "",
         )
     vectors = np.where(missing | ~inside[..., None], np.nan, vectors)
-    filled = fill_missing(vectors, np.where(np.isfinite(high), high, 0.0))
+    best = np.where(np.isfinite(high), high, np.where(gated, config.threshold + 1.0, 0.0))
+    filled = fill_missing(vectors, best)
     return np.where(inside[..., None], filled, 0.0)
 
 

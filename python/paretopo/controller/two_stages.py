@@ -176,8 +176,8 @@ class ParetoPO:
 
         Args:
             rewards: (groups, points, objectives), larger is better, finite, not yet gated; None
-                if an objective, not the gate, does not apply. A group holds the rollouts of one
-                prompt.
+                if an objective does not apply. A group holds the rollouts of one prompt; its gate
+                applies to all of them or to none.
             mask: (groups, points) bool, False for padding of smaller groups.
             weights: (groups, objectives), the preference of each group; None takes the weights of
                 the configuration in this step.

@@ -33,6 +33,7 @@ from paretopo.records.start_checks import (
     warn_of_gate,
     warn_of_questions,
     warn_of_reference,
+    warn_of_ungated,
 )
 from paretopo.records.sweeps import average_sweep
 from paretopo.records.trackers import (
@@ -71,13 +72,17 @@ class Recorder:
         self.evaluated: int | None = None
         self.latest = "not evaluated yet"
         self._run, self._config, self._trackers = run, run.config, Trackers(run)
-        self._mixed = MixedGroups()
+        self._mixed, self._all_judged = MixedGroups(), True
         self._counts = Counter[str]()  # of groups since the last recorded step
         self._row: Row = {}  # of the current step, until its update
         self._shown: Sequence[Group] = ()
 
     def count_group(self, group: Sequence[Rollout], *, informative: bool) -> None:
-        """Count a scored group for the row of the next step."""
+        """Count a scored group for the row of the next step; warn of the first without a gate."""
+        first = self._config.objectives[0]
+        if first.gate and group[0].solved is None and self._all_judged and self._writes:
+            self._all_judged = False
+            warn_of_ungated(first.name, group[0].prompt_id)
         self._counts.update(scored=1, informative=int(informative), skipped=count_skipped(group))
 
     def begin_step(

@@ -64,6 +64,8 @@ def estimate_error(values: Sequence[float], rollouts: Sequence[Rollout]) -> floa
 def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
     """Return the share of solved prompts, and each objective's mean, raw and as a reward.
 
+    The share is over rollouts with a gate; None without any.
+
     ``error`` has the standard errors of the raw means, ``solved_error`` that of the share.
 
     >>> both = [Rollout(f"q{n}", {"calls": n}, rewards=(-n,), solved=True) for n in (1.0, 3.0)]
@@ -76,14 +78,13 @@ def average_outcomes(names: Sequence[str], rollouts: Sequence[Rollout]) -> Row:
         for name in names
     }
     values = {name: list_values(name, own) for name, own in applying.items()}
-    solved = None  # no objective may define success
-    if None not in {one.solved for one in rollouts}:
-        solved = [float(bool(one.solved)) for one in rollouts]
+    judged = [one for one in rollouts if one.solved is not None]
+    solved = [float(bool(one.solved)) for one in judged]
     rewards = {name: [one.rewards[at] for one in applying[name]] for at, name in enumerate(names)}
     return {
         "rollouts": len(rollouts),
-        "solved": None if solved is None else average(solved),
-        "solved_error": None if solved is None else estimate_error(solved, rollouts),
+        "solved": average(solved),
+        "solved_error": estimate_error(solved, judged),
         "measured": {name: average(one) for name, one in values.items()},
         "applies": {name: len(one) for name, one in values.items()},
         "error": {name: estimate_error(one, applying[name]) for name, one in values.items()},

@@ -69,10 +69,10 @@ def warn_of_questions(before: Collection[str], now: Collection[str]) -> None:
 def warn_of_gate(config: RunConfig, rollouts: Sequence[Rollout]) -> None:
     """Warn of a gate that no held-out rollout passes, such as a penalty."""
     first = config.objectives[0]
-    if any(one.solved is not False for one in rollouts):
+    judged = [one for one in rollouts if one.solved is not None]
+    if not judged or any(one.solved for one in judged):
         return
-    values = [one.reward_components[first.name] for one in rollouts]
-    known = [value for value in values if value is not None]
+    known = list_values(first.name, judged)
     # Rewards of all 0 come from a hard task; a reward below the threshold may be a penalty.
     if config.paretopo.gate == "none" or min(known, default=first.threshold) >= first.threshold:
         return
@@ -81,6 +81,16 @@ def warn_of_gate(config: RunConfig, rollouts: Sequence[Rollout]) -> None:
         f"{first.threshold:g} if a rollout solved its prompt: values are from "
         f"{min(known):g} to {max(known):g}. A penalty cannot be a gate: choose another, or a "
         "threshold in its range",
+    )
+
+
+def warn_of_ungated(gate: str, prompt: str) -> None:
+    """Warn of the first training prompt to which the gate does not apply."""
+    _LOGGER.warning(
+        "the gate %r is None for all rollouts of prompt %r: such prompts train on the other "
+        "rewards, without a gate",
+        gate,
+        prompt,
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from paretopo.config import ConfigError
 from paretopo.records import files
@@ -128,7 +128,7 @@ class Group:
 
 def group_held_out(
     rollouts: Sequence[Rollout],
-    gate: Callable[[ArrayLike], NDArray[np.float64]],
+    gate: Callable[..., NDArray[np.float64]],
     step: int,
     stage: int,
     objectives: tuple[str, ...],
@@ -137,7 +137,7 @@ def group_held_out(
 
     Args:
         rollouts: Of the evaluation, in the order of their prompts.
-        gate: Gates the (rollouts, objectives) rewards of a prompt.
+        gate: Gates the (rollouts, objectives) rewards of a prompt; `judged` says which ones.
         step: As for :class:`Group`.
         stage: As for :class:`Group`.
         objectives: As for :class:`Group`.
@@ -146,8 +146,9 @@ def group_held_out(
     with_text = (one for one in rollouts if one.has_text)
     for _, same in groupby(with_text, key=lambda one: one.prompt_id):
         own = [*same]
-        gated = annotate(own, gated=gate([one.rewards for one in own]))
-        groups.append(Group(tuple(gated), step, stage, objectives))
+        judged = [one.solved is not None for one in own]
+        gated = gate([one.rewards for one in own], judged=judged)
+        groups.append(Group(tuple(annotate(own, gated=gated)), step, stage, objectives))
     return groups
 
 

@@ -24,20 +24,24 @@ def complete_rollouts(
     it spent none. Each measure is multiplied by its objective's price, or becomes the rest of a
     budget.
 
+    A prompt whose gate is None for all rollouts has no gate, and their `solved` is None.
+
     Args:
         rollouts: The rollouts of one batch.
         objectives: The objectives of the run, the gate first, if there is one.
 
     Raises:
         BadRollout: A value is not finite or is outside its bounds, a name is not an objective, the
-            gate does not apply, or no rollout measures an objective.
+            gate applies to some rollouts of a prompt only, or no rollout measures an objective.
 
     >>> one = Rollout("q", {"correct": 1}, tokens=500)
     >>> wanted = [Objective("correct", gate=True), Objective("tokens", price=0.01)]
     >>> complete_rollouts([one], wanted)[0].reward_components["tokens"]
     5.0
     """
-    completed = [_complete(one, objectives) for one in rollouts]
+    first = objectives[0].name
+    judged = {one.prompt_id for one in rollouts if one.reward_components.get(first, 0) is not None}
+    completed = [_complete(one, objectives, one.prompt_id in judged) for one in rollouts]
     for objective in objectives:
         if completed and all(objective.name not in one.reward_components for one in completed):
             raise BadRollout(
@@ -49,7 +53,7 @@ def complete_rollouts(
     return completed
 
 
-def _complete(rollout: Rollout, objectives: Sequence[Objective]) -> Rollout:
+def _complete(rollout: Rollout, objectives: Sequence[Objective], judged: bool) -> Rollout:
     given = rollout.reward_components
     components: dict[str, float | None] = {
         name: check_number(
@@ -86,16 +90,16 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective]) -> Rollout:
                 one.name,
                 measure,
                 one.bounds,
-                gate=bool(one.gate),
+                gate=bool(one.gate) and judged,
                 why=FROM_ZERO if one.better == "fewer" and (measure or 0.0) < 0.0 else why,
             )
-    if not objectives[0].gate:
+    if not objectives[0].gate or not judged:
         return replace(rollout, reward_components=components, solved=None)
     first = objectives[0].name
     decides = components.get(first)
     if decides is None:
         raise BadRollout(
             f"the rollout of prompt {rollout.prompt_id!r} has no {first!r} among its measures: the "
-            "gate applies to every rollout"
+            "gate must measure every rollout, or be None for all of a prompt"
         )
     return replace(rollout, reward_components=components, solved=decides > objectives[0].threshold)

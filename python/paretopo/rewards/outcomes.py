@@ -32,7 +32,9 @@ class Outcomes:
 
     def average(self, vectors: Floats, reference: Floats) -> Floats:
         """Return (objectives,) means of (rollouts, objectives) rewards after the gate."""
-        means: Floats = self.gate(self.fill(vectors, reference), reference).mean(axis=0)
+        judged = ~np.isnan(vectors[:, 0])
+        gated = self.gate(self.fill(vectors, reference), reference, judged)
+        means: Floats = gated.mean(axis=0)
         return means
 
     def fill(self, vectors: Floats, reference: Floats) -> Floats:
@@ -42,10 +44,13 @@ class Outcomes:
     def fill_group(self, vectors: Floats, reference: Floats) -> Floats:
         """Return the rewards of a training group without NaN: the best reward is neutral."""
         best = np.array([one.best for one in self._config.objectives], np.float64)  # None is NaN
-        return fill_missing(vectors, np.where(np.isnan(best), np.nan_to_num(reference), best))
+        neutral = np.nan_to_num(reference)
+        if self._config.paretopo.gate == "success":  # a group without a gate counts as right
+            neutral[0] = self._config.paretopo.threshold + 1.0
+        return fill_missing(vectors, np.where(np.isnan(best), neutral, best))
 
-    def gate(self, vectors: ArrayLike, reference: Floats) -> Floats:
-        """Return (rollouts, objectives) rewards after the gate.
+    def gate(self, vectors: ArrayLike, reference: Floats, judged: ArrayLike = True) -> Floats:
+        """Return (rollouts, objectives) rewards after the gate, which applies to `judged` ones.
 
         The floor "worst" is the reference: the worst answer of an evaluation depends on the policy,
         so a policy that never pays would gain by its wrong answers. If the first outcome is the
@@ -58,7 +63,9 @@ class Outcomes:
             float(least) if floor == "worst" and is_fixed else floor
             for floor, least in zip(switches.gated_floors, reference[1:], strict=True)
         ]
-        return apply_gate(np.array(vectors, np.float64), gate, floors, threshold=switches.threshold)
+        rewards = np.array(vectors, np.float64)
+        gated = apply_gate(rewards, gate, floors, threshold=switches.threshold)
+        return np.where(np.asarray(judged)[..., None], gated, rewards)
 
     def find_bounds(self, vectors: Floats) -> Floats | None:
         """Return (objectives,) worst rewards of an evaluation, NaN for those with a bound.

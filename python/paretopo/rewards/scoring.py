@@ -107,7 +107,7 @@ class Scores:
                         _, paid, right = _costs_of(objective, group)
                         self._targets[objective.name].update(paid, right)
             for measure, minimum in self._minima[held_out].items():
-                costs = [(one.reward_components.get(measure), bool(one.solved)) for one in group]
+                costs = [(one.reward_components.get(measure), self._succeeds(one)) for one in group]
                 known = [(cost, solved) for cost, solved in costs if cost is not None]
                 minimum.update(name, [cost for cost, _ in known], [solved for _, solved in known])
 
@@ -145,7 +145,7 @@ class Scores:
         changed = self._held_out.add(
             _question_names(rollouts),
             np.array(costs, np.float64),
-            [bool(one.solved) for one in rollouts],
+            [*map(self._succeeds, rollouts)],
         )
         vectors = vectors.copy()
         vectors[:, self._columns] = self._held_out.economies(latest=1)[0]
@@ -211,6 +211,10 @@ class Scores:
             targets.load_state_dict(state["targets"][name])
         self._held_out.load_state_dict(state["evaluations"], answers)
         self._outcomes = [list(one) for one in state["outcomes"]]
+
+    def _succeeds(self, rollout: Rollout) -> bool:
+        """Return whether a rollout solved its prompt, or the gate of the run does not apply."""
+        return bool(rollout.solved or (self._objectives[0].gate and rollout.solved is None))
 
     def _column(self, objective: Objective, rollouts: Sequence[Rollout]) -> ArrayLike:
         values = [one.reward_components.get(objective.name) for one in rollouts]

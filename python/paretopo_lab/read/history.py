@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -209,6 +209,29 @@ def read_history(run: RunFolder) -> History:
         )
     start = find_start(rows)
     return History(run, objectives, steps, tuple(rows[start:]), tuple(outcomes[start:]))
+
+
+def read_histories(runs: Mapping[str, RunFolder]) -> dict[str, History]:
+    """Read the histories of several runs, by label; an objective has one unit in all of them.
+
+    An objective with bounds in some runs only is not shown in percent.
+
+    Raises:
+        ConfigError: A record is broken.
+        ValueError: A run has no evaluation.
+    """
+    histories = {label: read_history(run) for label, run in runs.items()}
+    plain = {one.key for own in histories.values() for one in own.objectives if not one.unit}
+    return {
+        label: replace(
+            own,
+            objectives=tuple(
+                Measure(one.key, one.name, better=one.better) if one.key in plain else one
+                for one in own.objectives
+            ),
+        )
+        for label, own in histories.items()
+    }
 
 
 def compare_ends(history: History) -> list[Change]:

@@ -19,7 +19,7 @@ from paretopo_lab.document.report import (
     Table,
     is_strong,
 )
-from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_history
+from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_histories
 from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo_lab.training.charts import make_curves, make_front
 from paretopo_lab.training.preferences import draw_preferences, tabulate_preferences
@@ -77,8 +77,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     """
     if not runs:
         raise ValueError("a report needs at least one run")
-    labelled = label_runs(runs)
-    histories = {label: read_history(run) for label, run in labelled.items()}
+    histories = read_histories(label_runs(runs))
     kinds = [one.is_evaluation for one in histories.values()]
     if any(kinds) and not all(kinds):
         raise ValueError(

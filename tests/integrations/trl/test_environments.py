@@ -382,21 +382,22 @@ def test_suites_share_objectives_and_each_has_its_gate(policy, tmp_path, first, 
     assert "| one: even |" in write_report([run]).read_text("utf-8")
 
 
-def test_kinds_of_questions_have_gates_of_their_own(policy, tmp_path):
+@pytest.mark.parametrize(("hard", "solved"), [("waited", 0.0), ("none", None)])
+def test_kinds_of_questions_have_gates_of_their_own(policy, tmp_path, hard, solved):
     def looked(environments, **_):
         return np.array([one.looks for one in environments], np.float64)
 
     async def waited(environments, **_):
         return [-1.0 for _ in environments]
 
-    session = ScriptSession(gate={"easy": "looked", "hard": "waited"})
+    session = ScriptSession(gate={"easy": "looked", "hard": hard})
     trainer = make_trainer(policy, tmp_path, Atlas, [looked, waited], session)
     trainer.train_dataset = trainer.eval_dataset = ask("Norway", "Peru").add_column(
         "kind", ["easy", "hard"]
     )
     trainer.train()
     suites = RunFolder.open(tmp_path).evaluations()[-1]["by_kind"]
-    assert [suites[kind]["solved"] for kind in ("easy", "hard")] == [1.0, 0.0]
+    assert [suites[kind]["solved"] for kind in ("easy", "hard")] == [1.0, solved]
 
 
 @pytest.mark.parametrize(

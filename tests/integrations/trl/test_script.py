@@ -199,9 +199,7 @@ def test_a_reward_that_does_not_apply_is_missing_not_zero(trained):
 
 @pytest.mark.parametrize("method", [None, "trl"])
 @pytest.mark.parametrize("judges", ["some rollouts", "a question", "none"])
-def test_a_rollout_that_the_gate_skips_has_no_advantage_and_counts_in_no_mean(
-    tmp_path, judges, method
-):
+def test_a_gate_of_none_skips_a_rollout_and_frees_a_prompt(tmp_path, judges, method, caplog):
     def correct(prompts, completions, **_):
         known = {
             "some rollouts": [at % 3 > 0 for at, _ in enumerate(prompts)],
@@ -225,17 +223,21 @@ def test_a_rollout_that_the_gate_skips_has_no_advantage_and_counts_in_no_mean(
     run, state = RunFolder.open(tmp_path), None
     for row, (found, theirs, rewards, prompts) in zip(run.steps(), steps, strict=True):
         known = ~np.isnan(rewards[:, 0])
-        assert (row["rollouts"], row["applies"]["watched"]) == (known.sum(),) * 2
+        judged = {name for name, one in zip(prompts, known, strict=True) if one}
+        counted = known | [name not in judged for name in prompts]
+        assert (row["rollouts"], row["applies"]["watched"]) == (counted.sum(),) * 2
         assert row["solved"] == (rewards[known, 0].mean() if known.any() else None)
         if method == "trl":
             np.testing.assert_array_equal(found, theirs)
-        elif known.any():
-            switches, names = run.config.paretopo, np.array(prompts)[known]
-            expected, state = advantages_by_group(rewards[known], names, switches, state)
-            np.testing.assert_allclose(found[known], expected, atol=1e-9)
-        assert method == "trl" or not found[~known].any()
-    assert any(np.any(found) for found, *_ in steps) == (judges != "none" or method == "trl")
-    counted = {"some rollouts": 12, "a question": 8, "none": 20}[judges]  # of 8, 8 and 4
+            continue
+        vectors = np.where(np.isnan(rewards), None, rewards)[counted]
+        names, switches = np.array(prompts)[counted], run.config.paretopo
+        expected, state = advantages_by_group(vectors, names, switches, state)
+        np.testing.assert_allclose(found[counted], expected, atol=1e-9)
+        assert not found[~counted].any()
+    assert any(np.any(found) for found, *_ in steps)
+    assert ("such prompts train on the other rewards" in caplog.text) == (judges != "some rollouts")
+    counted = 12 if judges == "some rollouts" else 20
     assert {row["rollouts"] for row in run.evaluations()} == {counted}
 
 
