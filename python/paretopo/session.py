@@ -312,7 +312,9 @@ class Session:
         """Return the number of recorded steps, and a line about the state of the run."""
         stage = f"stage {self.controller.stage}, " if self.controller.stage1_steps else ""
         size = rows.count_points(self.controller.archive)
-        return self._recorder.steps, f"{self._recorder.latest}, {stage}{size} on the front"
+        evaluated = self._recorder.evaluated
+        of_step = "" if evaluated is None else f" at step {evaluated}"
+        return self._recorder.steps, f"{self._recorder.latest}{of_step}, {stage}{size} on the front"
 
     def state(self) -> dict[str, Any]:
         """Return the state that a checkpoint must keep in addition to the run folder, as JSON.

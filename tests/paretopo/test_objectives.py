@@ -113,7 +113,7 @@ def test_unmeasured_objective_has_no_effect(tmp_path):
     [row] = session.run.evaluations()
     assert (row["measured"]["polite"], row["outcome"]["polite"]) == (None, 0.0)
     assert (row["gain"], row["hypervolume"]) == (0.0, 0.0)
-    assert session.progress()[1].startswith("correct 100.0 %, ")
+    assert session.progress()[1].startswith("correct 100.0 % at step 0, ")
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,15 @@ def summarise(dump: Dump, match: Match | None) -> list[str]:
     named = match.name + (f" ({settings})" if settings else "")
     if not match.follows:
         near = f" The nearest, {named}, agrees with {100 * match.share:.0f} % of the groups."
+        partly = (
+            " The records hold the first run.trajectories prompts of each step, so estimators that "
+            "whiten over the batch do not show; nor does the recipe with several costs, of which "
+            "it takes the least."
+        )
         return [
             first,
             "The advantages follow no estimator that we know. If it weighs rewards, give its "
-            f"--weights.{near if match.share > 0.0 else ''}",
+            f"--weights.{near if match.share > 0.0 else ''}{partly if dump.is_partial else ''}",
         ]
     how = "fitted weights" if match.fitted else "the weights below"
     how += ", not those of --weights" if match.overruled else ""

@@ -271,7 +271,8 @@ def _find_large(dump: Dump, match: Match) -> Iterator[Fault]:
         and float(np.median(np.abs(means[apart]) / off[apart])) < 0.1
     )
     grouped = match.name.startswith("grpo") and match.follows
-    if not (grouped or (scaled and not match.follows)) or match.name.endswith("deviation"):
+    unknown = scaled and not match.follows and not dump.is_partial
+    if not (grouped or unknown) or match.name.endswith("deviation"):
         return
     most = np.sqrt(size - 1.0) * (1 + TOLERANCE) + TOLERANCE
     # Without the rollout itself, the deviation is smaller, and a few advantages exceed the bound.
@@ -369,16 +370,24 @@ def _find_other_causes(dump: Dump, match: Match) -> Iterator[Fault]:
     count = len(np.unique(dump.groups[first]))
     longer = np.zeros(len(apart)) if lengths is None else lengths[first] - lengths[second]
     if np.isfinite(longer).all() and len(first) >= _LEAST_PAIRS and longer.any():
-        sides = np.sign(apart) * np.sign(longer)
-        if abs(sides.mean()) >= _MAJOR:
+        sides = float((np.sign(apart) * np.sign(longer)).mean())
+        sizes = np.abs(advantages[first]) - np.abs(advantages[second])
+        grows = float((np.sign(sizes) * np.sign(longer)).mean())
+        if max(abs(sides), abs(grows)) >= _MAJOR:
             assert lengths is not None
+            effect = (
+                "A baseline that follows a rollout's own length or number of turns is biased: it "
+                f"pays for {'longer' if sides > 0 else 'shorter'} rollouts."
+                if abs(sides) >= _MAJOR
+                else "The length scales the advantage, as a division by it does: "
+                f"{'short' if grows > 0 else 'long'} rollouts move the policy less, right or wrong."
+            )
             yield Fault(
                 "depends on the rollout's own length",
                 group,
                 f"{shown}, and lengths of {lengths[first[0]]:g} and {lengths[second[0]]:g}; so it "
                 f"is with {len(first)} pairs.",
-                "A baseline that follows a rollout's own length or number of turns is biased: it "
-                f"pays for {'longer' if sides.mean() > 0 else 'shorter'} rollouts.",
+                effect,
                 count,
             )
             return

@@ -84,6 +84,11 @@ class Dump:
     batches: Ints
     lengths: Floats | None
 
+    @property
+    def is_partial(self) -> bool:
+        """Return whether groups of its steps are missing, as in the records of paretopo."""
+        return self.trainer == KNOWN[-1].name
+
     def list_groups(self) -> list[Ints]:
         """Return the rows of each group."""
         return split_groups(self.groups)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -249,6 +250,10 @@ PLANTED = {
         (LEVELS, standardise(LEVELS @ WEIGHTS) - LENGTHS / 2000, LENGTHS),
         (("depends on the rollout's own length", "q0"),),
     ),
+    "divided by the length": (
+        (LEVELS, standardise(LEVELS @ WEIGHTS) / LENGTHS, LENGTHS),
+        (("better rollout gets less", "q1"), ("depends on the rollout's own length", "q0")),
+    ),
     "order": (
         (
             LEVELS,
@@ -365,6 +370,20 @@ def test_records_are_read_as_the_trainer_writes_them(trainer, tmp_path):
         assert find_match(dump) is None
     else:
         np.testing.assert_array_equal(dump.advantages, ADVANTAGES)
+
+
+@pytest.mark.parametrize("trainer", ["TRL", "paretopo"])
+def test_groups_of_a_part_of_a_batch_may_have_large_advantages(trainer, tmp_path):
+    # Whitened together with groups that the records of paretopo leave out.
+    noise = np.random.default_rng(3).normal(size=(GROUPS, POINTS))
+    noise = set_group(standardise(noise), [5.0, -1.0] + [-0.5] * (POINTS - 2))
+    dump = replace(read_dump([plant(tmp_path, REWARDS, noise)]), trainer=trainer)
+    match = find_match(dump)
+    assert not match.follows
+    partial = trainer == "paretopo"
+    assert ("run.trajectories" in summarise(dump, match)[1]) == partial
+    named = {one.name for one in find_faults(dump, match)}
+    assert ("advantage beyond sqrt(n - 1)" in named) != partial
 
 
 def test_a_prompt_of_two_steps_is_two_groups(tmp_path):

@@ -373,6 +373,11 @@ def test_a_correct_of_another_range_is_no_percentage(tmp_path):
     run = RunFolder.create(tmp_path, loads(table))
     run.append_evaluation({"step": 0, "measured": {"correct": 7.5}})
     assert "| correct | more |  | 7.5 |\n" in report(run)
+    # Runs that are compared share a unit.
+    path = write_report([run, tell(tmp_path, seed=1)])
+    header, _, percent = path.rows
+    assert header[2] == "correct, more is better"
+    assert percent[2].startswith("0.5 → 0.9 ")
 
 
 def test_runs_with_different_objectives_share_plots(tmp_path):
