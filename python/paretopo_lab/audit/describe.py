@@ -35,8 +35,8 @@ def summarise(dump: Dump, match: Match | None) -> list[str]:
         near = f" The nearest, {named}, agrees with {100 * match.share:.0f} % of the groups."
         partly = (
             " The records hold the first run.trajectories prompts of each step, so estimators that "
-            "whiten over the batch do not show; nor does the recipe with several costs, of which "
-            "it takes the least."
+            "whiten over the batch do not show; nor does the recipe, which takes the least of "
+            "several costs."
         )
         return [
             first,
