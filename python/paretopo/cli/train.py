@@ -246,7 +246,8 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     from paretopo.tasks.environment import COMPARISONS
 
     print(f"run folder: {run.path}")
-    print(f"answers are compared {COMPARISONS[run.config.task.name]}", flush=True)
+    if any(one.name == "correct" for one in run.config.objectives):
+        print(f"answers are compared {COMPARISONS[run.config.task.name]}", flush=True)
     announce("loading packages and model")
     try:
         with run.note_failure():
