@@ -245,9 +245,9 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     from paretopo.rollout import BadRollout
     from paretopo.tasks.environment import COMPARISONS
 
-    print(f"run folder: {run.path}")
+    print(f"run folder: {run.path}", flush=True)
     if any(one.name == "correct" for one in run.config.objectives):
-        print(f"answers are compared {COMPARISONS[run.config.task.name]}", flush=True)
+        print(f"answers are compared {COMPARISONS[run.config.task.name]}")
     announce("loading packages and model")
     try:
         with run.note_failure():
