@@ -10,7 +10,7 @@ from typing import Any
 
 from paretopo.config import MEASURES, SKIPPED, UNASKED
 from paretopo.config.keys import nearest
-from paretopo.controller.rules import check_number
+from paretopo.controller.reward_vectors import check_number
 from paretopo.integrations.agents.responses import write_completion
 from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout, Rollout, digest_prompt, format_answer, split_tokens

@@ -18,7 +18,7 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
-from paretopo.controller.rules import check_number
+from paretopo.controller.reward_vectors import check_number
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.names import name_prompt

@@ -29,7 +29,7 @@ from paretopo.config import (
     read_table,
 )
 from paretopo.config.notes import Note, say, warn_caller
-from paretopo.config.paretopo import may_be_share
+from paretopo.config.switches import may_be_share
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.checkpoints import Checkpoints

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from trl import GRPOTrainer
 
-from paretopo.controller.rules import name_objectives
+from paretopo.controller.reward_vectors import name_objectives
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.advantages import ParetoAdvantages
 from paretopo.integrations.trl.calls import check_type, explain_calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from paretopo.config import ParetoPOConfig
-from paretopo.config.paretopo import Limit
+from paretopo.config.switches import Limit
 from paretopo.vectors import FAMILIES, load
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4}

@@ -1,6 +1,6 @@
 """The configuration of a run: TOML in and out, checked sections, named methods.
 
-``keys`` declares and checks a key. ``sections``, ``objectives`` and ``paretopo`` hold the sections,
+``keys`` declares and checks a key. ``sections``, ``objectives`` and ``switches`` hold the sections,
 ``rules`` holds every rule between keys, and ``run`` settles a written table into a configuration.
 ``toml`` reads and writes files, and ``methods`` applies a method of the literature.
 
@@ -12,7 +12,6 @@
 from paretopo.config.keys import ConfigError
 from paretopo.config.methods import ABOUT, METHODS, apply_method, expand_method, with_method
 from paretopo.config.objectives import MEASURES, SKIPPED, UNASKED, Objective
-from paretopo.config.paretopo import OF_UNKNOWN_UNITS, RECIPES, ParetoPOConfig
 from paretopo.config.rules import RULES
 from paretopo.config.run import SECTIONS, RunConfig
 from paretopo.config.sections import (
@@ -29,6 +28,7 @@ from paretopo.config.sections import (
     OptimiserConfig,
     WarmupConfig,
 )
+from paretopo.config.switches import OF_UNKNOWN_UNITS, RECIPES, ParetoPOConfig
 from paretopo.config.toml import dumps, from_table, load, loads, parse_override, read_table
 
 __all__ = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paretopo.config.objectives import MEASURES, is_gate_name
-from paretopo.config.paretopo import UNWEIGHTED
+from paretopo.config.switches import UNWEIGHTED
 
 if TYPE_CHECKING:
     from paretopo.config.run import RunConfig

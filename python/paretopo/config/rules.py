@@ -21,14 +21,6 @@ from paretopo.config.objectives import (
     OF_SUCCESSES,
     Objective,
 )
-from paretopo.config.paretopo import (
-    HYPERVOLUME_ESTIMATORS,
-    LINEAR,
-    OF_SUCCESS,
-    TO_IDEAL,
-    UNWEIGHTED,
-    ParetoPOConfig,
-)
 from paretopo.config.run import RunConfig
 from paretopo.config.sections import (
     MADE_UP,
@@ -41,6 +33,14 @@ from paretopo.config.sections import (
     PreferenceConfig,
     TaskConfig,
     ToolConfig,
+)
+from paretopo.config.switches import (
+    HYPERVOLUME_ESTIMATORS,
+    LINEAR,
+    OF_SUCCESS,
+    TO_IDEAL,
+    UNWEIGHTED,
+    ParetoPOConfig,
 )
 
 __all__ = ["RULES"]
@@ -271,6 +271,12 @@ RULES[ParetoPOConfig] = (
         lambda c: any(c.weights[one.objective] != 0.0 for one in c.limits),
     ),
     (
+        "a limit needs the sum of the weighted rewards as it is: use the estimator "
+        '"rloo" or "dr_grpo"',
+        "stage1_estimator stage2_estimator",
+        lambda c: c.limits and c.estimators - LINEAR,
+    ),
+    (
         "paretopo.floors must be one fewer than the weights",
         "floors weights",
         lambda c: c.floors is not None and len(c.floors) != len(c.weights) - 1,
@@ -365,12 +371,6 @@ RULES[RunConfig] = (
         "another method",
         "",
         lambda c: _puts_on_one(c) and _find([_choose_one(c)], lambda one: not one.weight),
-    ),
-    (
-        "objectives.NAME.limit needs the sum of the weighted rewards as it is: use the estimator "
-        '"rloo" or "dr_grpo"',
-        "paretopo.stage1_estimator paretopo.stage2_estimator",
-        lambda c: _is_limited(c) and c.paretopo.estimators - LINEAR,
     ),
     (
         'objectives.NAME.limit needs paretopo.economies = "each", paretopo.group_filter = "vector" '

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from paretopo.config.keys import check_rules, key
 from paretopo.config.notes import Note
 from paretopo.config.objectives import Objective, arrange_objectives
-from paretopo.config.paretopo import Limit, ParetoPOConfig, fit_recipe
 from paretopo.config.sections import (
     EvaluationConfig,
     LoraConfig,
@@ -25,6 +24,7 @@ from paretopo.config.sections import (
     TRLConfig,
     WarmupConfig,
 )
+from paretopo.config.switches import Limit, ParetoPOConfig, fit_recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,7 @@ def settle_run(
         top: The settled keys above every section.
         sections: The keys of each section of :data:`SECTIONS`.
         tables: The keys of each objective.
-        any_unit: As for :func:`~paretopo.config.paretopo.fit_recipe`.
+        any_unit: As for :func:`~paretopo.config.switches.fit_recipe`.
 
     Raises:
         ConfigError: A value is wrong, or values break one of the rules.

@@ -1,6 +1,6 @@
 """The sections of a run's configuration; ``rules`` has the rules between their keys.
 
-The controller's switches, the section ``[paretopo]``, are in :mod:`paretopo.config.paretopo`.
+The controller's switches, the section ``[paretopo]``, are in :mod:`paretopo.config.switches`.
 
 >>> OptimiserConfig(group_size=4).group_size
 4

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paretopo.config import ParetoPOConfig
-from paretopo.controller.rules import as_array
+from paretopo.controller.reward_vectors import as_array
 from paretopo.controller.two_stages import Gated, ParetoPO, Step
 
 

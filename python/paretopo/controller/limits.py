@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paretopo.config import Objective
-from paretopo.config.paretopo import Limit
+from paretopo.config.switches import Limit
 
 # Chosen on the tuning tasks of research/tasks.py: see research/constraints.py.
 INTEGRAL = 0.05  # per step, of the violation

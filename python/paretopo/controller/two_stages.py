@@ -3,7 +3,7 @@
 Stage 1 is a scalar method whose step size follows the hypervolume gained on held-out prompts. Stage
 2 ranks the rollouts of each prompt by Pareto dominance. Every training framework drives this one
 class. Each difference between the paper's Algorithm 1 and our method is one switch of
-:class:`~paretopo.config.paretopo.ParetoPOConfig`.
+:class:`~paretopo.config.switches.ParetoPOConfig`.
 
 Source: arXiv 2606.16111, Algorithm 1, equations 2 to 6.
 """
@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
 from paretopo.config import ParetoPOConfig
-from paretopo.config.paretopo import HYPERVOLUME_ESTIMATORS, OF_SUCCESS
+from paretopo.config.switches import HYPERVOLUME_ESTIMATORS, OF_SUCCESS
 from paretopo.controller.estimators import find_estimators
 from paretopo.controller.estimators.groups import merge_ties_of_objectives
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
 from paretopo.controller.gate import apply_gate, find_informative, keep_least_economy
 from paretopo.controller.limits import Multipliers, judge
-from paretopo.controller.rules import check_weights, name_objectives, read_vectors
+from paretopo.controller.reward_vectors import check_weights, name_objectives, read_vectors
 from paretopo.controller.watch import Watch, explain_idle, share_differing
 
 __all__ = ["Gated", "ParetoPO", "Signal", "Step"]

@@ -27,14 +27,6 @@ from paretopo.records.rows import (
     share_mixed,
     tabulate_questions,
 )
-from paretopo.records.start_checks import (
-    MixedGroups,
-    warn_of_absence,
-    warn_of_gate,
-    warn_of_questions,
-    warn_of_reference,
-    warn_of_ungated,
-)
 from paretopo.records.sweeps import average_sweep
 from paretopo.records.trackers import (
     Trackers,
@@ -43,6 +35,14 @@ from paretopo.records.trackers import (
     numbers_of_step,
 )
 from paretopo.records.trajectories import Group
+from paretopo.records.warnings import (
+    MixedGroups,
+    warn_of_absence,
+    warn_of_gate,
+    warn_of_questions,
+    warn_of_reference,
+    warn_of_ungated,
+)
 from paretopo.rollout import Rollout
 
 _NO_STEP = -1  # before every record

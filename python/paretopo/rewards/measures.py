@@ -9,7 +9,7 @@ from dataclasses import replace
 from paretopo.config import MEASURES, SKIPPED, Objective
 from paretopo.config.keys import nearest
 from paretopo.config.objectives import COUNTS, FROM_ZERO
-from paretopo.controller.rules import check_number
+from paretopo.controller.reward_vectors import check_number
 from paretopo.rollout import BadRollout, Rollout
 
 _OF_THE_GATE = "; the keys low and high of the objective set other bounds"

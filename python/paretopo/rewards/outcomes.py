@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from paretopo.config import RunConfig
 from paretopo.controller.gate import apply_gate
-from paretopo.controller.rules import fill_missing
+from paretopo.controller.reward_vectors import fill_missing
 
 Floats = NDArray[np.float64]
 

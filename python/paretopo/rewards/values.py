@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paretopo.controller.rules import check_number
+from paretopo.controller.reward_vectors import check_number
 from paretopo.rewards.calls import name_prompts
 from paretopo.rewards.functions import Reward
 from paretopo.rollout import BadRollout

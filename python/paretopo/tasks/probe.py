@@ -12,7 +12,7 @@ from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
 from paretopo.config.keys import nearest
 from paretopo.config.notes import Note
 from paretopo.controller.estimators import find_estimators
-from paretopo.controller.rules import check_number
+from paretopo.controller.reward_vectors import check_number
 from paretopo.rewards.functions import Reward, check_measured
 from paretopo.rewards.own import OwnRewards
 from paretopo.rewards.values import shape_completion

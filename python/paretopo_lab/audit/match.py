@@ -14,7 +14,7 @@ import numpy as np
 
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.estimators.groups import ROUNDING, WHITENING_EPSILON
-from paretopo.controller.rules import fill_missing
+from paretopo.controller.reward_vectors import fill_missing
 from paretopo.records.schema import DataError
 from paretopo_lab.audit.read import Dump, Floats, Ints, split_groups
 

@@ -13,7 +13,7 @@ from support.sessions import group, new_session, score
 
 from paretopo.config import METHODS, RECIPES
 from paretopo.config.keys import keys
-from paretopo.config.paretopo import EstimatorName
+from paretopo.config.switches import EstimatorName
 from paretopo.rollout import Segment
 
 DOCS = Path(__file__).parents[3] / "docs"

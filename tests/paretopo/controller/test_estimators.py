@@ -11,8 +11,8 @@ from support.rollout_groups import vectors
 
 from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
 from paretopo.config.keys import keys
-from paretopo.config.paretopo import EstimatorName
 from paretopo.config.python_files import list_code
+from paretopo.config.switches import EstimatorName
 from paretopo.controller.estimators import ESTIMATORS, decoupled, ranked, scalarised, volume
 from paretopo.controller.two_stages import ParetoPO
 

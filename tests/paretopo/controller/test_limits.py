@@ -10,7 +10,7 @@ import pytest
 from support.sessions import group, score
 
 from paretopo.config import ConfigError, ParetoPOConfig, dumps, loads
-from paretopo.config.paretopo import Limit
+from paretopo.config.switches import Limit
 from paretopo.controller.by_group import advantages_by_group
 from paretopo.controller.limits import INTEGRAL, MOST, PROPORTIONAL, VIOLATION, Multipliers
 from paretopo.controller.two_stages import ParetoPO
@@ -271,7 +271,7 @@ def test_preferences_share_the_weight_that_limits_leave(tmp_path):
         ("high = 2", "must be above low and below high, .* and high = 2"),
         ("low = 3", "must be above low .* got limit = 2.0 and low = 3"),
         ('[paretopo]\nstage2_estimator = "gdpo"', 'use the estimator "rloo" .*r = "gdpo"'),
-        ("[paretopo]\nstage1_steps = 2", 'as it is: .* paretopo.stage1_estimator = "grpo"'),
+        ("[paretopo]\nstage1_steps = 2", 'as it is: .* stage1_estimator = "grpo"'),
         ('[paretopo]\neconomies = "least"', 'limit needs .* "each", .* got .* = "least"'),
         ('[paretopo]\ngroup_filter = "accuracy"', 'needs .* got .*group_filter = "accuracy"'),
         ('[optimiser]\nlearn_from = "answers"', 'limit needs .* got .*learn_from = "answers"'),
@@ -313,6 +313,8 @@ def test_a_share_can_be_set_without_a_table():
 def test_the_controller_refuses_a_share_of_nothing():
     with pytest.raises(ConfigError, match="with shares between 0 and 1"):
         ParetoPOConfig(weights=(1.0, 0.0), limits=(Limit(1, -2.0, 1.0),))
+    with pytest.raises(ConfigError, match='use the estimator "rloo" .* stage2_estimator = "gdpo"'):
+        ParetoPOConfig(stage2_estimator="gdpo", weights=(1.0, 0.0), limits=(Limit(1, -2.0),))
 
 
 def test_a_limit_for_every_objective_is_refused():

@@ -9,7 +9,7 @@ import pytest
 from support.rollout_groups import rollouts_of
 
 from paretopo.config import Objective, loads
-from paretopo.controller.rules import fill_missing
+from paretopo.controller.reward_vectors import fill_missing
 from paretopo.rewards.economy import arora_zanette_economy, kimi_economy
 from paretopo.rewards.measures import complete_rollouts
 from paretopo.rewards.scoring import Scores

@@ -9,7 +9,7 @@ device. ``weights`` has one number per objective, or shape (groups, objectives) 
 for each group. ``mask`` (groups, points) is False for padding of ragged groups. The result is
 float64 (groups, points), 0 where masked. ``f.switches`` names the switches of an estimator; it
 ignores others. An estimator is a function in one of the modules here whose name is in
-:data:`~paretopo.config.paretopo.EstimatorName`, or one of any other module:
+:data:`~paretopo.config.switches.EstimatorName`, or one of any other module:
 :func:`find_estimators`.
 ``docs/estimators.md`` has formulas, sources, claims and known faults.
 
@@ -31,8 +31,8 @@ from typing import get_args
 import numpy as np
 
 from paretopo.config import ConfigError, ParetoPOConfig
-from paretopo.config.paretopo import EstimatorName
 from paretopo.config.python_files import import_call
+from paretopo.config.switches import EstimatorName
 from paretopo.controller.estimators import decoupled, ranked, scalarised, volume
 from paretopo.controller.estimators.estimator import Estimator, refuse_broken
 from paretopo.controller.estimators.groups import Array

@@ -23,7 +23,7 @@ class Estimator:
 
     Args:
         method: ``f(rewards, weights, mask, *, switch, ...)`` on checked float64 arrays; its
-            keywords are its switches of :class:`~paretopo.config.paretopo.ParetoPOConfig`.
+            keywords are its switches of :class:`~paretopo.config.switches.ParetoPOConfig`.
         name: Its name if it is the function of another module, which has no switches.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 import paretopo_core
-from paretopo.config.paretopo import ARCHIVE_K
+from paretopo.config.switches import ARCHIVE_K
 from paretopo.controller.estimators.decoupled import gd2po
 from paretopo.controller.estimators.groups import Array, extremes, get_library
 

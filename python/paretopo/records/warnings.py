@@ -1,8 +1,7 @@
-"""Warnings of a run that goes on without an error and learns nothing.
+"""Warnings that need the rollouts of a run; ``controller.watch`` warns from the rewards alone.
 
-If objectives cannot teach, the curves are flat. The steps show the cause
-(:mod:`~paretopo.controller.watch`), as the first held-out evaluation does. A steerable policy can
-lose the choice between its tools at any step.
+The first evaluation shows objectives that cannot teach, a later one other questions. A steerable
+policy can lose the choice between its tools at any step.
 """
 
 from __future__ import annotations
