@@ -65,7 +65,7 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     data = source.read_bytes()
     readers = {".json": _in_json, ".npz": _in_arrays, ".npy": _in_arrays, ".h5": _in_hdf5}
     try:
-        fronts = readers.get(source.suffix.lower(), _in_text)(data)
+        fronts = readers.get(source.suffix.lower(), parse_fronts)(data)
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from error
     if not fronts:
@@ -73,7 +73,8 @@ def read_fronts(path: str | os.PathLike[str]) -> list[NDArray[np.float64]]:
     return fronts
 
 
-def _in_text(data: bytes) -> list[np.ndarray]:
+def parse_fronts(data: bytes) -> list[np.ndarray]:
+    """Return the sets of points of a text, as :func:`read_fronts` reads a file."""
     sets: list[list[list[float]]] = [[]]
     width = 0
     has_names = False

@@ -6,7 +6,7 @@ Public as names of :mod:`paretopo_core.compat.moocore`.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -69,6 +69,14 @@ class VorobtResult(NamedTuple):
     threshold: float
     ve: np.ndarray
     avg_hyp: float
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names, as the dict did."""
+        return self._fields
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Return names and values, as the dict did."""
+        return self._asdict().items()
 
     def __getitem__(self, key: Any) -> Any:
         return getattr(self, key) if key in self._fields else tuple.__getitem__(self, key)

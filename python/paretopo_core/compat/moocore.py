@@ -35,7 +35,9 @@ array([[0, 1],
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from io import StringIO
 from typing import Any, Literal, Never
 
 import numpy as np
@@ -55,6 +57,7 @@ from paretopo_core.compat._attainment import (
     whv_rect,
 )
 from paretopo_core.compat._sets import apply_within_sets
+from paretopo_core.front_files import parse_fronts
 
 __all__ = [
     "Hypervolume",
@@ -80,6 +83,7 @@ __all__ = [
     "normalise",
     "pareto_rank",
     "r2_exact",
+    "read_datasets",
     "total_whv_rect",
     "vorob_dev",
     "vorob_t",
@@ -87,8 +91,8 @@ __all__ = [
     "whv_rect",
 ]
 
-# Further names of moocore 0.3.2: its files and their reader.
-NOT_HERE = ("ReadDatasetsError", "get_dataset", "get_dataset_path", "read_datasets")
+# Further names of moocore 0.3.2: its files, and an error of their reader.
+NOT_HERE = ("ReadDatasetsError", "get_dataset", "get_dataset_path")
 
 
 def __getattr__(name: str) -> Never:
@@ -507,3 +511,21 @@ def filter_dominated_within_sets(
         rows[:, :-1], rows[:, -1], maximise=maximise, keep_weakly=keep_weakly
     )
     return rows[kept]
+
+
+def read_datasets(filename: str | os.PathLike[str] | StringIO) -> NDArray[np.float64]:
+    """Read sets of points, separated by blank lines, from a file without compression, or a text.
+
+    The result has a row for each point; the last column numbers the sets from 1.
+
+    >>> read_datasets(StringIO("1 4" + chr(10) + "2 3" + chr(10) * 2 + "0.5 5"))
+    array([[1. , 4. , 1. ],
+           [2. , 3. , 1. ],
+           [0.5, 5. , 2. ]])
+    """
+    if isinstance(filename, StringIO):
+        fronts = parse_fronts(filename.getvalue().encode())
+    else:
+        fronts = pp.read_fronts(filename)
+    numbered = enumerate(fronts, start=1)
+    return np.concatenate([np.column_stack([one, np.full(len(one), at)]) for at, one in numbered])

@@ -209,6 +209,15 @@ def _check_options(
         )
     if reference is not None and not np.isfinite(reference).all():
         raise ConfigError(f"--ref must be finite, got {', '.join(map(str, reference))}")
+    if reference is not None:
+        above = (scores.means - reference) * scores.senses
+        if not (above > 0.0).all(axis=1).any():
+            best = (scores.means * scores.senses).max(axis=0) * scores.senses
+            asked = zip(scores.objectives, reference, best.tolist(), strict=True)
+            raise ConfigError(
+                "--ref must be worse than a model in every objective, or every volume is 0: "
+                + ", ".join(f"{one.name} {given:g}, best {most:.4g}" for one, given, most in asked)
+            )
 
 
 def guess_reference(means: Floats, errors: Floats, senses: Sequence[float]) -> Floats:

@@ -33,7 +33,7 @@ MISSING = ("pairs", "models", "worst")
 _LOST = 0.1  # of the questions; from this share on, missing answers are warned of
 _DECADE = 10.0
 _LONGEST_NAME = 60  # characters
-_SPENT = re.compile(r"tokens|cost|dollars|seconds|latency|error|loss", re.IGNORECASE)
+_SPENT = re.compile(r"tokens|cost|price|dollars|seconds|latency|error|loss", re.IGNORECASE)
 _LABEL = re.compile(r"(^|[_.])(id|seed|rank|index|step)$", re.IGNORECASE)  # no objective
 
 

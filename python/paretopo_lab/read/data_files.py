@@ -122,6 +122,10 @@ def read_csv(path: Path, _: _Columns = None) -> Iterator[tuple[str, dict[str, st
     """
     lines = _read_cells(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     header = [name.strip() for name in next(lines, (0, list[str]()))[1]]
+    if len(header) == 1 and ";" in header[0]:
+        raise DataError(
+            f"{path} line 1 has semicolons: separate cells by commas, or by tabs in .tsv"
+        )
     doubled = sorted({name for name in header if header.count(name) > 1})
     if doubled:
         raise DataError(f"{path} line 1 names a column twice: {', '.join(doubled)}; rename one")

@@ -235,6 +235,13 @@ def test_unshared_questions_that_were_guessed_are_noted(tmp_path, capsys):
     assert "name another column, or --question none" in error
 
 
+def test_a_reference_that_no_model_exceeds_is_refused(tmp_path, capsys):
+    path = write_csv(tmp_path / "a.csv", make_rows({"a": (0.5, 100), "b": (0.5, 200)}))
+    error = refused(capsys, path, *OBJECTIVES, "--ref", "1,50")
+    assert "--ref must be worse than a model in every objective" in error
+    assert "accuracy 1, best 0." in error
+
+
 @pytest.mark.parametrize("name", ["Model", "design"])
 def test_a_leaderboard_has_no_intervals(name, tmp_path, capsys):
     rows = [["a", "85 %", "$1.41"], ["b", "90 %", "$1,234.50"], ["c", "80 %", "$2"]]
