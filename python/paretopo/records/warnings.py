@@ -1,4 +1,4 @@
-"""Warnings that need the rollouts of a run; ``controller.watch`` warns from the rewards alone.
+"""Warnings that need the rollouts of a run; ``controller.watch`` needs only the rewards.
 
 The first evaluation shows objectives that cannot teach, a later one other questions. A steerable
 policy can lose the choice between its tools at any step.

@@ -518,7 +518,7 @@ def read_datasets(filename: str | os.PathLike[str] | StringIO) -> NDArray[np.flo
 
     The result has a row for each point; the last column numbers the sets from 1.
 
-    >>> read_datasets(StringIO("1 4" + chr(10) + "2 3" + chr(10) * 2 + "0.5 5"))
+    >>> read_datasets(StringIO("1 4\\n2 3\\n\\n0.5 5"))
     array([[1. , 4. , 1. ],
            [2. , 3. , 1. ],
            [0.5, 5. , 2. ]])

@@ -313,7 +313,7 @@ def test_a_share_can_be_set_without_a_table():
 def test_the_controller_refuses_a_share_of_nothing():
     with pytest.raises(ConfigError, match="with shares between 0 and 1"):
         ParetoPOConfig(weights=(1.0, 0.0), limits=(Limit(1, -2.0, 1.0),))
-    with pytest.raises(ConfigError, match='use the estimator "rloo" .* stage2_estimator = "gdpo"'):
+    with pytest.raises(ConfigError, match=r'use the estimator "rloo" .* stage2_estimator = "gdpo"'):
         ParetoPOConfig(stage2_estimator="gdpo", weights=(1.0, 0.0), limits=(Limit(1, -2.0),))
 
 
