@@ -29,7 +29,7 @@ from paretopo.config import (
     read_table,
 )
 from paretopo.config.notes import Note, say, warn_caller
-from paretopo.config.switches import may_be_share
+from paretopo.config.switches import OF_UNKNOWN_UNITS_UNGATED, may_be_share
 from paretopo.config.toml import flatten_names
 from paretopo.integrations.trl.calls import check_type, explain_calls
 from paretopo.integrations.trl.checkpoints import Checkpoints
@@ -398,7 +398,7 @@ class ScriptSession:
             reason = f"{estimator}, because {scaling[1]}"
         elif chosen is not None:
             reason = f"{self._method or chosen}, as chosen"
-        elif estimator == OF_UNKNOWN_UNITS:
+        elif estimator in (OF_UNKNOWN_UNITS, OF_UNKNOWN_UNITS_UNGATED):
             reason = f"{estimator}, which scales each reward separately, because "
             reason += f"{' and '.join(units)} may have any unit"
         elif config.paretopo.economies == "least":
@@ -410,6 +410,10 @@ class ScriptSession:
             each = 'economies = "each"' if first.gate else "no gate and every reward is a share"
             reason += "a limit" if limited else each
         gate = f"gate {first.name!r}" if first.gate else "no gate"
+        if first.gate and config.paretopo.gate == "none":
+            gate += " in evaluations only"
+            if not self.keeps_advantages:
+                gate += ' (overrides={"paretopo.gate": "success"} lets it act in training)'
         return Note(
             f"Training uses {reason}; {gate}; records in {self._trainer.args.output_dir}",
             warns=False,

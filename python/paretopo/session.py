@@ -93,7 +93,7 @@ class Session:
             steps=math.ceil(self.config.optimiser.steps / updates_per_step),
             names=[one.name for one in self.config.objectives],
         )
-        self.controller.watch.speaks = writes
+        self.controller.watch.speaks, self.controller.watch.updates = writes, updates_per_step
         self.objectives = self.controller.names
         self.preferences = preferences_of(self.config)
         self._scores = Scores(

@@ -82,21 +82,21 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 
 def _leave_out_others(paths: Sequence[str]) -> list[str]:
-    """Return the folders with a run or an evaluation: runs/* also holds reports."""
+    """Return the folders with something to report: runs/* also holds reports and broken starts."""
     from paretopo_lab.evaluate.folder import is_evaluation
 
     if len(paths) == 1:
         return list(paths)
-    others = [
-        path
+    others = {
+        path: "evaluation yet" if (Path(path) / "config.toml").exists() else "run or evaluation"
         for path in paths
-        if Path(path).is_dir() and not (Path(path) / "config.toml").exists()
+        if Path(path).is_dir() and not (Path(path) / "evaluations.jsonl").exists()
         if not is_evaluation(path)
-    ]
+    }
     if len(others) == len(paths):
-        refuse(f"none of these folders holds a run or an evaluation: {' '.join(paths)}")
-    for path in others:
-        print(f"paretopo: {path} holds no run or evaluation: left out", file=sys.stderr)
+        refuse(f"none of these folders holds an evaluation: {' '.join(paths)}")
+    for path, lacks in others.items():
+        print(f"paretopo: {path} holds no {lacks}: left out", file=sys.stderr)
     return [path for path in paths if path not in others]
 
 

@@ -62,8 +62,8 @@ def note_named(*names: str) -> Note:
         f"solved its prompt, because of {'its name' if one else 'their names'}: "
     )
     return Note(
-        f"{named}a value above paretopo.threshold is right. gate = true makes another objective "
-        "the gate, gate = false removes it.",
+        f"{named}a value above the key threshold of its table is right. gate = true makes another "
+        "objective the gate, gate = false removes it.",
         warns=False,
         in_script=f'{named}a value above 0 is right. ScriptSession(gate="NAME") chooses another '
         'gate, threshold=VALUE with it another value, gate="none" no gate.',

@@ -70,7 +70,8 @@ def fit_recipe(
     if any(one.limit is not None for one in objectives):
         return ungated | {"stage2_estimator": "rloo"}
     if any_unit and not _are_shares(objectives, gated=gated):
-        return ungated | {"stage2_estimator": OF_UNKNOWN_UNITS}
+        estimator = OF_UNKNOWN_UNITS if gated else OF_UNKNOWN_UNITS_UNGATED
+        return ungated | {"stage2_estimator": estimator}
     return {} if gated else ungated | {"stage2_estimator": "rloo"}
 
 
@@ -109,8 +110,10 @@ HYPERVOLUME_ESTIMATORS = frozenset({"hypervolume", "hypervolume_gd2po"})
 # Estimators whose first reward must be correctness, and those that ignore weights.
 OF_SUCCESS = HYPERVOLUME_ESTIMATORS | {"worth", "gr3"}
 UNWEIGHTED = frozenset({"mo_grpo"})
-# The estimator for rewards without known units: it scales each of them separately.
+# The estimators for rewards without known units scale each of them separately. Without a gate, the
+# first can favour rollouts that are the worst in every reward: it drops those that disagree.
 OF_UNKNOWN_UNITS: Final = "gd2po"
+OF_UNKNOWN_UNITS_UNGATED: Final = "gdpo"
 # Estimators whose gradient is that of the weighted sum of the mean rewards.
 LINEAR = frozenset({"rloo", "dr_grpo"})
 # Estimators that measure the distance to a reward of 1.

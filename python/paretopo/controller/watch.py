@@ -24,10 +24,11 @@ class Watch:
 
     Attributes:
         speaks: False in all but one of several processes that take the same steps.
+        updates: The steps of the trainer in each step that the controller takes.
     """
 
     def __init__(self) -> None:
-        self.speaks = True
+        self.speaks, self.updates = True, 1
         self._idle, self._named_idle = 0, False  # steps in a row
         self._equal: dict[str, int] = {}  # steps in a row, by objective
         self._named: set[str] = set()  # equal ones
@@ -73,8 +74,9 @@ class Watch:
         if new := [name for name in stopped if name not in self._named]:
             since = min(self._equal[name] for name in new)
             self._warn(
-                f"in the {since} steps up to step {step}, the rewards for {_join(new)} are equal "
-                "within every group, so nothing is learnt from them any more"
+                f"in the {since * self.updates} steps up to step {step * self.updates}, the "
+                f"rewards for {_join(new)} are equal within every group, so nothing is learnt from "
+                "them any more"
             )
             self._named |= {*new}
 
@@ -89,13 +91,15 @@ class Watch:
         self._idle = self._idle + 1 if idle else 0
         if idle and not self._named_idle:
             self._warn(
-                f"every advantage of step {step} is 0, so its rewards teach nothing. This is "
-                f"normal now and then; {IDLE_STEPS} such steps in a row bring the reason here"
+                f"every advantage of step {(step - 1) * self.updates + 1} is 0, so its rewards "
+                f"teach nothing. This is normal now and then; {IDLE_STEPS * self.updates} such "
+                "steps in a row bring the reason here"
             )
         self._named_idle |= idle
         if self._idle == IDLE_STEPS:
             self._warn(
-                f"every advantage of the {IDLE_STEPS} steps up to step {step} is 0: {explain()}"
+                f"every advantage of the {IDLE_STEPS * self.updates} steps up to step "
+                f"{step * self.updates} is 0: {explain()}"
             )
 
     def see_prices(self, step: int, prices: Mapping[str, Mapping[str, float]]) -> None:
@@ -112,10 +116,10 @@ class Watch:
                 if not first / MOVED < price < first * MOVED:
                     before[kind] = price
                     self._warn(
-                        f"by step {step}, the price of a right answer in {name!r} moved from "
-                        f"{first:g} to {price:g} for questions of the kind {kind!r}: savings count "
-                        "relative to it. Check that these questions need similar costs, or give "
-                        "them different kinds"
+                        f"by step {step * self.updates}, the price of a right answer in {name!r} "
+                        f"moved from {first:g} to {price:g} for questions of the kind {kind!r}: "
+                        "savings count relative to it. Check that these questions need similar "
+                        "costs, or give them different kinds"
                     )
 
     def state_dict(self) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class Recorder:
 
     def count_group(self, group: Sequence[Rollout], *, informative: bool) -> None:
         """Count a scored group for the row of the next step; warn of the first without a gate."""
-        first = self._config.objectives[0]
-        if first.gate and group[0].solved is None and self._all_judged and self._writes:
+        first, acts = self._config.objectives[0], self._config.paretopo.gate == "success"
+        if acts and group[0].solved is None and self._all_judged and self._writes:
             self._all_judged = False
             warn_of_ungated(first.name, group[0].prompt_id)
         self._counts.update(scored=1, informative=int(informative), skipped=count_skipped(group))

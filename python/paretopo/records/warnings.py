@@ -34,7 +34,8 @@ def warn_of_reference(
     """
     behind = {
         at: f"{outcome[at]:g} against {reference[at]:g}"
-        for at in np.flatnonzero(outcome < reference)
+        # Before the first right answer, the outcome is the reference, but for rounding.
+        for at in np.flatnonzero(outcome < reference - 1e-9 * np.abs(reference))
     }
     # The reference of a saving is the price of a right answer: a file does not set it.
     settable = {at for at in behind if {objectives[at].worst, objectives[at].reference} != {None}}

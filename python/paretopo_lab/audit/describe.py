@@ -25,6 +25,9 @@ def summarise(dump: Dump, match: Match | None) -> list[str]:
         f"{of}Rollouts: {len(dump.groups):,}. Groups: {len(dump.labels):,}, of {several} rollouts. "
         f"Training steps: {steps:,}."
     )
+    if dump.guessed_length:
+        columns = " ".join(f"--reward {one}" for one in (*dump.names, dump.guessed_length))
+        first += f" The length of a response is {dump.guessed_length}; as a reward: {columns}."
     if dump.advantages is None:
         return [first, "The dump has no advantages: only faults of its rewards can show."]
     if match is None:

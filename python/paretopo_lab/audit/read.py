@@ -73,6 +73,7 @@ class Dump:
         labels: The name of each group.
         batches: (rows,) the number of the training step.
         lengths: (rows,) tokens or characters of the response; None if the dump has none.
+        guessed_length: Their column, if it was found by its name; "" otherwise.
     """
 
     trainer: str
@@ -83,6 +84,7 @@ class Dump:
     labels: tuple[str, ...]
     batches: Ints
     lengths: Floats | None
+    guessed_length: str = ""
 
     @property
     def is_partial(self) -> bool:
@@ -156,6 +158,7 @@ def read_dump(
         labels=tuple(map(_describe_key, labels)),
         batches=batches,
         lengths=None if of_length is None else _read_column(rows, places, of_length),
+        guessed_length="" if length or known else of_length or "",
     )
 
 

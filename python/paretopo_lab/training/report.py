@@ -218,4 +218,4 @@ def _explain_zero(history: History) -> str:
     if not lower:
         return ""
     named = " and of ".join(lower)
-    return f" No outcome is above the reference: set a lower key reference of {named}."
+    return f" No outcome is better than the reference: set a worse key reference of {named}."

@@ -74,7 +74,7 @@ def test_other_names_train_ungated_with_one_warning(tmp_path):
     assert 'session=ScriptSession(gate="NAME") to ParetoGRPOTrainer' in text
     assert "gate = true" not in text
     switches = trainer.script.run.config.paretopo
-    assert (switches.gate, switches.stage2_estimator) == ("none", "gd2po")
+    assert (switches.gate, switches.stage2_estimator) == ("none", "gdpo")
 
 
 def read_lines(caplog):
@@ -95,7 +95,7 @@ GDPO = {"multi_objective_aggregation": "normalize_then_sum"}
     ("session", "settings", "estimator", "line"),
     [
         ({"gate": "correct"}, {}, "gd2po", "because brief may have any unit; gate 'correct'"),
-        ({"gate": "none"}, {}, "gd2po", "because brief may have any unit; no gate"),
+        ({"gate": "none"}, {}, "gdpo", "because brief may have any unit; no gate"),
         ({"config": {"objectives": BOUNDED}}, {}, "gd2po", "because brief may have any unit"),
         ({"config": {"objectives": GRADED}}, {}, "gd2po", "because correct may have any unit"),
         ({"config": {"objectives": SHARES, "paretopo": EACH}}, {}, "rloo", 'economies = "each"'),
@@ -104,7 +104,12 @@ GDPO = {"multi_objective_aggregation": "normalize_then_sum"}
         ({"config": {"objectives": SHARES}, "gate": "none"}, {}, "rloo", "every reward is a share"),
         ({"config": {"objectives": LIMITED}}, {}, "rloo", "because there is a limit"),
         ({"config": {"recipe": "paper"}}, {}, "pareto", "uses pareto, as chosen"),
-        ({"config": {"objectives": SHARES}, "method": "gdpo"}, {}, "gdpo", "gdpo, as chosen"),
+        (
+            {"config": {"objectives": SHARES}, "method": "gdpo"},
+            {},
+            "gdpo",
+            "gdpo, as chosen; gate 'correct' in evaluations only (overrides=",
+        ),
         ({"method": "recommended"}, {}, "gd2po", "uses gd2po, which scales each"),
         ({}, GDPO, "gdpo", "because GRPOConfig.multi_objective_aggregation = 'normalize_then_sum'"),
         ({}, {"scale_rewards": False}, "dr_grpo", "because GRPOConfig.scale_rewards = 'none'"),
@@ -203,7 +208,7 @@ def test_replaced_trl_weights_warn(tmp_path):
 @pytest.mark.parametrize(
     ("session", "message"),
     [
-        ({"gate": "corect"}, "gate = 'corect' is not an objective; did you mean 'correct'?"),
+        ({"gate": "corect"}, r"gate = 'corect' is not an objective: .*; did you mean 'correct'\?"),
         ({"gate": "correct", "method": "gated"}, "unknown method 'gated'"),
         (
             {"gate": "none", "method": "accuracy_only"},

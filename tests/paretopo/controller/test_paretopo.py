@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from paretopo.config import ParetoPOConfig
+from paretopo.config import ParetoPOConfig, from_table
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.two_stages import ParetoPO
 
@@ -18,6 +18,18 @@ EPOCH = ParetoPOConfig(stage1_steps="epoch", **RANKS)
 
 def controller(**switches) -> ParetoPO:
     return ParetoPO(ParetoPOConfig(**RANKS | {"stage1_steps": 2} | switches))
+
+
+def test_without_a_gate_unknown_units_never_favour_the_worst_rollouts():
+    table = {"objectives": [{"name": "a"}, {"name": "b"}], "paretopo": {"gate": "none"}}
+    config = from_table(table, any_unit=True).paretopo
+    rewards = np.array(
+        [[[0, 0]] * 5 + [[1, 0]] * 2 + [[0, 1]], [[0, 0]] * 3 + [[1, 0]] * 3 + [[0, 1]] * 2]
+    )
+    found = ParetoPO(config).step(rewards).advantages
+    worst = (rewards == 0).all(axis=-1)
+    assert (found[worst] < 0.0).all()
+    assert (found[~worst] > 0.0).all()
 
 
 # ---- stages -----------------------------------------------------------------------------------
@@ -165,13 +177,15 @@ def test_steps_without_any_advantage_are_named_once_and_explained_after_20(reaso
 
 def test_steps_with_advantages_are_not_idle(caplog):
     method = controller(stage1_steps=0)
+    method.watch.updates = 2  # of the trainer for each of our steps
     for _ in range(10):
         method.step([[[1.0, 1.0], [1.0, 0.0]]])
         method.step([[[1.0, 1.0], [1.0, 1.0]]])
     method.watch.speaks = False
     for _ in range(30):
         method.step([[[1.0, 1.0], [1.0, 1.0]]])
-    assert sum("every advantage" in one.message for one in caplog.records) == 1
+    [said] = [one.message for one in caplog.records if "every advantage" in one.message]
+    assert said.startswith("every advantage of step 3 is 0")
 
 
 @pytest.mark.parametrize(

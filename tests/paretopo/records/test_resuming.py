@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from support.run_stories import tell
 
 from paretopo import cli
 from paretopo.config import ConfigError, from_table, load, loads
@@ -125,15 +126,17 @@ def test_a_report_on_several_leaves_out_folders_without_records(run, tmp_path, c
     for name in ("comparison", "empty"):
         (run.path.parent / name).mkdir()
     assert cli.main(["report", *(str(one) for one in run.path.parent.iterdir())]) == 2
-    printed = capsys.readouterr().err
-    assert printed.count("holds no run or evaluation: left out") == 2
-    assert "has no evaluations yet" in printed
+    assert "none of these folders holds an evaluation" in capsys.readouterr().err
+    assert cli.main(["report", str(run.path)]) == 2
+    assert "has no evaluations yet" in capsys.readouterr().err
     assert cli.main(["report", str(run.path), str(tmp_path / "missing")]) == 2
     assert "missing: give a run folder" in capsys.readouterr().err
-    assert (
-        cli.main(["report", *(str(run.path.parent / one) for one in ("comparison", "empty"))]) == 2
-    )
-    assert "none of these folders holds a run" in capsys.readouterr().err
+    evaluated = tell(tmp_path / "evaluated")
+    folders = [*run.path.parent.iterdir(), evaluated.path]
+    assert cli.main(["report", *map(str, folders), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().err
+    assert printed.count("holds no run or evaluation: left out") == 2
+    assert printed.count("holds no evaluation yet: left out") == 1
 
 
 def test_the_manifest_names_a_full_disk(run, monkeypatch):

@@ -120,11 +120,11 @@ def test_a_hypervolume_of_0_has_a_reason(tmp_path):
     run = tell(tmp_path)
     row = run.evaluations()[-1] | {"step": 9, "hypervolume": 0.0}
     run.append_evaluation(row | {"reference": {"correct": 0.0, "calls": 0.95}})
-    reason = "0.0000. No outcome is above the reference: set a lower key reference of calls (0.2483"
+    reason = "No outcome is better than the reference: set a worse key reference of calls (0.2483"
     assert reason in report(run)
     row |= {"step": 10, "reference": {"correct": 0.0, "calls": 0.0}}
     run.append_evaluation(row)
-    assert "No outcome is above" not in report(run)
+    assert "No outcome is better" not in report(run)
 
 
 def test_other_questions_at_the_end_are_named(tmp_path):
