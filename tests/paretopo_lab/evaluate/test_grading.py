@@ -1,7 +1,5 @@
 """Right answers that the grader cannot read are named, and percents are understood."""
 
-import pytest
-
 from paretopo import cli
 from paretopo.config import loads
 from paretopo.records.schema import Example, write_rows
@@ -29,18 +27,16 @@ def test_prepare_names_answers_that_the_grader_cannot_read(tmp_path, capsys):
     assert "row 1" not in error
 
 
-@pytest.mark.parametrize(
-    ("question", "right"), [("What percent of 4 is 1?", True), ("What is 100/4?", False)]
-)
-def test_a_percent_sign_counts_where_the_question_asks_for_percents(tmp_path, question, right):
-    asked = row("a", "25", question)
-    with Grader([asked], isolation="process") as grader:
-        grades = grader.grade_all([asked] * 3, ["\\boxed{25\\%}", "\\boxed{25}", "\\boxed{0.25}"])
-    assert grades == [right, True, right]
-    write_rows(tmp_path / "train.jsonl", [asked])
-    write_rows(tmp_path / "held_out.jsonl", [row("b", "2", "1+1?")])
+def test_a_percent_sign_counts_where_the_question_asks_for_percents(tmp_path):
+    asked = [row("a", "25", "What percent of 4 is 1?"), row("b", "25", "What is 100/4?")]
+    answers = ["\\boxed{25\\%}", "\\boxed{25}", "\\boxed{0.25}"]
+    with Grader(asked, workers=1, isolation="process") as grader:
+        grades = [grader.grade_all([one] * 3, answers) for one in asked]
+    assert grades == [[True, True, True], [False, True, False]]
+    write_rows(tmp_path / "train.jsonl", asked)
+    write_rows(tmp_path / "held_out.jsonl", [row("c", "2", "1+1?")])
     files = {f"task.{name}": str(tmp_path / f"{name}.jsonl") for name in ("train", "held_out")}
     task = make_task(
         loads("", {"task.name": "math", "model.path": "m", "warmup.steps": 0, **files})
     )
-    assert task.training[0].answer == (["25", "25\\%"] if right else ["25"])
+    assert [one.answer for one in task.training] == [["25", "25\\%"], ["25"]]
