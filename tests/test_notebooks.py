@@ -60,6 +60,7 @@ def test_the_optimisation_notebook_runs(tmp_path, monkeypatch):
     assert any("image/png" in out.get("data", {}) for out in shown)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_own_rewards_lead_to_a_front(tmp_path, monkeypatch):
     pytest.importorskip("trl")

@@ -52,6 +52,7 @@ SMALL = {
 }
 
 
+@pytest.mark.long
 def test_every_command_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("trl")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")

@@ -18,6 +18,8 @@ from research.claims import check_claims
 from research.grid import TABLES
 from research.tuning import choose_settings
 
+pytestmark = pytest.mark.long  # they read all records
+
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "research"
 STUDIES = [

@@ -106,7 +106,7 @@ def _describe_source(source: Source) -> str:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("tqdm", "pyarrow", "huggingface_hub", "httpx", "math_verify")
     announce(f"preparing {arguments.name}")
-    from paretopo.records.schema import DataError, read_rows
+    from paretopo.records.schema import DataError
     from paretopo_lab.evaluate.grading import find_unreadable
     from paretopo_lab.prepare.preparing import download, prepare
     from paretopo_lab.prepare.sources import SOURCES
@@ -136,11 +136,9 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     warnings = list(manifest["warnings"])
     if source.protocol == "torl":
         announce("reading the answers as mathematics")
-        for file in manifest["outputs"]:
-            path = arguments.out / source.name / file["path"]
-            # The answers are published: no policy wrote them.
-            unreadable = find_unreadable(list(read_rows(path)), "process")
-            warnings += [f"{path}, {one}" for one in unreadable]
+        files = [arguments.out / source.name / file["path"] for file in manifest["outputs"]]
+        # The answers are published: no policy wrote them.
+        warnings += find_unreadable(files, "process")
     for warning in warnings:
         print(f"paretopo: warning: {warning}", file=sys.stderr)
     return 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Literal
 
-from paretopo.records.schema import Example
+from paretopo.records.schema import Example, read_rows
 from paretopo.rewards.correctness import add_percentages, exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo_lab.evaluate.prompting import grading_domain
@@ -67,19 +68,20 @@ class Grader:
 
 
 def find_unreadable(
-    rows: Sequence[Example], isolation: Literal["bubblewrap", "process"]
+    files: Iterable[Path], isolation: Literal["bubblewrap", "process"]
 ) -> list[str]:
-    """Describe the mathematical answers that the grader cannot read, with their rows.
+    """Describe the mathematical answers that the grader cannot read, with their files and rows.
 
     Only a copy of their text is right.
 
     Args:
-        rows: Questions with right answers, in the order of their file.
+        files: Questions with right answers.
         isolation: As for `MathGrader`.
     """
     asked = [
-        (f"row {number} ({row.id})", answer)
-        for number, row in enumerate(rows, start=1)
+        (f"{file}, row {number} ({row.id})", answer)
+        for file in files
+        for number, row in enumerate(read_rows(file), start=1)
         if grading_domain(row) == "mathematics"
         for answer in row.answers
     ]

@@ -129,6 +129,7 @@ def test_entropies_are_those_among_the_tools():
     assert moved.nonzero().tolist() == [[0, 3], [1, 0]]
 
 
+@pytest.mark.long
 def test_the_bonus_brings_both_tools_back(folder, tmp_path):
     run = RunFolder.create(tmp_path, loads(CONFIG.replace("FOLDER", str(folder))))
     train(run.config, run)

@@ -215,6 +215,7 @@ def test_the_model_can_be_loaded_again(uninterrupted):
     assert tokenizer.response_template["start_anchor"] == "<|assistant|>"
 
 
+@pytest.mark.long
 def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
     """Reports of state lost at a resume: trl#3247, OpenRLHF#1103."""
     config = uninterrupted.config
@@ -233,9 +234,8 @@ def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
     assert kept == ["checkpoint-6", "checkpoint-7"]
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_or_sigterm_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_path, number):
     run = RunFolder.create(tmp_path, uninterrupted.config)
     code = interrupt(run, number, "checkpoints/checkpoint-3/complete")

@@ -633,6 +633,7 @@ trainer.train()
 """
 
 
+@pytest.mark.long
 def test_two_processes_record_once_and_each_question_once(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -113,12 +113,21 @@ def run(trainer_class, folder, functions, capfd, caplog, **settings):
     ("functions", "settings"),
     [
         ((accuracy_reward, format_reward), {}),
-        (
+        pytest.param(
             (share, money, length_reward),
             {"cache_implementation": "static", "generation_kwargs": {"min_new_tokens": 20}},
+            marks=pytest.mark.long,
         ),
-        ((accuracy_reward, of_some), {"generation_kwargs": {"num_beams": 2}}),
-        ((judge,), CONTINUOUS | {"eval_strategy": "no", "max_steps": 2}),
+        pytest.param(
+            (accuracy_reward, of_some),
+            {"generation_kwargs": {"num_beams": 2}},
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            (judge,),
+            CONTINUOUS | {"eval_strategy": "no", "max_steps": 2},
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_the_swap_changes_the_advantages_only(tmp_path, capfd, caplog, functions, settings):

@@ -15,6 +15,7 @@ from paretopo.config import loads
 from paretopo.integrations.openrlhf.prepare import _rows
 from paretopo.integrations.openrlhf.rollouts import label_fields, prompt_id
 from paretopo.records.schema import DataError, read_rows
+from paretopo_lab.evaluate import grading
 from paretopo_lab.prepare import preparing
 from paretopo_lab.prepare.sources import SOURCES
 
@@ -46,6 +47,7 @@ def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch
         return str(made.write(tmp_path / "cache" / file, rows))
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
+    monkeypatch.setattr(grading, "find_unreadable", lambda *_: [])  # test_grading.py's subject
     assert cli.main(["prepare", "math500", "--unchecked", "--out", str(tmp_path / "data")]) == 0
     source = SOURCES["math500"]
     assert asked == [
@@ -82,17 +84,8 @@ def test_every_source_is_pinned_and_addressed():
 # ---- the command line ----------------------------------------------------------------------------
 
 
-def run(*words, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "paretopo", "prepare", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
-
-
-def test_command_prints_a_summary(tmp_path):
+def test_command_prints_a_summary(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     made.write(tmp_path / "math.jsonl", [made.math500_row(1, "How many?", "3")])
     rows = [
         *made.torl_rows(),
@@ -100,11 +93,11 @@ def test_command_prints_a_summary(tmp_path):
         made.torl_row(901, "What?", ""),
     ]
     made.write(tmp_path / "train.parquet", rows)
-    first = run("math500", "--unchecked", "--from", "math.jsonl", cwd=tmp_path)
-    assert first.returncode == 0, first.stderr
-    second = run("torl", "--from", "train.parquet", "--held-out", "0.1", cwd=tmp_path)
-    assert second.returncode == 0, second.stderr
-    lines = [line.split() for line in second.stdout.splitlines()]
+    assert cli.main(["prepare", "math500", "--unchecked", "--from", "math.jsonl"]) == 0
+    capsys.readouterr()
+    assert cli.main(["prepare", "torl", "--from", "train.parquet", "--held-out", "0.1"]) == 0
+    printed, warned = capsys.readouterr()
+    lines = [line.split() for line in printed.splitlines()]
     assert ["read", "302", "rows"] in lines
     assert ["dropped", "1", "same", "question", "as", "a", "benchmark"] in lines
     assert ["dropped", "1", "no", "answer"] in lines
@@ -118,7 +111,7 @@ def test_command_prints_a_summary(tmp_path):
         assert output["rows"] == content.count(b"\n")
         summary = f"wrote {output['rows']} rows data/torl/{output['path']} sha256 {digest}"
         assert summary.split() in lines
-    assert "warning: 302 rows of ToRL's training set, where about 28,000" in second.stderr
+    assert "warning: 302 rows of ToRL's training set, where about 28,000" in warned
 
 
 @pytest.mark.parametrize(
@@ -157,7 +150,8 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, monkeypatch, capsys, words
 
 
 def test_help_teaches_and_loads_nothing_heavy(tmp_path):
-    shown = run("--help")
+    words = [sys.executable, "-m", "paretopo", "prepare", "--help"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=False)
     assert shown.returncode == 0
     for name, source in SOURCES.items():
         assert f"\n  {name} " in shown.stdout

@@ -116,6 +116,7 @@ def test_another_set_is_refused_by_its_content(tmp_path, name, file):
     assert not (tmp_path / name / "test.jsonl").exists()
 
 
+@pytest.mark.long
 def test_every_file_is_recognised_as_its_own_set_only():
     for name, source in SOURCES.items():
         if source.training:

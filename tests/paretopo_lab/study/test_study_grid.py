@@ -57,7 +57,7 @@ def train(tmp_path):
 def run(plan, out):
     ended = []
     failures = grid.run(
-        plan, out, workers=2, on_end=lambda cell, failure: ended.append((cell, failure))
+        plan, out, workers=1, on_end=lambda cell, failure: ended.append((cell, failure))
     )
     return ended, failures
 
@@ -105,6 +105,7 @@ def test_trainings_recorded_next_to_the_file_are_not_repeated_elsewhere(tmp_path
     assert not other.exists()
 
 
+@pytest.mark.long
 def test_failed_cell_is_retried(tmp_path):
     (tmp_path / "broken.toml").write_text('[model]\npath = "no/such/model"\n')
     # One method: each broken cell starts a process that imports torch.
