@@ -182,6 +182,7 @@ def test_questions_come_from_the_test_files_of_a_folder(tmp_path):
         questions.read_problems(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not published_files.FOLDER.is_dir(), reason=published_files.MISSING)
 def test_published_problems_split_without_overlap():
     problems, _ = questions.read_problems(published_files.FOLDER)

@@ -263,7 +263,7 @@ def cluster(problems):
     for at, pairs in enumerate(masks):
         common = Counter(itertools.chain.from_iterable(having[pair] for pair in pairs))
         for other, count in common.items():
-            if count >= NEAR * len(pairs | masks[other]):
+            if count >= NEAR * (len(pairs) + len(masks[other]) - count):
                 parents[root(at)] = root(other)
         for pair in pairs:
             having[pair].append(at)
