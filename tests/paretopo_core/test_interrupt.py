@@ -203,7 +203,7 @@ def test_signal_handler_may_compute_but_not_use_a_busy_archive():
 
 @pytest.mark.usefixtures("_interrupts")
 def test_other_threads_go_on():
-    points = large_set("sphere", 3_000, 5)
+    points = large_set("sphere", 2_000, 5)
     results: list[float] = []
     worker = threading.Thread(target=lambda: results.append(pp.hypervolume(points, -0.1)))
     worker.start()

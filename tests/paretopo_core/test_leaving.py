@@ -117,7 +117,13 @@ def fork(check):
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
 
-@pytest.mark.parametrize("name", CALLS)
+# One for each kind of work; with all calls, it is a long test.
+OFTEN = ("pareto_rank", "hypervolume", "is_nondominated, large", "ParetoArchive, payloads")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name not in OFTEN)) for name in CALLS]
+)
 def test_process_forks_and_ends_by_any_way_while_a_daemon_thread_works(name):
     """Each way to end is that of a child, because a process has only one end; two ways a call."""
     ways, at = [*WAYS.values()], [*CALLS].index(name)

@@ -152,7 +152,7 @@ def test_the_bonus_is_averaged_like_every_loss(folder, tmp_path, monkeypatch):
         return theirs
 
     monkeypatch.setattr(TaskTrainer, "_compute_loss", compare)
-    changed = {"optimiser.steps": 1, "optimiser.micro_batch": 8}
+    changed = {"optimiser.steps": 1, "optimiser.micro_batch": 8, "warmup.steps": 2}
     run = RunFolder.create(tmp_path, loads(CONFIG.replace("FOLDER", str(folder)), changed))
     train(run.config, run)
     assert len(compared) == 8  # of two micro-batches

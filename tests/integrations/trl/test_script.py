@@ -604,7 +604,11 @@ async def own_limit(completions, **_):
     [
         (fail, "failed on prompt '2..1=' and 3 more: ZeroDivisionError: oh"),
         (own_limit, "failed on prompt '2..1=' and 3 more: TimeoutError: theirs"),
-        (lambda **_: time.sleep(60), "hung on prompt '2..1=' and 3 more: .* = 5 seconds"),
+        pytest.param(
+            lambda **_: time.sleep(60),
+            "hung on prompt '2..1=' and 3 more: .* = 5 seconds",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_reward_that_breaks_names_itself_and_prompts(tmp_path, broken, complaint):
