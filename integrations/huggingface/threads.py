@@ -16,13 +16,14 @@ def use_threads(asked: int, *, made: bool) -> int:
     Threads that share a core wait for each other, so the number never exceeds the number of cores.
 
     Args:
-        asked: `run.threads`; 0 chooses the number.
+        asked: `run.threads`; 0 chooses the number, which OMP_NUM_THREADS may limit.
         made: True for a tiny model created here; a second thread makes it slower.
     """
     import torch
 
-    cores = physical_cores()
-    threads = min(asked, cores) if asked > 0 else 1 if made else cores
+    cores, limit = physical_cores(), os.environ.get("OMP_NUM_THREADS", "")
+    chosen = 1 if made else int(limit) if limit.isdigit() and int(limit) > 0 else cores
+    threads = min(asked if asked > 0 else chosen, cores)
     torch.set_num_threads(threads)
     return threads
 

@@ -363,8 +363,8 @@ class RunFolderConfig:
     )
     threads: int = key(
         0,
-        "Number of CPU threads for torch. 0 means one thread for the tiny model, and one per "
-        "physical core for a loaded model.",
+        "Number of CPU threads for torch. 0 means one thread for the tiny model. For a loaded "
+        "model it means `OMP_NUM_THREADS`, if set, or else one thread per physical core.",
         low=0,
     )
     trajectories: int = key(

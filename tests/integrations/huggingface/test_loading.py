@@ -254,9 +254,11 @@ def test_threads_are_never_more_than_the_cores(monkeypatch):
     given = []
     monkeypatch.setattr(threads, "physical_cores", lambda: 4)
     monkeypatch.setattr(torch, "set_num_threads", given.append)
-    for asked, made in ((0, False), (0, True), (2, False), (9, True)):
-        threads.use_threads(asked, made=made)
-    assert given == [4, 1, 2, 4]
+    for limit in ("", "2", "9"):
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+        for asked, made in ((0, False), (0, True), (3, False), (9, True)):
+            threads.use_threads(asked, made=made)
+    assert given == [4, 1, 3, 4, 2, 1, 3, 4, 4, 1, 3, 4]
 
 
 def test_a_core_with_two_threads_counts_once(monkeypatch, tmp_path):
