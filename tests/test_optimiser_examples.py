@@ -33,6 +33,7 @@ def test_example_algorithms_find_the_front(name, least, tmp_path):
     assert len([line for line in lines if line.strip()]) <= 35
 
 
+@pytest.mark.long
 def test_newton_steps_on_a_hypervolume_converge_quadratically(tmp_path):
     pytest.importorskip("torch")
     text = printed("newton_front", tmp_path)

@@ -58,6 +58,7 @@ def test_a_build_is_compared_with_itself(tmp_path, monkeypatch, capsys):
     assert "| fronts | 1 |" in (tmp_path / "against.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_slowdown_is_measured_again_and_reported(tmp_path, monkeypatch):
     """The other build answers at once, from a file."""
     case = Case("fronts", "pareto_rank", "uniform", 300, 6)

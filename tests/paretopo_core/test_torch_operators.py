@@ -109,6 +109,7 @@ def _fresh():
     torch._dynamo.reset()
 
 
+@pytest.mark.long
 def test_the_first_call_of_a_process_may_be_a_compiled_one():
     code = (
         "import paretopo_core as pp, torch\n"

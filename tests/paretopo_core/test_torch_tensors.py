@@ -190,6 +190,7 @@ _DISTRIBUTED = """
 """
 
 
+@pytest.mark.long
 def test_distributed_tensors():
     program = [sys.executable, "-c", textwrap.dedent(_DISTRIBUTED)]
     run = subprocess.run(program, capture_output=True, text=True, check=False)

@@ -221,7 +221,7 @@ def settle(kind: Any, where: str, written: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: A value has the wrong type or is out of range. The message names ``where.key``,
             the allowed values and the given one.
     """
-    hints, declared = typing.get_type_hints(kind), keys(kind)
+    hints, declared = _read_hints(kind), keys(kind)
     defaults = {name: kind.__dataclass_fields__[name].default for name in declared}
     values = {**defaults, **written}
     values = kind.fill(values) if hasattr(kind, "fill") else values
@@ -239,6 +239,9 @@ def settle(kind: Any, where: str, written: Mapping[str, Any]) -> dict[str, Any]:
         if about.of and about.find_owner(SimpleNamespace(**values)) is None:
             values[name] = defaults[name]
     return values
+
+
+_read_hints = functools.cache(typing.get_type_hints)  # which compiles every annotation
 
 
 def _number(bound: float) -> str:

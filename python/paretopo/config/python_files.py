@@ -171,7 +171,7 @@ def hash_run_files(config: RunConfig) -> dict[str, str]:
         if key not in _NOT_HASHED and path.is_file():
             found[key] = _hash(path)
     folders = {path.resolve().parent for _, path in _list_files(config) if path.suffix == ".py"}
-    for module in list(sys.modules.values()):
+    for module in list(sys.modules.values()) if folders else ():  # thousands, with torch
         place = Path(getattr(module, "__dict__", {}).get("__file__") or "")  # not lazy ones
         if place.suffix == ".py" and place.parent in folders and place.is_file():
             found.setdefault(f"{place.name}, imported", _hash(place))

@@ -85,6 +85,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory, warmups: str) -> Run
     return run
 
 
+@pytest.mark.long
 def test_warm_up_is_shared_only_for_the_same_origin(tmp_path):
     shared = {"warmup.shared": str(tmp_path / "shared"), "warmup.steps": 3, "optimiser.steps": 1}
     alone = loads(SMALL, {**shared, "warmup.shared": "none"})

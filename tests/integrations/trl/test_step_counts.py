@@ -47,7 +47,7 @@ def count(measured, trainer_class, folder, points):
 
 
 @pytest.mark.filterwarnings("ignore:there is no eval_dataset")
-@pytest.mark.parametrize("points", [2, 8])
+@pytest.mark.parametrize("points", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_a_step_of_ours_reads_once_and_writes_once(measured, tmp_path, points):
     waits, copies = count(measured, GRPOTrainer, tmp_path / "trl", points)
     ours = count(measured, ParetoGRPOTrainer, tmp_path / "ours", points)

@@ -139,7 +139,7 @@ serve(Endless(), "127.0.0.1", 0)
     "sent",
     [
         pytest.param(b"", marks=pytest.mark.long),
-        HALF_A_REQUEST,
+        pytest.param(HALF_A_REQUEST, marks=pytest.mark.long),
         HALF_A_REQUEST.replace(b"99", b"18") + b'"queries": ["1"]}',
         pytest.param(b"POST /retrieve HTTP/1.1\r\nhost:", marks=pytest.mark.long),
     ],

@@ -41,7 +41,9 @@ def tell_sweep(folder, count, levels):
     return run, grid
 
 
-@pytest.mark.parametrize(("count", "levels"), [(2, 4), (3, 3), (4, 2), (4, 6)])
+@pytest.mark.parametrize(
+    ("count", "levels"), [(2, 4), (3, 3), (4, 2), pytest.param(4, 6, marks=pytest.mark.long)]
+)
 def test_each_preference_is_a_row_of_table_page_and_picture(tmp_path, count, levels):
     run, grid = tell_sweep(tmp_path, count, levels)
     table, notes = tabulate_preferences(read_history(run))
