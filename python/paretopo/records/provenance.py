@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
@@ -27,13 +28,15 @@ _PACKAGES = (
 
 def versions() -> dict[str, str | None]:
     """Version of Python and of the packages that shape a run; None where not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
+    return {"python": platform.python_version(), **{one: _find_version(one) for one in _PACKAGES}}
+
+
+@functools.cache
+def _find_version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def check_release(package: str, release: str, install: str) -> None:
