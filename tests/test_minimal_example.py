@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "minimal.py"
 ROW = re.compile(r"^(.+?) +([\d.]+)% -> +([\d.]+)% +([\d.]+) -> ([\d.]+)$", re.MULTILINE)
 MEMBER = re.compile(r"^ *([\d.]+)% with ([\d.]+)$", re.MULTILINE)
 
 
+@pytest.mark.long
 def test_it_learns_to_be_right_and_to_call_less(tmp_path):
     done = subprocess.run(
         [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=False

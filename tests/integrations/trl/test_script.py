@@ -197,7 +197,7 @@ def test_a_reward_that_does_not_apply_is_missing_not_zero(trained):
         assert (one.reward_components["even"] is None) == (one.reward_components["digits"] == 0.0)
 
 
-@pytest.mark.parametrize("method", [None, "trl"])
+@pytest.mark.parametrize("method", [None, pytest.param("trl", marks=pytest.mark.long)])
 @pytest.mark.parametrize("judges", ["some rollouts", "a question", "none"])
 def test_a_gate_of_none_skips_a_rollout_and_frees_a_prompt(tmp_path, judges, method, caplog):
     def correct(prompts, completions, **_):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -287,7 +288,11 @@ def test_the_command_serves_a_corpus(tmp_path):
     port = free_port()
     words = [sys.executable, "-m", "paretopo", "serve-search", str(path)]
     server = subprocess.Popen(
-        [*words, "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*words, "--port", str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},  # three passages are not worth a compilation
     )
     try:
         assert server.stdout is not None
