@@ -278,6 +278,7 @@ def test_right_is_kept_where_somebody_asked_for_it(tmp_path):
 # ---- a long run ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_memory_and_records_of_a_long_run_are_bounded(tmp_path, monkeypatch):
     """Over 400 steps only the answers of evaluations and rows of fixed size accumulate."""
     monkeypatch.setattr(folder, "MOST_TEXT", 1_000_000)

@@ -159,6 +159,7 @@ def _silence(monkeypatch):
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
 
 
+@pytest.mark.long
 def test_components_train_as_plain_reward_functions_do(policy, tmp_path):
     ways = {
         "plain": (Atlas, [found, even]),

@@ -52,7 +52,10 @@ CONFIGURATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=[pytest.mark.long] * (one != "answers")) for one in CONFIGURATIONS],
+)
 def test_a_stopped_training_continues_bit_for_bit(tmp_path, monkeypatch, name):
     model = save_folder(tmp_path / "model", make_tokenizer())
     config = loads(CONFIGURATIONS[name].replace("MODEL", str(model)))

@@ -313,7 +313,13 @@ BLOCKS = (
 )
 
 
-@pytest.mark.parametrize("options", ["--cache_implementation static", f"{BATCHING} {BLOCKS}"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--cache_implementation static",
+        pytest.param(f"{BATCHING} {BLOCKS}", marks=pytest.mark.long),
+    ],
+)
 def test_trl_generates_as_its_options_say(tmp_path, monkeypatch, options):
     asked = []
 

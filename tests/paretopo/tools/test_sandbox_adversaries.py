@@ -209,7 +209,7 @@ GREEDY = {
 
 
 # Others are ended for their time, too, which takes all of it.
-SLOW = ("deaf endless loop", "a catastrophic pattern", "a huge number")
+SLOW = ("deaf endless loop", "stopping itself", "a catastrophic pattern", "a huge number")
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,7 @@ def test_ctrl_c_ends_the_server_whatever_its_clients_do(sent):
     try:
         assert server.stdout is not None
         port = int(server.stdout.readline().partition("127.0.0.1:")[2].partition("/")[0])
+        httpx.get(f"http://127.0.0.1:{port}/health")  # it serves, so it handles signals
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(sent)
             time.sleep(0.5)  # it has arrived

@@ -406,6 +406,7 @@ def test_a_task_without_tables_needs_a_configuration():
         plans.from_table(TABLE)
 
 
+@pytest.mark.long
 def test_command_trains_reports_and_resumes(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(
