@@ -86,7 +86,7 @@ autodoc_type_aliases = {name: name for name in ("ArrayLike", *KINDS)}
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|NDArray|Axes|TypeAliasForwardRef"
+        r"(np|numpy|collections|io|os|pathlib|typing)\..*|ArrayLike|NDArray|Axes|TypeAliasForwardRef"
         rf"|Generated|.*({'|'.join(KINDS)})(\[.*)?|[\w.]*T|Senses|Centre"
         r"|Rng|Dominance|Duplicates|[\w.]*Users|S\w+Method|[\w.]*Replacement",
     ),

@@ -145,7 +145,10 @@ def _make_axes(*, in_space: bool) -> Axes:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("plot_front needs matplotlib: pip install matplotlib") from error
-    _, ax = plt.subplots(subplot_kw={"projection": "3d"} if in_space else {})
+    if in_space:
+        _, ax = plt.subplots(subplot_kw={"projection": "3d"})
+    else:  # the layout keeps a title and a long legend inside the picture; it cuts labels in 3D
+        _, ax = plt.subplots(layout="constrained")
     return ax
 
 
