@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config.keys import A_NUMBER, ConfigError, arguments, keys, nearest, settle
-from paretopo.config.notes import Note, note_gate, note_weights
+from paretopo.config.notes import Note, note_gate, note_idle_gate, note_weights
 from paretopo.config.objectives import Objective, check_key, merge_objectives
 from paretopo.config.run import BACKEND_SECTIONS, SECTIONS, RunConfig, settle_run
 
@@ -127,6 +127,8 @@ def from_table(
     notes: list[Note] = []
     if written is not None and sections["paretopo"].get("gate") != "none":
         notes += note_gate(tables, config)
+    if not any_unit and any(one.get("gate") is True for one in tables):
+        notes += note_idle_gate(config)
     if written is not None or any("weight" in one for one in of_objectives.values()):
         notes += note_weights(tables, config)
     return dataclasses.replace(config, notes=tuple(notes))

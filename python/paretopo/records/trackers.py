@@ -9,6 +9,7 @@ framework itself. Neither package is imported, and no connection made, unless ``
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import secrets
 import tomllib
@@ -153,8 +154,18 @@ def numbers_of_step(row: Row) -> dict[str, float]:
 
 
 def numbers_of_evaluation(row: Row) -> dict[str, float]:
-    """Return the numbers of an evaluation's row."""
-    return _prefix(_flatten(row, _OF_EVALUATIONS))
+    """Return the numbers of an evaluation's row, with the hypervolume of its outcome alone.
+
+    >>> row = {"outcome": {"a": 0.5, "b": 0.4}, "reference": {"a": 0.0, "b": 0.1}}
+    >>> round(numbers_of_evaluation(row)["paretopo/outcome_hypervolume"], 3)
+    0.15
+    """
+    numbers = _flatten(row, _OF_EVALUATIONS)
+    outcome, reference = row.get("outcome") or {}, row.get("reference") or {}
+    if reference and all(outcome.get(name) is not None for name in reference):
+        gains = [max(outcome[name] - least, 0.0) for name, least in reference.items()]
+        numbers["outcome_hypervolume"] = math.prod(gains)
+    return _prefix(numbers)
 
 
 def add_framework_numbers(

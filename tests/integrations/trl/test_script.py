@@ -495,7 +495,7 @@ def test_held_out_prompts_that_are_trained_on_are_named(tmp_path):
         make_trainer(tmp_path, held_out=Dataset.from_list(questions(3, start=4)))
 
 
-HYPERVOLUME, DIGITS = "eval_paretopo/hypervolume", "paretopo/measured/digits"
+HYPERVOLUME, DIGITS = "eval_paretopo/outcome_hypervolume", "paretopo/measured/digits"
 
 
 def test_early_stopping_reads_the_hypervolume_among_the_logs(tmp_path, caplog):

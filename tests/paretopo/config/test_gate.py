@@ -115,6 +115,14 @@ def test_without_a_gate_training_is_ungated_and_says_so(order):
     assert [one.name for one in config.objectives] == order
 
 
+def test_a_chosen_gate_that_a_method_leaves_out_is_named():
+    table = {"objectives": [{"name": "routed", "gate": True}, {"name": "polite", **BOUNDED}]}
+    told = "The gate 'routed' acts in evaluations only"
+    for overrides, named in (({}, True), ({"paretopo.gate": "success"}, False)):
+        notes = with_method(table, "gdpo", overrides).notes
+        assert any(one.text.startswith(told) for one in notes) == named
+
+
 def test_one_objective_needs_no_gate():
     assert make("brief").notes == ()
 
