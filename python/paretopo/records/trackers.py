@@ -154,7 +154,7 @@ def numbers_of_step(row: Row) -> dict[str, float]:
 
 
 def numbers_of_evaluation(row: Row) -> dict[str, float]:
-    """Return the numbers of an evaluation's row, with the hypervolume of its outcome alone.
+    """Return the numbers of an evaluation's row, and the hypervolume of its own outcome.
 
     >>> row = {"outcome": {"a": 0.5, "b": 0.4}, "reference": {"a": 0.0, "b": 0.1}}
     >>> round(numbers_of_evaluation(row)["paretopo/outcome_hypervolume"], 3)
