@@ -54,6 +54,16 @@ def of_some(completion_ids, **_):
     return [None if sum(tokens) % 3 == 0 else float(len(tokens)) for tokens in completion_ids]
 
 
+def correct(prompts, completions, **_):
+    values = zip(prompts, accuracy_reward(completions), strict=True)
+    return [value if int(prompt[0]) % 2 else None for prompt, value in values]
+
+
+def of_the_other_task(prompts, completion_ids, **_):
+    values = zip(prompts, share(completion_ids), strict=True)
+    return [None if int(prompt[0]) % 2 else value for prompt, value in values]
+
+
 def run(trainer_class, folder, functions, capfd, caplog, **settings):
     """Train without a change of the weights; return the observed work.
 
@@ -128,6 +138,7 @@ def run(trainer_class, folder, functions, capfd, caplog, **settings):
             CONTINUOUS | {"eval_strategy": "no", "max_steps": 2},
             marks=pytest.mark.long,
         ),
+        pytest.param((correct, of_the_other_task), {}, marks=pytest.mark.long),
     ],
 )
 def test_the_swap_changes_the_advantages_only(tmp_path, capfd, caplog, functions, settings):
