@@ -74,10 +74,9 @@ class ScriptSession:
         gate: The reward function that decides whether a rollout solved its prompt; its weight may
             be 0. "none" trains without a gate. A mapping names the gate of each environment or kind
             of question, or "none"; these gates become one objective, and need the same weight. The
-            default is
-            the objective with `gate = true`, or the one function with a telling name, such as
-            `correct` or `accuracy_reward`, of each environment; the log names it. Without either,
-            training has no gate, and a warning says so.
+            default is the objective with `gate = true`, or the one function with a telling name,
+            such as `correct` or `accuracy_reward`, of each environment; the log names it. Without
+            either, training has no gate, and a warning says so.
         threshold: A rollout solved its prompt if `gate` returns more than this; 0 by default.
         names: A name for each reward function, in their order, if a function's own name cannot name
             an objective (a lambda) or two functions share one.

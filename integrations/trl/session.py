@@ -14,6 +14,7 @@ from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.names import read_names
 from paretopo.integrations.trl.session_trainer import SessionTrainer
 from paretopo.records.trajectories import choose_recorded
+from paretopo.rewards.measures import find_judged_prompts
 from paretopo.rollout import BadRollout, Rollout
 from paretopo.session import Session
 
@@ -98,10 +99,9 @@ class SessionCallback(TrainerCallback):
         self._record_left()
         evaluated = [self._evaluated[row] for row in sorted(self._evaluated)]
         gate = self.session.config.objectives[0]
-        given = [one.reward_components.get(gate.name, 0.0) for one in evaluated if gate.gate]
-        if given and all(one is None for one in given):
+        if gate.gate and evaluated and not find_judged_prompts(evaluated, gate.name):
             raise BadRollout(
-                f"the gate {gate.name!r} is None for all {len(given)} held-out rollouts, so it "
+                f"the gate {gate.name!r} is None for all {len(evaluated)} held-out rollouts, so it "
                 "judges none: return a number for some, or choose another gate"
             )
         rollouts = [*compress(evaluated, self._trainer.find_judged(evaluated))]

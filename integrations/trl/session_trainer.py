@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trl import GRPOTrainer
 
 from paretopo.integrations.trl.advantages import ParetoAdvantages
+from paretopo.rewards.measures import find_judged_prompts, skips
 from paretopo.rollout import Rollout
 from paretopo.session import Session
 
@@ -98,12 +99,10 @@ class SessionTrainer(TiedWeights, ParetoAdvantages, GRPOTrainer):
         """
         assert self.session is not None
         gate = self.session.config.objectives[0]
-        known = [
-            not gate.gate or one.reward_components.get(gate.name, 0.0) is not None
-            for one in rollouts
-        ]
-        judged = {one.prompt_id for one, is_known in zip(rollouts, known, strict=True) if is_known}
-        return np.array(known) | [one.prompt_id not in judged for one in rollouts]
+        judged = find_judged_prompts(rollouts, gate.name) if gate.gate else set()
+        return np.array(
+            [one.prompt_id not in judged or not skips(one, gate.name) for one in rollouts], np.bool_
+        )
 
     def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
         """Return the latest batch of all processes; call it in every process.

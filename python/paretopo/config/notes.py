@@ -100,18 +100,14 @@ def note_gate(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[N
     )
 
 
-def note_idle_gate(config: RunConfig) -> list[Note]:
-    """Note that the method of a run leaves its gate out of the training."""
-    first = config.objectives[0]
-    if not first.gate or config.paretopo.gate == "success" or config.recipe == "paper":
-        return []
-    return [
-        Note(
-            f"The gate {first.name!r} acts in evaluations only, because this method has none: "
-            'paretopo.gate = "success" adds it to the training.',
-            warns=False,
-        )
-    ]
+def note_idle_gate(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[Note, ...]:
+    """Note that the method of a run leaves a chosen gate out of the training."""
+    acts = config.paretopo.gate == "success" or config.recipe == "paper"
+    if acts or not any(one.get("gate") is True for one in tables):
+        return ()
+    text = f"The gate {config.objectives[0].name!r} acts in evaluations only, because this method "
+    text += 'has none: paretopo.gate = "success" adds it to the training.'
+    return (Note(text, warns=False),)
 
 
 def note_weights(tables: Sequence[Mapping[str, Any]], config: RunConfig) -> tuple[Note, ...]:

@@ -127,8 +127,8 @@ def from_table(
     notes: list[Note] = []
     if written is not None and sections["paretopo"].get("gate") != "none":
         notes += note_gate(tables, config)
-    if not any_unit and any(one.get("gate") is True for one in tables):
-        notes += note_idle_gate(config)
+    if not any_unit:
+        notes += note_idle_gate(tables, config)
     if written is not None or any("weight" in one for one in of_objectives.values()):
         notes += note_weights(tables, config)
     return dataclasses.replace(config, notes=tuple(notes))

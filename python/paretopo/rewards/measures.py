@@ -39,8 +39,7 @@ def complete_rollouts(
     >>> complete_rollouts([one], wanted)[0].reward_components["tokens"]
     5.0
     """
-    first = objectives[0].name
-    judged = {one.prompt_id for one in rollouts if one.reward_components.get(first, 0) is not None}
+    judged = find_judged_prompts(rollouts, objectives[0].name)
     completed = [_complete(one, objectives, one.prompt_id in judged) for one in rollouts]
     for objective in objectives:
         if completed and all(objective.name not in one.reward_components for one in completed):
@@ -51,6 +50,21 @@ def complete_rollouts(
                 "a reward component of this name"
             )
     return completed
+
+
+def find_judged_prompts(rollouts: Sequence[Rollout], gate: str) -> set[str]:
+    """Return the prompts whose gate is not None for all rollouts; the others have no gate.
+
+    >>> rollouts = [Rollout("q", {"right": 1.0}), Rollout("chat", {"right": None})]
+    >>> find_judged_prompts(rollouts, "right")
+    {'q'}
+    """
+    return {one.prompt_id for one in rollouts if not skips(one, gate)}
+
+
+def skips(rollout: Rollout, gate: str) -> bool:
+    """Return whether the gate returned None for a rollout."""
+    return rollout.reward_components.get(gate, 0.0) is None
 
 
 def _complete(rollout: Rollout, objectives: Sequence[Objective], judged: bool) -> Rollout:

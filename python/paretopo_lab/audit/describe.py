@@ -26,8 +26,10 @@ def summarise(dump: Dump, match: Match | None) -> list[str]:
         f"Training steps: {steps:,}."
     )
     if dump.guessed_length:
-        columns = " ".join(f"--reward {one}" for one in (*dump.names, dump.guessed_length))
-        first += f" The length of a response is {dump.guessed_length}; as a reward: {columns}."
+        first += (
+            f" {dump.guessed_length} counts as the length of a response; if it is a reward, name "
+            "every reward with --reward."
+        )
     if dump.advantages is None:
         return [first, "The dump has no advantages: only faults of its rewards can show."]
     if match is None:
