@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from paretopo.cli.study import add_arguments, study
+from paretopo_lab.cli.study import add_arguments, study
 from research import questions
 from research.claims import format_claims
 from research.grid import TABLES

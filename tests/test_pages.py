@@ -25,7 +25,7 @@ PAGES = sorted(
     for pattern in ("*.md", "bench/*.md", "docs/**/*.md", "examples/**/*.md", "research/*.md")
     for path in ROOT.glob(pattern)
 )
-HELP = [*sorted((ROOT / "python/paretopo/cli").glob("*.py")), ROOT / "bench/__main__.py"]
+HELP = [*sorted((ROOT / "python").glob("paretopo*/cli/*.py")), ROOT / "bench/__main__.py"]
 OWN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?(paretopo|python|scripts/\S+\.sh)(?: (.+))?")
 ELSEWHERE = {"verl"}  # packages of an environment of their own
 STAND_INS = {"S": "0", "NAME": "math500"}  # for words that a reader replaces

@@ -1,4 +1,4 @@
 """Prepare data, evaluate models, compare and study them, and report on results.
 
-Nothing in `paretopo` imports this package but the command line, within functions.
+Nothing in `paretopo` imports this package but the command line.
 """

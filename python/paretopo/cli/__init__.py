@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: ``paretopo COMMAND``, one file for each command.
+"""The command line: ``paretopo COMMAND``, one file for each command, here or in paretopo_lab.cli.
 
 Every subcommand imports its packages when it runs, so ``paretopo --help`` is quick and ``paretopo
 info`` needs only NumPy.
@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from paretopo.cli.audit import add_audit
-from paretopo.cli.compare import add_compare
-from paretopo.cli.evaluate import add_evaluate
 from paretopo.cli.info import add_info
-from paretopo.cli.prepare import add_prepare
-from paretopo.cli.report import add_report
 from paretopo.cli.serve_search import add_serve_search
-from paretopo.cli.show import add_show
-from paretopo.cli.study import add_study
-from paretopo.cli.subcommands import Parser, Refusal, Run, Subcommands, refuse
 from paretopo.cli.train import add_train
+from paretopo.subcommands import Parser, Refusal, Run, Subcommands, refuse
+from paretopo_lab.cli.audit import add_audit
+from paretopo_lab.cli.compare import add_compare
+from paretopo_lab.cli.evaluate import add_evaluate
+from paretopo_lab.cli.prepare import add_prepare
+from paretopo_lab.cli.report import add_report
+from paretopo_lab.cli.show import add_show
+from paretopo_lab.cli.study import add_study
 
 _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as shells expect

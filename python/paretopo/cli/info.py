@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from paretopo.cli.subcommands import Subcommands
+from paretopo.subcommands import Subcommands
 
 
 def add_info(subcommands: Subcommands) -> None:

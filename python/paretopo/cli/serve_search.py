@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from paretopo.cli.subcommands import Subcommands, announce, need, refuse
+from paretopo.subcommands import Subcommands, announce, need, refuse
 
 _EXAMPLES = """\
 examples:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import (
+from paretopo.subcommands import (
     Subcommands,
     add_trust,
     announce,

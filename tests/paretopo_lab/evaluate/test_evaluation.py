@@ -8,7 +8,6 @@ import pytest
 from support.run_stories import tell
 
 from paretopo.cli import main
-from paretopo.cli.evaluate import find_model
 from paretopo.config import ConfigError, loads
 from paretopo.protocols.search_r1 import search_r1_prompt
 from paretopo.protocols.torl import torl_prompt
@@ -16,6 +15,7 @@ from paretopo.records.schema import DataError, Example, write_rows
 from paretopo.records.trajectories import read_groups
 from paretopo.rollout import Segment
 from paretopo.tools.search import Document
+from paretopo_lab.cli.evaluate import find_model
 from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.evaluate import RolloutResult, evaluate
 from paretopo_lab.evaluate.folder import (

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paretopo.cli.study import study
-from paretopo.cli.subcommands import Refusal
 from paretopo.config import ConfigError, load
+from paretopo.subcommands import Refusal
+from paretopo_lab.cli.study import study
 from paretopo_lab.study import grid
 from paretopo_lab.study import plan as plans
 from paretopo_lab.study.cells import _score_held_out, add_scores, fingerprint

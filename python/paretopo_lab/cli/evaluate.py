@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import Subcommands, add_trust, announce, need, refuse
+from paretopo.subcommands import Subcommands, add_trust, announce, need, refuse
 
 if TYPE_CHECKING:
     from paretopo_lab.evaluate.folder import EvaluationFolder

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.cli.subcommands import Subcommands, announce, need, refuse
+from paretopo.subcommands import Subcommands, announce, need, refuse
 
 _EXAMPLES = """\
 examples:

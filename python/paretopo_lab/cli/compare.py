@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from paretopo.cli.subcommands import Subcommands, announce, need, refuse
+from paretopo.subcommands import Subcommands, announce, need, refuse
 
 _WIDTH = 80  # characters of a terminal
 _EXAMPLES = """\

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, announce, need, refuse
+from paretopo.subcommands import Subcommands, announce, need, refuse
 
 if TYPE_CHECKING:
     from paretopo_lab.study.plan import Cell, Plan, Table

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, refuse
+from paretopo.subcommands import Subcommands, refuse
 
 if TYPE_CHECKING:
     from paretopo.records.trajectories import Group
