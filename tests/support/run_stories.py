@@ -59,7 +59,7 @@ def evaluate(run, step, phase, accuracy, calls, tokens):
     )
 
 
-def answer_all(path, name, data, *, status="finished", **settings):
+def answer_all(path, name, data, **settings):
     """An evaluation's folder.
 
     `data` is {data set: {question: [(solved, calls), … one for each sample]}}.
@@ -85,7 +85,7 @@ def answer_all(path, name, data, *, status="finished", **settings):
                 for solved, calls in samples
             )
             folder.append(Group(rollouts))
-    folder.finish(status)
+    folder.finish()
     return folder
 
 

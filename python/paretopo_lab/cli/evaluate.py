@@ -25,7 +25,7 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-  paretopo report evaluations/A evaluations/B      tables with the paper's rows, tests
+  paretopo compare evaluations/*/trajectories.jsonl      tests evaluations against each other
 
 tools:
   task      the run's own task, with its tool, grader, objectives and reward functions. The
@@ -39,7 +39,7 @@ tools:
 For all tools except task, --data takes files that paretopo prepare wrote. math-verify grades
 mathematics (prompts that ask for \\boxed{}). Other answers must match exactly, between <answer>
 tags. After Ctrl-C, a crash or a kill, the same command resumes; with the tool task it starts again,
-in another folder. docs/evaluation.md explains the numbers and tests.
+in another folder. docs/evaluation.md explains the numbers.
 """
 
 
@@ -252,8 +252,7 @@ def _evaluate(
     arguments: argparse.Namespace,
 ) -> None:
     from paretopo_lab.document.report import write_table
-    from paretopo_lab.evaluate.results import summarise_folder
-    from paretopo_lab.evaluate.tables import results_table
+    from paretopo_lab.evaluate.results import results_table, summarise_folder
 
     done = {(one.datasource, one.id) for one in folder.read_answers()}
     if any((row.datasource, row.id) not in done for row in rows):
@@ -279,9 +278,9 @@ def _evaluate(
     folder.write_results(results)
     if folder.manifest.get("status") != "finished":
         folder.finish()
-    table = results_table({folder.name: results})
+    table = results_table(folder.name, results)
     print("\n".join(write_table(table, aligned=True)))
-    print(f"\ntables and tests:  paretopo report {folder.path}")
+    print(f"\nto compare it:     paretopo compare {folder.path}/trajectories.jsonl OTHERS")
     print(f"the model's texts: paretopo show {folder.path}")
 
 

@@ -6,7 +6,6 @@
     trajectories.jsonl  one line per question: its responses, `paretopo show` reads them
     results.json        the numbers, by data set
     claim               held by the process that works here
-    report/             tables
 """
 
 from __future__ import annotations
@@ -129,11 +128,6 @@ class EvaluationFolder(Folder):
     def name(self) -> str:
         """The name of the model in tables."""
         return str(self.manifest.get("name", self.path.name))
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Return the fields of `EvaluationSettings`."""
-        return dict(self.manifest["evaluation"]["settings"])
 
     def append(self, group: Group) -> None:
         """Append the rollouts of one question."""

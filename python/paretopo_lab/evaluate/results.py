@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paretopo_lab.document.report import Table, format_interval
 from paretopo_lab.evaluate.folder import AnsweredQuestion, EvaluationFolder
 from paretopo_lab.statistics.intervals import t_interval, wilson_interval
 
@@ -97,6 +98,34 @@ def summarise_folder(folder: EvaluationFolder) -> dict[str, Result]:
     return {name: summarise(name, own) for name, own in split.items()}
 
 
+def results_table(name: str, results: Mapping[str, Result]) -> Table:
+    """Return a model's results, a row for each data set; EM and shares are in percent.
+
+    Args:
+        name: Of the model.
+        results: By data set.
+    """
+    header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
+    header += ["no answer (%)", "truncated (%)", "truncated, wrong (%)", "undecided"]
+    rows = [
+        [
+            datasource,
+            name,
+            f"{one.questions}" if one.samples == 1 else f"{one.questions} x {one.samples}",
+            _format_with_interval(100 * one.em, one.em_interval, 100, 1),
+            _format_with_interval(one.calls, one.calls_interval, 1, 2),
+            _format_with_interval(one.productivity, one.productivity_interval, 1, 2),
+            f"{one.response_tokens:.0f}",
+            f"{100 * one.unanswered:.1f}",
+            f"{100 * one.truncated:.1f}",
+            f"{100 * one.truncated_wrong:.1f}",
+            f"{one.undecided}",
+        ]
+        for datasource, one in results.items()
+    ]
+    return Table(header, rows, 2)
+
+
 def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:
     """Return (questions,) the share of right among graded responses of each, NaN without any.
 
@@ -110,6 +139,15 @@ def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]
 def question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:
     """Return (questions,) the mean of a measure over each question's samples."""
     return np.array([np.mean(getattr(one, name)) for one in answered], np.float64)
+
+
+def _format_with_interval(
+    value: float, ends: tuple[float, float], unit: float, decimals: int
+) -> str:
+    if math.isnan(value):
+        return "/"
+    interval = format_interval([unit * end for end in ends], f".{decimals}f")
+    return f"{value:.{decimals}f} {interval}".rstrip()
 
 
 def _share_cut_and_wrong(one: AnsweredQuestion) -> float:

@@ -16,7 +16,6 @@ _Z95 = 1.959963984540054  # the normal distribution's 97.5 % point
 _LEVEL = 0.05  # of an interval's two ends together
 _DRAWS = 10_000
 _AT_ONCE = 2**22  # signs that are in memory at a time
-_SMALLEST_EXPECTED = 5  # Cochran (1954): below it the normal approximation is not to be trusted
 
 
 def wilson_interval(successes: float, n: int) -> tuple[float, float]:
@@ -82,40 +81,6 @@ def widen_bootstrap(n: int) -> float:
     (1.1, 1.0)
     """
     return _t_quantile(n - 1) / _Z95 * math.sqrt(n / (n - 1))
-
-
-def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) -> float:
-    """Compute the p-value of "both succeed equally often", for answers to separate questions.
-
-    The pooled z-test; Fisher's exact test where one of the four expected counts is below 5.
-
-    Source: Agresti (2007), An Introduction to Categorical Data Analysis, sections 2.2 and 2.6.
-
-    >>> round(two_proportions(400, 500, 389, 500), 2)
-    0.39
-    """
-    if n_a == 0 or n_b == 0:
-        return 1.0
-    share = (successes_a + successes_b) / (n_a + n_b)
-    if min(share, 1 - share) * min(n_a, n_b) < _SMALLEST_EXPECTED:
-        return fisher_exact(round(successes_a), n_a, round(successes_b), n_b)
-    spread = math.sqrt(share * (1 - share) * (1 / n_a + 1 / n_b))
-    return math.erfc(abs(successes_a / n_a - successes_b / n_b) / spread / math.sqrt(2))
-
-
-def fisher_exact(successes_a: int, n_a: int, successes_b: int, n_b: int) -> float:
-    """Return the p-value of Fisher's exact test: tables no likelier than the observed one.
-
-    >>> round(fisher_exact(3, 4, 1, 4), 4)  # the lady tasting tea
-    0.4857
-    """
-    both = successes_a + successes_b
-    first, last = max(0, both - n_b), min(both, n_a)
-    logs = [_log_comb(n_a, k) + _log_comb(n_b, both - k) for k in range(first, last + 1)]
-    seen = logs[successes_a - first]
-    whole = _log_comb(n_a + n_b, both)
-    rare = [math.exp(log - whole) for log in logs if log <= seen + 1e-7]
-    return min(1.0, math.fsum(rare))
 
 
 def sign_flips(differences: ArrayLike) -> float:
@@ -243,7 +208,3 @@ def _t_quantile(freedom: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if within(middle) < 1 - _LEVEL else (low, middle)
     return math.tan(low) * math.sqrt(freedom)
-
-
-def _log_comb(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from support.run_stories import tell
+from support.run_stories import answer_all, spread_calls, tell
 
 from paretopo.cli import main
 from paretopo.config import ConfigError, loads
@@ -16,7 +16,6 @@ from paretopo.records.trajectories import read_groups
 from paretopo.rollout import Segment
 from paretopo.tools.search import Document
 from paretopo_lab.cli.evaluate import find_model
-from paretopo_lab.evaluate import published
 from paretopo_lab.evaluate.evaluate import RolloutResult, evaluate
 from paretopo_lab.evaluate.folder import (
     AnsweredQuestion,
@@ -29,10 +28,8 @@ from paretopo_lab.evaluate.folder import (
 from paretopo_lab.evaluate.grading import Grader
 from paretopo_lab.evaluate.own_task import plan_evaluation
 from paretopo_lab.evaluate.prompting import Tools, check_tool, grading_domain, make_requests
-from paretopo_lab.evaluate.report import compare_with_paper
-from paretopo_lab.evaluate.results import summarise, summarise_folder
+from paretopo_lab.evaluate.results import results_table, summarise, summarise_folder
 from paretopo_lab.evaluate.settings import EvaluationSettings
-from paretopo_lab.evaluate.tables import results_table
 
 SUM = Example("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), ("42", "forty-two"))
 OSLO = Example(
@@ -175,7 +172,7 @@ class Undecided:
 
 def read_cell(column, result):
     """Return a cell of the table of one result."""
-    table = results_table({"a": {result.datasource: result}})
+    table = results_table("a", {result.datasource: result})
     return table.rows[0][table.header.index(column)]
 
 
@@ -224,9 +221,33 @@ def test_an_evaluation_without_a_graded_response_has_no_em(start_folder):
     assert evaluate(folder, rows, settings, Actor(), Tools(), Undecided())
     found = summarise_folder(folder)
     assert math.isnan(found["nq"].em)
-    assert sum("/" in cell for cell in results_table({"a": found}).rows[0]) == 1  # undefined
-    row = published.tables()[1].blocks["Qwen2.5-3B (Base)"][0]
-    assert compare_with_paper({"a": found}, [("RAG", row)]) == []
+    assert sum("/" in cell for cell in results_table("a", found).rows[0]) == 1  # undefined
+
+
+def test_several_samples_count_by_their_means(tmp_path):
+    data = {f"q{n}": [(n % 2 == 0, 1), (n % 3 == 0, 2)] for n in range(12)}
+    folder = answer_all(tmp_path / "a", "a", {"nq": data}, temperature=1.0, samples=2)
+    found = summarise_folder(folder)["nq"]
+    assert (found.samples, found.calls) == (2, pytest.approx(1.5))
+    assert found.em == pytest.approx((6 + 4) / 24)
+
+
+def test_compare_takes_the_evaluations_that_report_refuses(tmp_path, capsys):
+    ours = {"math500": spread_calls(500, 400, 450)}
+    base = {"math500": spread_calls(500, 389, 1050), "aime24": spread_calls(30, 7, 66)}
+    folders = [answer_all(tmp_path / name, name, data) for name, data in (("a", ours), ("b", base))]
+    files = [str(folder.path / "trajectories.jsonl") for folder in folders]
+    assert main(["report", str(folders[0].path)]) == 2
+    assert f"paretopo compare {files[0]}" in capsys.readouterr().err
+    columns = ("reward_components.correct:max", "reward_components.calls:min")
+    words = [word for one in columns for word in ("--objective", one)]
+    assert main(["compare", *files, *words, "--by", "model", "--by", "kind", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    pair = ("a kind=math500", "b kind=math500")
+    correct, calls = (one for one in found["tests"] if (one["first"], one["second"]) == pair)
+    assert (correct["questions"], correct["difference"]) == (500, pytest.approx(0.022))
+    assert calls["difference"] == pytest.approx(-1.2)
+    assert found["fronts"][0]["models"] == [pair[0]]
 
 
 # ---- data ----------------------------------------------------------------------------------------
