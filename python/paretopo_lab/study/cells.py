@@ -19,11 +19,8 @@ import numpy as np
 
 from paretopo.config import RECIPES, ConfigError, RunConfig, dumps, load
 from paretopo.config.python_files import hash_own_files, read_call
-from paretopo.preference import Preference, Preferences
 from paretopo.records.files import Row
 from paretopo.records.folder import RunFolder
-from paretopo.records.sweeps import split_sweeps
-from paretopo_lab.study.fronts import preference_grid, score_front
 from paretopo_lab.study.plan import Cell, Plan, TaskSection
 
 _ERROR_LINES = 15  # of a failed training
@@ -44,12 +41,13 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
         step, accuracy, economy, cost, hypervolume and preference, to five digits. Language models
         have response (its tokens) and economy_of_solved (of right answers) in place of the last
-        two, which `add_scores` computes; fronts have the scores. If the task has test questions,
-        test has the same numbers of the last policy on them. Language models have by_question:
-        accuracy and cost of each question in the last evaluation, and in the test; and start, a
-        digest of the policy after the warm-up, for a front one of each policy.
+        two, which `add_scores` computes. If the task has test questions, test has the same numbers
+        of the last policy on them. Language models have by_question: accuracy and cost of each
+        question in the last evaluation, and in the test; and start, a digest of the policy after
+        the warm-up.
 
     Raises:
+        ConfigError: a plan with study.preferences has a task with a configuration.
         RuntimeError: the training failed; with the last lines of its error output.
     """
     began = time.monotonic()
@@ -61,7 +59,10 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     elif plan.study.preferences is None:
         evaluations, further = _train_language_model(plan, cell, runs)
     else:
-        evaluations, further = _train_front(plan, cell, runs, plan.study.preferences)
+        raise ConfigError(
+            f"study.preferences trains tables only, and tasks.{cell.task} has a configuration: "
+            'train one policy with paretopo train and paretopo.preference = "given"'
+        )
     return {
         "task": cell.task,
         "method": cell.method,
@@ -161,7 +162,7 @@ def fingerprint(plan: Plan, cell: Cell, start: Any = None) -> str:
 
 
 def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row], Row]:
-    """Train a language model; return its evaluations, and that on test questions, if any."""
+    """Train a language model; return its evaluations, and the further columns of its record."""
     section, out = plan.tasks[cell.task], _folder(cell, runs)
     run = _train(section, plan.overrides_of_training(cell), runs, out)
     evaluations = [_score_held_out(section, run.config, row) for row in run.evaluations()]
@@ -217,53 +218,6 @@ def _open_runs(folder: Path) -> list[RunFolder]:
 
 def _digest(file: str | Path) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-
-
-def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> tuple[list[Row], Row]:
-    """Train one policy for all preferences, or one for each, at the same cost.
-
-    `steps` counts them together. A method that sets more questions per step takes fewer steps.
-    """
-    section, out = plan.tasks[cell.task], _folder(cell, runs)
-    overrides = plan.overrides_of_training(cell)
-    steps, every = section.steps or plan.study.steps, plan.study.every
-    given = preference_grid(count)
-    grid = Preferences(load(str(section.config), given)).grid
-    factor = plan.steps_at_once(cell.task, cell.method)
-    length = {"optimiser.steps": steps // factor, "evaluation.every": every // factor}
-    if overrides.get("paretopo.preference") == "given":
-        trained = [_train(section, overrides | given | length, runs, out)]
-        sweeps = split_sweeps(trained[0].evaluations())
-    else:
-        trained = [
-            _train(section, overrides | length | _weights(section, one), runs, out / str(at))
-            for at, one in enumerate(grid)
-        ]
-        sweeps = [list(rows) for rows in zip(*(one.evaluations() for one in trained), strict=True)]
-    weights, config = [one.weights for one in grid], trained[0].config
-    evaluations = [
-        _evaluate_front(section, config, rows, weights) | {"step": factor * rows[0]["step"]}
-        for rows in sweeps
-    ]
-    return evaluations, {"start": [_start(one) for one in trained]}
-
-
-def _weights(section: TaskSection, preference: Preference) -> Row:
-    right, saved = preference.weights
-    first = load(str(section.config)).objectives[0].name
-    return {f"objectives.{first}.weight": right, f"objectives.{section.cost}.weight": saved}
-
-
-def _evaluate_front(
-    section: TaskSection, config: RunConfig, rows: Sequence[Row], weights: Sequence[Any]
-) -> Row:
-    """Return the joint scores of the answers to all preferences."""
-    each = [_score_held_out(section, config, row) for row in rows]
-    amounts = [_average_amounts(section, config, row) for row in rows]
-    points = [(right, right * (1.0 - cost / section.most)) for right, _, cost in amounts]
-    start = (section.cheapest_accuracy, 0.0)
-    means = {name: sum(one[name] for one in each) / len(each) for name in each[0]}
-    return means | score_front(points, section.best_front, start, weights)
 
 
 def _folder(cell: Cell, runs: Path) -> Path:

@@ -31,7 +31,6 @@ from paretopo.records.files import Row
 
 RIGHT, SAVED = 0.6, 0.4  # the preference that is stated to every method
 _CALLS = "objectives.calls."
-_QUESTIONS = "optimiser.prompts_per_step"
 
 
 class Table(Protocol):
@@ -76,9 +75,9 @@ class StudySection:
     )
     preferences: int | None = key(
         None,
-        "Train for so many preferences between two objectives, by one policy that is given them or"
-        " by as many policies; hypervolumes are those of fronts, steps those of all policies"
-        " together.",
+        "Tables only: train for so many preferences between two objectives, by one policy that is"
+        " given them or by as many policies; hypervolumes are those of fronts, steps those of all"
+        " policies together.",
         low=2,
     )
     margin: float = key(
@@ -132,7 +131,7 @@ class TaskSection:
     most_by_kind: Mapping[str, float] = dataclasses.field(default_factory=dict)
     # Language models: policies, (accuracy, cost), among them the best by each measure.
     best: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
-    # Trainings for preferences: the best policies, (share right, share right and saved).
+    # Of records with preferences: the best policies, (share right, share right and saved).
     best_front: tuple[tuple[float, float], ...] = ()
     table: Table | None = None
 
@@ -242,25 +241,6 @@ class Plan:
             overrides |= section.by_seed[at]
         return overrides | {"seed": cell.seed}
 
-    def steps_at_once(self, task: str, method: str) -> int:
-        """Return how many steps of the study one step of each training of a front counts for.
-
-        One policy counts once, one for each preference as often as there are preferences. More
-        questions per step than the task's configuration sets count accordingly.
-        """
-        overrides = self.overrides_of(method)
-        base = config.load(str(self.tasks[task].config), {}).optimiser.prompts_per_step
-        questions = overrides.get(_QUESTIONS, base)
-        given = overrides.get("paretopo.preference") == "given"
-        factor = (1 if given else self.study.preferences or 1) * questions // base
-        if questions % base or self.study.every % factor:
-            raise ConfigError(
-                f"{method!r}: {_QUESTIONS} must be a multiple of {base}, as in the configuration "
-                f"of {task}, and study.every a multiple of {factor}, the steps that a step counts "
-                f"for; got {questions} and {self.study.every}"
-            )
-        return int(factor)
-
     def names_best(self, task: str) -> bool:
         """Return whether the file names the best policies of a task."""
         return self.tasks[task].best != TaskSection.best
@@ -362,7 +342,6 @@ def from_table(
         },
         quick=_section(QuickSection, "quick", table.get("quick", {})) if quick else None,
     )
-    _check_fronts(plan)
     _check_methods(plan)
     return plan
 
@@ -489,23 +468,3 @@ def _check_methods(plan: Plan) -> None:
                 check_backend(config.load(file, plan.overrides_of_training(cell)))
         except ConfigError as error:
             raise ConfigError(f"{place}: {error}") from None
-
-
-def _check_fronts(plan: Plan) -> None:
-    """Refuse trainings for preferences that could not be scored."""
-    for name, section in plan.tasks.items():
-        if plan.study.preferences is None or section.config is None:
-            continue
-        if not section.best_front:
-            raise ConfigError(
-                f"tasks.{name} needs best_front, since study.preferences is given: the best "
-                "policies, as pairs (share right, share right and saved)"
-            )
-        objectives = [one.name for one in config.load(section.config, {}).objectives]
-        if len(objectives) != 2 or objectives[1] != section.cost:
-            raise ConfigError(
-                f"tasks.{name}: study.preferences weighs being right against one cost, "
-                f"tasks.{name}.cost = {section.cost!r}; {section.config} has {objectives}"
-            )
-        for method in plan.methods_of(name):
-            plan.steps_at_once(name, method)

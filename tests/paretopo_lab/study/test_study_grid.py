@@ -47,7 +47,7 @@ def train(tmp_path):
     )
 
     def make(task=None, **table):
-        study = {"methods": ["kimi", "grpo"], "seeds": 3}
+        study = {"methods": ["kimi", "grpo"], "seeds": 3, **table.pop("study", {})}
         tasks = {"mine": {**MINE, **(task or {})}, **table.pop("tasks", {})}
         return from_table({"study": study, "tasks": tasks, **table}, base=tmp_path)
 
@@ -399,6 +399,13 @@ def test_changed_input_file_makes_a_training_out_of_date(tmp_path, train):
     assert len(set(before)) == len(cells)
     rewards.write_text("def correct(prompts): ...")
     assert not set(before) & {fingerprint(plan, cell) for cell in cells}
+
+
+def test_fronts_are_trained_of_tables_only(tmp_path, train):
+    plan = train(study={"preferences": 3, "seeds": 1, "methods": ["kimi"]})
+    ended, failures = run(plan, tmp_path)
+    assert len(ended) == 1
+    assert "study.preferences trains tables only, and tasks.mine" in str(failures)
 
 
 def test_a_task_without_tables_needs_a_configuration():
