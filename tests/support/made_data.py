@@ -130,8 +130,8 @@ def write(path, rows):
 
 
 def prepare_rows(tmp_path, name, rows, file="raw.parquet", **options):
-    """The manifest, and the rows of each output; made-up rows are no benchmark, and not checked."""
+    """The manifest, and the rows of each output."""
     path = write(tmp_path / "raw" / file, rows)
-    manifest = prepare(SOURCES[name], path, tmp_path / "data", Options(**options), unchecked=True)
+    manifest = prepare(SOURCES[name], path, tmp_path / "data", Options(**options))
     folder = tmp_path / "data" / name
     return manifest, *(list(read_rows(folder / output["path"])) for output in manifest["outputs"])

@@ -59,11 +59,6 @@ def add_prepare(subcommands: Subcommands) -> None:
         default=Path("data"),
         help="output folder (default: %(default)s)",
     )
-    parser.add_argument(
-        "--unchecked",
-        action="store_true",
-        help="skip the check that the file is the benchmark",
-    )
     training = parser.add_argument_group("training sets")
     training.add_argument(
         "--held-out",
@@ -121,15 +116,13 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             tokenizer=arguments.tokenizer,
             exclude=tuple(arguments.exclude),
         )
-        if source.training and arguments.unchecked:
-            raise DataError(f"{source.name} is a training set, and --unchecked is for benchmarks")
         if not source.training and options != Options():
             raise DataError(
                 f"{source.name} is a benchmark and stays as published: --held-out, --seed, "
                 "--exclude and --longest-prompt are for training sets"
             )
         file = arguments.file or download(source)
-        manifest = prepare(source, file, arguments.out, options, unchecked=arguments.unchecked)
+        manifest = prepare(source, file, arguments.out, options)
     except (DataError, OSError) as error:
         refuse(str(error))
     _print_manifest(manifest, arguments.out / source.name)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.records.schema import DataError, open_rows
-from paretopo_lab.prepare import recognition
 from paretopo_lab.prepare.rows import ELSEWHERE, Tally, read_usable_rows
 from paretopo_lab.prepare.sources import SOURCES, Source
 from paretopo_lab.prepare.training_set import Options, TrainingSet
@@ -55,36 +54,26 @@ def find_prepared_benchmarks(out: Path) -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def prepare(
-    source: Source,
-    file: Path,
-    out: Path,
-    options: Options,
-    *,
-    unchecked: bool = False,
-) -> Manifest:
+def prepare(source: Source, file: Path, out: Path, options: Options) -> Manifest:
     """Write the rows of a data set, and a manifest next to them.
 
-    A file that is not the benchmark is refused. A training set becomes train.jsonl and
-    held_out.jsonl, a benchmark test.jsonl, in the folder `out / source.name`. The same file and
-    options give the same bytes. Rows are streamed: memory holds about 400 bytes for each question.
+    A training set becomes train.jsonl and held_out.jsonl, a benchmark test.jsonl, in the folder
+    `out / source.name`. The same file and options give the same bytes. Rows are streamed: memory
+    holds about 400 bytes for each question.
 
     Args:
         source: The data set of the file.
         file: As published.
         out: Folder of all data sets; no question of a prepared benchmark in it is trained on.
         options: Options of a training set; a benchmark stays as published.
-        unchecked: Accept any file as the benchmark.
 
     Returns:
         The manifest: file and outputs with checksums, options, counts of rows, warnings.
 
     Raises:
-        DataError: The file cannot be read, or is not the benchmark, or an output would be empty.
+        DataError: The file cannot be read, or an output would be empty.
         OSError: The outputs cannot be written.
     """
-    if not source.training and not unchecked:
-        recognition.check(source, file)
     tally = Tally()
     excluded = [*find_prepared_benchmarks(out), *options.exclude] if source.training else []
     training = TrainingSet(options, excluded, tally) if source.training else None

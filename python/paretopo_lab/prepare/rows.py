@@ -78,7 +78,7 @@ def read_usable_rows(source: Source, file: Path, tally: Tally) -> Iterator[Examp
 
 
 def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Example:
-    datasource = find_datasource(source, raw)
+    datasource = _find_datasource(source, raw)
     question = fields.question_of(raw)
     answers = fields.answers_of(raw)
     tally.notes[_INSTRUCTED] += fields.has_instruction(raw)
@@ -96,7 +96,7 @@ def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Ex
     return Example(name, datasource, question, prompt, answer)
 
 
-def find_datasource(source: Source, raw: Raw) -> str:
+def _find_datasource(source: Source, raw: Raw) -> str:
     """Return the data set of a row, if it belongs to the source.
 
     Raises:

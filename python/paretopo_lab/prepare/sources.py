@@ -1,7 +1,6 @@
-"""The data sets: `sources.csv` has a row for each, with its place, its size and marks.
+"""The data sets: `sources.csv` has a row for each, with its place and its size.
 
-Places, revisions and checksums are those that public projects pin. The only data stored there are
-digests of five questions of each benchmark.
+Places, revisions and checksums are those that public projects pin.
 """
 
 from __future__ import annotations
@@ -26,15 +25,12 @@ class Source:
         training: True for a training set, which is split; a benchmark stays whole.
         rows: Number of rows of the published file; approximate unless `counted`.
         counted: True if a public project has counted the rows.
-        other_rows: Numbers of rows of other known copies, samples included.
         whole_numbers: True if every answer is a whole number, however written.
         repository: On the Hugging Face Hub, or None.
         revision: Revision of the repository.
         address: Web address of the file.
         file: Path of the file in its repository.
         sha256: Its checksum, if a public project has recorded it.
-        marks: For benchmarks, the first 12 hexadecimal digits of the digests
-            (`training_set.digest`) of five questions that every known copy has.
     """
 
     name: str
@@ -43,14 +39,12 @@ class Source:
     training: bool
     rows: int
     counted: bool
-    other_rows: tuple[int, ...]
     whole_numbers: bool
     repository: str | None
     revision: str | None
     address: str
     file: str
     sha256: str | None
-    marks: tuple[str, ...]
 
     def accepts_count(self, rows: int) -> bool:
         """Return whether a file with this number of rows can be the published one.
@@ -73,14 +67,12 @@ def _read_source(row: dict[str, str]) -> Source:
         training=row["kind"] == "train",
         rows=int(row["rows"].removeprefix("~")),
         counted=not row["rows"].startswith("~"),
-        other_rows=tuple(map(int, row["copies"].split())),
         whole_numbers=row["whole_numbers"] == "yes",
         repository=repository if on_hub else None,
         revision=revision if on_hub else None,
         address=f"{_HUB}/{repository}/resolve/{revision}/{file}" if on_hub else f"{place}/{file}",
         file=file,
         sha256=row["sha256"] or None,
-        marks=tuple(row["marks"].split()),
     )
 
 

@@ -19,7 +19,7 @@ def test_prepare_names_answers_that_the_grader_cannot_read(tmp_path, capsys):
     raw.write_text(
         f'{{"problem": "7?", "answer": "7"}}\n{{"problem": "b?", "answer": "{SENTENCE}"}}'
     )
-    words = ["prepare", "math500", "--unchecked", "--from", str(raw), "--out", str(tmp_path)]
+    words = ["prepare", "math500", "--from", str(raw), "--out", str(tmp_path)]
     assert cli.main(words) == 0
     error = capsys.readouterr().err
     assert f"{tmp_path}/math500/test.jsonl, row 2 (math500/" in error

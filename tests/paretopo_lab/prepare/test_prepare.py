@@ -48,7 +48,7 @@ def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
     monkeypatch.setattr(grading, "find_unreadable", lambda *_: [])  # test_grading.py's subject
-    assert cli.main(["prepare", "math500", "--unchecked", "--out", str(tmp_path / "data")]) == 0
+    assert cli.main(["prepare", "math500", "--out", str(tmp_path / "data")]) == 0
     source = SOURCES["math500"]
     assert asked == [
         (source.repository, source.file, {"repo_type": "dataset", "revision": source.revision})
@@ -93,7 +93,7 @@ def test_command_prints_a_summary(tmp_path, monkeypatch, capsys):
         made.torl_row(901, "What?", ""),
     ]
     made.write(tmp_path / "train.parquet", rows)
-    assert cli.main(["prepare", "math500", "--unchecked", "--from", "math.jsonl"]) == 0
+    assert cli.main(["prepare", "math500", "--from", "math.jsonl"]) == 0
     capsys.readouterr()
     assert cli.main(["prepare", "torl", "--from", "train.parquet", "--held-out", "0.1"]) == 0
     printed, warned = capsys.readouterr()
@@ -122,8 +122,6 @@ def test_command_prints_a_summary(tmp_path, monkeypatch, capsys):
         (["torl"], "paretopo: ToRL's training set is not on the Hugging Face Hub: download https:"),
         (["math500", "--seed", "3"], "math500 is a benchmark and stays as published"),
         (["math500", "--exclude", "x"], "math500 is a benchmark and stays as published"),
-        (["torl", "--unchecked"], "torl is a training set, and --unchecked is for benchmarks"),
-        (["math500", "--from", "few.jsonl"], "paretopo: few.jsonl is not MATH-500: expected 500"),
         (["torl", "--held-out", "0"], "--held-out must be above 0 and at most 0.5, got 0.0"),
         (["torl", "--held-out", "nan"], "--held-out must be above 0 and at most 0.5, got nan"),
         (["torl", "--longest-prompt", "0"], "--longest-prompt must be at least 1, got 0"),

@@ -1,7 +1,6 @@
 """Benchmarks in every published layout become the same kind of row, and stay whole."""
 
 import hashlib
-from dataclasses import replace
 
 import pytest
 from support import made_data as made
@@ -9,9 +8,7 @@ from support import made_data as made
 from paretopo.protocols.search_r1 import search_r1_prompt
 from paretopo.protocols.torl import torl_prompt
 from paretopo.records.schema import DataError
-from paretopo_lab.prepare import preparing
 from paretopo_lab.prepare.sources import SOURCES
-from paretopo_lab.prepare.training_set import Options, digest
 
 ASKED = "How many towns has Orb?"
 OTHER = {"source": "2wikimultihopqa", "split": "test"}
@@ -148,49 +145,3 @@ def test_instruction_is_stripped_and_reported(tmp_path):
         tmp_path, "torl", [*made.torl_rows(), made.torl_row(900, ASKED, "3")], held_out=0.1
     )
     assert ASKED not in {row.question for row in train + held_out}
-
-
-# ---- other files are refused ---------------------------------------------------------------------
-
-TOWNS = [{"question": f"How many towns has {name}?", "answer": "3"} for name in made.TOWNS]
-LIKE_AMC = replace(
-    SOURCES["amc23"],
-    rows=8,
-    other_rows=(6,),
-    marks=tuple(digest(row["question"]).hex()[:12] for row in TOWNS[:5]),
-)
-
-
-def prepare_as_amc(tmp_path, rows, **more):
-    file = made.write(tmp_path / "raw.jsonl", rows)
-    return preparing.prepare(LIKE_AMC, file, tmp_path / "data", Options(), **more)
-
-
-@pytest.mark.parametrize("rows", [TOWNS, TOWNS[:6], TOWNS[::-1]])
-def test_a_known_copy_is_recognised_in_any_order(tmp_path, rows):
-    assert prepare_as_amc(tmp_path, rows)["kept"] == {"amc23": len(rows)}
-    assert prepare_as_amc(tmp_path, TOWNS[:3], unchecked=True)["kept"] == {"amc23": 3}
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (TOWNS[:7], "it has 7 rows with the columns question, answer, and 5 of these 5 questions"),
-        ([*TOWNS, TOWNS[0]], "it has 9 rows"),
-        (TOWNS[2:], r"it has 6 rows .* 3 of these 5 questions"),
-        ([{"title": "Orb", "text": "a town"}] * 8, "the columns title, text, and 0 of these 5"),
-        (made.search_rows(8), "it has 0 rows"),
-    ],
-)
-def test_other_files_are_refused_by_count_columns_and_questions(tmp_path, rows, message):
-    expected = "raw.jsonl is not AMC 12 of 2023: expected 8 or 6 rows with a question and an answer"
-    with pytest.raises(DataError, match=f"{expected}, among them .*{message}") as refused:
-        prepare_as_amc(tmp_path, rows)
-    assert LIKE_AMC.marks[0] in str(refused.value)
-    assert "--unchecked" in str(refused.value)
-    assert not (tmp_path / "data" / "amc23" / "test.jsonl").exists()
-
-
-def test_every_benchmark_has_marks_and_no_two_share_one():
-    marks = [mark for source in SOURCES.values() for mark in source.marks]
-    assert len(set(marks)) == len(marks) == 5 * sum(not one.training for one in SOURCES.values())

@@ -6,7 +6,6 @@ from support import published_files
 
 from paretopo.records.schema import DataError, read_rows
 from paretopo_lab.prepare.preparing import prepare
-from paretopo_lab.prepare.recognition import look_at
 from paretopo_lab.prepare.sources import SOURCES
 from paretopo_lab.prepare.training_set import Options, read_questions
 
@@ -76,13 +75,11 @@ def test_training_file_drops_questions_of_both_copies(tmp_path, copy):
     assert manifest["dropped"]["same question as a benchmark"] == 30
 
 
-def test_torls_test_file_is_neither_benchmark_nor_training_set(tmp_path):
+def test_torls_test_file_is_no_training_set(tmp_path):
     """It has AIME's questions four times, and a part of MATH-500."""
-    for name, rows in [("aime24", 120), ("aime25", 120), ("math500", 134)]:
-        with pytest.raises(
-            DataError, match=rf"is not {SOURCES[name].title}: .* it has {rows} rows"
-        ):
-            prepared(name, "torl/test.parquet", tmp_path)
+    for name, count in [("aime24", 120), ("aime25", 120), ("math500", 134)]:
+        manifest, _ = prepared(name, "torl/test.parquet", tmp_path)
+        assert manifest["warnings"][0].startswith(f"{count} rows of {SOURCES[name].title}, where")
     with pytest.raises(DataError, match="374 of a test split"):
         prepared("torl", "torl/test.parquet", tmp_path)
 
@@ -94,33 +91,3 @@ def test_a_part_of_search_r1s_training_set_is_split(tmp_path):
     assert len(train) + len(held_out) == 1000
     assert manifest["kept"] == {"nq": 1000}
     assert manifest["notes"] == {}  # its prompts are ours, word for word
-
-
-NOT_CLAIMED = {
-    "math500": ["nq_flashrag_sample/test.jsonl", "svamp/qwen_test.jsonl", "gsm8k/qwen_test.jsonl"],
-    "gsm8k": ["mawps/qwen_test.jsonl", "asdiv/qwen_test.jsonl"],
-    "hotpotqa": ["hipporag/hotpotqa_train.json", "search_o1/2wiki.json", "search_o1/musique.json"],
-    "nq": ["nq_open/NQ-open.efficientqa.test.1.1.jsonl", "nq_flashrag_sample/test.jsonl"],
-    "musique": ["hipporag/musique_train.json"],
-    "bamboogle": ["search_r1/example_corpus.jsonl"],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "file"), [(name, file) for name, files in NOT_CLAIMED.items() for file in files]
-)
-def test_another_set_is_refused_by_its_content(tmp_path, name, file):
-    with pytest.raises(DataError, match=f"is not {SOURCES[name].title}: expected") as refused:
-        prepared(name, file, tmp_path)
-    assert file in str(refused.value)
-    assert not (tmp_path / name / "test.jsonl").exists()
-
-
-@pytest.mark.long
-def test_every_file_is_recognised_as_its_own_set_only():
-    for name, source in SOURCES.items():
-        if source.training:
-            continue
-        own = {file for claimed, file, *_ in CLAIMED if claimed == name}
-        seen = {file for _, file, *_ in CLAIMED if look_at(source, HERE / file).is_of(source)}
-        assert seen == own
