@@ -29,7 +29,6 @@ from paretopo.tools.python_interpreter import PythonInterpreter
 _LONGEST = 2000  # characters of an answer; longer ones are wrong
 _PATIENCE = 300  # seconds by the clock for each of processor time
 _REMEMBERED = 100_000  # pairs of answers: the rollouts of a group repeat each other
-_FEW_WORDS = 3  # a policy can hit as a text
 _TOGETHER = 64  # comparisons by one process
 
 Pair = tuple[str, str]  # given, right answer
@@ -140,20 +139,7 @@ class MathGrader:
 
     def compare_all(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """Return whether the answers of each pair, (given, right), are equal; None if undecided."""
-        return self._settle(pairs, {pair: decide(*pair) for pair in dict.fromkeys(pairs)})
-
-    def can_read(self, answers: Sequence[str]) -> list[bool | None]:
-        r"""Return whether rules 2 to 6 apply to each right answer; None if undecided.
-
-        To any other right answer only an equal text is right. A few words count as read.
-        """
-        pairs = [(one, one) for one in answers]
-        return self._settle(pairs, {pair: _is_readable(pair[0]) for pair in pairs})
-
-    def _settle(
-        self, pairs: Sequence[Pair], verdicts: dict[Pair, bool | None]
-    ) -> list[bool | None]:
-        """Return the verdicts on pairs; math-verify decides those that are None."""
+        verdicts = {pair: decide(*pair) for pair in dict.fromkeys(pairs)}
         asked = [pair for pair, verdict in verdicts.items() if verdict is None]
         with self._lock:
             new = [pair for pair in asked if pair not in self._known]
@@ -233,15 +219,6 @@ def decide(given: str, answer: str) -> bool | None:
     if _WORDS.fullmatch(answer.strip(" .")):
         return False
     return _compare_members(*write_as_sets(to_latex(answer), to_latex(given)))
-
-
-def _is_readable(answer: str) -> bool | None:
-    """Return whether rules 2 to 5 can read a right answer, None if math-verify has to."""
-    if _WORDS.fullmatch(answer.strip(" .")):
-        return len(answer.split()) <= _FEW_WORDS
-    normal = normalise_answer(answer)
-    number, members = _read_number(answer, normal), _read_members(to_latex(answer))
-    return True if number or members or _IN_A_BASE.fullmatch(normal) else None
 
 
 def _compare_members(known: str, given: str) -> bool | None:

@@ -99,10 +99,9 @@ def _describe_source(source: Source) -> str:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    need("tqdm", "pyarrow", "huggingface_hub", "httpx", "math_verify")
+    need("tqdm", "pyarrow", "huggingface_hub", "httpx")
     announce(f"preparing {arguments.name}")
     from paretopo.records.schema import DataError
-    from paretopo_lab.evaluate.grading import find_unreadable
     from paretopo_lab.prepare.preparing import download, prepare
     from paretopo_lab.prepare.sources import SOURCES
     from paretopo_lab.prepare.training_set import Options
@@ -126,13 +125,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     except (DataError, OSError) as error:
         refuse(str(error))
     _print_manifest(manifest, arguments.out / source.name)
-    warnings = list(manifest["warnings"])
-    if source.protocol == "torl":
-        announce("reading the answers as mathematics")
-        files = [arguments.out / source.name / file["path"] for file in manifest["outputs"]]
-        # The answers are published: no policy wrote them.
-        warnings += find_unreadable(files, "process")
-    for warning in warnings:
+    for warning in manifest["warnings"]:
         print(f"paretopo: warning: {warning}", file=sys.stderr)
     return 0
 

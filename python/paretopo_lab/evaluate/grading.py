@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Literal
 
-from paretopo.records.schema import Example, read_rows
+from paretopo.records.schema import Example
 from paretopo.rewards.correctness import add_percentages, exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo_lab.evaluate.prompting import grading_domain
@@ -65,32 +64,3 @@ class Grader:
     def __exit__(self, *_: object) -> None:
         if self._mathematics is not None:
             self._mathematics.close()
-
-
-def find_unreadable(
-    files: Iterable[Path], isolation: Literal["bubblewrap", "process"]
-) -> list[str]:
-    """Describe the mathematical answers that the grader cannot read, with their files and rows.
-
-    Only a copy of their text is right.
-
-    Args:
-        files: Questions with right answers.
-        isolation: As for `MathGrader`.
-    """
-    asked = [
-        (f"{file}, row {number} ({row.id})", answer)
-        for file in files
-        for number, row in enumerate(read_rows(file), start=1)
-        if grading_domain(row) == "mathematics"
-        for answer in row.answers
-    ]
-    if not asked:
-        return []
-    with MathGrader(isolation=isolation) as grader:
-        read = grader.can_read([answer for _, answer in asked])
-    return [
-        f"{place}: the grader cannot read the answer {answer!a}: only the same text is right"
-        for (place, answer), known in zip(asked, read, strict=True)
-        if not known
-    ]

@@ -1,30 +1,15 @@
-"""Right answers that the grader cannot read are named, and percents are understood."""
+"""Percents are understood."""
 
-from paretopo import cli
 from paretopo.config import loads
 from paretopo.records.schema import Example, write_rows
 from paretopo.tasks.choice import make_task
 from paretopo_lab.evaluate.grading import Grader
 
 PROMPT = "Put it within \\boxed{}. "
-SENTENCE = "The boat needs five times longer."
 
 
 def row(name, answer, question="?"):
     return Example(name, "mine", question, PROMPT + question, answer)
-
-
-def test_prepare_names_answers_that_the_grader_cannot_read(tmp_path, capsys):
-    raw = tmp_path / "raw.jsonl"
-    raw.write_text(
-        f'{{"problem": "7?", "answer": "7"}}\n{{"problem": "b?", "answer": "{SENTENCE}"}}'
-    )
-    words = ["prepare", "math500", "--from", str(raw), "--out", str(tmp_path)]
-    assert cli.main(words) == 0
-    error = capsys.readouterr().err
-    assert f"{tmp_path}/math500/test.jsonl, row 2 (math500/" in error
-    assert f"the grader cannot read the answer {SENTENCE!r}: only the same text is right" in error
-    assert "row 1" not in error
 
 
 def test_a_percent_sign_counts_where_the_question_asks_for_percents(tmp_path):

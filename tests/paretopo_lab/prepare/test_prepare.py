@@ -15,7 +15,6 @@ from paretopo.config import loads
 from paretopo.integrations.openrlhf.prepare import _rows
 from paretopo.integrations.openrlhf.rollouts import label_fields, prompt_id
 from paretopo.records.schema import DataError, read_rows
-from paretopo_lab.evaluate import grading
 from paretopo_lab.prepare import preparing
 from paretopo_lab.prepare.sources import SOURCES
 
@@ -47,7 +46,6 @@ def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch
         return str(made.write(tmp_path / "cache" / file, rows))
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
-    monkeypatch.setattr(grading, "find_unreadable", lambda *_: [])  # test_grading.py's subject
     assert cli.main(["prepare", "math500", "--out", str(tmp_path / "data")]) == 0
     source = SOURCES["math500"]
     assert asked == [
