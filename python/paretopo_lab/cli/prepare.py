@@ -19,8 +19,6 @@ examples:
   paretopo prepare torl --from train.parquet        a training set, without the questions of the
                                                     benchmarks that you prepared before
   paretopo prepare nq --from nq/test.jsonl          a file that you have downloaded
-  paretopo prepare torl --from train.parquet \\
-      --longest-prompt 390 --tokenizer Qwen/Qwen2.5-Math-1.5B
 
 data sets:
 {table}
@@ -78,17 +76,6 @@ def add_prepare(subcommands: Subcommands) -> None:
         default=[],
         help="files of questions to leave out, in addition to the benchmarks in DIR",
     )
-    training.add_argument(
-        "--longest-prompt",
-        metavar="N",
-        type=int,
-        help="drop prompts longer than N characters, or N tokens with --tokenizer",
-    )
-    training.add_argument(
-        "--tokenizer",
-        metavar="MODEL",
-        help="count tokens with this tokenizer: a Hub name or a folder",
-    )
 
 
 def _describe_source(source: Source) -> str:
@@ -111,14 +98,12 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         options = Options(
             held_out=arguments.held_out,
             seed=arguments.seed,
-            longest_prompt=arguments.longest_prompt,
-            tokenizer=arguments.tokenizer,
             exclude=tuple(arguments.exclude),
         )
         if not source.training and options != Options():
             raise DataError(
-                f"{source.name} is a benchmark and stays as published: --held-out, --seed, "
-                "--exclude and --longest-prompt are for training sets"
+                f"{source.name} is a benchmark and stays as published: --held-out, --seed "
+                "and --exclude are for training sets"
             )
         file = arguments.file or download(source)
         manifest = prepare(source, file, arguments.out, options)

@@ -98,8 +98,7 @@ def prepare(source: Source, file: Path, out: Path, options: Options) -> Manifest
         "files": [_describe_file(file)],
     }
     if training:
-        names = ("held_out", "seed", "longest_prompt", "tokenizer")
-        manifest["options"] = {name: getattr(options, name) for name in names}
+        manifest["options"] = {"held_out": options.held_out, "seed": options.seed}
         manifest["excluded"] = [
             _describe_file(path) | {"removed": training.removed[path]} for path in excluded
         ]

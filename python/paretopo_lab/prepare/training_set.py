@@ -1,4 +1,4 @@
-"""Choose training rows (none of a benchmark, no duplicates, none too long) and held-out rows.
+"""Choose training rows (none of a benchmark, no duplicates) and held-out rows.
 
 A question is compared by its digest: of its text without case, white space, dollar signs, the
 spacing and sizing commands of LaTeX, and closing punctuation. Only this digest and the seed decide
@@ -12,7 +12,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,35 +35,26 @@ class Options:
     Attributes:
         held_out: Share of the questions that are held out, above 0 and at most 0.5.
         seed: Seed of the split.
-        longest_prompt: Longest prompt in characters, or in tokens if there is a tokenizer; None
-            keeps all.
-        tokenizer: Name or folder of a Hugging Face tokenizer.
         exclude: Files of questions never to train on, in addition to the prepared benchmarks.
 
     Raises:
-        DataError: A value is out of range, or a tokenizer has no longest prompt.
+        DataError: The share is out of range.
     """
 
     held_out: float = 0.01
     seed: int = 0
-    longest_prompt: int | None = None
-    tokenizer: str | None = None
     exclude: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 < self.held_out <= 0.5:
             raise DataError(f"--held-out must be above 0 and at most 0.5, got {self.held_out}")
-        if self.longest_prompt is not None and self.longest_prompt < 1:
-            raise DataError(f"--longest-prompt must be at least 1, got {self.longest_prompt}")
-        if self.tokenizer is not None and self.longest_prompt is None:
-            raise DataError("--tokenizer counts for --longest-prompt, which is not given")
 
 
 class TrainingSet:
     """Decides for each row, and remembers the questions so far, in a few bytes each.
 
     Args:
-        options: The split and the limits.
+        options: The split.
         excluded: Files whose questions are left out.
         tally: Counts the rows left out, by reason.
 
@@ -71,7 +62,7 @@ class TrainingSet:
         removed: Rows left out because a file has their question, by file.
 
     Raises:
-        DataError: An excluded file, or the tokenizer, cannot be read.
+        DataError: An excluded file cannot be read.
     """
 
     def __init__(self, options: Options, excluded: Sequence[Path], tally: Tally) -> None:
@@ -79,7 +70,6 @@ class TrainingSet:
         self._options = options
         self._tally = tally
         self._benchmarks = read_questions(excluded)
-        self._length = _choose_length(options.tokenizer)
         self._answers: dict[bytes, int] = {}
 
     def assign(self, row: Example) -> bool | None:
@@ -99,24 +89,7 @@ class TrainingSet:
         if question in self._answers:
             same = self._answers[question] == hash(row.answers)
             return "repeated question" if same else "repeated question, other answer"
-        longest = self._options.longest_prompt
-        if longest is not None and self._length(row.prompt) > longest:
-            return "prompt too long"
         return None
-
-
-def _choose_length(tokenizer: str | None) -> Callable[[str], int]:
-    """Return a function for a prompt's length, in tokens of a tokenizer or in characters."""
-    if tokenizer is None:
-        return len
-    from transformers import AutoTokenizer
-
-    try:
-        loaded = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"--tokenizer {tokenizer} cannot be loaded: {reason}") from None
-    return lambda prompt: len(loaded(prompt, add_special_tokens=False)["input_ids"])
 
 
 def normalise_question(question: str) -> str:

@@ -122,8 +122,6 @@ def test_command_prints_a_summary(tmp_path, monkeypatch, capsys):
         (["math500", "--exclude", "x"], "math500 is a benchmark and stays as published"),
         (["torl", "--held-out", "0"], "--held-out must be above 0 and at most 0.5, got 0.0"),
         (["torl", "--held-out", "nan"], "--held-out must be above 0 and at most 0.5, got nan"),
-        (["torl", "--longest-prompt", "0"], "--longest-prompt must be at least 1, got 0"),
-        (["torl", "--tokenizer", "x"], "--tokenizer counts for --longest-prompt"),
         (["torl", "--from", "few.jsonl"], "no rows for data/torl/held_out.jsonl: 1 read, 1 kept"),
         (["torl", "--from", "few.jsonl", "--exclude", "no.csv"], "cannot read no.csv: No such"),
         (["torl", "--from", "few.txt"], "few.txt must be a .parquet, .jsonl, .json, .csv file"),

@@ -2,10 +2,6 @@
 
 import pytest
 from support import made_data as made
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
-from transformers import PreTrainedTokenizerFast
 
 from paretopo.protocols.torl import torl_prompt
 from paretopo.records.schema import DataError
@@ -133,22 +129,3 @@ def test_hostile_rows_are_counted_and_dropped(tmp_path):
     assert len(train + held_out) == 50
     assert manifest["read"] == 56
     assert manifest["dropped"] == {"broken text": 1, "no answer": 2, "no question": 3}
-
-
-def test_long_prompts_are_dropped_by_tokens_if_there_is_a_tokenizer(tmp_path):
-    rows = [*made.torl_rows(), made.torl_row(900, "Long? " * 300, "1")]
-    manifest, *_ = made.prepare_rows(tmp_path, "torl", rows, longest_prompt=1000)
-    assert manifest["dropped"] == {"prompt too long": 1}
-    tokenizer = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
-    tokenizer.pre_tokenizer = WhitespaceSplit()
-    words = str(tmp_path / "words")
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(words)
-    most = len(torl_prompt("A sentence of six words, 10").split())
-    rows = [made.torl_row(i, f"A sentence of six words, {i}", "1") for i in range(20)]
-    rows.append(made.torl_row(901, "This is a sentence of seven words.", "1"))
-    manifest, *_ = made.prepare_rows(
-        tmp_path, "torl", rows, held_out=0.5, longest_prompt=most, tokenizer=words
-    )
-    assert (manifest["kept"], manifest["dropped"]) == ({"made_math": 20}, {"prompt too long": 1})
-    with pytest.raises(DataError, match=r"--tokenizer .*nowhere cannot be loaded"):
-        made.prepare_rows(tmp_path, "torl", rows, longest_prompt=9, tokenizer=f"{tmp_path}/nowhere")
