@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import paretopo_core
 from paretopo.controller.estimators.decoupled import weigh, z_scores
 from paretopo.controller.estimators.groups import (
     Array,
@@ -18,41 +17,12 @@ from paretopo.controller.estimators.groups import (
     get_library,
     like,
     split_objectives,
-    weighted_sum,
     whiten,
 )
-from paretopo.controller.estimators.ranked import centre_ranks, pareto, place_in_range
+from paretopo.controller.estimators.ranked import pareto
 
 _CV_EPSILON = 1e-8  # as in SAW's code
 _D3PO_EPSILON = 1e-8  # as in the early code of D3PO's authors
-
-
-def soft_pareto(
-    rewards: Array,
-    weights: np.ndarray,
-    mask: Array,
-    *,
-    beta: float = 0.5,
-    centre: Centre = "mean",
-    sigma: float = 0.1,
-    margin: float = 0.0,
-) -> Array:
-    """Advantages by the smooth rank R: ``points + 1 - R + beta * (q - 0.5)``, then centred.
-
-    R is :func:`paretopo_core.stochastic_pareto_rank`: one plus the expected number of dominating
-    rollouts if every reward gets Gumbel noise of scale ``sigma``. There are no fronts, so q is the
-    weighted sum scaled to 0..1 over the group. A rollout that dominates another has the larger
-    value for every ``sigma``. The advantage is smooth in the rewards except where another rollout
-    becomes an end of q's range.
-
-    Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/paper_method.md.
-    """
-    library = get_library(rewards)
-    wins = paretopo_core.stochastic_dominance(rewards, sigma=sigma, margin=margin)
-    beaten = library.where(mask[..., None], wins, 0.0).sum(axis=-2)
-    q = place_in_range(weighted_sum(rewards, weights, mask), mask[:, None, :])
-    values = mask.sum(axis=-1, keepdims=True) - beaten + beta * (q - 0.5)
-    return centre_ranks(values, centre, mask)
 
 
 def lexicographic(
@@ -77,23 +47,6 @@ def lexicographic(
     level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
     level = level * like(np.ones(1), rewards)
     return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)
-
-
-def sa_mrpo(rewards: Array, weights: np.ndarray, mask: Array, *, saturation: float = 0.5) -> Array:
-    """Compute GDPO's advantages with less weight on objectives that are nearly perfect.
-
-    The weight of objective k is ``w_k (1 - s_k) ** saturation``, where s_k is its mean reward in
-    the batch, at least 0 and at most 1. The best reward must be 1. With a saturation of 0, this is
-    :func:`gdpo`.
-
-    Source: Wang et al. (2026), "Saturation aware advantage reweighting for multi-reward policy
-    optimization", SA-MRPO, arXiv 2608.16072. We did not read the paper. The formula, and 0.5 as the
-    best exponent, come from three accounts that agree; one of them is a simulation. In the paper,
-    s_k counts from the worst value of a reward, not from 0.
-    """
-    mean, _ = batch_moments(split_objectives(rewards), mask)
-    left = (1.0 - mean.clip(0.0, 1.0)) ** saturation
-    return whiten((weigh(z_scores(rewards, mask), weights) * left).sum(axis=0), mask)
 
 
 def d3po(rewards: Array, weights: np.ndarray, mask: Array) -> Array:

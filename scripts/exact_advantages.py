@@ -31,18 +31,10 @@ def to_decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def apply(function: Callable[[Decimal], Decimal], value: Fraction) -> Fraction:
+def root(value: Fraction) -> Fraction:
     with localcontext() as context:
         context.prec = _DIGITS
-        return Fraction(function(to_decimal(value)))
-
-
-def root(value: Fraction) -> Fraction:
-    return apply(Decimal.sqrt, value)
-
-
-def exp(value: Fraction) -> Fraction:
-    return apply(Decimal.exp, max(value, Fraction(-500)))  # 0 to every digit shown
+        return Fraction(to_decimal(value).sqrt())
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:
@@ -170,15 +162,6 @@ def gdpo(batch: Batch, weights: list) -> Values:
     return whiten(sums(scores(batch), weights))
 
 
-def sa_mrpo(batch: Batch, weights: list, *, saturation: Any = "0.5") -> Values:
-    rest = [1 - min(max(mean(one), Fraction(0)), Fraction(1)) for one in columns_of(flatten(batch))]
-    if exact(saturation) == Fraction(1, 2):
-        factors = [root(one) for one in rest]
-    else:
-        factors = [one ** int(saturation) for one in rest]
-    return gdpo(batch, [w * one for w, one in zip(weights, factors, strict=True)])
-
-
 def d3po(batch: Batch, weights: list) -> Values:
     off = [
         columns_of([[one - mean(column) for one in column] for column in columns_of(group)])
@@ -244,28 +227,6 @@ def pareto(batch: Batch, weights: list, *, beta: Any = "0.5", centre: str = "mea
             front = [total[other] for other in ranks if ranks[other] == ranks[at]]
             shift = exact(beta) * (place(total[at], front) - Fraction(1, 2))
             values.append(fronts - ranks[at] + shift)
-        found.append(centre_ranks(values, centre))
-    return found
-
-
-def soft_pareto(
-    batch: Batch, weights: list, *, beta: Any = "0.5", centre: str = "mean", sigma: Any = "0.1",
-    margin: Any = 0,
-) -> Values:  # fmt: skip
-    def above(a: list, b: list) -> Fraction:
-        steps = [(x - y + exact(margin)) / exact(sigma) for x, y in zip(a, b, strict=True)]
-        return prod(1 / (1 + exp(-one)) if one >= 0 else exp(one) / (1 + exp(one)) for one in steps)
-
-    def beats(a: list, b: list) -> Fraction:
-        return above(a, b) * (1 - above(b, a) if exact(margin) else 1)
-
-    found = []
-    for group, total in zip(batch, sums(batch, weights), strict=True):
-        values = []
-        for at, point in enumerate(group):
-            rank = 1 + sum(beats(other, point) for j, other in enumerate(group) if j != at)
-            shift = exact(beta) * (place(total[at], total) - Fraction(1, 2))
-            values.append(len(group) + 1 - rank + shift)
         found.append(centre_ranks(values, centre))
     return found
 

@@ -36,9 +36,7 @@ from scripts.exact_advantages import (
     reinforce_pp,
     reinforce_pp_baseline,
     rloo,
-    sa_mrpo,
     saw,
-    soft_pareto,
     tchebycheff,
     to_decimal,
     worth,
@@ -59,12 +57,10 @@ FAMILIES: dict[str, dict[Callable[..., Values], list[dict[str, Any]]]] = {
     },
     "decoupled": {
         **{one: [{}] for one in (mo_grpo, gdpo, d3po, dvao, saw)},
-        sa_mrpo: [{}, {"saturation": 0}, {"saturation": 2}],
         gd2po: [{}, {"conflict": 0}, {"conflict": 0.5}, {"conflict": 1}],
     },
     "ranked": {
         pareto: [{}, {"beta": 0}, {"beta": 1}, *({"centre": c} for c in ("none", "std", "loo"))],
-        soft_pareto: [{}, {"sigma": 0.3, "margin": 0.2, "beta": 1}, {"sigma": 2, "centre": "none"}],
         lexicographic: [{}, {"centre": "none"}, {"centre": "loo"}],
     },
     "volume": {

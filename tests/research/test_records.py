@@ -25,7 +25,7 @@ HERE = ROOT / "research"
 STUDIES = [
     HERE / f"{name}.toml"
     for name in (
-        *("claims", "d3po", "hypervolume", "models", "sa_mrpo", "steerable"),
+        *("claims", "d3po", "hypervolume", "models", "steerable"),
         *("steerable_leaning", "steerable_models", "value"),
     )
 ]

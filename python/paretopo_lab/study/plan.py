@@ -131,7 +131,7 @@ class TaskSection:
     most_by_kind: Mapping[str, float] = dataclasses.field(default_factory=dict)
     # Language models: policies, (accuracy, cost), among them the best by each measure.
     best: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
-    # Of records with preferences: the best policies, (share right, share right and saved).
+    # Records with preferences: the best policies, (share right, share right and saved).
     best_front: tuple[tuple[float, float], ...] = ()
     table: Table | None = None
 
