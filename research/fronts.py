@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from paretopo.config import RunConfig, from_table
 from paretopo.preference import Preference, Preferences
-from paretopo_lab.study.fronts import preference_grid, score_front
 from paretopo_lab.study.plan import with_economy
 from research.agent import QUESTIONS, Adam, TabularRun, softmax
 from research.diversity import measure_diversity
+from research.front_scores import preference_grid, score_front
 from research.tables import TabularTask
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,6 @@ from paretopo.config import loads
 from paretopo.records.folder import RunFolder
 from paretopo_lab.document.pictures import make_panels, name_points
 from paretopo_lab.read.history import read_history
-from paretopo_lab.study.fronts import score_front
 from paretopo_lab.training.preferences import tabulate_preferences
 from paretopo_lab.training.report import write_report
 
@@ -71,31 +70,6 @@ def test_a_name_covers_no_mark_and_stays_inside():
         assert (box.max <= frame.max).all()
         gaps = np.maximum(box.min - marks, marks - box.max).max(axis=1)
         assert gaps.min() > 4 * figure.dpi / 72
-
-
-BEST = [[0.544, 0.408], [0.72, 0.39], [0.848, 0.336], [0.936, 0.252], [0.984, 0.138], [1.0, 0.0]]
-WEIGHTS = [[one, 1.0 - one] for one in (1.0, 0.75, 0.5, 0.25, 0.0)]
-
-
-def flip(share):
-    """Return the point of a coin that asks the dear tool this often, whatever the question."""
-    dear, cheap = BEST[-1], BEST[0]
-    return [share * d + (1.0 - share) * c for d, c in zip(dear, cheap, strict=True)]
-
-
-def test_coins_that_ignore_the_preference_have_no_utility():
-    coins = [flip(share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    start = [0.544, 0.0]
-    for given in ([coins[2]] * 5, [coins[at] for at in (1, 3, 0, 4, 2)], coins):
-        assert score_front(given, BEST, start, WEIGHTS)["utility"] < 0.0
-    # Coins that follow the preference, but ignore the question.
-    following = score_front(coins[::-1], BEST, start, WEIGHTS)
-    assert following["hypervolume"] == pytest.approx(0.456, abs=1e-3)
-    assert following["utility"] == pytest.approx(0.036, abs=1e-3)
-    best = [BEST[at] for at in (5, 4, 3, 1, 0)]
-    scores = score_front(best, BEST, start, WEIGHTS)
-    assert scores["utility"] == pytest.approx(1.0)
-    assert (scores["order"], scores["distinct"]) == (1.0, 1.0)
 
 
 def test_points_within_the_noise_count_once(tmp_path):
