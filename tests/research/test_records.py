@@ -188,16 +188,6 @@ def test_rivals_of_language_models_have_the_tuned_settings():
     assert models.ours == "recommended"
 
 
-def test_every_second_seed_has_a_budget():
-    models = load("models.toml")
-    tables = models.tasks["choice"].by_seed
-    assert len(tables) >= models.study.seeds
-    prices = [table["objectives.tokens.price"] for table in tables]
-    budgets = [table.get("objectives.tokens.budget") for table in tables]
-    assert budgets[::2] == [None] * 6
-    assert budgets[1::2] == [pytest.approx(100 * price) for price in prices[1::2]]
-
-
 @pytest.mark.parametrize("name", JUDGED)
 def test_tuning_and_judging_share_no_task_or_seed(name):
     tuning, judged = (load(f"{one}.toml") for one in ("tuning", name))
