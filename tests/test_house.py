@@ -34,14 +34,13 @@ ONLY_SESSION = {
     "finish_stage1",
     "learn",
     "load_state_dict",
-    "write_outcomes",
 }
 EXCEPT = {
     # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
     ("paretopo.integrations.openrlhf.rehearsal.checks", "load_state_dict"),
     ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
 }
-ONLY_SESSION_NAMES = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
+ONLY_SESSION_NAMES = {"Scores", "HypervolumeGain", "CostMinimum"}
 
 
 def imported(name):

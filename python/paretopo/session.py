@@ -97,9 +97,7 @@ class Session:
         self.objectives = self.controller.names
         self.preferences = preferences_of(self.config)
         self._scores = Scores(
-            self.config.objectives,
-            max_calls=self.config.optimiser.max_tool_calls,
-            recompute=self.config.recipe == "recommended",
+            self.config.objectives, max_calls=self.config.optimiser.max_tool_calls
         )
         self._outcomes = Outcomes(self.config)
         self._recorder = Recorder(run, self.controller, warmed_up=warmed_up, writes=writes)
@@ -272,16 +270,14 @@ class Session:
         ordered = self._complete([replace(one, held_out=True) for one in in_order])
         self._scores.learn(ordered)
         rewards, reference = self._scores.rewards_of(ordered), controller.reference
-        bounds = outcomes.find_bounds(rewards)
-        if bounds is not None and not self._scores.outcomes():
+        bounds, is_first = outcomes.find_bounds(rewards), not controller.observations
+        if bounds is not None and is_first:
             reference = np.fmin(reference, bounds)  # as the controller will lower it
-        vectors, outcome, earlier = self._scores.evaluate(
-            ordered, rewards, lambda vectors: outcomes.average(vectors, reference)
-        )
-        signal = controller.observe(outcome, earlier=earlier, bounds=bounds)
-        if len(self._scores.outcomes()) == 1:
+        outcome = outcomes.average(rewards, reference)
+        signal = controller.observe(outcome, bounds=bounds)
+        if is_first:
             self._recorder.warn(ordered, outcome, controller.reference)
-        rewarded = annotate(ordered, rewards=outcomes.fill(vectors, controller.reference))
+        rewarded = annotate(ordered, rewards=outcomes.fill(rewards, controller.reference))
         return self._recorder.add_evaluation(
             step,
             rewarded,
@@ -296,8 +292,6 @@ class Session:
                 controller.stage,
                 self.objectives,
             ),
-            answers=self._scores.latest_answers(),
-            outcomes=None if earlier is None else self._scores.outcomes(),
         )
 
     def steps_done(self) -> int:
@@ -317,10 +311,7 @@ class Session:
         return self._recorder.steps, f"{self._recorder.latest}{of_step}, {stage}{size} on the front"
 
     def state(self) -> dict[str, Any]:
-        """Return the state that a checkpoint must keep in addition to the run folder, as JSON.
-
-        It does not grow with the number of evaluated answers: those are in the run folder.
-        """
+        """Return the state that a checkpoint must keep in addition to the run folder, as JSON."""
         return {
             "controller": self.controller.state_dict(),
             "scores": self._scores.state_dict(),
@@ -337,9 +328,9 @@ class Session:
         """
         if state is not None:
             self.controller.load_state_dict(state["controller"])
-            self._scores.load_state_dict(state["scores"], self.run.answers())
+            self._scores.load_state_dict(state["scores"])
             self._consumed = int(state["consumed"])
-        self._recorder.resume(state, self._scores.answers_needed, self._scores.outcomes())
+        self._recorder.resume(state)
 
     def finish(self) -> None:
         """Mark the run as finished; raise a RuntimeError if steps are missing."""

@@ -280,7 +280,7 @@ def test_right_is_kept_where_somebody_asked_for_it(tmp_path):
 
 @pytest.mark.long
 def test_memory_and_records_of_a_long_run_are_bounded(tmp_path, monkeypatch):
-    """Over 1,000 steps only the answers of evaluations and rows of fixed size accumulate."""
+    """Over 1,000 steps only rows of fixed size accumulate."""
     monkeypatch.setattr(folder, "MOST_TEXT", 2_500_000)
     steps, every, questions = 1000, 5, 8
     table = THREE | {"optimiser": {"steps": steps}}
@@ -310,12 +310,7 @@ def test_memory_and_records_of_a_long_run_are_bounded(tmp_path, monkeypatch):
     # By rows of this size, 10,000 steps of 1,024 rollouts: their number is in no row.
     per_row = {
         name: (session.run.path / name).stat().st_size / (steps // apart)
-        for name, apart in (
-            ("steps.jsonl", 1),
-            ("evaluations.jsonl", every),
-            ("outcomes.json", every),
-            ("answers.jsonl", every),
-        )
+        for name, apart in (("steps.jsonl", 1), ("evaluations.jsonl", every))
     }
     assert 10_000 * sum(per_row.values()) < 50e6, per_row
     assert (session.run.path / "trajectories.jsonl").stat().st_size <= 2.5e6

@@ -60,51 +60,36 @@ class HypervolumeGain:
     def __init__(self, config: ParetoPOConfig) -> None:
         self._config = config
         self._objectives = len(config.weights)
-        self._observations = 0
+        self.observations = 0
         self.smoothed = 0.0
         self.highest = 0.0  # maximum of `smoothed` so far
         self.multiplier = 1.0
         self.archive: paretopo_core.ParetoArchive | None = None
         self._reference: NDArray[np.float64] | None = None
-        self._bounds = np.full(self._objectives, np.nan)  # learnt from the first evaluation
         # NaN marks coordinates of the first evaluation.
         self._given = np.array(
             [np.nan if one == "initial" else one for one in config.reference_point], np.float64
         )
-        if np.isfinite(self._given).all():
-            self._start_from(self._given)
 
-    def observe(
-        self,
-        outcome: ArrayLike,
-        *,
-        earlier: ArrayLike | None = None,
-        bounds: ArrayLike | None = None,
-    ) -> Signal:
+    def observe(self, outcome: ArrayLike, *, bounds: ArrayLike | None = None) -> Signal:
         """Record an outcome: gain before it enters, average, multiplier, archive.
 
         Arguments and errors: :meth:`~paretopo.controller.two_stages.ParetoPO.observe`.
         """
-        point = self._check("outcome", outcome, (self._objectives,))
-        if bounds is not None and self._observations == 0:
-            self._bounds = np.array(bounds, np.float64)
-            self.archive = None
-        if earlier is not None:
-            shape = (self._observations, self._objectives)
-            outcomes = self._check("earlier", earlier, shape)
-            if len(outcomes):
-                archive = self._start_at(outcomes[0])
-                for one in outcomes:
-                    archive.add(one)
-        archive = self._start_at(point) if self.archive is None else self.archive
+        point = self._check(outcome)
+        if self.archive is None:
+            first = np.where(np.isnan(self._given), point, self._given)
+            archive = self._start_from(first if bounds is None else np.fmin(first, bounds))
+        else:
+            archive = self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point))
-        if self._observations > 0:
+        if self.observations > 0:
             gamma = self._config.gamma
             self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
             self.highest = max(self.highest, self.smoothed)
             self.multiplier = compute_multiplier(self.smoothed)
-        self._observations += 1
+        self.observations += 1
         return Signal(
             gain=gain,
             smoothed_gain=self.smoothed,
@@ -116,31 +101,25 @@ class HypervolumeGain:
     def state_dict(self) -> dict[str, Any]:
         """Return the changing state, JSON-able."""
         return {
-            "observations": self._observations,
+            "observations": self.observations,
             "smoothed": self.smoothed,
             "highest": self.highest,
             "multiplier": self.multiplier,
-            "bounds": [None if np.isnan(one) else one for one in self._bounds.tolist()],
             "reference": None if self._reference is None else self._reference.tolist(),
             "archive": None if self.archive is None else self.archive.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`, bit for bit."""
-        self._observations = int(state["observations"])
+        self.observations = int(state["observations"])
         self.smoothed = float(state["smoothed"])
         self.highest = float(state["highest"])
         self.multiplier = float(state["multiplier"])
-        self._bounds = np.array(state.get("bounds", self._bounds), np.float64)
         self.archive = self._reference = None
         if state["reference"] is not None:
             self._start_from(np.array(state["reference"], np.float64)).load_state_dict(
                 state["archive"]
             )
-
-    def _start_at(self, first: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
-        known = np.where(np.isnan(self._given), first, self._given)
-        return self._start_from(np.fmin(known, self._bounds))
 
     @property
     def reference(self) -> NDArray[np.float64]:
@@ -152,17 +131,15 @@ class HypervolumeGain:
         self.archive = paretopo_core.ParetoArchive(reference)
         return self.archive
 
-    def _check(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        array = np.array(values, np.float64)
-        if array.size == 0 and 0 in shape:
-            return array.reshape(shape)
-        if array.shape != shape:
+    def _check(self, outcome: ArrayLike) -> NDArray[np.float64]:
+        point, shape = np.array(outcome, np.float64), (self._objectives,)
+        if point.shape != shape:
             raise ValueError(
-                f"{name} must have shape {shape}, a mean per weight, got {array.shape}"
+                f"outcome must have shape {shape}, a mean per weight, got {point.shape}"
             )
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} must be finite, got {array.tolist()}")
-        return array
+        if not np.isfinite(point).all():
+            raise ValueError(f"outcome must be finite, got {point.tolist()}")
+        return point
 
 
 def _contains(archive: paretopo_core.ParetoArchive, point: NDArray[np.float64]) -> bool:

@@ -301,13 +301,7 @@ class ParetoPO:
 
     # ---- the evaluation side -----------------------------------------------------------------
 
-    def observe(
-        self,
-        outcome: ArrayLike,
-        *,
-        earlier: ArrayLike | None = None,
-        bounds: ArrayLike | None = None,
-    ) -> Signal:
+    def observe(self, outcome: ArrayLike, *, bounds: ArrayLike | None = None) -> Signal:
         """Record the outcome of a held-out evaluation.
 
         The first call gives the outcome of the initial policy. It sets the reference point if that
@@ -316,9 +310,6 @@ class ParetoPO:
         Args:
             outcome: (objectives,) mean of the gated reward vectors over the held-out prompts;
                 :meth:`gate_groups` gates them as one group.
-            earlier: (evaluations so far, objectives), the earlier outcomes with their current
-                scores (:class:`~paretopo.rewards.held_out.HeldOut`), from which the archive is
-                rebuilt. None keeps their old scores, as the paper does.
             bounds: (objectives,) the worst rewards of the evaluation, NaN for rewards with a bound
                 of their own. The first evaluation lowers the reference point to them.
 
@@ -326,7 +317,7 @@ class ParetoPO:
             ValueError: The length is wrong, or a value is NaN or infinite.
         """
         self.watch.see_evaluation(self.steps_taken, self._teaching)
-        return self._gain.observe(outcome, earlier=earlier, bounds=bounds)
+        return self._gain.observe(outcome, bounds=bounds)
 
     # ---- where it stands ---------------------------------------------------------------------
 
@@ -374,13 +365,18 @@ class ParetoPO:
         return self._gain.multiplier if scales else 1.0
 
     @property
+    def observations(self) -> int:
+        """Return the number of evaluations observed so far."""
+        return self._gain.observations
+
+    @property
     def reference(self) -> NDArray[np.float64]:
         """Return the archive's reference point (objectives,); NaN until an evaluation sets it."""
         return self._gain.reference
 
     @property
     def archive(self) -> paretopo_core.ParetoArchive | None:
-        """Return the archive of held-out outcomes; None before an "initial" reference is known."""
+        """Return the archive of held-out outcomes; None before the first evaluation."""
         return self._gain.archive
 
     def finish_stage1(self) -> None:

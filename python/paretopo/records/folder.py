@@ -6,9 +6,7 @@
     manifest.json       versions, seed, git commit, machine, command, start and end
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
-    outcomes.json       outcomes of all evaluations by current knowledge, if that has changed
     questions.json      means of each held-out question in the first and the last evaluation
-    answers.jsonl       costs and success of all held-out answers, if they may be scored again
     trajectories.jsonl  one row per prompt with recorded rollouts
     checkpoints/        states for resuming
     claim               held by the process that trains here
@@ -388,26 +386,6 @@ class RunFolder(Folder):
     def _is_kept(self, step: int, every: int) -> bool:
         return step % every == 0 or step >= self.config.optimiser.steps
 
-    def write_outcomes(
-        self, objectives: Sequence[str], outcomes: Sequence[Sequence[float]]
-    ) -> None:
-        """Replace ``outcomes.json`` by all evaluations, by current knowledge."""
-        content = {"objectives": list(objectives), "outcomes": outcomes}
-        text = json.dumps(files.to_json(content), separators=(",", ":"))
-        files.write_bytes(self.path / "outcomes.json", text.encode())
-
-    def outcomes(self) -> list[dict[str, float]]:
-        """Return each evaluation's outcome by objective, as scored at the end of the records."""
-        found = [row.get("outcome") for row in self.evaluations()]
-        rows = [dict(one) if isinstance(one, dict) else {} for one in found]
-        path = self.path / "outcomes.json"
-        if path.exists():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            # Evaluations after the last change keep their original scores.
-            for row, outcome in zip(rows, kept["outcomes"], strict=False):
-                row |= dict(zip(kept["objectives"], outcome, strict=True))
-        return rows
-
     def write_questions(self, step: int, measured: Mapping[str, Mapping[str, Any]]) -> None:
         """Keep each question's values of an evaluation, for the first and the last one.
 
@@ -430,14 +408,6 @@ class RunFolder(Folder):
         path = self.path / "questions.json"
         return files.parse_object(path.read_bytes()) or {} if path.exists() else {}
 
-    def append_answers(self, row: Mapping[str, Any]) -> None:
-        """Add a row to ``answers.jsonl``; it must say its ``step``."""
-        files.append_row(self.path / "answers.jsonl", row)
-
-    def answers(self) -> list[Row]:
-        """Return the complete rows of ``answers.jsonl``; a broken row raises a ConfigError."""
-        return list(files.read_rows(self.path / "answers.jsonl"))
-
     def steps(self) -> list[Row]:
         """Return the complete rows of ``steps.jsonl``; a broken row raises a ConfigError."""
         return list(files.read_rows(self.path / "steps.jsonl"))
@@ -450,20 +420,18 @@ class RunFolder(Folder):
         """Yield the complete rows of ``trajectories.jsonl``; a broken row raises a ConfigError."""
         return read_groups(self.path / "trajectories.jsonl")
 
-    def truncate_after(self, step: int, evaluations: int, answers: int) -> None:
+    def truncate_after(self, step: int, evaluations: int) -> None:
         """Drop the records after ``step``: a resumed run repeats those steps.
 
         Args:
             step: The last step to keep.
             evaluations: Keep at most this many evaluations, the first ones: a checkpoint can be
                 older than the evaluation of its step.
-            answers: Keep this many of the evaluations' answers.
         """
         for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
             files.keep_rows(self.path / name, lambda row: row["step"] <= step)
-        before, scored = count(), count()
+        before = count()
         files.keep_rows(self.path / "evaluations.jsonl", lambda _: next(before) < evaluations)
-        files.keep_rows(self.path / "answers.jsonl", lambda _: next(scored) < answers)
         last = max((row["step"] for row in self.evaluations()), default=-1)
         files.keep_rows(
             self.path / "trajectories.jsonl",

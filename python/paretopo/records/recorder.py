@@ -193,8 +193,6 @@ class Recorder:
         preference: Preference | None,
         seconds: float | None,
         shown: Sequence[Group],
-        answers: Row | None,
-        outcomes: Sequence[Sequence[float]] | None,
     ) -> Row:
         """Write the answers to all questions, under one preference if there are preferences.
 
@@ -206,8 +204,6 @@ class Recorder:
             preference: Of the rollouts; None if weights are fixed.
             seconds: Time that the evaluation took; None if it is unknown.
             shown: Rollouts with their text.
-            answers: The answers that a later evaluation may score again; None for none.
-            outcomes: All outcomes so far, if they were scored again.
 
         Returns:
             The row.
@@ -232,7 +228,6 @@ class Recorder:
             "smoothed_gain": signal.smoothed_gain,
             "multiplier": signal.multiplier,
             "archived": signal.archived,
-            "rescored": outcomes is not None,
             "archive_size": count_points(controller.archive),
             "hypervolume": signal.hypervolume,
             "reference": dict(zip(names, controller.reference.tolist(), strict=True)),
@@ -249,10 +244,6 @@ class Recorder:
                 before = self._run.questions().get("last", {}).get("measured", measured)
                 warn_of_questions(before, measured)
                 self._run.write_questions(step, measured)
-            if answers is not None:
-                self._run.append_answers({"step": step} | answers)
-            if outcomes is not None:
-                self._run.write_outcomes(names, outcomes)
             for group in shown:
                 self._run.append_trajectories(group)
         return row
@@ -268,23 +259,17 @@ class Recorder:
         self.evaluated = step
         return tracked
 
-    def resume(
-        self, state: Mapping[str, Any] | None, answers: int, outcomes: Sequence[Sequence[float]]
-    ) -> None:
-        """Drop the records after a session's state; drop all for None.
+    def resume(self, state: Mapping[str, Any] | None) -> None:
+        """Drop the records after a session's :meth:`~paretopo.session.Session.state`.
 
-        Args:
-            state: Of :meth:`~paretopo.session.Session.state`.
-            answers: Number of evaluations whose answers stay.
-            outcomes: All outcomes of the state.
+        None drops all.
         """
         done = _NO_STEP if state is None else int(state["recorded"])
         self.steps = max(done, 0)
         self.evaluations = 0 if state is None else int(state["evaluations"])
         if self._writes:
-            self._run.truncate_after(done, self.evaluations, answers)
+            self._run.truncate_after(done, self.evaluations)
             self._trackers.resume(done)
-            self._run.write_outcomes(self._controller.names, outcomes)
             self._run.resumed(self.steps)
         for row in self._run.evaluations()[: self.evaluations][-1:]:
             self.latest = describe_evaluation(row, self._config.objectives)

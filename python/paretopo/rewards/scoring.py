@@ -7,10 +7,9 @@ changes the rewards of the other.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,11 +26,10 @@ from paretopo.rewards.economy import (
     saving,
     tool_economy,
 )
-from paretopo.rewards.held_out import Economy, HeldOut
 from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
 from paretopo.rollout import Rollout
 
-Outcome = NDArray[np.float64]
+Economy: TypeAlias = Callable[[ArrayLike, float | None], NDArray[np.float64]]
 
 
 def make_economy(objective: Objective, max_calls: int) -> Economy | None:
@@ -49,13 +47,11 @@ def make_targets(objective: Objective) -> CostTargets | None:
 
 
 class Scores:
-    """The rewards of rollouts, and of every held-out evaluation so far.
+    """The rewards of rollouts, by the costs that the run has met.
 
     Args:
         objectives: The objectives of the run.
         max_calls: Largest number of calls of a rollout; only the economy "otc" needs it.
-        recompute: True scores all evaluations again when a question's lowest cost falls; False
-            scores each evaluation once, as the paper does.
 
     >>> from paretopo.config import loads
     >>> config = loads('recipe = "paper"')
@@ -66,16 +62,10 @@ class Scores:
     [[1.0, 1.0], [1.0, 0.4966]]
     """
 
-    def __init__(
-        self, objectives: Sequence[Objective], *, max_calls: int = 0, recompute: bool = False
-    ) -> None:
+    def __init__(self, objectives: Sequence[Objective], *, max_calls: int = 0) -> None:
         self._objectives = tuple(objectives)
-        self._recompute = recompute
         made = {one.name: make_economy(one, max_calls) for one in objectives}
         self._economies = {name: economy for name, economy in made.items() if economy is not None}
-        self._columns = [
-            at for at, one in enumerate(self._objectives) if one.name in self._economies
-        ]
         # A held-out question has one answer per evaluation: by itself it would always be the best.
         self._minima = {
             held_out: {name: CostMinimum() for name in self._economies}
@@ -88,8 +78,6 @@ class Scores:
         }
         targets = {one.name: make_targets(one) for one in objectives}
         self._targets = {name: one for name, one in targets.items() if one is not None}
-        self._held_out = HeldOut(self._economies)
-        self._outcomes: list[list[float]] = []  # of all evaluations, by current knowledge
 
     def learn(self, rollouts: Sequence[Rollout]) -> None:
         """Learn from the costs of rollouts: all of a prompt, or of an evaluation, at once."""
@@ -120,42 +108,6 @@ class Scores:
         columns = [self._column(one, rollouts) for one in self._objectives]
         return np.array(columns, np.float64).reshape(len(columns), len(rollouts)).T.copy()
 
-    def evaluate(
-        self,
-        rollouts: Sequence[Rollout],
-        vectors: NDArray[np.float64],
-        score: Callable[[NDArray[np.float64]], Outcome],
-    ) -> tuple[NDArray[np.float64], Outcome, NDArray[np.float64] | None]:
-        """Record a whole evaluation, and score it.
-
-        Args:
-            rollouts: One for each held-out question, in the same order of prompts every time.
-            vectors: (rollouts, objectives) as first scored.
-            score: Maps such vectors to the (objectives,) of an outcome.
-
-        Returns:
-            The vectors to use; their outcome; and, if this evaluation changed the outcomes of
-            earlier ones, all of theirs, (evaluations, objectives).
-        """
-        if not self._recompute or not self._columns:
-            outcome = score(vectors)
-            self._outcomes.append(outcome.tolist())
-            return vectors, outcome, None
-        costs = [[one.reward_components.get(name) for name in self._economies] for one in rollouts]
-        changed = self._held_out.add(
-            _question_names(rollouts),
-            np.array(costs, np.float64),
-            [*map(self._succeeds, rollouts)],
-        )
-        vectors = vectors.copy()
-        vectors[:, self._columns] = self._held_out.economies(latest=1)[0]
-        outcome = score(vectors)
-        if changed:
-            self._score_again(score)
-        earlier = np.array(self._outcomes) if changed else None
-        self._outcomes.append(outcome.tolist())
-        return vectors, outcome, earlier
-
     def prices(self) -> dict[str, dict[str, float]]:
         """Return the prices of training: objective → kind of question → price, where known."""
         return {
@@ -163,43 +115,18 @@ class Scores:
             for name, of_kind in self._prices[False].items()
         }
 
-    def latest_answers(self) -> dict[str, Any] | None:
-        """Return the answers of the last evaluation, JSON-able; None if they are not needed."""
-        return self._held_out.latest() if len(self._held_out) else None
-
-    @property
-    def answers_needed(self) -> int:
-        """Return the number of evaluations whose answers :meth:`load_state_dict` needs."""
-        return len(self._held_out)
-
-    def outcomes(self) -> list[list[float]]:
-        """Return (evaluations, objectives) of all evaluations, by current knowledge."""
-        return self._outcomes
-
     def state_dict(self) -> dict[str, Any]:
-        """Return the state in addition to the answers of each evaluation; JSON-able."""
+        """Return the learnt costs, JSON-able."""
         return {
             "training": _states(self._minima[False]),
             "held_out": _states(self._minima[True]),
             "prices": {name: _states(one) for name, one in self._prices[False].items()},
             "held_out_prices": {name: _states(one) for name, one in self._prices[True].items()},
             "targets": _states(self._targets),
-            "evaluations": self._held_out.state_dict(),
-            "outcomes": [list(one) for one in self._outcomes],
         }
 
-    def load_state_dict(
-        self, state: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]
-    ) -> None:
-        """Continue from :meth:`state_dict`.
-
-        Args:
-            state: The result of `state_dict`.
-            answers: The results of :meth:`latest_answers` after each evaluation.
-
-        Raises:
-            ValueError: There are fewer answers than the state needs.
-        """
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from :meth:`state_dict`."""
         for held_out, saved in ((False, state["training"]), (True, state["held_out"])):
             for name, minimum in self._minima[held_out].items():
                 minimum.load_state_dict(saved[name])
@@ -209,8 +136,6 @@ class Scores:
                     self._price_of(name, kind, held_out=held_out).load_state_dict(saved)
         for name, targets in self._targets.items():
             targets.load_state_dict(state["targets"][name])
-        self._held_out.load_state_dict(state["evaluations"], answers)
-        self._outcomes = [list(one) for one in state["outcomes"]]
 
     def _succeeds(self, rollout: Rollout) -> bool:
         """Return whether a rollout solved its prompt, or the gate of the run does not apply."""
@@ -290,18 +215,6 @@ class Scores:
         made = SuccessPrice(1.0, sys.maxsize) if held_out else SuccessPrice()
         return self._prices[held_out][objective].setdefault(kind, made)
 
-    def _score_again(self, score: Callable[[NDArray[np.float64]], Outcome]) -> None:
-        """Score earlier evaluations again; only costs relative to the minimum can have changed."""
-        threshold = self._objectives[0].threshold
-        solved, economies = self._held_out.solved(), self._held_out.economies()
-        vectors = np.zeros((solved.shape[1], len(self._objectives)))
-        for number, outcome in enumerate(self._outcomes):
-            vectors[:, 0] = np.where(solved[number], threshold + 1.0, threshold)
-            vectors[:, self._columns] = economies[number]
-            scored = score(vectors)
-            for column in self._columns:
-                outcome[column] = float(scored[column])
-
 
 def _states(learnt: Mapping[str, CostMinimum | SuccessPrice | CostTargets]) -> dict[str, Any]:
     return {name: one.state_dict() for name, one in learnt.items()}
@@ -337,13 +250,3 @@ GROUP_ECONOMIES: Mapping[str, Callable[..., NDArray[np.float64]]] = {
     "gr3": lambda costs, _: gr3_economy(costs),
     "pass_rate": pass_rate_economy,
 }
-
-
-def _question_names(rollouts: Sequence[Rollout]) -> list[str]:
-    """Return a name for each rollout: several questions of a data set can share a prompt."""
-    seen = Counter[str]()
-    names = []
-    for rollout in rollouts:
-        names.append(f"{seen[rollout.prompt_id]}: {rollout.prompt_id}")
-        seen[rollout.prompt_id] += 1
-    return names

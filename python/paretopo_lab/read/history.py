@@ -192,7 +192,8 @@ def read_history(run: RunFolder) -> History:
             "prints its rollouts"
         )
     objectives, steps = tuple(map(measure_objective, run.config.objectives)), tuple(run.steps())
-    outcomes = run.outcomes()
+    found = [row.get("outcome") for row in rows]
+    outcomes = [one if isinstance(one, dict) else {} for one in found]  # old ones have no names
     if "preference" in rows[0]:
         sweeps = split_sweeps(rows)
         ends = np.cumsum([0, *map(len, sweeps)])

@@ -76,7 +76,6 @@ def interrupt(run: RunFolder, number: int, when: str, *, resume: bool = False) -
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, warmups: str) -> RunFolder:
-    # With this economy, earlier evaluations are rescored.
     economy = {"objectives.calls.economy": "paretopo"}
     shared = {"warmup.shared": warmups}
     config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD, **economy, **shared})
@@ -127,13 +126,6 @@ def test_records_match_the_run(uninterrupted):
             row["outcome"]["calls"]
             <= min(row["outcome"]["correct"], row["rewards"]["calls"]) + 1e-12
         )
-    # Each new minimum of calls rescored all earlier evaluations.
-    assert any(row["rescored"] for row in evaluations)
-    today = uninterrupted.outcomes()
-    assert len(today) == len(evaluations)
-    for then, now in zip(evaluations, today, strict=True):
-        assert now["correct"] == then["outcome"]["correct"]
-        assert now["calls"] <= then["outcome"]["calls"]
     assert evaluations[0]["multiplier"] == 1.0
     assert evaluations[0]["solved"] > 0.5, "the warm-up taught too little to test anything"
     assert any(row["informative"] > 0 for row in steps)

@@ -231,18 +231,6 @@ def test_an_outcome_is_gated_if_a_gate_is_known(tmp_path, objective, settings, p
     assert row["reference"] == corner
 
 
-def test_threshold_rescores_earlier_evaluations(tmp_path):
-    text = '[[objectives]]\nname = "score"\ngate = true\nthreshold = 2.5\n'
-    text += '[[objectives]]\nname = "calls"\neconomy = "paretopo"\n'
-    session = new_session(tmp_path, text, paretopo__stage2_estimator="gdpo")
-    session.observe(0, [Rollout("q", {"score": 3.0, "calls": 3.0})])
-    session.observe(1, [Rollout("q", {"score": 3.0, "calls": 1.0})])
-    [first, second] = session.run.outcomes()
-    assert second["calls"] == 1.0
-    assert first["calls"] == pytest.approx(np.exp(-0.7 * 2))  # solved then, too
-    assert first["score"] == 3.0
-
-
 @pytest.mark.parametrize(
     ("table", "message"),
     [

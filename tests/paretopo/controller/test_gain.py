@@ -31,34 +31,8 @@ def test_bounds_of_the_first_evaluation_lower_the_reference(reference, bounds, e
     again = controller(references=reference)
     again.load_state_dict(method.state_dict())
     for one in (method, again):
-        one.observe([0.5, -4.0], earlier=[[0.25, -5.0]], bounds=(math.nan, -99.0))
+        one.observe([0.5, -4.0], bounds=(math.nan, -99.0))
         assert tuple(one.reference) == expected
-
-
-@pytest.mark.parametrize("reference", ["initial", "zero"])
-def test_earlier_outcomes_can_be_rescored(reference):
-    """The signal is then that of a controller which met the outcomes as they score today."""
-    stale, fresh = controller(reference=reference), controller(reference=reference)
-    stale.observe([0.5, 0.5], earlier=[])
-    stale.observe([0.6, 0.6])
-    rescored = [[0.5, 0.2], [0.6, 0.3]]
-    for point in rescored:
-        fresh.observe(point)
-    seen, expected = stale.observe([0.6, 0.6], earlier=rescored), fresh.observe([0.6, 0.6])
-    assert seen.gain == expected.gain > 0
-    assert seen.hypervolume == expected.hypervolume
-    assert seen.archived
-    assert stale.archive.state_dict() == fresh.archive.state_dict()
-
-
-def test_earlier_outcomes_must_be_all_of_them():
-    method = controller()
-    method.observe([0.5, 0.5])
-    with pytest.raises(ValueError, match=r"earlier must have shape \(1, 2\).*got \(2, 2\)"):
-        method.observe([0.5, 0.5], earlier=[[0.1, 0.1], [0.2, 0.2]])
-    with pytest.raises(ValueError, match=r"earlier must be finite"):
-        method.observe([0.5, 0.5], earlier=[[0.1, math.nan]])
-    assert method.observe([0.5, 0.6]).gain == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(

@@ -129,13 +129,13 @@ def test_broken_manifest_is_reported(run, text):
 
 
 def test_truncating_drops_later_rows_of_both_files(run):
-    run.truncate_after(5, 9, 9)  # nothing there yet
+    run.truncate_after(5, 9)  # nothing there yet
     for step in range(6):
         run.append_step({"step": step})
         run.append_evaluation({"step": step})
     with (run.path / "steps.jsonl").open("a") as file:
         file.write('{"step": 6, "torn')
-    run.truncate_after(3, 9, 9)
+    run.truncate_after(3, 9)
     assert [row["step"] for row in run.steps()] == [0, 1, 2, 3]
     assert [row["step"] for row in run.evaluations()] == [0, 1, 2, 3]
     run.append_step({"step": 4})

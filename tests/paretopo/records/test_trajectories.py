@@ -113,7 +113,7 @@ def test_repeated_steps_replace_their_trajectories(tmp_path):
     kept = list(RunFolder.open(run.path).trajectories())
     assert [group.step for group in kept] == [0, 1, 2, 3]
     assert 20_000 < len(kept[0].rollouts[0].segments[0].text) < 20_100
-    run.truncate_after(1, 9, 9)
+    run.truncate_after(1, 9)
     assert [group.step for group in run.trajectories()] == [0, 1]
-    run.truncate_after(-1, 0, 0)
+    run.truncate_after(-1, 0)
     assert list(run.trajectories()) == []

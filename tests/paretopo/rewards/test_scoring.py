@@ -1,4 +1,4 @@
-"""The rewards of rollouts, and of evaluations as fewer calls become known."""
+"""The rewards of rollouts, as the costs of a run become known."""
 
 import json
 import math
@@ -31,14 +31,11 @@ def economy_of(scores, rollouts):
 def evaluate(scores, answers):
     rollouts = rollouts_of(answers, held_out=True)
     scores.learn(rollouts)
-    vectors, _, earlier = scores.evaluate(
-        rollouts, scores.rewards_of(rollouts), lambda rows: rows.mean(axis=0)
-    )
-    return vectors, earlier
+    return scores.rewards_of(rollouts)
 
 
-def reload(scores, again, answers=()):
-    again.load_state_dict(*json.loads(json.dumps([scores.state_dict(), [*answers]])))
+def reload(scores, again):
+    again.load_state_dict(json.loads(json.dumps(scores.state_dict())))
     return again
 
 
@@ -49,53 +46,12 @@ def far(calls):
 def test_held_out_minima_are_running_and_their_own():
     scores = scores_of()
     economy_of(scores, rollouts_of([(0, True)]))
-    assert evaluate(scores, [(1, True)])[0].tolist() == [[1.0, 1.0]]
-    assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(1)])
-    assert evaluate(scores, [(0, True)])[1] is None  # earlier scores stay
-    assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(2)])
-    assert scores.latest_answers() is None
+    assert evaluate(scores, [(1, True)]).tolist() == [[1.0, 1.0]]
+    assert evaluate(scores, [(2, True)])[:, 1] == pytest.approx([far(1)])
+    assert evaluate(scores, [(0, True)])[:, 1] == [1.0]
+    assert evaluate(scores, [(2, True)])[:, 1] == pytest.approx([far(2)])
     again = reload(scores, scores_of())
     assert economy_of(again, rollouts_of([(1, True)])) == pytest.approx([far(1)])
-
-
-def test_new_minimum_rescores_earlier_evaluations():
-    scores, again = (scores_of(recompute=True) for _ in range(2))
-    answers = []
-    for asked in ([(2, True), (1, True)], [(2, True), (1, False)]):
-        assert evaluate(scores, asked)[1] is None
-        answers.append(scores.latest_answers())
-    assert scores.answers_needed == 2
-    vectors, earlier = evaluate(reload(scores, again, answers), [(0, True), (1, True)])
-    # Questions that share a prompt count each for itself, so the first one's optimum falls to 0.
-    assert vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
-    np.testing.assert_allclose(earlier, [[1.0, (far(2) + 1) / 2], [0.5, (far(2) + 1) / 2]])
-    assert again.outcomes()[:2] == earlier.tolist()
-
-
-def test_only_minimum_based_objectives_are_rescored():
-    names = ("correct", "calls", "polite", "seconds")
-    seconds = Objective("seconds", economy="paretopo", alpha=2.0)
-    objectives = [CORRECT, Objective("calls", economy="paretopo"), Objective("polite"), seconds]
-    scores, again = (Scores(objectives, recompute=True) for _ in range(2))
-
-    def evaluate(scores, *answers):
-        rollouts = [
-            Rollout(str(at), dict(zip(names, one, strict=True)), held_out=True, solved=one[0] > 0)
-            for at, one in enumerate(answers)
-        ]
-        scores.learn(rollouts)
-        vectors = scores.rewards_of(rollouts)
-        mean = lambda rows: fill_missing(rows, np.zeros(4)).mean(axis=0)  # noqa: E731
-        return scores.evaluate(rollouts, vectors, mean)
-
-    _, first, _ = evaluate(scores, (1.0, 2.0, 7.0, 0.5), (0.5, 1.0, 9.0, None))
-    assert first == pytest.approx([0.75, 1.0, 8.0, 1.0])
-    reload(scores, again, [scores.latest_answers()])
-    vectors, latest, earlier = evaluate(again, (1.0, 1.0, 1.0, 1.0), (1.0, 3.0, 2.0, 4.0))
-    assert vectors[0] == pytest.approx([1.0, 1.0, 1.0, math.exp(-1.0)])
-    assert vectors[1] == pytest.approx([1.0, far(2), 2.0, 1.0])
-    assert earlier == pytest.approx(np.array([[0.75, (far(1) + 1) / 2, 8.0, 1.0]]))
-    assert again.outcomes() == [earlier[0].tolist(), latest.tolist()]
 
 
 # ---- each economy ------------------------------------------------------------------------------

@@ -302,19 +302,6 @@ def test_empty_report_is_refused(tmp_path):
         write_report([run])
 
 
-def test_rescored_outcomes_replace_those_of_the_time(tmp_path):
-    run = RunFolder.create(tmp_path, loads(""))
-    for step, value in enumerate((0.5, 0.6, 0.7)):
-        run.append_evaluation({"step": step, "outcome": {"correct": value, "calls": value}})
-    for rescored, expected in (
-        ([], [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]),
-        ([[0.5, 0.1], [0.6, 0.5]], [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]]),
-    ):
-        run.write_outcomes(("correct", "calls"), rescored)
-        history = read_history(run)
-        assert history.rewards(history.objectives).tolist() == expected
-
-
 @pytest.mark.parametrize("senses", [(1, 1), (-1, 1), (1, -1), (-1, -1)])
 def test_staircase_bounds_the_dominated_region(senses):
     rng = np.random.default_rng(0)
