@@ -110,7 +110,7 @@ def add_train(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="check the file, and estimate memory and hours; needs no OpenRLHF (openrlhf)",
+        help="check the file, its data and its reward functions, and train nothing",
     )
     parser.add_argument(
         "--real-model",
@@ -307,16 +307,17 @@ def _plan_rehearsal(
 
 
 def _run_dry(config: RunConfig, options: Sequence[str]) -> int:
-    """Make the checks of a training's start, and print its memory and time."""
-    if config.backend != "openrlhf":
-        refuse(f'--dry-run needs backend = "openrlhf", but this file has "{config.backend}"')
-    from paretopo.integrations.openrlhf.estimate import estimate_run
+    """Make the checks of a training's start that need no trainer."""
     from paretopo.tasks.probe import check_functions
 
     _check_backend(config, options, dry=True)
     for note in (*config.notes, *check_functions(config)):
         print(f"paretopo: {note.text}", file=sys.stderr)
-    print("\n".join(estimate_run(config)))
+    if config.backend == "openrlhf":
+        from paretopo.integrations.openrlhf.prepare import check_step
+
+        check_step(config)
+    print("file, data and reward functions passed the checks")
     return 0
 
 
@@ -335,7 +336,7 @@ def _check_backend(
         refuse(f'options after -- are for OpenRLHF, but the backend is "{backend.name}"')
     check_backend(config)
     packages, install = backend.packages, f'pip install ".[{backend.extra}]"'
-    if dry:  # reads the shape of the model
+    if dry:  # without a trainer
         packages, install = ("torch", "transformers"), 'pip install ".[train]"'
     elif rehearse:
         install = backend.rehearsal or install
