@@ -65,8 +65,7 @@ def train_tabular(
     optimiser = Adam(run.logits.shape)
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
-        factor, gradient = run.step(step)
-        run.logits += factor * optimiser.step(gradient)
+        run.logits += optimiser.step(run.step(step))
         if step % every == 0 or step == steps:
             rows.append(run.evaluate(step))
     return rows
@@ -103,12 +102,12 @@ class TabularRun:
         """(rows, ways) probabilities."""
         return softmax(self.logits)
 
-    def step(self, number: int) -> tuple[float, Floats]:
-        """The factor on the learning rate and the gradient of one step."""
+    def step(self, number: int) -> Floats:
+        """The gradient of one step."""
         moves = self.answer(self.policy()[self._rows][:, None], number)
         gradient = np.zeros_like(self.logits)
         np.add.at(gradient, self._rows, moves.mean(axis=(1, 2)))
-        return self.controller.learning_rate_factor, gradient
+        return gradient
 
     def answer(self, policy: Floats, number: int, weights: Floats | None = None) -> Floats:
         """Answer the questions of a step, and say whereto each answer moves the logits.

@@ -86,8 +86,7 @@ def train_tabular_front(
         # The only run takes every step; several runs each take one step in the same iteration.
         due = runs if step % len(runs) == 0 else []
         for run, optimiser in zip(due, optimisers if due else [], strict=True):
-            factor, gradient = run.step(step // len(runs))
-            run.logits += factor * optimiser.step(gradient)
+            run.logits += optimiser.step(run.step(step // len(runs)))
         if step % every == 0 or step == steps:
             rows.append(evaluate(step))
     return rows
@@ -173,7 +172,7 @@ class _SteerableRun(TabularRun):
         """(rows, ways) for a preference."""
         return softmax(self.logits @ np.array(weights))
 
-    def step(self, number: int) -> tuple[float, Floats]:
+    def step(self, number: int) -> Floats:
         """As with fixed weights, but each question has weights of its own."""
         kinds = len(self._rows)
         first = (number - 1) * kinds * QUESTIONS
@@ -187,7 +186,7 @@ class _SteerableRun(TabularRun):
             others = self._draw(self._drawn + first, kinds)
             _, slope = measure_diversity(self.logits[self._rows], weights, others, scale)
             np.add.at(gradient, self._rows, -factor * slope)
-        return self.controller.learning_rate_factor, gradient
+        return gradient
 
     def _draw(self, first: int, kinds: int) -> Floats:
         """Return the preferences of a step's questions, (kinds, questions, objectives)."""

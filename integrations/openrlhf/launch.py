@@ -103,7 +103,6 @@ def run_command(
         session=name_session(run),
         steps=config.optimiser.steps,
         evaluate_every=config.evaluation.every,
-        scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
         trajectories=config.run.trajectories,
         objectives=[one.name for one in config.objectives],
         script=bool(run.manifest.get("script")),

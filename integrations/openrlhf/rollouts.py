@@ -287,13 +287,10 @@ def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Ro
     )
 
 
-def measured(status: Mapping[str, Any], learning_rate_factor: float) -> dict[str, float]:
+def measured(status: Mapping[str, Any]) -> dict[str, float]:
     """Return OpenRLHF's numbers of a step under the names of our records.
 
-    >>> measured({"policy_loss": 0.5, "actor_lr": 1e-6, "reward": 1.0}, 0.5)
-    {'loss': 0.5, 'learning_rate': 5e-07}
+    >>> measured({"policy_loss": 0.5, "actor_lr": 1e-6, "reward": 1.0})
+    {'loss': 0.5, 'learning_rate': 1e-06}
     """
-    numbers = {ours: float(status[name]) for ours, name in _FROM_STATUS.items() if name in status}
-    if "learning_rate" in numbers:
-        numbers["learning_rate"] *= learning_rate_factor
-    return numbers
+    return {ours: float(status[name]) for ours, name in _FROM_STATUS.items() if name in status}

@@ -185,13 +185,6 @@ def make_config(
     config = _JOB.make_config(table, chosen | known)
     if not held_out:
         _JOB.warn_unevaluated(config)
-    rollouts = rollout.batch_size * rollout.n_samples_per_prompt
-    updates = rollouts // options.train.batch_size * options.train.max_epochs
-    if config.paretopo.multiplier_on == "learning_rate" and updates > 1:
-        raise ConfigError(
-            'paretopo.multiplier_on = "learning_rate" needs one update a step: set '
-            f"--train.batch_size {rollouts} and --train.max_epochs 1"
-        )
     return config
 
 

@@ -74,22 +74,12 @@ class ParetoTraining:
         if evaluated != done:
             self._evaluate_now(done)
 
-    def ppo_train(self, *args: Any, **kwargs: Any) -> Any:
-        """Update the policy, at the learning rate that the controller sets."""
-        if self.args.paretopo.scales_learning_rate:
-            factor = ray.get(self._session.learning_rate_factor.remote())
-            group = self.actor_model_group  # type: ignore[attr-defined]
-            ray.get(group.async_run_method(method_name="scale_learning_rate", factor=factor))
-        return super().ppo_train(*args, **kwargs)  # type: ignore[misc]
-
     def save_logs_and_checkpoints(
         self, global_step: int, logs_dict: Any = None, client_states: Any = None
     ) -> None:
         """Record the step, evaluate if it is due, then log and save as OpenRLHF does."""
         logs = dict(logs_dict or {})
-        factor = ray.get(self._session.learning_rate_factor.remote())
-        numbers = measured(logs, factor)
-        ours = ray.get(self._session.record_step.remote(global_step, numbers, logs))
+        ours = ray.get(self._session.record_step.remote(global_step, measured(logs), logs))
         logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_format_numbers(ours)}")
         logs |= ours
         if self.args.paretopo.rehearsal:

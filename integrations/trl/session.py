@@ -51,14 +51,8 @@ class SessionCallback(TrainerCallback):
         self._record_left()
         self._step_started = time.perf_counter()
 
-    def on_pre_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
-        """Scale the learning rate, which the scheduler sets again after every step."""
-        if self.session.config.optimiser.learn_from == "rewards":
-            for group in kwargs["optimizer"].param_groups:
-                group["lr"] *= self.session.learning_rate_factor()
-
     def on_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
-        """Record the learning rate in use, with the controller's factor."""
+        """Record the learning rate in use."""
         self._learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
 
     def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:

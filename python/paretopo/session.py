@@ -202,10 +202,6 @@ class Session:
         """Return (groups, objectives) weights of the preferences; None if weights are fixed."""
         return None if self.preferences is None else self.preferences.weights_of(groups)
 
-    def learning_rate_factor(self) -> float:
-        """Return the factor on the learning rate of the step whose advantages came last."""
-        return self.controller.learning_rate_factor
-
     def record_step(
         self,
         step: int,

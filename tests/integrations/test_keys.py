@@ -79,7 +79,6 @@ def records(config, folder):
             )
         scored = session.score(groups)
         seen += [one.tolist() for one in session.advantages([one.rollouts for one in scored])]
-        seen.append(session.learning_rate_factor())
         session.record_step(step, {})
         observe(step)
     run = session.run
@@ -343,7 +342,7 @@ CASES = {
     "paretopo.stage1_estimator": Case(records, "rloo", "grpo", STAGE_1),
     "paretopo.stage2_estimator": Case(records, "rloo", "gd2po", estimator("rloo")),
     "paretopo.economies": Case(records, "each", "least", THREE),
-    "paretopo.multiplier_on": Case(records, "advantage", "learning_rate", STAGE_1),
+    "paretopo.multiplier_on": Case(records, "advantage", "none", STAGE_1),
     "paretopo.centre": Case(records, "mean", "none", estimator("pareto")),
     "paretopo.k": Case(records, 1, 2, estimator("hypervolume")),
     "paretopo.conflict": Case(records, 0.0, 1.0, estimator("gd2po")),

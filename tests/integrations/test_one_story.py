@@ -273,7 +273,7 @@ class OnOpenRLHF:
         advantages = self.session.advantages(rollouts)
         names = {"loss": "policy_loss", "grad_norm": "actor_grad_norm", "learning_rate": "actor_lr"}
         status = {names[ours]: value for ours, value in MEASURED.items()}
-        self.session.record_step(step, measured(status, self.session.learning_rate_factor()))
+        self.session.record_step(step, measured(status))
         return advantages
 
     def evaluate(self, step, story):

@@ -33,7 +33,6 @@ CONFIGURATIONS = {
     },
     "the paper's": 'recipe = "paper"\nparetopo.stage1_steps = 2\n',
     "the paper's in rewards": 'recipe = "paper"\nparetopo.multiplier_on = "reward"\n',
-    "the paper's rate": 'recipe = "paper"\nparetopo.multiplier_on = "learning_rate"\n',
     "an epoch": 'paretopo = { stage1_steps = "epoch", stage1_estimator = "grpo" }\n',
     "fewest calls": f'{CALLS}economy = "paretopo"\n',
     "the first reference": (
@@ -74,7 +73,7 @@ def play(session, step):
         groups = [draw(rng, names, *one) for one in zip("qp", (4, 4), drawn, strict=True)]
         scored = session.score(groups)
         seen += [one.tolist() for one in session.advantages([one.rollouts for one in scored])]
-        seen += [drawn, session.learning_rate_factor(), session.record_step(step, {})]
+        seen += [drawn, session.record_step(step, {})]
     asked = [one for text in grid for at in range(3) for one in draw(rng, names, f"h{at}", 1, text)]
     seen += [session.observe(step, asked), session.progress()]
     return seen, json.loads(json.dumps(session.state()))

@@ -126,7 +126,7 @@ def _of(*estimators: str) -> dict[str, tuple[str, ...]]:
 
 
 _OF_GAIN = {
-    "multiplier_on": ("advantage", "reward", "learning_rate"),
+    "multiplier_on": ("advantage", "reward"),
     **_of(*sorted(HYPERVOLUME_ESTIMATORS)),  # whose k may follow it
 }
 
@@ -261,7 +261,7 @@ class ParetoPOConfig:
         "weight. least: only the lowest of these rewards counts, with the sum of their weights.",
         shown_default='"least" with the recommended recipe\'s own estimator, else "each"',
     )
-    multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
+    multiplier_on: Literal["advantage", "reward", "none"] = key(
         None,
         "Quantity that the multiplier of stage 1 multiplies.",
         shown_default=BY_RECIPE,

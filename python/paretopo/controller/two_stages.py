@@ -359,12 +359,6 @@ class ParetoPO:
         return choose_k(config.k, done=max(done, 0.0), **gains)
 
     @property
-    def learning_rate_factor(self) -> float:
-        """Return the factor on the learning rate of the latest step; read it after ``step``."""
-        scales = self.config.multiplier_on == "learning_rate" and self.stage == 1
-        return self._gain.multiplier if scales else 1.0
-
-    @property
     def observations(self) -> int:
         """Return the number of evaluations observed so far."""
         return self._gain.observations

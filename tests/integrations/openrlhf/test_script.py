@@ -106,11 +106,6 @@ def test_a_script_without_held_out_prompts_is_warned(tmp_path):
         ("[run]\ntensorboard = true", {}, r"--logger\.wandb\.key or --logger\.tensorboard_dir"),
         ("[rewards]\nfile = 'a.py'", {}, r"rewards\.file is for .* --train\.agent_func_path or"),
         ("weights = 1", {}, "weights"),
-        (
-            "multiplier_on = 'learning_rate'\nstage1_steps = 2",
-            {"train__batch_size": 64},
-            r"--train\.batch_size 128 and --train\.max_epochs 1",
-        ),
     ],
 )
 def test_settings_that_a_script_cannot_have_are_refused(tmp_path, text, changes, complaint):

@@ -272,23 +272,6 @@ def test_ten_steps_learn(tmp_path, warmups):
     assert after["hypervolume"] > before["hypervolume"]
 
 
-def test_the_multiplier_scales_the_learning_rate(tmp_path):
-    settings = {
-        "recipe": "paper",
-        "paretopo.multiplier_on": "learning_rate",
-        "optimiser.steps": 3,
-        "warmup.steps": 2,
-        "evaluation.every": 1,
-        "evaluation.temperature": 0.0,
-    }
-    run = RunFolder.create(tmp_path, loads(SMALL, settings))
-    train(run.config, run)
-    rates = [row["learning_rate"] / run.config.optimiser.learning_rate for row in run.steps()]
-    multipliers = [row["multiplier"] for row in run.steps()]
-    assert multipliers[0] == 1.0 != multipliers[1]
-    assert rates == pytest.approx(multipliers)
-
-
 def test_small_batches_without_trajectories_and_checkpoints(tmp_path):
     settings = {"optimiser.micro_batch": 4, "optimiser.steps": 2, "warmup.steps": 2}
     settings |= {"run.checkpoint_every": 0, "run.trajectories": 0}

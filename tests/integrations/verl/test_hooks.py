@@ -180,10 +180,6 @@ def test_verls_options_make_the_configuration(tmp_path, changes, expected):
         ),
         ({"paretopo.confg": "x"}, "did you mean 'config'"),
         ({"algorithm.adv_estimator": "paretopo_gdop"}, "stage2_estimator"),
-        (
-            {"paretopo.config": OBJECTIVES | {"paretopo": {"multiplier_on": "learning_rate"}}},
-            'use "advantage"',
-        ),
     ],
 )
 def test_options_that_do_not_fit_several_objectives_are_refused(tmp_path, changes, message):

@@ -168,7 +168,6 @@ def trajectory(config: ParetoPOConfig, seed: int) -> np.ndarray:
         ({"multiplier_on": "reward", "stage1_estimator": "dr_grpo"}, True),
         ({"multiplier_on": "advantage"}, True),
         ({"multiplier_on": "advantage", "stage1_estimator": "dr_grpo"}, True),
-        ({"multiplier_on": "learning_rate"}, False),
     ],
 )
 def test_where_the_multiplier_reaches_the_advantages(switches, acts):

@@ -44,17 +44,6 @@ def test_an_epoch_needs_its_length():
             ParetoPO(config, steps_per_epoch=steps)
 
 
-def test_the_learning_rate_factor_is_the_multiplier_of_stage_1():
-    method = controller(stage1_steps=1, multiplier_on="learning_rate")
-    method.observe([0.1, 0.1])
-    method.observe([0.6, 0.6])
-    method.step(MIXED)
-    assert method.learning_rate_factor == method.multiplier != 1.0
-    method.step(MIXED)
-    assert method.learning_rate_factor == 1.0
-    assert controller().learning_rate_factor == 1.0
-
-
 # ---- gate and filter --------------------------------------------------------------------------
 
 
@@ -217,9 +206,7 @@ def drive(method: ParetoPO, rng: np.random.Generator, steps: int) -> list[object
         rewards = np.stack([rng.integers(0, 2, (3, 6)), rng.random((3, 6))], axis=-1)
         seen.append(method.step(rewards).advantages.tolist())
         seen.append(method.observe(rng.random(2)))
-        seen.append(
-            (method.steps_taken, method.stage, method.multiplier, method.learning_rate_factor)
-        )
+        seen.append((method.steps_taken, method.stage, method.multiplier))
     return seen
 
 
