@@ -14,8 +14,6 @@ from paretopo.controller.estimators.groups import (
     batch_moments,
     deviation,
     extremes,
-    get_library,
-    like,
     split_objectives,
     whiten,
 )
@@ -44,8 +42,7 @@ def lexicographic(
         wins = wins | (ties & better[..., objective])
         ties = ties & same[..., objective]
     # The number of rollouts that one beats gives the same order, as one objective with its fronts.
-    level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
-    level = level * like(np.ones(1), rewards)
+    level = (wins & mask[:, None, :]).sum(axis=-1, dtype=np.float64)[..., None]
     return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)
 
 
@@ -80,17 +77,17 @@ def dvao(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     accounts that agree and in another project's implementation, not in the paper; they use n, no
     epsilon, and rewards from 0 to 1.
     """
-    library, values = get_library(rewards), split_objectives(rewards)
+    values = split_objectives(rewards)
     lowest, highest = extremes(values, mask)
-    spread = library.where(mask.any(-1)[..., None], highest - lowest, 0.0)
+    spread = np.where(mask.any(-1)[..., None], highest - lowest, 0.0)
     # Use units of the spread: squares of very small or large rewards would under- or overflow.
-    unit = library.where(spread > 0.0, spread, 1.0)
+    unit = np.where(spread > 0.0, spread, 1.0)
     off = deviation(values / unit, mask)
     count = mask.sum(axis=-1, keepdims=True).clip(1)
-    deviations = library.sqrt((off**2).sum(axis=-1, keepdims=True) / count) * spread
+    deviations = np.sqrt((off**2).sum(axis=-1, keepdims=True) / count) * spread
     total = weigh(deviations, weights).sum(axis=0)
     off_sum = weigh(off * spread, weights).sum(axis=0)
-    return off_sum / library.where(total > 0.0, total, 1.0)
+    return off_sum / np.where(total > 0.0, total, 1.0)
 
 
 def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -103,7 +100,7 @@ def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: He et al. (2026), "SAW", arXiv 2606.07705; estimator "gdpo-h" of its code.
     """
     mean, std = batch_moments(split_objectives(rewards), mask)
-    variation = like(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
+    variation = weights * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
     variation = variation.shape[-1] * variation / (variation.sum(-1)[..., None] + _CV_EPSILON)
     return whiten(weigh(z_scores(rewards, mask), variation).sum(axis=0), mask)
 
@@ -115,4 +112,4 @@ def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     their effect (shorter responses, fewer calls) that comes only from the sign.
     """
     del weights, mask
-    return get_library(rewards).ones_like(rewards[..., 0])
+    return np.ones_like(rewards[..., 0])

@@ -4,13 +4,12 @@ All estimators share one signature::
 
     f(rewards, weights, *, mask=None, **switches) -> advantages
 
-``rewards`` has shape (groups, points, objectives), larger is better, in NumPy or in torch on any
-device. ``weights`` has one number per objective, or shape (groups, objectives) with a preference
-for each group. ``mask`` (groups, points) is False for padding of ragged groups. The result is
-float64 (groups, points), 0 where masked. ``f.switches`` names the switches of an estimator; it
-ignores others. An estimator is a function in one of the modules here whose name is in
-:data:`~paretopo.config.switches.EstimatorName`, or one of any other module:
-:func:`find_estimators`.
+``rewards`` has shape (groups, points, objectives), larger is better. ``weights`` has one number per
+objective, or shape (groups, objectives) with a preference for each group. ``mask`` (groups, points)
+is False for padding of ragged groups. The result is float64 (groups, points), 0 where masked.
+``f.switches`` names the switches of an estimator; it ignores others. An estimator is a function in
+one of the modules here whose name is in :data:`~paretopo.config.switches.EstimatorName`, or one of
+any other module: :func:`find_estimators`.
 ``docs/estimators.md`` has formulas, sources, claims and known faults.
 
 >>> import numpy as np
@@ -34,10 +33,10 @@ from paretopo.config import ConfigError, ParetoPOConfig
 from paretopo.config.python_files import import_call
 from paretopo.config.switches import EstimatorName
 from paretopo.controller.estimators import decoupled, ranked, scalarised, volume
-from paretopo.controller.estimators.estimator import Estimator, refuse_broken
+from paretopo.controller.estimators.estimator import Estimator
 from paretopo.controller.estimators.groups import Array
 
-__all__ = ["ESTIMATORS", "Estimator", "find_estimators", "refuse_broken"]
+__all__ = ["ESTIMATORS", "Estimator", "find_estimators"]
 
 
 def _method(name: str) -> Callable[..., Array]:

@@ -8,7 +8,6 @@ from paretopo.controller.estimators.groups import (
     Array,
     along_objectives,
     extremes,
-    get_library,
     mask_out,
     split_objectives,
     standardise,
@@ -25,12 +24,12 @@ def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: Ichihara et al. (2025), "MO-GRPO", arXiv 2509.22047, equation 5.
     """
     del weights
-    library, values = get_library(rewards), split_objectives(rewards)
+    values = split_objectives(rewards)
     lowest, highest = extremes(values, mask)
     varies = highest > lowest
-    spread = library.where(varies, highest - lowest, 1.0)
+    spread = np.where(varies, highest - lowest, 1.0)
     # Scale to 0..1 first: squares of very small or large rewards would under- or overflow.
-    unit = library.where(varies, (values - lowest) / spread, 0.0)
+    unit = np.where(varies, (values - lowest) / spread, 0.0)
     return standardise(mask_out(unit, mask), mask, epsilon=0.0).sum(axis=0)
 
 
@@ -69,4 +68,4 @@ def z_scores(rewards: Array, mask: Array) -> Array:
 
 def weigh(values: Array, weights: Array) -> Array:
     """Return (objectives, groups, points) values times the weights."""
-    return values * along_objectives(weights, values)
+    return values * along_objectives(weights)

@@ -10,7 +10,6 @@ from paretopo.controller.estimators.groups import (
     Centre,
     centre_groups,
     extremes,
-    get_library,
     mask_out,
     weighted_sum,
 )
@@ -47,8 +46,7 @@ def place_in_range(scalar: Array, among: Array) -> Array:
     """
     lowest, highest = (one[..., 0] for one in extremes(scalar[:, None, :], among))
     ties = ~(highest > lowest)
-    where = get_library(scalar).where
-    return where(ties, 0.5, (scalar - lowest) / where(ties, 1.0, highest - lowest))
+    return np.where(ties, 0.5, (scalar - lowest) / np.where(ties, 1.0, highest - lowest))
 
 
 def centre_ranks(values: Array, centre: Centre, mask: Array) -> Array:

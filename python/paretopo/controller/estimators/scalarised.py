@@ -7,8 +7,6 @@ import numpy as np
 from paretopo.controller.estimators.groups import (
     Array,
     deviation,
-    get_library,
-    like,
     standardise,
     subtract_others,
     weighted_sum,
@@ -57,7 +55,7 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: here. The nearest prior method also multiplies by economy: :func:`gr3`. The baseline is
     that of :func:`rloo`.
     """
-    factors = weights_by_group(weights, rewards)
+    factors = weights_by_group(weights)
     value = factors[..., 0] + (factors[..., 1:] * rewards[..., 1:]).sum(axis=-1)
     return subtract_others(rewards[..., 0] * value.clip(0.0), mask)
 
@@ -71,18 +69,13 @@ def tchebycheff(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: Bowman (1976). The baseline is that of :func:`rloo`.
     """
-    worst = get_library(rewards).amax(measure_distances(rewards, weights), axis=-1)
-    return subtract_others(-worst, mask)
+    distances = weights_by_group(weights) * (1.0 - rewards)
+    return subtract_others(-distances.max(axis=-1), mask)
 
 
-def measure_distances(rewards: Array, weights: np.ndarray) -> Array:
-    """Return the weighted distances to 1, (groups, points, objectives)."""
-    return weights_by_group(weights, rewards) * (1.0 - rewards)
-
-
-def weights_by_group(weights: np.ndarray, rewards: Array) -> Array:
+def weights_by_group(weights: Array) -> Array:
     """Return the weights as (1 or groups, 1, objectives)."""
-    return like(weights.reshape(-1, 1, weights.shape[-1]), rewards)
+    return weights.reshape(-1, 1, weights.shape[-1])
 
 
 def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -99,9 +92,8 @@ def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     and in reviews, not in the paper. That alpha needs weights of (0.75, 0.25). The sum over several
     costs is ours.
     """
-    library = get_library(rewards)
     paid = (-rewards[..., 1:]).clip(0.0)
-    right, dear = like(weights[..., :1], rewards), weighted_sum(paid, weights[..., 1:], mask)
+    right, dear = weights[..., :1], weighted_sum(paid, weights[..., 1:], mask)
     least = right + dear  # 0 if all weight is on costs and there are none
-    values = rewards[..., 0] * right / library.where(least > 0.0, least, 1.0)
+    values = rewards[..., 0] * right / np.where(least > 0.0, least, 1.0)
     return standardise(values, mask)

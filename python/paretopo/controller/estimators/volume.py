@@ -10,7 +10,7 @@ import numpy as np
 import paretopo_core
 from paretopo.config.switches import ARCHIVE_K
 from paretopo.controller.estimators.decoupled import gd2po
-from paretopo.controller.estimators.groups import Array, extremes, get_library
+from paretopo.controller.estimators.groups import Array, extremes
 
 K: TypeAlias = int | tuple[int, ...] | Literal["archive"]
 
@@ -59,29 +59,27 @@ def hypervolume_gd2po(
     Source: here, docs/estimators.md; z-scores, conflicts and whitening as
     :func:`~paretopo.controller.estimators.decoupled.gd2po`.
     """
-    library = get_library(rewards)
     solved = mask & (rewards[..., 0] > 0)
     points = _scale_within_group(rewards, solved, mask)
     added = paretopo_core.hypervolume_advantage(
         points, 0.0, k=k, centre="none", mask=None if bool(mask.all()) else mask
     )
-    both = library.stack([points[..., 0], added], axis=-1)
+    both = np.stack([points[..., 0], added], axis=-1)
     weighing = np.stack([weights[..., 0], weights[..., 1:].sum(axis=-1)], axis=-1)
     return gd2po(both, weighing, mask, conflict=conflict)
 
 
 def _scale_within_group(rewards: Array, solved: Array, mask: Array) -> Array:
     """Scale to 0..1 (groups, points, objectives); failures and groups without any spread get 0."""
-    library = get_library(rewards)
-    later = library.moveaxis(rewards[..., 1:], -1, 0)
+    later = np.moveaxis(rewards[..., 1:], -1, 0)
     worst, _ = extremes(later, mask)
     _, best = extremes(later, solved)
     varies = best > worst
-    share = (later - worst) / library.where(varies, best - worst, 1.0)
-    share = library.where(varies, share, 1.0)
-    share = library.where(solved & varies.any(axis=0), share, 0.0)
-    correct = library.where(solved, 1.0, 0.0 * rewards[..., 0])[..., None]
-    return library.concatenate([correct, library.moveaxis(share, 0, -1)], axis=-1)
+    share = (later - worst) / np.where(varies, best - worst, 1.0)
+    share = np.where(varies, share, 1.0)
+    share = np.where(solved & varies.any(axis=0), share, 0.0)
+    correct = np.where(solved, 1.0, 0.0 * rewards[..., 0])[..., None]
+    return np.concatenate([correct, np.moveaxis(share, 0, -1)], axis=-1)
 
 
 def reference_by(weights: np.ndarray) -> np.ndarray:
